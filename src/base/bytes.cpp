@@ -1,0 +1,123 @@
+#include "base/bytes.h"
+
+#include <array>
+#include <bit>
+#include <limits>
+
+namespace wq {
+
+void ByteWriter::u64(std::uint64_t value) {
+    while (value >= 0x80) {
+        u8(static_cast<std::uint8_t>(value | 0x80));
+        value >>= 7;
+    }
+    u8(static_cast<std::uint8_t>(value));
+}
+
+void ByteWriter::i64(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    u64((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
+}
+
+void ByteWriter::f64(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    for (int shift = 0; shift < 64; shift += 8) u8(static_cast<std::uint8_t>(bits >> shift));
+}
+
+void ByteWriter::blob(std::string_view value) {
+    u64(value.size());
+    raw(value);
+}
+
+std::uint8_t ByteReader::u8() {
+    if (rest_.empty()) {
+        fail();
+        return 0;
+    }
+    const auto value = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    return value;
+}
+
+std::uint64_t ByteReader::u64() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        const std::uint8_t byte = u8();
+        if (!ok_) return 0;
+        const auto payload = static_cast<std::uint64_t>(byte & 0x7F);
+        if (shift == 63 && payload > 1) break;
+        value |= payload << shift;
+        if ((byte & 0x80) == 0) return value;
+    }
+    fail();
+    return 0;
+}
+
+std::uint32_t ByteReader::u32() {
+    const std::uint64_t value = u64();
+    if (value > std::numeric_limits<std::uint32_t>::max()) {
+        fail();
+        return 0;
+    }
+    return static_cast<std::uint32_t>(value);
+}
+
+std::int64_t ByteReader::i64() {
+    const std::uint64_t bits = u64();
+    return static_cast<std::int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+}
+
+double ByteReader::f64() {
+    std::uint64_t bits = 0;
+    for (int shift = 0; shift < 64; shift += 8) bits |= static_cast<std::uint64_t>(u8()) << shift;
+    return ok_ ? std::bit_cast<double>(bits) : 0.0;
+}
+
+bool ByteReader::boolean() {
+    const std::uint8_t value = u8();
+    if (value > 1) fail();
+    return value == 1;
+}
+
+std::string_view ByteReader::blob() {
+    const std::uint64_t size = u64();
+    if (size > rest_.size()) {
+        fail();
+        return {};
+    }
+    const std::string_view value = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return value;
+}
+
+std::uint64_t ByteReader::count(std::size_t least_bytes) {
+    const std::uint64_t value = u64();
+    if (value > rest_.size() / least_bytes) {
+        fail();
+        return 0;
+    }
+    return value;
+}
+
+namespace {
+
+constexpr std::array<std::uint32_t, 256> make_crc_table() {
+    std::array<std::uint32_t, 256> table{};
+    for (std::uint32_t index = 0; index < 256; ++index) {
+        std::uint32_t value = index;
+        for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82F63B78U : 0U);
+        table[index] = value;
+    }
+    return table;
+}
+constexpr auto crc_table = make_crc_table();
+
+}  // namespace
+
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
+    std::uint32_t value = ~seed;
+    for (const char byte : bytes) value = crc_table[(value ^ static_cast<std::uint8_t>(byte)) & 0xFF] ^ (value >> 8);
+    return ~value;
+}
+
+}  // namespace wq

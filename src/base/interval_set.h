@@ -1,0 +1,40 @@
+// A set of 64-bit numbers kept as disjoint half-open ranges: a million finished tasks cost what their gaps cost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace wq {
+
+struct Interval {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;  // one past the last
+    std::uint64_t size() const { return end - first; }
+    bool operator==(const Interval&) const = default;
+};
+
+class IntervalSet {
+  public:
+    void insert(std::uint64_t value) { insert({value, value + 1}); }
+    void insert(Interval range);                       // parts already present stay
+    void erase(std::uint64_t value) { erase({value, value + 1}); }
+    void erase(Interval range);                        // parts not present are passed over
+    bool contains(std::uint64_t value) const;
+    std::uint64_t count() const { return count_; }     // numbers, not ranges
+    std::size_t ranges() const { return ranges_.size(); }
+    bool empty() const { return ranges_.empty(); }
+    std::optional<Interval> front() const;             // the lowest range
+    std::optional<Interval> take_front(std::uint64_t most);  // removes and returns up to `most` of the lowest range
+    template <class F>
+    void for_each(F&& visit) const {
+        for (const auto& [first, end] : ranges_) visit(Interval{first, end});
+    }
+    bool operator==(const IntervalSet& other) const { return ranges_ == other.ranges_; }
+
+  private:
+    std::map<std::uint64_t, std::uint64_t> ranges_;  // first -> end
+    std::uint64_t count_ = 0;
+};
+
+}  // namespace wq

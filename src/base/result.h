@@ -1,0 +1,66 @@
+// Result<T>: the value, or an Error that says in one line what is wrong and what to do about it.
+// Expected failures (bad input, a peer that left, a full disk) travel as values; see DESIGN rules in
+// share/doc/developer.md. `value()` of an error is our bug and ends the program.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/exit_code.h"
+
+namespace wq {
+
+struct Error {
+    ExitCode code = ExitCode::internal;
+    std::string message;  // one line, no newline at its end
+};
+
+// The exception for a broken environment; main() prints its line and exits with its code.
+struct Failure {
+    Error error;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+  public:
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+
+    bool ok() const { return state_.index() == 0; }
+    explicit operator bool() const { return ok(); }
+
+    const T& value() const& { return const_cast<Result*>(this)->checked(); }
+    T& value() & { return checked(); }
+    T&& value() && { return std::move(checked()); }
+    const T& operator*() const& { return value(); }
+    T& operator*() & { return checked(); }
+    T* operator->() { return &checked(); }
+    const T* operator->() const { return &value(); }
+
+    const Error& error() const { return std::get<1>(state_); }
+
+    // The value, or Failure thrown: for main() and for start-up code.
+    T or_throw() && {
+        if (!ok()) throw Failure{error()};
+        return std::move(checked());
+    }
+
+  private:
+    T& checked() {
+        if (!ok()) {
+            std::fprintf(stderr, "bug: value() of an error: %s\n", error().message.c_str());
+            std::abort();
+        }
+        return std::get<0>(state_);
+    }
+    std::variant<T, Error> state_;
+};
+
+struct Unit {};
+using Status = Result<Unit>;
+inline Status success() { return Unit{}; }
+
+}  // namespace wq

@@ -1,0 +1,34 @@
+// Time as values. The core never reads a clock: every event brings its Instant.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace wq {
+
+using Duration = std::chrono::nanoseconds;
+
+// Monotonic time of one process. Only differences mean something.
+struct RunClock {
+    using duration = Duration;
+    using rep = Duration::rep;
+    using period = Duration::period;
+    using time_point = std::chrono::time_point<RunClock>;
+    static constexpr bool is_steady = true;
+};
+using Instant = RunClock::time_point;
+
+// Microseconds since 1970-01-01 UTC: what logs and records hold.
+using WallMicros = std::int64_t;
+
+inline Instant instant_now() {
+    return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+inline WallMicros wall_now() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+}  // namespace wq

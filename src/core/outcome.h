@@ -1,0 +1,50 @@
+// How one attempt of a task ended, as the launcher measured it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace wq::core {
+
+enum class Ending : std::uint8_t {
+    exited = 0,         // `exit_code` says how
+    signalled = 1,      // `signal` ended it
+    timed_out = 2,      // its time was over; the tree was killed
+    out_of_memory = 3,  // it used more than the memory it was given, or the kernel's OOM killer chose it
+    not_started = 4,    // could not be executed; `exit_code` is 126 or 127, `reason` says why
+    killed = 5,         // by our order: an interrupt, a halt, a cancel
+    worker_lost = 6,    // its worker was lost with it; no figures
+    never_ran = 7,      // a predecessor of its group failed, or no worker could hold it; `reason` names it
+};
+
+struct Outcome {
+    Ending ending = Ending::exited;
+    int exit_code = 0;
+    int signal = 0;
+    WallMicros started_us = 0;          // when the process was started, wall clock of its host
+    std::int64_t wall_us = 0;
+    std::int64_t user_us = 0;           // CPU time of the process and the children it waited for
+    std::int64_t system_us = 0;
+    std::int64_t peak_memory_kb = 0;    // largest resident set of one process of it (ru_maxrss)
+    std::int64_t bytes_read = 0;        // from block devices (ru_inblock * 512)
+    std::int64_t bytes_written = 0;
+    std::uint64_t stdout_bytes = 0;     // written by the task, also what was cut
+    std::uint64_t stderr_bytes = 0;
+    std::string reason;                 // one line where the fields above do not say it all
+
+    bool succeeded() const { return ending == Ending::exited && exit_code == 0; }
+};
+
+// The last of it: kept text of the two streams, cut at the limit with a marker (see host/capture.h).
+struct Output {
+    std::string out;
+    std::string err;
+};
+
+const char* name_of(Ending ending);             // "exited", "signalled", ...
+std::string describe(const Outcome& outcome);   // "exit 3", "signal 11 (SIGSEGV)", "timed out after 10m00s", ...
+
+}  // namespace wq::core

@@ -1,0 +1,41 @@
+// What the core knows of a task. Its text is not among it: text stays in the task table of app/.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/resources.h"
+
+namespace wq::core {
+
+// What a run of tasks has in common. Tasks of equal shape share one Shape and can be sealed into one batch.
+struct Shape {
+    Needs needs;
+    Duration timeout{0};            // wall time of one attempt; 0: none
+    Duration min_time{0};           // not started on a worker that has less time left; 0: unknown
+    std::uint32_t retries = 0;      // attempts beyond the first for a task that fails by itself
+    CategoryId category{0};
+    std::vector<WorkerId> workers;  // `#@i`: the only workers it may run on; empty: any
+    bool operator==(const Shape&) const = default;
+};
+
+// Memberships of one task in groups (see groups.h): `#:name` sequential, `#+name` parallel.
+struct GroupTag {
+    std::uint32_t group = 0;  // index into the run's group names; 0 is the empty name
+    bool sequential = false;
+    bool operator==(const GroupTag&) const = default;
+};
+
+// Everything that decides about a task, in the order of the list, as one half-open range of ids. A plain list
+// of a million lines is one Range; a line with tags of its own is a Range of one.
+struct TaskRange {
+    TaskId first;
+    std::uint64_t count = 1;
+    Shape shape;
+    std::vector<GroupTag> groups;  // besides the implicit parallel membership in group 0
+};
+
+}  // namespace wq::core

@@ -1,0 +1,120 @@
+// The launcher: a small process of a rank that starts, binds, limits, captures and reaps tasks, so that none is
+// forked from a process that holds MPI. This is the rank's end of it; the process itself is launcher_process.h.
+//
+// Orders queue in the launcher in the order given; the head starts as soon as the slice has its cores, GPUs, memory
+// and disk free (strictly first come, first served). So a rank keeps a few orders ahead of the free cores and no
+// core waits for a message. Memory and disk are counted, cores and GPUs are chosen: cores close together, lowest first.
+//
+// Life: start() before MPI_Init and before any thread. When the rank ends in any way the launcher sees the end of
+// their socket, kills every process tree that it started and exits. When the launcher itself dies, next() reports
+// LauncherDied once with the orders that were lost, every process that they had started is dead or dying by
+// PR_SET_PDEATHSIG, and restart() begins anew: a helper parent ("zygote") forked before MPI_Init does the fork.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/outcome.h"
+#include "core/resources.h"
+
+namespace wq::host {
+
+// The part of the machine that tasks of this rank may use.
+struct Slice {
+    std::vector<std::vector<int>> cores;  // per core the OS indexes of its PUs, in topological order
+    std::vector<std::string> gpus;        // what *_VISIBLE_DEVICES is to hold for each
+    std::string gpu_variable;             // "CUDA_VISIBLE_DEVICES" or "ROCR_VISIBLE_DEVICES"; empty: no GPUs
+    std::int64_t memory_mb = 0;
+    std::int64_t disk_mb = 0;
+    bool bind = true;                     // false: cores are shared with other ranks, tasks get the union
+};
+
+struct LauncherOptions {
+    Slice slice;
+    std::string shell;                     // absolute path; runs what needs a shell, as `shell -c LINE`
+    std::string scratch;                   // folder for the tasks' temporary directories (TMPDIR per task, made on demand of the slot, removed after)
+    std::string working_directory;
+    std::vector<std::pair<std::string, std::string>> environment;  // set for every task, e.g. WORKERID
+    std::vector<std::string> unset_prefixes{"OMPI_", "PMIX_", "PMI_", "OPAL_", "PRTE_", "MPI_LOCALRANKID"};
+    std::uint64_t output_limit = 8u << 20;  // bytes kept of each stream of a task; the rest is counted and marked
+    bool environment_lines = false;        // the list has `#!` lines: every task runs in a subshell of the worker's shell
+};
+
+// `#!` lines that apply to this worker, in order; told once each, `position` counts them from 1.
+struct EnvironmentLine {
+    std::uint64_t position = 0;
+    std::string text;
+};
+
+struct Order {
+    TaskId task;
+    Attempt attempt = 1;
+    core::Resources give;                  // what it occupies
+    Duration timeout{0};                   // 0: none
+    std::int64_t memory_limit_mb = 0;      // its tree is killed above it; 0: none
+    std::uint64_t environment_position = 0;  // it sees the lines up to this position
+    std::string text;                      // the shell line
+    std::vector<std::pair<std::string, std::string>> variables;  // e.g. WORK_QUEUE_TASK_INDEX
+};
+
+// What comes back.
+struct TaskStarted {
+    TaskId task;
+    Attempt attempt;
+};
+struct TaskEnded {
+    TaskId task;
+    Attempt attempt;
+    core::Outcome outcome;
+    core::Output output;
+};
+struct OrderReturned {  // answer to recall(): it had not started
+    TaskId task;
+    Attempt attempt;
+};
+struct EnvironmentExit {  // a `#!` line ended the worker's shell with `exit`
+    std::uint64_t position = 0;
+    int exit_code = 0;
+};
+struct LauncherDied {
+    std::vector<std::pair<TaskId, Attempt>> started;      // were running: their attempts are lost with it
+    std::vector<std::pair<TaskId, Attempt>> not_started;  // were queued: go back at no cost
+    std::string why;                                      // "killed by signal 9"
+};
+using Report = std::variant<TaskStarted, TaskEnded, OrderReturned, EnvironmentExit, LauncherDied>;
+
+class Launcher {
+  public:
+    // Forks the zygote; call before MPI_Init and before any thread exists. Error: a broken environment.
+    static Result<std::unique_ptr<Launcher>> start();
+    virtual ~Launcher() = default;
+
+    // Forks the launcher process proper with these options (known only after the ranks have divided the node).
+    // Also after LauncherDied.
+    virtual Status open(const LauncherOptions& options) = 0;
+
+    // Readable when next() has something to say.
+    virtual int descriptor() const = 0;
+
+    // None of these blocks; the launcher's socket is buffered on this side.
+    virtual void environment(const EnvironmentLine& line) = 0;
+    virtual void run(Order order) = 0;
+    virtual void kill(TaskId task, Attempt attempt) = 0;      // ends as Ending::killed (or is returned when not started)
+    virtual void recall(std::uint64_t most) = 0;              // returns up to `most` orders not started, the last first
+    virtual void kill_all() = 0;
+
+    // All reports that can be had without waiting.
+    virtual std::vector<Report> next() = 0;
+
+    // Kills what runs, waits for the process, at most `limit`. Nothing that tasks left survives.
+    virtual void close(Duration limit) = 0;
+};
+
+}  // namespace wq::host

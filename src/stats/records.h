@@ -1,0 +1,56 @@
+// What is kept of a run: one TaskRecord per task attempt that ended, one WorkerRecord per worker, and the manager's
+// time series. The journal holds the first two whole, so that everything else can be rebuilt from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/manager_stats.h"
+#include "core/outcome.h"
+#include "core/resources.h"
+
+namespace wq::stats {
+
+// What identifies a task across runs of an edited list.
+struct TaskKey {
+    // Lines of a list: hash of the line's text mixed with how many equal lines stand above it.
+    // Items of --array: the index itself, so that ranges stay ranges.
+    std::uint64_t value = 0;
+    bool operator==(const TaskKey&) const = default;
+};
+
+struct TaskRecord {
+    TaskId task;
+    TaskKey key;
+    Attempt attempt = 1;
+    bool final = true;            // false: another attempt follows
+    WorkerId worker;              // meaningless where outcome.ending is never_ran
+    std::uint64_t line = 0;       // line in the list, from 1; 0: not from a list
+    CategoryId category;
+    core::Resources given;
+    WallMicros submitted_us = 0;
+    WallMicros dispatched_us = 0;
+    WallMicros received_us = 0;   // when the manager learned of the end
+    core::Outcome outcome;
+};
+
+struct WorkerRecord {
+    WorkerId worker;
+    std::string host;
+    std::string address;          // "node3:rank 5" or "10.0.0.7:40112"
+    std::uint32_t rank = 0;
+    core::Resources offers;
+    WallMicros joined_us = 0;
+    WallMicros left_us = 0;       // 0: not left
+    std::string why_left;
+    std::uint64_t tasks_done = 0;
+};
+
+struct Sample {
+    WallMicros time_us = 0;
+    core::ManagerStats stats;
+};
+
+}  // namespace wq::stats

@@ -1,0 +1,58 @@
+// The one view of every wire: frames to and from peers. TCP, MPI and the in-process loopback look the same from
+// here. A transport knows no meaning: a frame is bytes.
+//
+// Guarantees: frames of one peer arrive in order, whole and once, or not at all after its Left. After Left nothing
+// of that peer arrives any more. send() never blocks and never fails loudly: frames to a peer that is gone are
+// dropped, and its Left says so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace wq::transport {
+
+// For MPI a peer is a rank.
+using PeerId = Id<struct PeerTag, std::uint32_t>;
+
+struct Joined {
+    PeerId peer;
+    std::string address;  // "node3:rank 5", "10.0.0.7:40112": for messages
+};
+struct Frame {
+    PeerId peer;
+    std::string bytes;
+};
+struct Left {
+    PeerId peer;
+    std::string why;  // one line, for messages
+};
+using Arrival = std::variant<Joined, Frame, Left>;
+
+class Transport {
+  public:
+    virtual ~Transport() = default;
+
+    virtual void send(PeerId peer, std::string frame) = 0;
+
+    // Moves what can be moved without waiting and appends what has arrived. Returns whether anything moved, either
+    // way: the caller's back-off starts anew when it did.
+    virtual bool poll(std::vector<Arrival>& inbox) = 0;
+
+    // Ends the talk with a peer; no Left follows.
+    virtual void close(PeerId peer) = 0;
+
+    // Whether frames wait to leave this process: before a deliberate exit they should not.
+    virtual bool idle() const = 0;
+
+    // Descriptors whose readability means that poll() has something to do. A transport without descriptors (MPI)
+    // returns none and is polled on a back-off (see app/loop.h).
+    virtual std::vector<int> descriptors() const = 0;
+};
+
+}  // namespace wq::transport
