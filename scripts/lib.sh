@@ -1,0 +1,76 @@
+# shellcheck shell=sh
+# What scripts/quickstart and scripts/test share. Sourced, after ROOT (the checkout) and ME (for messages) are set.
+
+say() { printf '%s\n' "$*"; }
+die() {
+    printf '%s: %s\n' "$ME" "$*" >&2
+    exit 1
+}
+
+# stage TEXT...: a step begins; says how long the script has run.
+STARTED=$(date +%s)
+elapsed() { echo $(($(date +%s) - STARTED)); }
+stage() { printf '== [%3d s] %s\n' "$(elapsed)" "$*"; }
+
+# packages_for PURPOSE...: their packages, from scripts/packages.
+packages_for() {
+    for purpose in "$@"; do
+        sed -n "s/^$purpose //p" "$ROOT/scripts/packages"
+    done | tr ' ' '\n'
+}
+
+is_installed() {
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# install_packages PURPOSE...: installs those that are missing and does nothing at all when none is.
+install_packages() {
+    missing=
+    for package in $(packages_for "$@"); do
+        is_installed "$package" || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    command -v apt-get >/dev/null ||
+        die "no apt-get here; install what Debian 12 calls:$missing"
+    [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
+        die "neither root nor sudo; ask an administrator for: apt-get install --no-install-recommends$missing"
+    stage "installing$missing"
+    log=$(mktemp)
+    # shellcheck disable=SC2086  # a list of words
+    if as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q >"$log" 2>&1 &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing \
+            >>"$log" 2>&1 </dev/null; then
+        rm -f "$log"
+    else
+        tail -n 5 "$log" >&2
+        rm -f "$log"
+        die "apt-get could not install:$missing"
+    fi
+}
+
+# configure FOLDER [OPTION...]: CMake with Ninja, quiet unless it fails.
+configure() {
+    folder=$1
+    shift
+    log=$(mktemp)
+    if cmake -S "$ROOT" -B "$folder" -G Ninja "$@" >"$log" 2>&1; then
+        rm -f "$log"
+    else
+        cat "$log" >&2
+        rm -f "$log"
+        die "CMake could not configure $folder"
+    fi
+}
+
+# mpi_environment: Open MPI refuses root unless told twice, and in containers its copies between processes
+# (CMA, which needs ptrace rights) fail with a message per rank.
+mpi_environment() {
+    if [ "$(id -u)" -eq 0 ]; then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    fi
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Rules of the house that no compiler checks. Usage: house_test.py CHECKOUT; prints each breach as file:line: what."""
+
+import pathlib
+import re
+import sys
+
+LINES_AT_MOST = 500
+CODE = {".h", ".cpp", ".c", ".hpp"}
+# Heavy headers and the only files that may include them.
+HEAVY = {
+    r"mpi\.h": [r"src/transport/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)"],
+    r"hwloc(\.h|/.*)": [r"src/host/topology[a-z_]*\.cpp", r"tests/unit/host/topology[a-z_]*_test\.cpp"],
+    r"(hdf5|H5[A-Z]*public)\.h": [r"src/stats/hdf5_[a-z_]+\.cpp", r"tests/unit/stats/[a-z0-9_]+\.cpp"],
+    r"openssl/.*": [r"src/transport/tls_[a-z_]+\.cpp"],
+    r"pmix\.h": [r"src/transport/pmix_[a-z_]+\.cpp", r"src/app/guard_[a-z_]+\.cpp"],
+}
+# The one place that may pause: a poll with a deadline for things of other programs that tell nobody (a daemon is up).
+MAY_PAUSE = {"tests/support/eventually.sh"}
+SLEEP_IN_CODE = re.compile(r"\b(sleep_for|sleep_until|u?sleep|nanosleep|clock_nanosleep)\s*\(")
+SLEEP_IN_SHELL = re.compile(r"^\s*((do|then|else|&&|\|\|)\s+)?sleep\s")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+class House:
+    def __init__(self, root):
+        self.root = root
+        self.breaches = []
+        self.rooms = self.read_rooms()
+
+    def breach(self, path, number, what):
+        self.breaches.append(f"{path.relative_to(self.root)}:{number}: {what}")
+
+    def read_rooms(self):
+        """wq_room(NAME room...) lines of src/CMakeLists.txt."""
+        text = (self.root / "src/CMakeLists.txt").read_text()
+        found = re.findall(r"^wq_room\(([a-z ]+)\)", text, re.MULTILINE)
+        return {words[0]: set(words[1:]) for words in (line.split() for line in found)}
+
+    def files(self):
+        for top in ("src", "tests", "scripts", "share", ".ci"):
+            for path in sorted((self.root / top).rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    yield path
+        yield self.root / "CMakeLists.txt"
+
+    def check_includes(self, path, lines):
+        name = str(path.relative_to(self.root))
+        room = path.relative_to(self.root).parts[1] if name.startswith("src/") else None
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            header = match.group(1)
+            first = header.split("/")[0]
+            if room in self.rooms and "/" in header and first in self.rooms:
+                if first != room and first not in self.rooms[room]:
+                    self.breach(path, number, f"{room} may not include {header} (src/CMakeLists.txt)")
+            for heavy, allowed in HEAVY.items():
+                if re.fullmatch(heavy, header) and not any(re.fullmatch(a, name) for a in allowed):
+                    self.breach(path, number, f"{header} stays in {' '.join(allowed)}")
+
+    def check_links(self):
+        """A room's own CMakeLists.txt may not link to a room that its line does not name."""
+        for room, allowed in self.rooms.items():
+            path = self.root / "src" / room / "CMakeLists.txt"
+            if not path.exists():
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = re.search(rf"target_link_libraries\(wq_{room}\b(.*)", line)
+                for other in re.findall(r"\bwq_([a-z]+)\b", match.group(1)) if match else []:
+                    if other in self.rooms and other not in allowed:
+                        self.breach(path, number, f"wq_{room} may not link wq_{other} (src/CMakeLists.txt)")
+
+    def check_text(self, path, lines):
+        name = str(path.relative_to(self.root))
+        if len(lines) > LINES_AT_MOST:
+            self.breach(path, len(lines), f"more than {LINES_AT_MOST} lines")
+        if name == "tests/golden/house_test.py":
+            return
+        sleep = SLEEP_IN_CODE if path.suffix in CODE or path.suffix == ".py" else SLEEP_IN_SHELL
+        shell = path.suffix == ".sh" or (lines and re.match(r"#!.*\b(ba)?sh\b", lines[0]))
+        for number, line in enumerate(lines, 1):
+            if UNFINISHED.search(line):
+                self.breach(path, number, "unfinished work goes into an issue")
+            if (sleep is SLEEP_IN_CODE or shell) and name not in MAY_PAUSE and sleep.search(line):
+                self.breach(path, number, "no sleep: wait for the thing itself")
+
+    def check(self):
+        checked = 0
+        for path in self.files():
+            try:
+                lines = path.read_text().splitlines()
+            except UnicodeDecodeError:
+                continue  # a picture, or data of a test
+            checked += 1
+            self.check_text(path, lines)
+            if path.suffix in CODE:
+                self.check_includes(path, lines)
+        self.check_links()
+        return checked
+
+
+def main():
+    house = House(pathlib.Path(sys.argv[1]).resolve())
+    checked = house.check()
+    print("\n".join(house.breaches))
+    if not house.rooms or checked < 20:
+        sys.exit(f"only {checked} files and {len(house.rooms)} rooms found: wrong folder?")
+    if house.breaches:
+        sys.exit(f"{len(house.breaches)} breaches in {checked} files")
+    print(f"{checked} files of {len(house.rooms)} rooms: no breach")
+
+
+if __name__ == "__main__":
+    main()
