@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -92,7 +93,7 @@ std::string_view ByteReader::blob() {
 
 std::uint64_t ByteReader::count(std::size_t least_bytes) {
     const std::uint64_t value = u64();
-    if (value > rest_.size() / least_bytes) {
+    if (value > rest_.size() / std::max<std::size_t>(least_bytes, 1)) {
         fail();
         return 0;
     }
@@ -116,7 +117,8 @@ constexpr auto crc_table = make_crc_table();
 
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
     std::uint32_t value = ~seed;
-    for (const char byte : bytes) value = crc_table[(value ^ static_cast<std::uint8_t>(byte)) & 0xFF] ^ (value >> 8);
+    for (const char byte : bytes)
+        value = crc_table[(value ^ static_cast<std::uint8_t>(byte)) & 0xFF] ^ (value >> 8);
     return ~value;
 }
 

@@ -1,12 +1,13 @@
 // Bytes out and in. Numbers are LEB128 varints (zigzag where signed), strings and blobs are length-prefixed.
-// The reader never throws and never reads past its end: after the first bad field every field reads as zero and
-// ok() is false, so a decoder reads straight through and checks once.
+// The reader never throws and never reads past its end: after the first bad field every field reads as zero
+// and ok() is false, so a decoder reads straight through and checks once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace wq {
 
@@ -22,7 +23,7 @@ class ByteWriter {
 
     std::size_t size() const { return bytes_.size(); }
     const std::string& bytes() const { return bytes_; }
-    std::string take() { return std::move(bytes_); }
+    std::string take() { return std::exchange(bytes_, {}); }  // leaves the writer empty
 
   private:
     std::string bytes_;
@@ -37,12 +38,12 @@ class ByteReader {
     std::uint32_t u32();  // bad when above 2^32 - 1
     std::int64_t i64();
     double f64();
-    bool boolean();             // bad when neither 0 nor 1
-    std::string_view blob();    // points into the bytes given
+    bool boolean();           // bad when neither 0 nor 1
+    std::string_view blob();  // points into the bytes given
     std::string_view rest() const { return rest_; }
 
     // A count of elements that follow; bad when fewer than count * least_bytes bytes remain, so that a short
-    // message cannot make its reader reserve gigabytes.
+    // message cannot make its reader reserve gigabytes. An element has at least one byte.
     std::uint64_t count(std::size_t least_bytes = 1);
 
     bool ok() const { return ok_; }

@@ -7,16 +7,23 @@ namespace wq {
 
 void IntervalSet::insert(Interval range) {
     if (range.first >= range.end) return;
-    auto it = ranges_.upper_bound(range.first);
-    if (it != ranges_.begin() && std::prev(it)->second >= range.first) --it;
-    while (it != ranges_.end() && it->first <= range.end) {
-        range.first = std::min(range.first, it->first);
-        range.end = std::max(range.end, it->second);
-        count_ -= it->second - it->first;
-        it = ranges_.erase(it);
+    auto next = ranges_.upper_bound(range.first);
+    auto it = next;
+    if (next != ranges_.begin() && std::prev(next)->second >= range.first) {
+        // Tasks mostly end in order: the range before grows in its place, without a node made or freed.
+        it = std::prev(next);
+        if (it->second >= range.end) return;
+        count_ += range.end - it->second;
+        it->second = range.end;
+    } else {
+        it = ranges_.emplace_hint(next, range.first, range.end);
+        count_ += range.size();
     }
-    ranges_.emplace_hint(it, range.first, range.end);
-    count_ += range.size();
+    while (next != ranges_.end() && next->first <= it->second) {
+        count_ -= std::min(next->second, it->second) - next->first;
+        it->second = std::max(it->second, next->second);
+        next = ranges_.erase(next);
+    }
 }
 
 void IntervalSet::erase(Interval range) {

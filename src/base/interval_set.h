@@ -1,4 +1,5 @@
-// A set of 64-bit numbers kept as disjoint half-open ranges: a million finished tasks cost what their gaps cost.
+// A set of 64-bit numbers kept as disjoint half-open ranges: a million finished tasks cost what their gaps
+// cost. 2^64 - 1 has no place in it (its range would have no end), nor does inserting it do anything.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,30 @@ struct Interval {
 class IntervalSet {
   public:
     void insert(std::uint64_t value) { insert({value, value + 1}); }
-    void insert(Interval range);                       // parts already present stay
+    void insert(Interval range);  // parts already present stay
     void erase(std::uint64_t value) { erase({value, value + 1}); }
-    void erase(Interval range);                        // parts not present are passed over
+    void erase(Interval range);  // parts not present are passed over
     bool contains(std::uint64_t value) const;
-    std::uint64_t count() const { return count_; }     // numbers, not ranges
+    std::uint64_t count() const { return count_; }  // numbers, not ranges
     std::size_t ranges() const { return ranges_.size(); }
     bool empty() const { return ranges_.empty(); }
-    std::optional<Interval> front() const;             // the lowest range
-    std::optional<Interval> take_front(std::uint64_t most);  // removes and returns up to `most` of the lowest range
+    std::optional<Interval> front() const;  // the lowest range
+    std::optional<Interval> take_front(
+        std::uint64_t most);  // removes and returns up to `most` of the lowest range
     template <class F>
     void for_each(F&& visit) const {
         for (const auto& [first, end] : ranges_) visit(Interval{first, end});
+    }
+    // The parts of the set's ranges that lie within `within`, lowest first.
+    template <class F>
+    void for_each_in(Interval within, F&& visit) const {
+        auto it = ranges_.upper_bound(within.first);
+        if (it != ranges_.begin()) --it;
+        for (; it != ranges_.end() && it->first < within.end; ++it) {
+            const Interval part{it->first > within.first ? it->first : within.first,
+                                it->second < within.end ? it->second : within.end};
+            if (part.first < part.end) visit(part);
+        }
     }
     bool operator==(const IntervalSet& other) const { return ranges_ == other.ranges_; }
 

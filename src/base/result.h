@@ -61,6 +61,8 @@ class [[nodiscard]] Result {
 
 struct Unit {};
 using Status = Result<Unit>;
-inline Status success() { return Unit{}; }
+inline Status success() {
+    return Unit{};
+}
 
 }  // namespace wq

@@ -2,6 +2,7 @@
 // disk in MB of 2^20 bytes.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -34,7 +35,7 @@ struct Needs {
     std::int64_t memory_mb = -1;
     std::int64_t disk_mb = -1;
     std::int64_t gpus = -1;
-    bool operator==(const Needs&) const = default;
+    auto operator<=>(const Needs&) const = default;
 };
 
 // The share of a worker with `whole` resources that a task with `needs` is given: what it says; else 1 core

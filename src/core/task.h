@@ -1,6 +1,7 @@
 // What the core knows of a task. Its text is not among it: text stays in the task table of app/.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct Shape {
     std::uint32_t retries = 0;      // attempts beyond the first for a task that fails by itself
     CategoryId category{0};
     std::vector<WorkerId> workers;  // `#@i`: the only workers it may run on; empty: any
-    bool operator==(const Shape&) const = default;
+    auto operator<=>(const Shape&) const = default;
 };
 
 // Memberships of one task in groups (see groups.h): `#:name` sequential, `#+name` parallel.

@@ -1,0 +1,155 @@
+// What the reactor is told, and what it wants done. Both are plain values: the core has no clock, wire or file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/time.h"
+#include "core/outcome.h"
+#include "core/resources.h"
+#include "core/task.h"
+
+namespace wq::core {
+
+// Every event brings both clocks: monotonic for decisions, wall for records.
+struct Now {
+    Instant instant;
+    WallMicros wall = 0;
+};
+
+// ---- events: the task source --------------------------------------------------------------------------------------
+
+// Tasks follow in the list; range.first is the number of tasks added so far.
+struct TasksAdded {
+    TaskRange range;
+    IntervalSet done;    // of these, what an earlier run did
+    IntervalSet failed;  // of these, what failed for good in an earlier run and is not to run again
+};
+struct BarrierAdded {};
+struct InputEnded {};  // no more tasks will come
+
+// ---- events: workers ----------------------------------------------------------------------------------------------
+
+struct WorkerJoined {
+    WorkerId worker;
+    std::string host;
+    Resources offers;
+    std::optional<Instant> leaves_at;  // its batch job ends then
+    bool takes_tickets = false;        // member of the MPI pool
+};
+struct WorkerHeard {  // any frame of it came
+    WorkerId worker;
+};
+struct WorkerLeft {
+    WorkerId worker;
+    std::string why;
+    bool lost = true;  // false: it said goodbye; what it held goes back without blame
+};
+struct TaskReported {
+    WorkerId worker;
+    TaskId task;
+    Attempt attempt = 0;
+    Outcome outcome;
+};
+struct TaskGivenBack {  // it had not started
+    WorkerId worker;
+    TaskId task;
+    Attempt attempt = 0;
+};
+// A ticket taker's account of a batch; see batches.h.
+struct TicketsReported {
+    WorkerId worker;
+    BatchId batch;
+    IntervalSet holding;    // tasks claimed and not yet reported
+    bool saw_dry = false;   // it found nothing left to claim
+};
+
+// ---- events: the run ----------------------------------------------------------------------------------------------
+
+enum class StopReason : std::uint8_t { interrupted, out_of_time, halted, storage };
+struct StopRequested {
+    StopReason reason = StopReason::interrupted;
+    Duration grace{0};  // running tasks may finish for so long
+};
+struct StorageTrouble {  // results cannot be written: give nothing out until it is over
+    bool now = false;
+};
+struct Tick {};  // the time asked for by Reactor::wakeup() has come
+
+using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerLeft, TaskReported,
+                           TaskGivenBack, TicketsReported, StopRequested, StorageTrouble, Tick>;
+
+// ---- actions ------------------------------------------------------------------------------------------------------
+
+struct Lease {
+    WorkerId worker;
+    TaskId task;
+    Attempt attempt = 1;
+    Resources give;
+    Duration timeout{0};
+    std::int64_t memory_limit_mb = 0;  // 0: none
+};
+struct Kill {
+    WorkerId worker;
+    TaskId task;
+    Attempt attempt = 0;
+};
+struct KillAll {  // whatever it runs or holds, tickets too
+    WorkerId worker;
+};
+struct Recall {  // it is to give back up to `most` leases that have not started
+    WorkerId worker;
+    std::uint64_t most = 0;
+};
+struct Seal {  // the pool may claim these, all of one shape, as attempt 1
+    BatchId batch;
+    IntervalSet tasks;
+    Needs needs;
+    Duration timeout{0};
+    std::int64_t memory_limit_mb = 0;
+};
+struct Revoke {  // what is not claimed yet is to come back
+    BatchId batch;
+};
+struct BatchOver {
+    BatchId batch;
+};
+struct Dismiss {  // it is to end, or is given up: nothing of it counts any more
+    WorkerId worker;
+    std::string why;
+    bool lost = false;
+};
+// An attempt has ended: for the records. Final ones are one per task that ran or was lost too often.
+struct AttemptEnded {
+    TaskId task;
+    Attempt attempt = 1;
+    bool final = true;
+    WorkerId worker;
+    CategoryId category;
+    Resources given;
+    WallMicros submitted_us = 0;
+    WallMicros dispatched_us = 0;
+    Outcome outcome;
+};
+struct Skipped {  // these can never run
+    IntervalSet tasks;
+    std::string reason;
+    std::optional<TaskId> because;  // the failed predecessor
+};
+struct Warning {
+    std::string text;
+};
+struct Finished {
+    ExitCode code = ExitCode::ok;
+    std::optional<StopReason> stopped;
+};
+
+using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded, Skipped, Warning, Finished>;
+
+}  // namespace wq::core

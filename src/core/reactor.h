@@ -1,0 +1,147 @@
+// The manager's mind: every decision of a run, deterministic, without a clock, a wire or a file. Events go in, actions
+// come out. Costs are per event: nothing here scans all tasks or all workers.
+//
+// Attempts: a task's first lease is attempt 1; every lease after it, for whatever reason, one more. A report that names
+// another attempt than the present one, or comes from a worker that does not hold it, is stale: counted, and no more.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/batches.h"
+#include "core/events.h"
+#include "core/groups.h"
+#include "core/ledger.h"
+#include "core/manager_stats.h"
+#include "core/worker_table.h"
+
+namespace wq::core {
+
+struct ReactorOptions {
+    std::uint32_t max_losses = 3;        // a task lost with its worker so often has failed
+    bool halt_on_failure = false;        // the first final failure stops the run
+    Duration silence = std::chrono::seconds(10);     // a worker not heard for so long is lost
+    std::uint32_t expected_workers = 1;  // the pool is complete when so many have joined
+    Duration join_limit = std::chrono::seconds(10);  // or after so long
+    bool seal_batches = false;           // use tickets where tasks of one shape abound
+    Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
+};
+
+class Reactor {
+  public:
+    Reactor(ReactorOptions options, Now started);
+
+    void on(const Event& event, Now now, std::vector<Action>& actions);
+
+    // When a Tick is due; nothing: not before another event.
+    std::optional<Instant> wakeup() const;
+
+    bool finished() const { return finished_; }
+    const Ledger& ledger() const { return ledger_; }
+    const WorkerTable& workers() const { return workers_; }
+    std::uint64_t stale_reports() const { return stale_; }
+    bool stopping() const { return stop_.has_value(); }
+
+    // Counters of the manual's table that the core knows; times of the manager itself are added by app/.
+    ManagerStats stats() const;
+
+    // What the run waits for, in one line: for a user who wonders why nothing happens.
+    std::string waiting_for() const;
+
+    // The first contradiction among all indexes, recomputed from scratch. For tests.
+    std::optional<std::string> audit() const;
+
+  private:
+    using Actions = std::vector<Action>;
+    struct Stop {
+        StopReason reason;
+        Instant kill_at;
+        bool killed = false;
+    };
+    struct ShapeState {
+        double mean_wall_us = -1;            // of attempts that ended, weighted towards the recent; -1: none yet
+        std::uint64_t passed_over = 0;       // leases of later shapes while this one waited
+        std::uint64_t unfit_checked_at = 0;  // pool version for which no worker was found large enough
+    };
+
+    // reactor_source.cpp
+    void on_event(const TasksAdded& event, Now now, Actions& actions);
+    void on_event(const BarrierAdded& event, Now now, Actions& actions);
+    void on_event(const InputEnded& event, Now now, Actions& actions);
+    void apply(const GroupChange& change, Now now, Actions& actions);
+    void skip(const IntervalSet& tasks, const std::string& reason, std::optional<TaskId> because, Actions& actions);
+
+    // reactor_workers.cpp
+    void on_event(const WorkerJoined& event, Now now, Actions& actions);
+    void on_event(const WorkerHeard& event, Now now, Actions& actions);
+    void on_event(const WorkerLeft& event, Now now, Actions& actions);
+    void remove_worker(Worker& worker, const std::string& why, bool lost, Now now, Actions& actions);
+    void drop_silent_workers(Now now, Actions& actions);
+    bool pool_complete(Now now) const;
+
+    // reactor_reports.cpp
+    void on_event(const TaskReported& event, Now now, Actions& actions);
+    void on_event(const TaskGivenBack& event, Now now, Actions& actions);
+    bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
+    void settle(TaskId task, const Outcome& outcome, Now now, Actions& actions);
+    void lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions);
+    void record(TaskId task, bool final, Outcome outcome, Actions& actions);
+    void finish(TaskId task, bool success, Now now, Actions& actions);
+    void learn(ShapeId shape, const Outcome& outcome);
+    void free_lease(TaskId task);
+
+    // reactor_batches.cpp
+    void on_event(const TicketsReported& event, Now now, Actions& actions);
+    void seal_where_tasks_abound(Actions& actions);
+    void reconcile(Now now, Actions& actions);
+
+    // reactor_stop.cpp
+    void on_event(const StopRequested& event, Now now, Actions& actions);
+    void on_event(const StorageTrouble& event, Now now, Actions& actions);
+    void on_event(const Tick& event, Now now, Actions& actions);
+    void kill_what_runs(Now now, Actions& actions);
+    void finish_if_over(Now now, Actions& actions);
+    ExitCode exit_code() const;
+
+    // dispatch.cpp
+    void dispatch(Now now, Actions& actions);
+    bool dispatch_suspects(Now now, Actions& actions);
+    std::uint64_t dispatch_shape(ShapeId shape, Now now, Actions& actions);
+    Worker* worker_for(ShapeId shape, Now now, bool suspect);
+    bool takes(const Worker& worker, ShapeId shape, Now now) const;
+    void lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions& actions);
+    void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
+    std::string why_nowhere(const Shape& shape) const;
+    std::int64_t queue_depth(ShapeId shape, const Worker& worker) const;
+    bool someone_idles_while_leases_queue() const;
+    void recall_for_idle_workers(Actions& actions);
+
+    ShapeState& state_of(ShapeId shape);
+
+    ReactorOptions options_;
+    Now started_;
+    Instant last_event_;
+    Ledger ledger_;
+    Groups groups_;
+    WorkerTable workers_;
+    std::vector<ShapeState> shape_states_;
+    std::set<WorkerId> pool_;             // living workers that take tickets
+    std::optional<Batch> batch_;          // one at a time
+    std::uint32_t next_batch_ = 1;
+    std::optional<std::pair<ShapeId, WorkerId>> reserved_;  // a worker kept free for a large task that waited long
+    std::uint64_t pool_version_ = 1;      // counts joins and departures
+    std::uint64_t joined_ = 0;
+    std::uint64_t lost_ = 0;
+    bool input_ended_ = false;
+    bool storage_trouble_ = false;
+    std::optional<Stop> stop_;
+    bool finished_ = false;
+    std::uint64_t stale_ = 0;
+    std::uint64_t killed_attempts_ = 0;
+    ManagerStats counters_;               // the cumulative ones
+};
+
+}  // namespace wq::core

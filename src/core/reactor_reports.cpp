@@ -1,0 +1,141 @@
+// How attempts end.
+#include <algorithm>
+
+#include "core/reactor.h"
+
+namespace wq::core {
+
+namespace {
+// Weight of the newest attempt in a shape's mean wall time.
+constexpr double learning_rate = 0.1;
+}  // namespace
+
+bool Reactor::holds(WorkerId worker, TaskId task, Attempt attempt) const {
+    if (task.value() >= ledger_.size() || workers_.find(worker) == nullptr) return false;
+    const TaskState state = ledger_.state(task);
+    if (state == TaskState::sealed) return attempt == 1 && pool_.contains(worker);
+    if (state != TaskState::leased) return false;
+    const Attempted* attempted = ledger_.find_attempted(task);
+    return attempted->worker == worker && attempted->attempt == attempt;
+}
+
+void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
+    if (!holds(event.worker, event.task, event.attempt)) {
+        ++stale_;
+        return;
+    }
+    if (ledger_.state(event.task) == TaskState::sealed) {
+        Attempted& attempted = ledger_.attempted(event.task);
+        attempted.attempt = 1;
+        attempted.worker = event.worker;
+        attempted.given = allocate(ledger_.shape(batch_->shape).needs, workers_.find(event.worker)->whole);
+        attempted.dispatched_us = event.outcome.started_us;
+        batch_->outstanding.erase(event.task.value());
+        ++counters_.tasks_dispatched;
+    }
+    if (event.outcome.ending == Ending::worker_lost) {  // its launcher died under it; the worker lives on
+        lose(event.task, event.outcome.reason, true, now, actions);
+        reconcile(now, actions);
+        return;
+    }
+    free_lease(event.task);
+    learn(ledger_.shape_of(event.task), event.outcome);
+    settle(event.task, event.outcome, now, actions);
+    reconcile(now, actions);
+}
+
+void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& actions) {
+    counters_.time_execute += outcome.wall_us;
+    if (outcome.succeeded()) {
+        counters_.time_execute_good += outcome.wall_us;
+        record(task, true, outcome, actions);
+        finish(task, true, now, actions);
+        return;
+    }
+    if (outcome.ending == Ending::killed) {  // by our order: it is no fault of the task
+        record(task, false, outcome, actions);
+        ledger_.change(task, TaskEvent::give_back);
+        return;
+    }
+    if (outcome.ending == Ending::out_of_memory) {
+        ++counters_.tasks_exhausted_attempts;
+        counters_.time_execute_exhaustion += outcome.wall_us;
+    }
+    const Shape& shape = ledger_.shape(ledger_.shape_of(task));
+    const bool again = ledger_.attempted(task).failures < shape.retries && !stop_;
+    record(task, !again, outcome, actions);
+    if (again)
+        ledger_.change(task, TaskEvent::retry);
+    else
+        finish(task, false, now, actions);
+}
+
+void Reactor::on_event(const TaskGivenBack& event, Now now, Actions& actions) {
+    if (Worker* worker = workers_.find(event.worker)) worker->recalling = false;
+    if (!holds(event.worker, event.task, event.attempt)) {
+        ++stale_;
+        return;
+    }
+    if (ledger_.state(event.task) == TaskState::sealed) batch_->outstanding.erase(event.task.value());
+    free_lease(event.task);
+    ledger_.change(event.task, TaskEvent::give_back);
+    reconcile(now, actions);
+}
+
+void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions) {
+    Outcome outcome;
+    outcome.ending = Ending::worker_lost;
+    outcome.reason = why;
+    free_lease(task);
+    if (!blame || stop_) {
+        record(task, false, outcome, actions);
+        ledger_.change(task, TaskEvent::give_back);
+        return;
+    }
+    const bool last = ledger_.attempted(task).losses + 1 >= options_.max_losses;
+    if (last) outcome.reason += "; lost " + std::to_string(options_.max_losses) + " workers";
+    record(task, last, outcome, actions);
+    if (last)
+        finish(task, false, now, actions);
+    else
+        ledger_.change(task, TaskEvent::lose);
+}
+
+void Reactor::free_lease(TaskId task) {
+    const Attempted* attempted = ledger_.find_attempted(task);
+    if (attempted == nullptr) return;
+    if (Worker* worker = workers_.find(attempted->worker)) workers_.release(*worker, task, attempted->given);
+}
+
+void Reactor::record(TaskId task, bool final, Outcome outcome, Actions& actions) {
+    const Attempted& attempted = ledger_.attempted(task);
+    AttemptEnded ended;
+    ended.task = task;
+    ended.attempt = attempted.attempt;
+    ended.final = final;
+    ended.worker = attempted.worker;
+    ended.category = ledger_.shape(ledger_.shape_of(task)).category;
+    ended.given = attempted.given;
+    ended.submitted_us = ledger_.submitted(task);
+    ended.dispatched_us = attempted.dispatched_us;
+    ended.outcome = std::move(outcome);
+    actions.push_back(std::move(ended));
+}
+
+void Reactor::finish(TaskId task, bool success, Now now, Actions& actions) {
+    ledger_.change(task, success ? TaskEvent::succeed : TaskEvent::fail);
+    if (success) {
+        apply(groups_.succeeded({task.value(), task.value() + 1}), now, actions);
+        return;
+    }
+    apply(groups_.failed(task), now, actions);
+    if (options_.halt_on_failure && !stop_) on_event(StopRequested{StopReason::halted, Duration{0}}, now, actions);
+}
+
+void Reactor::learn(ShapeId shape, const Outcome& outcome) {
+    double& mean = state_of(shape).mean_wall_us;
+    const auto wall = static_cast<double>(outcome.wall_us);
+    mean = mean < 0 ? wall : mean + learning_rate * (wall - mean);
+}
+
+}  // namespace wq::core

@@ -1,0 +1,56 @@
+// Ends: of the input, by signal, by time, by failure, by a storage that cannot be written.
+#include "core/reactor.h"
+
+namespace wq::core {
+
+void Reactor::on_event(const StopRequested& event, Now now, Actions& actions) {
+    if (stop_) {  // a second one: at once
+        stop_->kill_at = std::min(stop_->kill_at, now.instant);
+        kill_what_runs(now, actions);
+        return;
+    }
+    stop_ = Stop{event.reason, now.instant + event.grace, false};
+    for (const auto& [id, worker] : workers_.all()) actions.push_back(Recall{id, worker.leases.size() + 1});
+    if (batch_) {
+        batch_->revoked = true;
+        actions.push_back(Revoke{batch_->id});
+    }
+    if (event.grace <= Duration{0}) kill_what_runs(now, actions);
+}
+
+void Reactor::kill_what_runs(Now, Actions& actions) {
+    if (stop_->killed) return;
+    stop_->killed = true;
+    for (const auto& [id, worker] : workers_.all()) actions.push_back(KillAll{id});
+}
+
+void Reactor::on_event(const StorageTrouble& event, Now, Actions&) { storage_trouble_ = event.now; }
+
+void Reactor::on_event(const Tick&, Now now, Actions& actions) {
+    drop_silent_workers(now, actions);
+    if (stop_ && now.instant >= stop_->kill_at) kill_what_runs(now, actions);
+    recall_for_idle_workers(actions);
+}
+
+void Reactor::finish_if_over(Now now, Actions& actions) {
+    if (finished_) return;
+    const std::uint64_t out = ledger_.count(TaskState::leased) + ledger_.count(TaskState::sealed);
+    const std::uint64_t waiting = ledger_.count(TaskState::ready) + ledger_.count(TaskState::blocked);
+    const bool all_ended = input_ended_ && out == 0 && waiting == 0;
+    const bool stopped = stop_ && (out == 0 || (stop_->killed && now.instant >= stop_->kill_at + options_.kill_limit));
+    if (!all_ended && !stopped) return;
+    finished_ = true;
+    Finished finished{exit_code(), std::nullopt};
+    if (!all_ended && stop_) {
+        finished.stopped = stop_->reason;
+        if (stop_->reason != StopReason::halted) finished.code = ExitCode::interrupted;
+    }
+    actions.push_back(finished);
+}
+
+ExitCode Reactor::exit_code() const {
+    const bool failures = ledger_.count(TaskState::failed) + ledger_.count(TaskState::skipped) > 0;
+    return failures ? ExitCode::tasks_failed : ExitCode::ok;
+}
+
+}  // namespace wq::core

@@ -1,0 +1,53 @@
+#include "core/resources.h"
+
+#include <algorithm>
+
+namespace wq::core {
+
+namespace {
+
+void append(std::string& text, const std::string& part) {
+    if (!text.empty()) text += ", ";
+    text += part;
+}
+
+std::string counted(std::int64_t count, const char* noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string megabytes(std::int64_t mb) {
+    if (mb >= 10 * 1024 && mb % 1024 == 0) return std::to_string(mb / 1024) + " GB";
+    return std::to_string(mb) + " MB";
+}
+
+}  // namespace
+
+Resources allocate(const Needs& needs, const Resources& whole) {
+    Resources share;
+    share.gpus = std::max<std::int64_t>(needs.gpus, 0);
+    share.cores = needs.cores >= 0 ? needs.cores : (share.gpus > 0 ? 0 : 1);
+    share.disk_mb = std::max<std::int64_t>(needs.disk_mb, 0);
+    if (needs.memory_mb >= 0)
+        share.memory_mb = needs.memory_mb;
+    else if (whole.cores > 0)
+        share.memory_mb = whole.memory_mb * std::min(share.cores, whole.cores) / whole.cores;
+    return share;
+}
+
+std::string describe(const Resources& resources) {
+    std::string text;
+    if (resources.cores > 0) append(text, counted(resources.cores, "core"));
+    if (resources.memory_mb > 0) append(text, megabytes(resources.memory_mb) + " memory");
+    if (resources.disk_mb > 0) append(text, megabytes(resources.disk_mb) + " disk");
+    if (resources.gpus > 0) append(text, counted(resources.gpus, "GPU"));
+    return text.empty() ? "nothing" : text;
+}
+
+std::string describe(const Needs& needs) {
+    const Resources said{std::max<std::int64_t>(needs.cores, 0), std::max<std::int64_t>(needs.memory_mb, 0),
+                         std::max<std::int64_t>(needs.disk_mb, 0), std::max<std::int64_t>(needs.gpus, 0)};
+    if (said == Resources{}) return counted(1, "core");
+    return describe(said);
+}
+
+}  // namespace wq::core
