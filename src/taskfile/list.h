@@ -1,11 +1,32 @@
-// The grammar of task lists: one shell line per task, with tags and `#WQ` lines. Pure text to values; the list is
-// never edited and nothing is run. Grammar: share/doc/task-lists.md.
+// The grammar of task lists: one shell line per task, with tags and `#WQ` lines. Pure text to values; the
+// list is never edited and nothing is run. For users: share/doc/task-lists.md. The rules, exactly:
+//
+// * A line ends at LF, or CR LF; a UTF-8 mark at the list's start is passed over. Words are parted by blanks
+// (space,
+//   tab). Bad input: a control byte other than tab and escape, a line above 1 MiB, a command that ends in an
+//   unescaped backslash (a task is one line; nothing is joined).
+// * A tag word begins with `#` and is one or several of `#!`, `#@ID` (ID below 2^32), `#:NAME`, `#+NAME`,
+// glued
+//   (`#!#@1#@2`). NAME may be empty; else see is_name() in tags.h. The tags of a line are the run of tag
+//   words that ends it; what stands before, less blanks, is the command, and is the shell's, `#` and all.
+// * A command's remark is what the shell takes for its comment: from a `#` outside quotes and substitutions
+// at a word's
+//   begin. A remark whose first or last word starts with `#!`, `#@`, `#:` or `#+` is an error, since it was
+//   meant as tags and would be lost without a word: `cmd #@x`, `cmd #:a b`, `cmd #:a # remark`. So is one
+//   that starts with the word `#WQ`. Every other remark (`# text`, `#text`) stays part of the command.
+// * A line whose first word starts with `#` is, in this order: `#WQ`, settings; all tag words, a Barrier if
+// they are a
+//   bare `#:`, else an error (tags without a command); an error if it begins with a bare `#:` or `#!` and
+//   other words follow (a barrier or environment line that would be lost), but for `#! /...`; else a comment,
+//   so `#!/bin/bash` and
+//   `#echo off #:a` are comments on any line.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,7 +41,7 @@ struct Settings {
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
     std::optional<std::int64_t> gpus;
-    std::optional<Duration> time;       // limit of wall time
+    std::optional<Duration> time;  // limit of wall time
     std::optional<Duration> min_time;
     std::optional<std::uint32_t> retries;
     std::optional<std::string> category;
@@ -36,25 +57,30 @@ struct GroupMembership {
 struct TaskLine {
     std::uint64_t line = 0;               // from 1
     std::string command;                  // without its tags and the blanks before them
-    std::vector<GroupMembership> groups;  // as written, without duplicates
+    std::vector<GroupMembership> groups;  // as written, each name once (sequential wins); never a bare `#+`,
+                                          // which every line carries unsaid
     std::vector<std::uint32_t> workers;   // `#@i`; empty: any
     std::uint64_t environment_position = 0;  // number of `#!` lines above it
+    bool operator==(const TaskLine&) const = default;
 };
 
 struct EnvironmentLine {  // `#!`
     std::uint64_t line = 0;
-    std::uint64_t position = 0;           // 1 for the first of the list
+    std::uint64_t position = 0;  // 1 for the first of the list
     std::string command;
     std::vector<std::uint32_t> workers;
+    bool operator==(const EnvironmentLine&) const = default;
 };
 
 struct SettingsLine {  // `#WQ`: holds for the tasks after it
     std::uint64_t line = 0;
-    Settings settings;                    // all that holds from here on, not only what changed
+    Settings settings;  // all that holds from here on, not only what changed
+    bool operator==(const SettingsLine&) const = default;
 };
 
 struct Barrier {  // a line that is a bare `#:`
     std::uint64_t line = 0;
+    bool operator==(const Barrier&) const = default;
 };
 
 using Item = std::variant<TaskLine, EnvironmentLine, SettingsLine, Barrier>;
@@ -76,6 +102,9 @@ class ListReader {
 
   private:
     Status take_line(std::string_view line, std::vector<Item>& items);
+    Result<std::optional<Item>> item_of(std::string_view line);
+    Result<std::optional<Item>> hash_line(std::string_view line);
+    Result<std::optional<Item>> command_line(std::string_view line);
 
     std::string name_;
     std::string partial_;

@@ -16,46 +16,58 @@ struct IndexRange {
     std::uint64_t last = 0;
     std::uint64_t step = 1;
     std::uint64_t count() const { return (last - first) / step + 1; }
+    bool operator==(const IndexRange&) const = default;
 };
 
-// A sequence of indexes held as ranges: memory does not grow with their number.
+// A sequence of indexes, in the order given, held as ranges: memory does not grow with their number. No index
+// stands in it twice.
 class IndexSet {
   public:
-    // "1-1000000", "1-100:5", "3,7,10-20" (Slurm's array grammar without the %throttle). Error usage: bad grammar,
-    // first > last, step 0, an index given twice, more than 2^62 in all.
+    // "1-1000000", "1-100:5", "3,7,10-20" (Slurm's array grammar without the %throttle). Error usage: bad
+    // grammar, first > last, step 0, an index given twice (found without walking the ranges), an index above
+    // 2^62 or more than 2^62 in all.
     static Result<IndexSet> parse(std::string_view text);
     std::uint64_t count() const { return count_; }
-    std::uint64_t at(std::uint64_t n) const;  // the n-th index, n < count()
+    std::uint64_t at(std::uint64_t n) const;  // the n-th index, n < count(), from 0
     const std::vector<IndexRange>& ranges() const { return ranges_; }
 
   private:
     std::vector<IndexRange> ranges_;
+    std::vector<std::uint64_t> starts_;  // how many indexes stand before each range
     std::uint64_t count_ = 0;
 };
 
-// `-- CMD ARG {} ...`: with one word it is a shell line in which each `{}` becomes the value, quoted for the shell;
-// with several words each word is quoted and `{}` in it becomes the value as it is. Without any `{}` the value is
-// appended as a last word.
+// `-- CMD ARG {} ...`: with one word it is a shell line in which each `{}` becomes the value, quoted for the
+// shell; with several words each word is quoted and `{}` in it becomes the value as it is. Without any `{}`
+// the value is appended as a last word. In a shell line `{}` stands outside quotes: it brings its own.
 class CommandTemplate {
   public:
     explicit CommandTemplate(std::vector<std::string> words) : words_(std::move(words)) {}
-    std::string render(std::string_view value) const;  // a shell line
-    std::string describe() const;                      // for messages and fingerprints
+    // A shell line; it holds a newline only where a word or the value does.
+    std::string render(std::string_view value) const;
+    // For messages and fingerprints: the words, quoted; different templates never read the same.
+    std::string describe() const;
 
   private:
     std::vector<std::string> words_;
 };
 
-// `text` as one word for a POSIX shell; unchanged where it needs no quoting.
+// `text` as one word for a POSIX shell; unchanged where it needs no quoting. NUL has no place in a word.
 std::string shell_quote(std::string_view text);
+// The same for the first word of a command: quoted also where it would be an assignment, a reserved word or a
+// builtin (which stays a builtin).
+std::string shell_quote_command(std::string_view word);
 
-// Whether a POSIX shell would do more with the line than split it at blanks and execute it: quotes, expansions,
-// redirections, operators, assignments before the command, reserved words and builtins, `~`, `#`. Lines without are
-// split into words for execve.
+// Whether a POSIX shell would do more with the line than split it at blanks and execute it: quotes,
+// expansions, redirections, operators, assignments before the command, reserved words and builtins, `~`, `#`.
+// Where in doubt: yes (bytes above 0x7F, an empty line, `module`, builtins whose program differs, such as
+// `kill` and `printf`; `echo`, `true` and `false` without options have programs that do the same). Lines
+// without are split into words for execve.
 bool needs_shell(std::string_view line);
 std::vector<std::string> split_words(std::string_view line);  // only for lines that need no shell
 
 // Content of a line for TaskKey: 64-bit hash of the text, mixed with how many equal lines stood above it.
+// Journals keep it: the same on every machine and in every version.
 std::uint64_t content_key(std::string_view text, std::uint32_t occurrence);
 
 }  // namespace wq::taskfile
