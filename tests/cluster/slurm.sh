@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# A real Slurm on the hosts of hosts.sh: login (slurmctld) and one slurmd a node, with a munged of its own. Sourced.
+export SLURM_CONF=
+
+# make_slurm NODE...: hosts login and the nodes, four cores each as far as Slurm knows. WORK must exist.
+make_slurm() {
+    local daemon
+    if [ "$(cat /proc/self/setgroups)" = deny ]; then
+        echo "SKIP: Slurm's daemons need to be started by root"
+        exit 77
+    fi
+    for daemon in slurmctld slurmd munged; do
+        command -v "$daemon" >/dev/null || PATH=$PATH:/usr/sbin
+        command -v "$daemon" >/dev/null || { echo "SKIP: $daemon is not installed"; exit 77; }
+    done
+    make_hosts login "$@"
+    SLURM=$WORK/slurm
+    mkdir -p "$SLURM/state" /run/slurm
+    start_munge
+    export SLURM_CONF=$SLURM/slurm.conf
+    write_configuration "$@"
+    on login slurmctld -D -c >"$SLURM/slurmctld.out" 2>&1 &
+    local node
+    for node in "$@"; do
+        mkdir -p "$SLURM/$node/tmp" "$SLURM/$node/spool"
+        on "$node" slurmd -D -N "$node" >"$SLURM/$node/slurmd.out" 2>&1 &
+    done
+    eventually 60 all_idle $# || {
+        tail -n 5 "$SLURM"/*.out "$SLURM"/*/slurmd.out
+        fail "the nodes did not become idle"
+    }
+}
+
+all_idle() { [ "$(on login sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)" -eq "$1" ]; }
+
+start_munge() {
+    # /run is this machine's alone (see `machine`) and no longer than a socket's path may be.
+    install -d -m 755 /run/munge
+    head -c 1024 /dev/urandom >"$SLURM/munge.key"
+    chmod 600 "$SLURM/munge.key"
+    munged --force --foreground --key-file="$SLURM/munge.key" --socket=/run/munge/socket \
+        --pid-file=/run/munge/pid --log-file=/run/munge/log --seed-file=/run/munge/seed \
+        >"$SLURM/munged.out" 2>&1 &
+    eventually 20 munge -n -S /run/munge/socket -o /dev/null 2>/dev/null || fail "munged did not start: $(cat "$SLURM/munged.out")"
+}
+
+# Each node has a /tmp of its own for Slurm (TmpFS): its PMIx plugin makes a folder there that only names user and job,
+# and a second node on the same folder fails with "launch failed: Unspecified error".
+write_configuration() {
+    cat >"$SLURM_CONF" <<CONF
+ClusterName=cluster
+SlurmctldHost=login(198.18.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=/run/munge/socket
+CredType=cred/munge
+StateSaveLocation=$SLURM/state
+SlurmctldPidFile=/run/slurm/slurmctld.pid
+SlurmdPidFile=/run/slurm/%n.pid
+SlurmdSpoolDir=$SLURM/%n/spool
+SlurmctldLogFile=$SLURM/slurmctld.log
+SlurmdLogFile=$SLURM/%n/slurmd.log
+TmpFS=$SLURM/%n/tmp
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=pmix
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=1,sched_interval=1
+KillWait=5
+MessageTimeout=20
+PartitionName=all Nodes=ALL Default=YES State=UP
+CONF
+    local node number=1
+    for node in "$@"; do
+        number=$((number + 1))
+        echo "NodeName=$node NodeAddr=198.18.0.$number CPUs=4 RealMemory=4000" >>"$SLURM_CONF"
+    done
+}
