@@ -1,9 +1,9 @@
-// The one view of every wire: frames to and from peers. TCP, MPI and the in-process loopback look the same from
-// here. A transport knows no meaning: a frame is bytes.
+// The one view of every wire: frames to and from peers. TCP, MPI and the in-process loopback look the same
+// from here. A transport knows no meaning: a frame is bytes.
 //
-// Guarantees: frames of one peer arrive in order, whole and once, or not at all after its Left. After Left nothing
-// of that peer arrives any more. send() never blocks and never fails loudly: frames to a peer that is gone are
-// dropped, and its Left says so.
+// Guarantees: frames of one peer arrive in order, whole and once, or not at all after its Left. After Left
+// nothing of that peer arrives any more. send() never blocks and never fails loudly: frames to a peer that is
+// gone are dropped, and its Left says so.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ class Transport {
 
     virtual void send(PeerId peer, std::string frame) = 0;
 
-    // Moves what can be moved without waiting and appends what has arrived. Returns whether anything moved, either
-    // way: the caller's back-off starts anew when it did.
+    // Moves what can be moved without waiting and appends what has arrived. Returns whether anything moved,
+    // either way: the caller's back-off starts anew when it did.
     virtual bool poll(std::vector<Arrival>& inbox) = 0;
 
     // Ends the talk with a peer; no Left follows.
@@ -50,8 +50,8 @@ class Transport {
     // Whether frames wait to leave this process: before a deliberate exit they should not.
     virtual bool idle() const = 0;
 
-    // Descriptors whose readability means that poll() has something to do. A transport without descriptors (MPI)
-    // returns none and is polled on a back-off (see app/loop.h).
+    // Descriptors whose readability means that poll() has something to do. A transport without descriptors
+    // (MPI) returns none and is polled on a back-off (see app/loop.h).
     virtual std::vector<int> descriptors() const = 0;
 };
 

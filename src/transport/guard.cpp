@@ -1,0 +1,136 @@
+#include "transport/guard.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/exit_code.h"
+
+namespace wq::transport {
+
+namespace {
+
+enum Word : char { kStarting = 's', kReady = 'r', kFinalized = 'f' };
+
+struct Note {
+    char word;
+    int number;
+};
+
+// All that the guard knows of the rank's life.
+struct Story {
+    bool starting = false;
+    bool ready = false;
+    bool finalized = false;
+    int rank = 0;
+};
+
+Story read_story(int descriptor) {
+    Story story;
+    Note note{};
+    // Written in one piece each (far below PIPE_BUF), so never read in halves.
+    while (::read(descriptor, &note, sizeof note) == static_cast<ssize_t>(sizeof note)) {
+        if (note.word == kStarting) story.starting = true;
+        if (note.word == kReady) story.ready = true, story.rank = note.number;
+        if (note.word == kFinalized) story.finalized = true;
+    }
+    return story;
+}
+
+int own_code(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : to_int(ExitCode::interrupted);
+}
+
+int judge(const Story& story, int status, const LaunchEnvironment& environment, const GuardOptions& options) {
+    if (!story.starting) return own_code(status);
+    if (!story.ready) {
+        const int code = own_code(status);
+        return code != 0 ? code : to_int(ExitCode::internal);
+    }
+    if (story.rank == 0 && WIFSIGNALED(status)) {
+        const std::string signal = std::to_string(WTERMSIG(status));
+        if (options.tell) options.tell("rank 0 was killed by signal " + signal + "; the run can be resumed");
+        return to_int(ExitCode::interrupted);  // ends the job: no goodbye
+    }
+    if (!story.finalized) say_goodbye(environment.manager, options.goodbye);
+    return story.rank == 0 ? own_code(status) : 0;
+}
+
+int wait_for(pid_t child) {
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+// Rank 0 reads the job's stdin; a second holder would keep its writer from seeing that the reader is gone.
+void let_go_of_stdin() {
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing < 0) return;
+    ::dup2(nothing, STDIN_FILENO);
+    ::close(nothing);
+}
+
+void ignore_what_the_rank_handles() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+}
+
+}  // namespace
+
+void GuardLink::mpi_starting() {
+    tell(kStarting, 0);
+}
+void GuardLink::mpi_ready(int rank) {
+    tell(kReady, rank);
+}
+void GuardLink::mpi_finalized() {
+    tell(kFinalized, 0);
+}
+
+void GuardLink::tell(char word, int number) {
+    if (descriptor_ < 0) return;
+    const Note note{word, number};
+    // Fails only when the guard is dead, and then the kernel is about to kill us.
+    if (::write(descriptor_, &note, sizeof note) < 0) descriptor_ = -1;
+}
+
+int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,
+                const GuardOptions& options) {
+    GuardLink unguarded;
+    std::array<int, 2> pipe{-1, -1};
+    if (!environment.launched || ::pipe2(pipe.data(), O_CLOEXEC) != 0) return main_of_rank(unguarded);
+
+    const pid_t guard = ::getpid();
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, &before);  // none may hit the guard before it ignores them
+    const pid_t rank = ::fork();
+    if (rank == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != guard) ::_exit(to_int(ExitCode::interrupted));
+        ::sigprocmask(SIG_SETMASK, &before, nullptr);
+        ::close(pipe[0]);
+        GuardLink link(pipe[1]);
+        std::exit(main_of_rank(link));
+    }
+    if (rank > 0) ignore_what_the_rank_handles();
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::close(pipe[1]);
+    if (rank < 0) return to_int(ExitCode::unreachable);
+    let_go_of_stdin();
+    const int status = wait_for(rank);
+    // Whoever inherited the pipe from the rank may hold it open: read what is there, not to its end.
+    ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+    const Story story = read_story(pipe[0]);
+    ::close(pipe[0]);
+    return judge(story, status, environment, options);
+}
+
+}  // namespace wq::transport

@@ -1,0 +1,51 @@
+// The guard: the process that mpirun or srun started. It forks the rank before MPI_Init and waits for it, so
+// that the launcher of the job sees an orderly end whatever happens to the rank:
+//
+//   the rank's end                          | the guard's exit code
+//   before it said mpi_starting()           | the rank's own (after a signal 75)
+//   between mpi_starting() and mpi_ready()  | never 0, so that the job ends: the others would wait in
+//   MPI_Init rank 0 later                            | rank 0's own (after a signal 75) another rank later |
+//   0: what became of its tasks is known to rank 0
+//
+// The guard must not be the parent of tasks (`kill -9 $PPID` would end the whole run): these belong to the
+// launcher.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "transport/goodbye.h"
+#include "transport/launch_environment.h"
+
+namespace wq::transport {
+
+// The rank's end of the pipe to its guard. Without a guard it does nothing.
+class GuardLink {
+  public:
+    GuardLink() = default;
+    explicit GuardLink(int descriptor) : descriptor_(descriptor) {}
+
+    void mpi_starting();       // the next thing is MPI_Init
+    void mpi_ready(int rank);  // the last collective of start-up is behind us
+    void mpi_finalized();      // MPI_Finalize went through: no goodbye is needed
+
+  private:
+    void tell(char word, int number);
+    int descriptor_ = -1;
+};
+
+struct GuardOptions {
+    GoodbyeOptions goodbye;
+    std::function<void(const std::string&)> tell;  // one line when rank 0 was killed; may be empty
+};
+
+// Call first thing in main(), before any thread. Where a launcher started us: forks, runs `main_of_rank` in
+// the child (which never returns from here: it leaves by exit() with what main_of_rank returned) and returns
+// the guard's exit code in the parent. Else: runs main_of_rank right here.
+//
+// The guard ignores SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2: launchers send them to the whole process
+// group and the rank has them too. When the guard dies, the kernel kills the rank.
+int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,
+                const GuardOptions& options = {});
+
+}  // namespace wq::transport

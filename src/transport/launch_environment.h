@@ -1,0 +1,32 @@
+// What the environment says about how this process was started, before and without any MPI: a process that no
+// launcher started does without MPI (MPI_Init alone takes 0.2 s).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace wq::transport {
+
+enum class ProcessManager { none, pmix, hydra };
+
+struct LaunchEnvironment {
+    bool launched = false;  // by mpirun, mpiexec or srun with an MPI plugin: MPI is to be initialised
+    ProcessManager manager = ProcessManager::none;  // who waits for a goodbye when the rank ends (guard.h)
+    std::optional<int> expected_size;               // ranks that the launcher started, where it says so
+    std::string launcher;                           // "mpirun (Open MPI)", "srun", ...: for messages
+};
+
+// As getenv: nullptr when unset.
+using Lookup = std::function<const char*(const char*)>;
+
+LaunchEnvironment read_launch_environment(const Lookup& lookup);
+LaunchEnvironment read_launch_environment();  // of this process
+
+// Error when the launcher started several processes and each of them believes to be alone: srun without an
+// MPI plugin, or a launcher of another MPI. Without the check every process would run the whole list.
+Status check_world_size(const LaunchEnvironment& environment, int world_size);
+
+}  // namespace wq::transport

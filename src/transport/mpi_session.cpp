@@ -1,0 +1,134 @@
+#include "transport/mpi_session.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "transport/mpi_error.h"
+
+namespace wq::transport {
+
+namespace {
+
+// Ends the process when it is not told in time to stand down.
+class ExitTimer {
+  public:
+    ExitTimer(int exit_code, Duration limit)
+        : thread_([this, exit_code, limit] {
+              std::unique_lock lock(mutex_);
+              if (!told_.wait_for(lock, limit, [this] { return done_; })) ::_exit(exit_code);
+          }) {}
+    ~ExitTimer() {
+        {
+            std::lock_guard lock(mutex_);
+            done_ = true;
+        }
+        told_.notify_one();
+        thread_.join();
+    }
+    ExitTimer(const ExitTimer&) = delete;
+    ExitTimer& operator=(const ExitTimer&) = delete;
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable told_;
+    bool done_ = false;
+    std::thread thread_;
+};
+
+Result<std::vector<std::string>> gather(int handle, int members, std::string_view blob) {
+    const MPI_Comm comm = MPI_Comm_f2c(handle);
+    const int size = static_cast<int>(blob.size());
+    std::vector<int> sizes(static_cast<std::size_t>(members));
+    int code = MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, comm);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Allgather", code);
+    std::vector<int> offsets(sizes.size());
+    std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), 0);
+    std::string all(static_cast<std::size_t>(offsets.back() + sizes.back()), '\0');
+    code =
+        MPI_Allgatherv(blob.data(), size, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, comm);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Allgatherv", code);
+    std::vector<std::string> blobs;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        blobs.push_back(all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(sizes[i])));
+    }
+    return blobs;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& environment) {
+    std::unique_ptr<MpiSession> session(new MpiSession);
+    if (!environment.launched) {
+        if (auto alone = check_world_size(environment, 1); !alone.ok()) return alone.error();
+        return session;
+    }
+    int granted = MPI_THREAD_SINGLE;
+    const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &granted);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Init_thread", code);
+    session->has_mpi_ = true;
+    if (granted < MPI_THREAD_FUNNELED) {
+        return Error{ExitCode::unreachable, "this MPI grants no threads (MPI_THREAD_FUNNELED is needed)"};
+    }
+    if (auto joined = session->join_world(); !joined.ok()) return joined.error();
+    if (auto joined = session->join_node(); !joined.ok()) return joined.error();
+    if (auto fits = check_world_size(environment, session->size_); !fits.ok()) return fits.error();
+    return session;
+}
+
+MpiSession::~MpiSession() {
+    finish(to_int(ExitCode::interrupted));
+}
+
+Status MpiSession::join_world() {
+    MPI_Comm world = MPI_COMM_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (const int code = MPI_Comm_dup(MPI_COMM_WORLD, &world); code != MPI_SUCCESS) {
+        return mpi_error("MPI_Comm_dup", code);
+    }
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(world, &rank_);
+    MPI_Comm_size(world, &size_);
+    world_handle_ = MPI_Comm_c2f(world);
+    return success();
+}
+
+Status MpiSession::join_node() {
+    MPI_Comm node = MPI_COMM_NULL;
+    int code =
+        MPI_Comm_split_type(MPI_Comm_f2c(world_handle_), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Comm_split_type", code);
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    int members = 1;
+    MPI_Comm_rank(node, &node_rank_);
+    MPI_Comm_size(node, &members);
+    node_handle_ = MPI_Comm_c2f(node);
+    node_mates_.resize(static_cast<std::size_t>(members));
+    code = MPI_Allgather(&rank_, 1, MPI_INT, node_mates_.data(), 1, MPI_INT, node);
+    return code == MPI_SUCCESS ? success() : mpi_error("MPI_Allgather", code);
+}
+
+Result<std::vector<std::string>> MpiSession::gather_world(std::string_view blob) const {
+    if (!has_mpi_) return std::vector<std::string>{std::string(blob)};
+    return gather(world_handle_, size_, blob);
+}
+
+Result<std::vector<std::string>> MpiSession::gather_node(std::string_view blob) const {
+    if (!has_mpi_) return std::vector<std::string>{std::string(blob)};
+    return gather(node_handle_, node_size(), blob);
+}
+
+bool MpiSession::finish(int exit_code, Duration limit) {
+    if (finished_ || !has_mpi_) return true;
+    finished_ = true;
+    if (lost_rank_) return false;
+    const ExitTimer timer(exit_code, limit);
+    return MPI_Finalize() == MPI_SUCCESS;
+}
+
+}  // namespace wq::transport

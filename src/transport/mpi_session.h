@@ -1,0 +1,71 @@
+// This process as a rank of an MPI job. Collectives happen at start-up only: start(), the gathers, and the
+// opening of transports and windows, by all ranks in the same order. After that a rank may be lost at any
+// moment, and a collective that names a lost rank never returns.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "transport/launch_environment.h"
+
+namespace wq::transport {
+
+class MpiSession {
+  public:
+    // MPI_Init_thread where a launcher started us, else rank 0 of 1 without any MPI. The calling thread is
+    // the one that makes all MPI calls from then on.
+    static Result<std::unique_ptr<MpiSession>> start(const LaunchEnvironment& environment);
+
+    // finish() with the code of an interrupted run, unless it was called.
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    bool has_mpi() const { return has_mpi_; }
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+    int node_rank() const { return node_rank_; }  // among the ranks that share memory with this one
+    int node_size() const { return static_cast<int>(node_mates_.size()); }
+    const std::vector<int>& node_mates() const {
+        return node_mates_;
+    }  // their world ranks, in order of node rank
+
+    // Collective: everyone's blob, by world rank or by node rank.
+    Result<std::vector<std::string>> gather_world(std::string_view blob) const;
+    Result<std::vector<std::string>> gather_node(std::string_view blob) const;
+
+    // From now on MPI_Finalize would hang or abort the others: the end is _exit (the guard says goodbye for
+    // us).
+    void note_lost_rank() { lost_rank_ = true; }
+    bool lost_rank() const { return lost_rank_; }
+
+    // MPI_Finalize, when no rank was lost: returns true when it went through, so that no goodbye is needed.
+    // All ranks must agree to come here. When one dies meanwhile the others leave by _exit(exit_code) after
+    // `limit`.
+    bool finish(int exit_code, Duration limit = std::chrono::seconds(2));
+
+    // Communicators as Fortran handles, the one form that has the same type in every MPI.
+    int world_handle() const { return world_handle_; }
+    int node_handle() const { return node_handle_; }
+
+  private:
+    MpiSession() = default;
+    Status join_world();
+    Status join_node();
+
+    bool has_mpi_ = false;
+    bool lost_rank_ = false;
+    bool finished_ = false;
+    int rank_ = 0;
+    int size_ = 1;
+    int node_rank_ = 0;
+    std::vector<int> node_mates_{0};
+    int world_handle_ = 0;
+    int node_handle_ = 0;
+};
+
+}  // namespace wq::transport

@@ -1,0 +1,178 @@
+#include "transport/mpi_transport.h"
+
+#include <mpi.h>
+
+#include "base/bytes.h"
+#include "transport/fragments.h"
+#include "transport/mpi_error.h"
+#include "transport/mpi_receiver.h"
+#include "transport/mpi_sender.h"
+#include "transport/process_watch.h"
+
+namespace wq::transport {
+
+namespace {
+
+struct Card {  // what a rank tells of itself at start
+    std::string processor;
+    ProcessAddress process;
+};
+
+std::string encode(const Card& card) {
+    ByteWriter out;
+    out.blob(card.processor);
+    out.u64(static_cast<std::uint64_t>(card.process.pid));
+    out.u64(card.process.pid_namespace);
+    return out.take();
+}
+
+Card decode(std::string_view bytes) {
+    ByteReader in(bytes);
+    Card card;
+    card.processor = in.blob();
+    card.process.pid = static_cast<pid_t>(in.u64());
+    card.process.pid_namespace = in.u64();
+    return card;
+}
+
+std::string processor_name() {
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    return {name, static_cast<std::size_t>(length)};
+}
+
+struct Rank {
+    Card card;
+    FrameAssembler assembler;
+    bool open = true;
+};
+
+class Ranks final : public MpiTransport {
+  public:
+    Ranks(MpiSession& session, MPI_Comm comm, const MpiTransportOptions& options, std::vector<Card> cards)
+        : session_(session),
+          receiver_(MPI_Comm_c2f(comm), options.receives),
+          sender_(MPI_Comm_c2f(comm), session.size(), options.most_outstanding) {
+        for (Card& card : cards) ranks_.push_back({std::move(card), {}, true});
+        ranks_[static_cast<std::size_t>(session.rank())].open = false;
+        if (!options.watch_node_mates) return;
+        for (const int mate : session.node_mates()) {
+            if (mate == session.rank()) continue;
+            if (watch_.add(static_cast<std::uint32_t>(mate), rank(mate).card.process)) ++counts_.watched;
+        }
+    }
+
+    void send(PeerId peer, std::string frame) override {
+        if (!is_open(peer)) return;
+        ++counts_.frames_sent;
+        sender_.send(static_cast<int>(peer.value()), std::move(frame));
+    }
+
+    bool poll(std::vector<Arrival>& inbox) override {
+        const std::size_t before = inbox.size();
+        if (!told_joined_) tell_joined(inbox);
+        // Asked before the receives are emptied: what a rank sent before it died still comes ahead of its
+        // Left.
+        const std::vector<std::uint32_t> ended = watch_.ended();
+        bool moved = receive_all(inbox);
+        for (const std::uint32_t mate : ended) lose(mate, inbox);
+        moved = sender_.advance() || moved;
+        return moved || inbox.size() != before;
+    }
+
+    void close(PeerId peer) override {
+        if (!is_open(peer)) return;
+        ranks_[peer.value()].open = false;
+        ranks_[peer.value()].assembler = FrameAssembler();
+        watch_.remove(peer.value());
+        sender_.give_up(static_cast<int>(peer.value()));
+    }
+
+    bool idle() const override { return sender_.idle(); }
+
+    std::vector<int> descriptors() const override {
+        if (counts_.watched == 0) return {};
+        return {watch_.descriptor()};
+    }
+
+    MpiTransportCounts counts() const override {
+        MpiTransportCounts counts = counts_;
+        counts.fragments_sent = sender_.fragments();
+        counts.abandoned_sends = sender_.abandoned();
+        counts.stuck_receives = receiver_.stuck();
+        counts.errors = receiver_.failed() + sender_.failed();
+        return counts;
+    }
+
+  private:
+    Rank& rank(int number) { return ranks_[static_cast<std::size_t>(number)]; }
+    bool is_open(PeerId peer) const { return peer.value() < ranks_.size() && ranks_[peer.value()].open; }
+
+    void tell_joined(std::vector<Arrival>& inbox) {
+        told_joined_ = true;
+        for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
+            if (!ranks_[i].open) continue;
+            inbox.push_back(Joined{PeerId(i), ranks_[i].card.processor + ":rank " + std::to_string(i)});
+        }
+    }
+
+    bool receive_all(std::vector<Arrival>& inbox) {
+        bool moved = false;
+        while (const auto message = receiver_.next()) {
+            moved = true;
+            ++counts_.fragments_received;
+            Rank& from = rank(message->source);
+            if (!from.open) continue;
+            const PeerId peer(static_cast<std::uint32_t>(message->source));
+            frames_.clear();
+            const bool sound = from.assembler.take(message->bytes, frames_);
+            counts_.frames_received += frames_.size();
+            for (std::string& frame : frames_) inbox.push_back(Frame{peer, std::move(frame)});
+            if (!sound) leave(peer, "sent bytes that are no frame", inbox);
+        }
+        return moved;
+    }
+
+    void lose(std::uint32_t mate, std::vector<Arrival>& inbox) {
+        const std::string pid = std::to_string(ranks_[mate].card.process.pid);
+        leave(PeerId(mate), "(pid " + pid + ") was killed or has ended", inbox);
+    }
+
+    void leave(PeerId peer, const std::string& what, std::vector<Arrival>& inbox) {
+        if (!is_open(peer)) return;
+        close(peer);
+        session_.note_lost_rank();
+        inbox.push_back(Left{peer, "rank " + std::to_string(peer.value()) + " " + what});
+    }
+
+    MpiSession& session_;
+    std::vector<Rank> ranks_;
+    MpiReceiver receiver_;
+    MpiSender sender_;
+    ProcessWatch watch_;
+    std::vector<std::string> frames_;
+    bool told_joined_ = false;
+    MpiTransportCounts counts_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MpiSession& session,
+                                                         const MpiTransportOptions& options) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (const int code = MPI_Comm_dup(MPI_Comm_f2c(session.world_handle()), &comm); code != MPI_SUCCESS) {
+        return mpi_error("MPI_Comm_dup", code);
+    }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    auto blobs = session.gather_world(encode({processor_name(), own_process_address()}));
+    if (!blobs) return blobs.error();
+    std::vector<Card> cards;
+    for (const std::string& blob : *blobs) cards.push_back(decode(blob));
+    auto ranks = std::make_unique<Ranks>(session, comm, options, std::move(cards));
+    // Until here all live, so that no pid was reused before its watch began.
+    if (auto all = session.gather_world(""); !all) return all.error();
+    return std::unique_ptr<MpiTransport>(std::move(ranks));
+}
+
+}  // namespace wq::transport

@@ -1,0 +1,77 @@
+#include "transport/launch_environment.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+namespace wq::transport {
+namespace {
+
+using ::testing::HasSubstr;
+
+LaunchEnvironment read(const std::map<std::string, std::string>& variables) {
+    return read_launch_environment([&](const char* name) -> const char* {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+    });
+}
+
+TEST(LaunchEnvironment, AloneThereIsNoLauncher) {
+    EXPECT_FALSE(read({}).launched);
+    EXPECT_TRUE(check_world_size(read({}), 1).ok());
+}
+
+TEST(LaunchEnvironment, OpenMpi) {
+    const auto found = read({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_NAMESPACE", "n"}, {"PMIX_RANK", "0"}});
+    EXPECT_TRUE(found.launched);
+    EXPECT_EQ(found.manager, ProcessManager::pmix);
+    EXPECT_EQ(found.expected_size, 4);
+}
+
+TEST(LaunchEnvironment, Hydra) {
+    const auto found = read({{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}, {"PMI_FD", "9"}});
+    EXPECT_TRUE(found.launched);
+    EXPECT_EQ(found.manager, ProcessManager::hydra);
+    EXPECT_EQ(found.expected_size, 3);
+}
+
+TEST(LaunchEnvironment, SrunWithPmix) {
+    const auto found = read({{"PMIX_NAMESPACE", "slurm.pmix.1.0"},
+                             {"PMIX_RANK", "1"},
+                             {"SLURM_PROCID", "1"},
+                             {"SLURM_STEP_ID", "0"},
+                             {"SLURM_STEP_NUM_TASKS", "2"}});
+    EXPECT_TRUE(found.launched);
+    EXPECT_EQ(found.manager, ProcessManager::pmix);
+    EXPECT_EQ(found.expected_size, 2);
+}
+
+TEST(LaunchEnvironment, SrunWithoutPmixIsRefusedWithAdvice) {
+    const auto found = read({{"SLURM_PROCID", "1"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "8"}});
+    EXPECT_FALSE(found.launched);
+    const Status alone = check_world_size(found, 1);
+    ASSERT_FALSE(alone.ok());
+    EXPECT_THAT(alone.error().message, HasSubstr("srun --mpi=pmix"));
+    EXPECT_EQ(alone.error().code, ExitCode::usage);
+}
+
+TEST(LaunchEnvironment, ABatchScriptIsRightlyAlone) {
+    const auto found = read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}});
+    EXPECT_FALSE(found.launched);
+    EXPECT_TRUE(check_world_size(found, 1).ok());
+}
+
+TEST(LaunchEnvironment, ALauncherOfAnotherMpiIsNamed) {
+    const auto found = read({{"OMPI_COMM_WORLD_SIZE", "4"}});
+    const Status alone = check_world_size(found, 1);
+    ASSERT_FALSE(alone.ok());
+    EXPECT_THAT(alone.error().message, HasSubstr("another MPI"));
+    EXPECT_TRUE(check_world_size(found, 4).ok());
+}
+
+TEST(LaunchEnvironment, NonsenseIsNoNumber) {
+    EXPECT_FALSE(read({{"OMPI_COMM_WORLD_SIZE", "four"}}).launched);
+}
+
+}  // namespace
+}  // namespace wq::transport
