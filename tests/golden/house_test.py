@@ -11,7 +11,7 @@ CODE = {".h", ".cpp", ".c", ".hpp"}
 HEAVY = {
     r"mpi\.h": [r"src/transport/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)"],
     r"hwloc(\.h|/.*)": [r"src/host/topology[a-z_]*\.cpp", r"tests/unit/host/topology[a-z_]*_test\.cpp"],
-    r"(hdf5|H5[A-Z]*public)\.h": [r"src/stats/hdf5_[a-z_]+\.cpp", r"tests/unit/stats/[a-z0-9_]+\.cpp"],
+    r"(hdf5|H5[A-Z]*public)\.h": [r"src/stats/h5_[a-z_]+\.cpp", r"tests/unit/stats/[a-z0-9_]+\.cpp"],
     r"openssl/.*": [r"src/transport/tls_[a-z_]+\.cpp"],
     r"pmix\.h": [r"src/transport/pmix_[a-z_]+\.cpp", r"src/app/guard_[a-z_]+\.cpp"],
 }
