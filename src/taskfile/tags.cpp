@@ -105,6 +105,10 @@ std::optional<std::string> misplaced_tag(std::string_view command) {
     if (first == "#WQ") return "#WQ begins a line of its own, which holds for the tasks after it";
     if (!looks_like_tag(first) && !looks_like_tag(last)) return std::nullopt;
     const std::string_view word = looks_like_tag(first) ? first : last;
+    const bool glued = start > 0 && !is_blank(command[start - 1]) && word == first;
+    if (glued && is_tag_word(word)) {
+        return "the tag " + quote_for_message(word) + " has no blank before it; " + std::string(advice);
+    }
     if (!is_tag_word(word)) return "unknown tag " + quote_for_message(word) + "; " + std::string(advice);
     return "the tag " + quote_for_message(word) + " is followed by " + quote_for_message(trim_front(rest)) +
            "; " + std::string(advice);
