@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# Completion of the options of work_queue_run and work_queue_graph_log for bash; installed where bash-completion finds it.
+
+_work_queue_run() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    # What follows `--` is a command of the user's own.
+    if [[ " ${COMP_WORDS[*]:0:COMP_CWORD} " == *" -- "* ]]; then
+        mapfile -t COMPREPLY < <(compgen -A command -f -- "$word")
+        return
+    fi
+    case $before in
+    --tickets) mapfile -t COMPREPLY < <(compgen -W "auto rma message" -- "$word") ;;
+    --progress) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
+    --run-dir | --output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
+    --retries | --max-losses | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array)
+        COMPREPLY=()
+        ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "--array --cores --disk --dry-run --each --gpus --grace
+                --halt-on-failure --help --json --manager-only --max-losses --memory --output --progress --resume
+                --resume-failed --retries --run-dir --shell --stats-log --tickets --timeout --version --walltime -v" \
+                -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        fi
+        ;;
+    esac
+}
+
+_work_queue_graph_log() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    -T) mapfile -t COMPREPLY < <(compgen -W "png svg pdf" -- "$word") ;;
+    -u) mapfile -t COMPREPLY < <(compgen -W "s m h d" -- "$word") ;;
+    -r) COMPREPLY=() ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "-o -T -r -u --help --version" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        fi
+        ;;
+    esac
+}
+
+complete -o filenames -F _work_queue_run work_queue_run
+complete -o filenames -F _work_queue_graph_log work_queue_graph_log
