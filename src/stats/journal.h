@@ -1,13 +1,18 @@
 // The journal: append-only, checksummed, the truth of a run. Layout, version 1:
-//   header: "WQJOURN1" then one record of kind `run`
-//   record: u32 length (LE) of what follows the checksum | u32 CRC-32C of it | kind u8 | payload (base/bytes.h)
-// A torn last record is what a crash leaves: it is cut off. Damage before the last record is refused with its
-// byte offset: what follows cannot be trusted.
+//   "WQJOURN1", then a record of kind `run`, then records of the other kinds
+//   record: u32 length (LE) of kind and payload | u32 CRC-32C (LE) of these three | kind u8 | payload
+//   (base/bytes.h)
+// The checksum covers the length, so that no flipped bit can make a record swallow those after it.
+//
+// A torn last record is what a crash leaves: it is cut off. A record that does not read while a whole one
+// stands anywhere behind it is damage, and is refused with its byte offset: what was lost there cannot be
+// told.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <variant>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -25,17 +30,39 @@ struct RunHeader {
 
 struct JournalContents {
     RunHeader header;
-    std::vector<TaskRecord> tasks;       // in order of their ends
-    std::vector<WorkerRecord> workers;   // the last of each
-    std::uint64_t valid_bytes = 0;       // appending goes on here
+    std::vector<TaskRecord> tasks;      // in order of their ends
+    std::vector<WorkerRecord> workers;  // the last of each; a worker is told by its id and when it joined
+    std::unordered_map<std::uint64_t, std::string>
+        failed_lines;               // by TaskKey, of tasks whose last end was a failure
+    std::uint64_t valid_bytes = 0;  // appending goes on here
     bool torn = false;
 };
 
-// Error bad_input: no journal, another format, or damage ("journal damaged at byte 4711 ...").
+// Error bad_input: no journal, another format, or damage ("RUN/journal: damaged at byte 4711; ...").
 Result<JournalContents> read_journal(const std::string& path);
 
+// The same without holding it in memory: the records in their order.
+class JournalVisitor {
+  public:
+    virtual ~JournalVisitor() = default;
+    virtual void task(const TaskRecord& record, std::string_view failed_lines) = 0;
+    virtual void worker(const WorkerRecord& record) = 0;
+    virtual void sample(const Sample& sample) = 0;
+};
+struct JournalScan {
+    RunHeader header;
+    std::uint64_t valid_bytes = 0;
+    bool torn = false;
+};
+Result<JournalScan> scan_journal(const std::string& path, JournalVisitor& visitor);
+Result<JournalScan> scan_journal_bytes(std::string_view bytes, const std::string& name,
+                                       JournalVisitor& visitor);
+
+// With the mark and the record of kind `run`: the beginning of a journal.
 std::string encode_header(const RunHeader& header);
-std::string encode_record(const TaskRecord& record);
+// `failed_lines`: what failed.sh gets when this is the task's last end and a failure.
+std::string encode_record(const TaskRecord& record, std::string_view failed_lines = {});
 std::string encode_record(const WorkerRecord& record);
+std::string encode_record(const Sample& sample);
 
 }  // namespace wq::stats

@@ -1,57 +1,77 @@
-// The run's memory: a thread of its own that takes what ended and writes, per batch of records and in this order,
-// output.log, the journal, then everything derived (stats.h5, joblog.tsv, transactions.log, the text statistics log).
-// The manager never waits for a disk; it learns by acknowledged() what is safe.
+// The run's memory: a thread of its own that takes what ended and writes, per batch of records and in this
+// order, output.log, the journal, then everything derived (stats.h5, joblog.tsv, transactions.log, the text
+// statistics log). The manager never waits for a disk; it learns by acknowledged() what is safe: written, so
+// that it outlives every process of the run. To the disk itself it goes every 5 s, so a machine that loses
+// power costs at most the ends of that time, which --resume runs again.
 //
 // A full disk or a dead file system stops the writing of output.log and the journal at a record's border; the
-// recorder tries again, and trouble() says so. Trouble with derived files is said once and ends only them.
+// recorder tries again twice a second, and trouble() says so. Trouble with derived files is said once
+// (notices()) and ends only them.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "core/outcome.h"
 #include "stats/records.h"
 
 namespace wq::stats {
 
 struct RecorderOptions {
-    std::string run_directory;
-    std::string run_id;                       // random, in the journal's header
-    std::string list_name;                    // of the list or a description of --array/--each, for messages
-    std::uint64_t source_fingerprint = 0;     // what "--resume of something else" is told by
-    std::string stats_log;                    // path of the text statistics log; empty: none
-    std::vector<std::string> categories;      // names by CategoryId
+    std::string run_directory;  // exists and is held: RunDirectory::take()
+    std::string run_id;         // random, in the journal's header; that of an earlier journal stays
+    std::string list_name;      // of the list or a description of --array/--each, for messages
+    std::uint64_t source_fingerprint = 0;               // what "--resume of something else" is told by
+    std::string stats_log;                              // path of the text statistics log; empty: none
+    std::vector<std::string> categories;                // names by CategoryId, as far as known
+    Duration flush_interval = std::chrono::seconds(1);  // of stats.h5: what a live reader may lag behind
+    // For lines that joblog.tsv lacks after a crash: the command of a task of the earlier run, "" if unknown.
+    std::function<std::string(const TaskRecord&)> command_of;
 };
 
 struct Recorded {
     TaskRecord record;
     core::Output output;
-    std::string command;                      // for joblog.tsv and failed.sh
-    std::string failed_lines;                 // what failed.sh gets if it failed for good: the line with its #WQ and #! context; may be empty
+    std::string command;       // for joblog.tsv
+    std::string failed_lines;  // what failed.sh gets if it failed for good: the line with its #WQ and #!
+                               // context; may be empty
 };
 
 class Recorder {
   public:
-    virtual ~Recorder() = default;
+    virtual ~Recorder() = default;  // closes
     virtual void task(Recorded ended) = 0;
-    virtual void worker(const WorkerRecord& record) = 0;    // on joining, and again on leaving
+    virtual void worker(const WorkerRecord& record) = 0;  // on joining, and again on leaving
     virtual void sample(const Sample& sample) = 0;
-    // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is all after the pid.
+    // A category that options.categories did not have.
+    virtual void category(CategoryId id, std::string name) = 0;
+    // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is all after the pid;
+    // see transactions.h for those of tasks. Workers and ends are written by themselves.
     virtual void transaction(WallMicros when, std::string text) = 0;
     // Records of task() that are in the journal.
     virtual std::uint64_t acknowledged() const = 0;
-    // Readable when acknowledged() or trouble() changed.
+    // Bytes of records and output that wait to be written: the manager gives out less while it is large.
+    virtual std::uint64_t backlog_bytes() const = 0;
+    // Readable (level) after acknowledged(), trouble() or notices() changed, until settle().
     virtual int descriptor() const = 0;
+    virtual void settle() = 0;
     // One line while the truth cannot be written ("disk full: .../journal: No space left on device").
     virtual std::optional<std::string> trouble() const = 0;
-    // Writes all that can be written and ends the thread. Error: something of the truth could not be.
+    // Lines about derived files that ended, each told once.
+    virtual std::vector<std::string> notices() = 0;
+    // Writes all that can be written, failed.sh too, and ends the thread; nothing may be recorded after it.
+    // Error interrupted: something of the truth could not be written.
     virtual Status close() = 0;
 };
 
-// `resumed`: what an earlier journal of this directory holds; derived files are rebuilt from it.
+// Where the directory holds a journal, it is continued (a torn tail is cut off) and derived files are rebuilt
+// from it; read it with read_journal() before, to know what it holds. Errors: bad_input (a damaged journal),
+// interrupted or not_allowed (a file of the truth cannot be made).
 Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options);
 
 }  // namespace wq::stats

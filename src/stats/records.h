@@ -1,5 +1,6 @@
-// What is kept of a run: one TaskRecord per task attempt that ended, one WorkerRecord per worker, and the manager's
-// time series. The journal holds the first two whole, so that everything else can be rebuilt from it.
+// What is kept of a run: one TaskRecord per task attempt that ended, one WorkerRecord per worker, and the
+// manager's time series. The journal holds the first two whole, so that everything else can be rebuilt from
+// it.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +26,25 @@ struct TaskRecord {
     TaskId task;
     TaskKey key;
     Attempt attempt = 1;
-    bool final = true;            // false: another attempt follows
-    WorkerId worker;              // meaningless where outcome.ending is never_ran
-    std::uint64_t line = 0;       // line in the list, from 1; 0: not from a list
+    bool final = true;       // false: another attempt follows
+    WorkerId worker;         // meaningless where outcome.ending is never_ran
+    std::uint64_t line = 0;  // line in the list, from 1; 0: not from a list
     CategoryId category;
     core::Resources given;
     WallMicros submitted_us = 0;
     WallMicros dispatched_us = 0;
-    WallMicros received_us = 0;   // when the manager learned of the end
+    WallMicros received_us = 0;  // when the manager learned of the end
     core::Outcome outcome;
 };
 
 struct WorkerRecord {
     WorkerId worker;
     std::string host;
-    std::string address;          // "node3:rank 5" or "10.0.0.7:40112"
+    std::string address;  // "node3:rank 5" or "10.0.0.7:40112"
     std::uint32_t rank = 0;
     core::Resources offers;
     WallMicros joined_us = 0;
-    WallMicros left_us = 0;       // 0: not left
+    WallMicros left_us = 0;  // 0: not left
     std::string why_left;
     std::uint64_t tasks_done = 0;
 };

@@ -1,0 +1,67 @@
+// Everything that can be made again from the journal: stats.h5, joblog.tsv, transactions.log, the text
+// statistics log, failed.sh. Each file fails for itself and says so once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "stats/failed_list.h"
+#include "stats/h5_writer.h"
+#include "stats/journal.h"
+#include "stats/recorder.h"
+#include "stats/text_log.h"
+
+namespace wq::stats {
+
+class Derived : private JournalVisitor {
+  public:
+    // Makes the files; with `has_journal` from what the journal of the directory holds.
+    Derived(const RecorderOptions& options, const RunHeader& header, bool has_journal);
+
+    void record(const Recorded& ended);
+    void record(const WorkerRecord& record);
+    void record(const Sample& sample);
+    void category(CategoryId id, std::string_view name);
+    void transaction(WallMicros when, std::string_view text);
+
+    void write_logs();  // after every batch
+    void flush();       // stats.h5, on a timer
+    bool wants_flush() const { return h5_ && h5_->pending_rows() > 0; }
+    void close();
+    std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
+
+  private:
+    void task(const TaskRecord& record, std::string_view failed_lines) override;
+    void worker(const WorkerRecord& record) override;
+    void sample(const Sample& sample) override;
+
+    void open_h5(const RunHeader& header);
+    TextLog open_log(const std::string& path, std::string_view heading);
+    void note(const Status& status);
+    void note_once(bool& said, const Status& status);
+    bool space_for_flush() const;
+    void write_log(TextLog& log, bool& said);
+
+    const RecorderOptions options_;
+    const std::int64_t pid_;
+    std::optional<H5Writer> h5_;
+    TextLog joblog_, transactions_, stats_log_;
+    bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false;
+    FailedList failed_;
+    std::uint64_t joblog_has_ = 0;  // lines of an earlier run, while its journal is read
+    std::map<std::pair<std::uint32_t, WallMicros>, std::uint64_t> worker_rows_;
+    std::uint64_t worker_row_count_ = 0;
+    struct Place {
+        std::string host;
+        std::string address;
+    };
+    std::unordered_map<std::uint32_t, Place> places_;
+    std::vector<std::string> notices_;
+};
+
+}  // namespace wq::stats

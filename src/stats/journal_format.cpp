@@ -1,0 +1,158 @@
+#include "stats/journal_format.h"
+
+#include <type_traits>
+
+namespace wq::stats {
+
+namespace {
+
+void put(ByteWriter& out, std::int64_t value) {
+    out.i64(value);
+}
+void put(ByteWriter& out, double value) {
+    out.f64(value);
+}
+
+void put(ByteWriter& out, const core::Resources& value) {
+    out.i64(value.cores), out.i64(value.memory_mb), out.i64(value.disk_mb), out.i64(value.gpus);
+}
+
+void get(ByteReader& in, std::int64_t& value) {
+    value = in.i64();
+}
+void get(ByteReader& in, double& value) {
+    value = in.f64();
+}
+void get(ByteReader& in, int& value) {
+    value = static_cast<int>(in.i64());
+}
+void get(ByteReader& in, std::string& value) {
+    value = in.blob();
+}
+
+void get(ByteReader& in, core::Resources& value) {
+    get(in, value.cores), get(in, value.memory_mb), get(in, value.disk_mb), get(in, value.gpus);
+}
+
+void put(ByteWriter& out, const core::Outcome& value) {
+    out.u8(static_cast<std::uint8_t>(value.ending));
+    out.i64(value.exit_code), out.i64(value.signal);
+    out.i64(value.started_us), out.i64(value.wall_us), out.i64(value.user_us), out.i64(value.system_us);
+    out.i64(value.peak_memory_kb), out.i64(value.bytes_read), out.i64(value.bytes_written);
+    out.u64(value.stdout_bytes), out.u64(value.stderr_bytes);
+    out.blob(value.reason);
+}
+
+void get(ByteReader& in, core::Outcome& value) {
+    const std::uint8_t ending = in.u8();
+    if (ending > static_cast<std::uint8_t>(core::Ending::never_ran)) in.fail();
+    value.ending = static_cast<core::Ending>(ending);
+    get(in, value.exit_code), get(in, value.signal);
+    get(in, value.started_us), get(in, value.wall_us), get(in, value.user_us), get(in, value.system_us);
+    get(in, value.peak_memory_kb), get(in, value.bytes_read), get(in, value.bytes_written);
+    value.stdout_bytes = in.u64(), value.stderr_bytes = in.u64();
+    get(in, value.reason);
+}
+
+ByteWriter begin_record(RecordKind kind) {
+    ByteWriter out;
+    out.raw(std::string_view("\0\0\0\0\0\0\0\0", frame_bytes));
+    out.u8(static_cast<std::uint8_t>(kind));
+    return out;
+}
+
+std::string end_record(ByteWriter&& out) {
+    std::string bytes = out.take();
+    const auto length = static_cast<std::uint32_t>(bytes.size() - frame_bytes);
+    store_u32(bytes.data(), length);
+    store_u32(bytes.data() + 4, frame_checksum(length, std::string_view(bytes).substr(frame_bytes)));
+    return bytes;
+}
+
+}  // namespace
+
+void store_u32(char* at, std::uint32_t value) {
+    for (int i = 0; i < 4; ++i) at[i] = static_cast<char>(value >> (8 * i));
+}
+
+std::uint32_t load_u32(const char* at) {
+    std::uint32_t value = 0;
+    for (int i = 0; i < 4; ++i) value |= std::uint32_t{static_cast<std::uint8_t>(at[i])} << (8 * i);
+    return value;
+}
+
+std::uint32_t frame_checksum(std::uint32_t length, std::string_view kind_and_payload) {
+    char bytes[4];
+    store_u32(bytes, length);
+    return crc32c(kind_and_payload, crc32c(std::string_view(bytes, sizeof bytes)));
+}
+
+std::string encode_header(const RunHeader& header) {
+    ByteWriter out = begin_record(RecordKind::run);
+    out.u64(header.version);
+    out.blob(header.run_id), out.blob(header.list_name);
+    out.u64(header.source_fingerprint), out.i64(header.started_us);
+    return std::string(journal_mark) + end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, RunHeader& header) {
+    header.version = in.u32();
+    get(in, header.run_id), get(in, header.list_name);
+    header.source_fingerprint = in.u64(), get(in, header.started_us);
+    return in.at_end();
+}
+
+std::string encode_record(const TaskRecord& record, std::string_view failed_lines) {
+    ByteWriter out = begin_record(RecordKind::task);
+    out.u64(record.task.value()), out.u64(record.key.value), out.u64(record.attempt);
+    out.boolean(record.final), out.u64(record.worker.value()), out.u64(record.line);
+    out.u64(record.category.value()), put(out, record.given);
+    out.i64(record.submitted_us), out.i64(record.dispatched_us), out.i64(record.received_us);
+    put(out, record.outcome);
+    out.blob(failed_lines);
+    return end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, TaskRecord& record, std::string_view& failed_lines) {
+    record.task = TaskId(in.u64()), record.key.value = in.u64(), record.attempt = in.u32();
+    record.final = in.boolean(), record.worker = WorkerId(in.u32()), record.line = in.u64();
+    record.category = CategoryId(in.u32()), get(in, record.given);
+    get(in, record.submitted_us), get(in, record.dispatched_us), get(in, record.received_us);
+    get(in, record.outcome);
+    failed_lines = in.blob();
+    return in.at_end();
+}
+
+std::string encode_record(const WorkerRecord& record) {
+    ByteWriter out = begin_record(RecordKind::worker);
+    out.u64(record.worker.value()), out.blob(record.host), out.blob(record.address), out.u64(record.rank);
+    put(out, record.offers), out.i64(record.joined_us), out.i64(record.left_us);
+    out.blob(record.why_left), out.u64(record.tasks_done);
+    return end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, WorkerRecord& record) {
+    record.worker = WorkerId(in.u32()), get(in, record.host), get(in, record.address), record.rank = in.u32();
+    get(in, record.offers), get(in, record.joined_us), get(in, record.left_us);
+    get(in, record.why_left), record.tasks_done = in.u64();
+    return in.at_end();
+}
+
+std::string encode_record(const Sample& sample) {
+    ByteWriter out = begin_record(RecordKind::sample);
+    out.i64(sample.time_us), out.i64(sample.stats.time_when_started);
+#define WQ_PUT(type, name, unit, meaning) put(out, sample.stats.name);
+    WQ_MANAGER_STATS(WQ_PUT)
+#undef WQ_PUT
+    return end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, Sample& sample) {
+    get(in, sample.time_us), get(in, sample.stats.time_when_started);
+#define WQ_GET(type, name, unit, meaning) get(in, sample.stats.name);
+    WQ_MANAGER_STATS(WQ_GET)
+#undef WQ_GET
+    return in.at_end();
+}
+
+}  // namespace wq::stats

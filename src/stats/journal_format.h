@@ -1,0 +1,28 @@
+// What the two halves of the journal share: the frame of a record, and payloads to values.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "stats/journal.h"
+
+namespace wq::stats {
+
+enum class RecordKind : std::uint8_t { run = 1, task = 2, worker = 3, sample = 4 };
+
+inline constexpr std::string_view journal_mark = "WQJOURN1";
+inline constexpr std::size_t frame_bytes = 8;               // length and checksum
+inline constexpr std::uint32_t longest_record = 64u << 20;  // of kind and payload
+
+void store_u32(char* at, std::uint32_t value);
+std::uint32_t load_u32(const char* at);
+std::uint32_t frame_checksum(std::uint32_t length, std::string_view kind_and_payload);
+
+// False: not what the encoder of this version writes.
+bool decode(ByteReader& reader, RunHeader& header);
+bool decode(ByteReader& reader, TaskRecord& record, std::string_view& failed_lines);
+bool decode(ByteReader& reader, WorkerRecord& record);
+bool decode(ByteReader& reader, Sample& sample);
+
+}  // namespace wq::stats

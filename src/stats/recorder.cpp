@@ -1,0 +1,305 @@
+#include "stats/recorder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <variant>
+
+#include "stats/append_file.h"
+#include "stats/derived.h"
+#include "stats/truth.h"
+
+namespace wq::stats {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr auto gather_time = milliseconds(10);  // records that come together are written together
+constexpr auto sync_interval = milliseconds(5000);
+constexpr auto retry_interval = milliseconds(500);
+constexpr std::size_t batch_items = 1024;
+constexpr std::uint64_t batch_bytes = 1u
+                                      << 20;  // small, so that a nearly full disk still takes whole batches
+
+struct NewCategory {
+    CategoryId id;
+    std::string name;
+};
+struct Transaction {
+    WallMicros when = 0;
+    std::string text;
+};
+using Item = std::variant<Recorded, WorkerRecord, Sample, NewCategory, Transaction>;
+
+std::uint64_t weight(const Item& item) {
+    if (const auto* ended = std::get_if<Recorded>(&item)) {
+        return 256 + ended->output.out.size() + ended->output.err.size() + ended->command.size() +
+               ended->failed_lines.size();
+    }
+    return 256;
+}
+
+// Signals are for the threads that expect them. That includes SIGXFSZ, which a file size limit sends to the
+// writer: held back, the write fails with EFBIG instead.
+class SignalsHeld {
+  public:
+    SignalsHeld() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &before_);
+    }
+    ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_{};
+};
+
+class RecorderThread final : public Recorder {
+  public:
+    RecorderThread(Truth truth, std::unique_ptr<Derived> derived, Descriptor event, Duration flush_interval)
+        : flush_interval_(flush_interval),
+          truth_(std::move(truth)),
+          derived_(std::move(derived)),
+          event_(std::move(event)) {
+        collect_notices();
+        const SignalsHeld held;
+        thread_ = std::thread([this] { run(); });
+    }
+    ~RecorderThread() override { static_cast<void>(close_once()); }
+
+    void task(Recorded ended) override { push(std::move(ended)); }
+    void worker(const WorkerRecord& record) override { push(record); }
+    void sample(const Sample& sample) override { push(sample); }
+    void category(CategoryId id, std::string name) override { push(NewCategory{id, std::move(name)}); }
+    void transaction(WallMicros when, std::string text) override { push(Transaction{when, std::move(text)}); }
+
+    std::uint64_t acknowledged() const override { return acknowledged_.load(std::memory_order_acquire); }
+    std::uint64_t backlog_bytes() const override { return backlog_.load(std::memory_order_relaxed); }
+    int descriptor() const override { return event_.get(); }
+
+    void settle() override {
+        std::uint64_t count = 0;
+        while (::read(event_.get(), &count, sizeof count) < 0 && errno == EINTR) continue;
+    }
+
+    std::optional<std::string> trouble() const override {
+        const std::lock_guard lock(mutex_);
+        return trouble_;
+    }
+    std::vector<std::string> notices() override {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(notices_, {});
+    }
+    Status close() override { return close_once(); }
+
+  private:
+    template <class T>
+    void push(T&& value) {
+        Item item(std::forward<T>(value));
+        backlog_.fetch_add(weight(item), std::memory_order_relaxed);
+        bool wake = false;
+        {
+            const std::lock_guard lock(mutex_);
+            queue_.push_back(std::move(item));
+            // The thread gathers by itself after the first; a wake-up for every record would cost more than
+            // it.
+            wake = queue_.size() == 1 || queue_.size() == batch_items;
+        }
+        if (wake) work_.notify_one();
+    }
+
+    void run() {
+        for (bool closing = false; !closing;) {
+            closing = take();
+            write_batches();
+            if (const auto now = Clock::now(); now >= next_flush_ || closing) keep_time(now);
+        }
+        if (waiting_.empty()) note_trouble(truth_.sync());
+        derived_->close();
+        collect_notices();
+    }
+
+    // Waits for work and takes it. True: the recorder is closing.
+    bool take() {
+        std::unique_lock lock(mutex_);
+        const auto due = [&] { return closing_ || !queue_.empty(); };
+        if (waiting_.empty() && !derived_->wants_flush() && !unsynced_) {
+            work_.wait(lock, due);
+        } else {
+            work_.wait_until(lock, waiting_.empty() ? next_flush_ : Clock::now() + retry_interval, due);
+        }
+        if (!queue_.empty()) {
+            work_.wait_for(lock, waiting_.empty() ? gather_time : retry_interval,
+                           [&] { return closing_ || (waiting_.empty() && queue_.size() >= batch_items); });
+        }
+        taken_.swap(queue_);
+        const bool closing = closing_;
+        lock.unlock();
+        for (Item& item : taken_) waiting_.push_back(std::move(item));
+        taken_.clear();
+        return closing;
+    }
+
+    void write_batches() {
+        while (!waiting_.empty()) {
+            if (staged_ == 0) stage_batch();
+            const auto written = truth_.write();
+            note_trouble(written);
+            if (!written) return;
+            unsynced_ = true;
+            derive_batch();
+        }
+    }
+
+    void stage_batch() {
+        std::uint64_t bytes = 0;
+        for (; staged_ < waiting_.size() && staged_ < batch_items && bytes < batch_bytes; ++staged_) {
+            const Item& item = waiting_[staged_];
+            bytes += weight(item);
+            if (const auto* ended = std::get_if<Recorded>(&item)) truth_.stage(*ended);
+            if (const auto* worker = std::get_if<WorkerRecord>(&item)) truth_.stage(*worker);
+            if (const auto* sample = std::get_if<Sample>(&item)) truth_.stage(*sample);
+        }
+    }
+
+    void derive_batch() {
+        std::uint64_t tasks = 0;
+        std::uint64_t bytes = 0;
+        for (; staged_ > 0; --staged_) {
+            const Item& item = waiting_.front();
+            bytes += weight(item);
+            tasks += std::holds_alternative<Recorded>(item) ? 1 : 0;
+            std::visit([this](const auto& value) { derive(value); }, item);
+            waiting_.pop_front();
+        }
+        derived_->write_logs();
+        backlog_.fetch_sub(bytes, std::memory_order_relaxed);
+        acknowledged_.fetch_add(tasks, std::memory_order_release);
+        collect_notices();
+        if (tasks > 0) signal();
+    }
+
+    void derive(const Recorded& ended) { derived_->record(ended); }
+    void derive(const WorkerRecord& record) { derived_->record(record); }
+    void derive(const Sample& sample) { derived_->record(sample); }
+    void derive(const NewCategory& added) { derived_->category(added.id, added.name); }
+    void derive(const Transaction& entry) { derived_->transaction(entry.when, entry.text); }
+
+    void keep_time(Clock::time_point now) {
+        derived_->flush();
+        derived_->write_logs();
+        collect_notices();
+        if (unsynced_ && now >= next_sync_) {
+            note_trouble(truth_.sync());
+            unsynced_ = false;
+            next_sync_ = now + sync_interval;
+        }
+        next_flush_ = now + flush_interval_;
+    }
+
+    void note_trouble(const Status& status) {
+        std::optional<std::string> line;
+        if (!status) line = status.error().message;
+        {
+            const std::lock_guard lock(mutex_);
+            if (trouble_ == line) return;
+            trouble_ = std::move(line);
+        }
+        signal();
+    }
+
+    void collect_notices() {
+        auto lines = derived_->take_notices();
+        if (lines.empty()) return;
+        {
+            const std::lock_guard lock(mutex_);
+            for (std::string& line : lines) notices_.push_back(std::move(line));
+        }
+        signal();
+    }
+
+    void signal() {
+        const std::uint64_t one = 1;
+        while (::write(event_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
+    }
+
+    Status close_once() {
+        {
+            const std::lock_guard lock(mutex_);
+            closing_ = true;
+        }
+        work_.notify_one();
+        if (thread_.joinable()) thread_.join();
+        if (auto line = trouble()) return Error{ExitCode::interrupted, *line};
+        return success();
+    }
+
+    // Of the thread alone.
+    const Duration flush_interval_;
+    Truth truth_;
+    std::unique_ptr<Derived> derived_;
+    std::vector<Item> taken_;
+    std::deque<Item> waiting_;  // not yet in the journal, in their order
+    std::size_t staged_ = 0;    // of these, in the batch that is being written
+    bool unsynced_ = false;
+    Clock::time_point next_flush_ = Clock::now() + flush_interval_;
+    Clock::time_point next_sync_ = Clock::now() + sync_interval;
+
+    // Shared.
+    Descriptor event_;
+    mutable std::mutex mutex_;
+    std::condition_variable work_;
+    std::vector<Item> queue_;
+    bool closing_ = false;
+    std::optional<std::string> trouble_;
+    std::vector<std::string> notices_;
+    std::atomic<std::uint64_t> acknowledged_{0};
+    std::atomic<std::uint64_t> backlog_{0};
+    std::thread thread_;
+};
+
+struct NoVisitor : JournalVisitor {
+    void task(const TaskRecord&, std::string_view) override {}
+    void worker(const WorkerRecord&) override {}
+    void sample(const Sample&) override {}
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options) {
+    const SignalsHeld held;
+    const std::string journal = options.run_directory + "/journal";
+    RunHeader header{1, options.run_id, options.list_name, options.source_fingerprint, wall_now()};
+    std::uint64_t valid_bytes = 0;
+    struct stat status {};
+    if (::stat(journal.c_str(), &status) == 0 && status.st_size > 0) {
+        NoVisitor nobody;
+        const auto scan = scan_journal(journal, nobody);
+        if (!scan) return scan.error();
+        header = scan->header;
+        valid_bytes = scan->valid_bytes;
+    }
+    auto truth = Truth::open(options.run_directory, header, valid_bytes);
+    if (!truth) return truth.error();
+    auto derived = std::make_unique<Derived>(options, header, valid_bytes > 0);
+    Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event) return Error{ExitCode::internal, "eventfd: " + std::generic_category().message(errno)};
+    return std::unique_ptr<Recorder>(std::make_unique<RecorderThread>(
+        std::move(*truth), std::move(derived), std::move(event), options.flush_interval));
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,92 @@
+#include "stats/rows.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "stats/task_number.h"
+
+namespace wq::stats {
+
+namespace {
+
+std::uint32_t count(std::int64_t value) {
+    constexpr auto most = std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, most));
+}
+
+}  // namespace
+
+TaskRow row_of(const TaskRecord& record) {
+    const core::Outcome& outcome = record.outcome;
+    TaskRow row;
+    row.task = task_number(record.task);
+    row.key = record.key.value;
+    row.line = record.line;
+    row.attempt = record.attempt;
+    row.worker = record.worker.value();
+    row.category = record.category.value();
+    row.exit_code = outcome.exit_code;
+    row.signal = static_cast<std::uint16_t>(outcome.signal);
+    row.ending = outcome.ending;
+    row.final = record.final ? Flag::yes : Flag::no;
+    row.given_cores = count(record.given.cores);
+    row.given_gpus = count(record.given.gpus);
+    row.given_memory = record.given.memory_mb;
+    row.given_disk = record.given.disk_mb;
+    row.submitted = record.submitted_us;
+    row.dispatched = record.dispatched_us;
+    row.started = outcome.started_us;
+    row.received = record.received_us;
+    row.wall = outcome.wall_us;
+    row.user = outcome.user_us;
+    row.system = outcome.system_us;
+    row.peak_memory = outcome.peak_memory_kb;
+    row.bytes_read = outcome.bytes_read;
+    row.bytes_written = outcome.bytes_written;
+    row.stdout_bytes = outcome.stdout_bytes;
+    row.stderr_bytes = outcome.stderr_bytes;
+    return row;
+}
+
+WorkerRow row_of(const WorkerRecord& record) {
+    WorkerRow row;
+    row.worker = record.worker.value();
+    row.rank = record.rank;
+    row.cores = count(record.offers.cores);
+    row.gpus = count(record.offers.gpus);
+    row.memory = record.offers.memory_mb;
+    row.disk = record.offers.disk_mb;
+    row.joined = record.joined_us;
+    row.left = record.left_us;
+    row.tasks_done = record.tasks_done;
+    row.host = record.host;
+    row.address = record.address;
+    row.why_left = record.why_left;
+    return row;
+}
+
+ManagerRow row_of(const Sample& sample) {
+    ManagerRow row;
+    row.timestamp = sample.time_us;
+    row.time_when_started = sample.stats.time_when_started;
+#define WQ_COPY(type, name, unit, meaning) row.name = sample.stats.name;
+    WQ_MANAGER_STATS(WQ_COPY)
+#undef WQ_COPY
+#define WQ_COPY(type, name, of, unit, meaning) row.name = sample.stats.of;
+    WQ_MANAGER_ALIASES(WQ_COPY)
+#undef WQ_COPY
+    return row;
+}
+
+CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now) {
+    CategoryRow row;
+    row.category = category.value();
+    row.changed = now;
+    row.max_cores = row.max_memory = row.max_disk = row.max_gpus = -1;
+    row.first_cores = row.first_memory = row.first_disk = row.first_gpus = -1;
+    row.mode = std::string_view("fixed");
+    row.name = name;
+    return row;
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,14 @@
+// Records as rows of stats.h5.
+#pragma once
+
+#include "stats/records.h"
+#include "stats/schema.h"
+
+namespace wq::stats {
+
+TaskRow row_of(const TaskRecord& record);
+WorkerRow row_of(const WorkerRecord& record);
+ManagerRow row_of(const Sample& sample);
+CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now);
+
+}  // namespace wq::stats

@@ -1,0 +1,119 @@
+#include "stats/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "stats/run_status.h"
+
+namespace wq::stats {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_make(const std::string& path, int error_number) {
+    const bool forbidden = error_number == EACCES || error_number == EPERM || error_number == EROFS;
+    return {forbidden ? ExitCode::not_allowed : ExitCode::usage,
+            "cannot make the run directory " + path + ": " + std::generic_category().message(error_number) +
+                "; choose another with --run-dir"};
+}
+
+bool is_empty_but_for_lock(const std::string& path) {
+    std::error_code error;
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+        if (at->path().filename() != "lock") return false;
+    }
+    return !error;
+}
+
+// 0 or the errno of flock; systems without locks count as locked.
+int lock_now(int fd) {
+    while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR) continue;
+        if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP) return 0;
+        return errno;
+    }
+    return 0;
+}
+
+std::string read_holder(int fd) {
+    char buffer[400];
+    const ssize_t n = ::pread(fd, buffer, sizeof buffer, 0);
+    std::string text(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+    text = text.substr(0, text.find('\n'));
+    return text.empty() ? "of unknown pid" : text;
+}
+
+Status write_holder(const std::string& path, int fd) {
+    const std::string text = "pid " + std::to_string(::getpid()) + " on " + host_name() + " since " +
+                             format_utc(wall_now()) + "\n";
+    if (::ftruncate(fd, 0) != 0) return write_error(path, errno);
+    const ssize_t n = ::pwrite(fd, text.data(), text.size(), 0);
+    if (n != static_cast<ssize_t>(text.size())) return write_error(path, n < 0 ? errno : ENOSPC);
+    return success();
+}
+
+}  // namespace
+
+Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
+    if (use == Use::resume) {
+        struct stat status {};
+        if (::stat(path.c_str(), &status) != 0) {
+            return Error{ExitCode::usage, "nothing to resume: no run directory " + path};
+        }
+    } else if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
+        return cannot_make(path, errno);
+    }
+    const std::string lock_path = path + "/lock";
+    Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!lock) return cannot_make(path, errno);
+    if (const int error_number = lock_now(lock.get()); error_number == EWOULDBLOCK) {
+        return Error{ExitCode::interrupted, "run directory " + path + " is in use by the run with " +
+                                                read_holder(lock.get()) +
+                                                "; wait for its end or choose another " + "with --run-dir"};
+    } else if (error_number != 0) {
+        return cannot_make(path, error_number);
+    }
+
+    struct stat journal {};
+    const bool has_journal = ::stat((path + "/journal").c_str(), &journal) == 0 && journal.st_size > 0;
+    if (use == Use::resume && !has_journal) {
+        return Error{ExitCode::usage, "nothing to resume: " + path + " holds no journal of a run"};
+    }
+    if (use == Use::fresh && has_journal) {
+        return Error{ExitCode::usage, "run directory " + path +
+                                          " exists: use --resume to go on with that run, or choose another " +
+                                          "with --run-dir"};
+    }
+    if (!has_journal && !is_empty_but_for_lock(path)) {
+        // What a run leaves that died before its journal began is ours too: it always has a `status`.
+        if (::access((path + "/status").c_str(), F_OK) != 0) {
+            return Error{ExitCode::usage, "run directory " + path +
+                                              " exists and is not of a run: choose another with --run-dir"};
+        }
+    }
+    if (auto written = write_holder(lock_path, lock.get()); !written) return written.error();
+    return RunDirectory(path, std::move(lock), has_journal);
+}
+
+Result<ListCopy> ListCopy::begin(const std::string& run_directory) {
+    auto file = AppendFile::open(run_directory + "/list.part", 0);
+    if (!file) return file.error();
+    return ListCopy(std::move(*file));
+}
+
+Status ListCopy::finish() {
+    const std::string& part = file_.path();
+    const std::string path = part.substr(0, part.size() - std::string_view(".part").size());
+    if (::rename(part.c_str(), path.c_str()) != 0) return write_error(path, errno);
+    return success();
+}
+
+}  // namespace wq::stats

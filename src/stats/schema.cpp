@@ -1,0 +1,59 @@
+#include "stats/schema.h"
+
+#include <array>
+#include <iterator>
+
+namespace wq::stats {
+
+namespace {
+
+#define WQ_COLUMN(type, name, unit, meaning) \
+    Column{#name, column_type<type>, offsetof(Row, name), sizeof(type), unit, meaning},
+#define WQ_ALIAS_COLUMN(type, name, of, unit, meaning) WQ_COLUMN(type, name, unit, meaning)
+
+// A chunk is at least 4096 rows, and is what one seek of a reader brings.
+constexpr std::size_t chunk_rows = 4096;
+
+template <class Row>
+struct Columns;
+
+#define WQ_COLUMNS_OF(RowType, ...)                    \
+    template <>                                        \
+    struct Columns<RowType> {                          \
+        using Row = RowType;                           \
+        static constexpr Column all[] = {__VA_ARGS__}; \
+    }
+
+WQ_COLUMNS_OF(ManagerRow, WQ_MANAGER_TIME_COLUMNS(WQ_COLUMN) WQ_MANAGER_STATS(WQ_COLUMN)
+                              WQ_MANAGER_ALIASES(WQ_ALIAS_COLUMN));
+WQ_COLUMNS_OF(TaskRow, WQ_TASK_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(WorkerRow, WQ_WORKER_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(CategoryRow, WQ_CATEGORY_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(TransferRow, WQ_TRANSFER_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(SliceRow, WQ_SLICE_COLUMNS(WQ_COLUMN));
+
+template <class Row>
+constexpr Schema schema(const char* name, const char* meaning) {
+    std::size_t bytes = 0;
+    for (const Column& column : Columns<Row>::all) bytes += column.bytes;
+    // A gap between columns would put bytes of nobody into the file.
+    if (bytes != sizeof(Row)) throw "row with gaps";
+    return {name, meaning, sizeof(Row), chunk_rows, Columns<Row>::all};
+}
+
+constexpr std::array<Schema, dataset_count> all_schemas{
+    schema<ManagerRow>("manager", "the manager's time series: a row about every second"),
+    schema<TaskRow>("tasks", "a row for every attempt of a task that ended, in the order of their ends"),
+    schema<WorkerRow>("workers", "a row for every worker that joined; rewritten when it leaves"),
+    schema<CategoryRow>("categories", "a row for every category"),
+    schema<TransferRow>("transfers", "a row for every file sent or received; empty until files travel"),
+    schema<SliceRow>("slices", "a row for every dataset slice handed out; empty without slices"),
+};
+
+}  // namespace
+
+std::span<const Schema, dataset_count> schemas() {
+    return all_schemas;
+}
+
+}  // namespace wq::stats

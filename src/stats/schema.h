@@ -1,0 +1,144 @@
+// Every dataset of stats.h5. All are there from the start of every run, also those that only later features
+// fill, since a file that is written while others read it (SWMR) takes no new dataset. Add columns at the end
+// of a table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/manager_stats.h"
+#include "stats/columns.h"
+
+namespace wq::stats {
+
+// X(type, name, unit, meaning)
+#define WQ_TASK_COLUMNS(X)                                                                              \
+    X(std::uint64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")      \
+    X(std::uint64_t, key, "1",                                                                          \
+      "what the task is known by in runs of an edited list: hash of its line, or index")                \
+    X(std::uint64_t, line, "1", "line of the task list, from 1; 0: not from a list")                    \
+    X(std::uint32_t, attempt, "1", "from 1")                                                            \
+    X(std::uint32_t, worker, "1", "id of the worker (/workers); no meaning where ending is never_ran")  \
+    X(std::uint32_t, category, "1", "id of the category (/categories)")                                 \
+    X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                \
+    X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                      \
+    X(core::Ending, ending, "1", "how the attempt ended")                                               \
+    X(Flag, final, "1", "no further attempt follows")                                                   \
+    X(std::uint32_t, given_cores, "cores", "cores that it was given")                                   \
+    X(std::uint32_t, given_gpus, "GPUs", "GPUs that it was given")                                      \
+    X(std::uint32_t, reserved, "1", "0")                                                                \
+    X(std::int64_t, given_memory, "MB", "memory that it was given")                                     \
+    X(std::int64_t, given_disk, "MB", "disk that it was given")                                         \
+    X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                            \
+    X(std::int64_t, dispatched, "us", "given to a worker, since 1970; 0: never")                        \
+    X(std::int64_t, started, "us", "process started, by the clock of its host, since 1970; 0: never")   \
+    X(std::int64_t, received, "us", "end known to the manager, since 1970")                             \
+    X(std::int64_t, wall, "us", "from start to end of the process")                                     \
+    X(std::int64_t, user, "us", "CPU time in user mode, of it and the children it waited for")          \
+    X(std::int64_t, system, "us", "CPU time in the kernel")                                             \
+    X(std::int64_t, peak_memory, "kB", "largest resident set of one process of it (1 kB = 1024 bytes)") \
+    X(std::int64_t, bytes_read, "bytes", "read from block devices")                                     \
+    X(std::int64_t, bytes_written, "bytes", "written to block devices")                                 \
+    X(std::uint64_t, stdout_bytes, "bytes", "written to stdout, kept or not")                           \
+    X(std::uint64_t, stderr_bytes, "bytes", "written to stderr, kept or not")
+
+#define WQ_WORKER_COLUMNS(X)                                                             \
+    X(std::uint32_t, worker, "1", "id of the worker; of an MPI rank its rank")           \
+    X(std::uint32_t, rank, "1", "MPI rank")                                              \
+    X(std::uint32_t, cores, "cores", "cores that it offers")                             \
+    X(std::uint32_t, gpus, "GPUs", "GPUs that it offers")                                \
+    X(std::int64_t, memory, "MB", "memory that it offers")                               \
+    X(std::int64_t, disk, "MB", "disk that it offers")                                   \
+    X(std::int64_t, joined, "us", "joined, since 1970")                                  \
+    X(std::int64_t, left, "us", "left, since 1970; 0: has not left")                     \
+    X(std::uint64_t, tasks_done, "tasks", "attempts that ended there; set when it left") \
+    X(Text<64>, host, "1", "name of its host")                                           \
+    X(Text<64>, address, "1", "address of its connection")                               \
+    X(Text<64>, why_left, "1", "why it left")
+
+#define WQ_CATEGORY_COLUMNS(X)                                                     \
+    X(std::uint32_t, category, "1", "id of the category")                          \
+    X(std::uint32_t, reserved, "1", "0")                                           \
+    X(std::int64_t, changed, "us", "when this was written, since 1970")            \
+    X(std::int64_t, max_cores, "cores", "limit of a task; -1: none")               \
+    X(std::int64_t, max_memory, "MB", "limit of a task; -1: none")                 \
+    X(std::int64_t, max_disk, "MB", "limit of a task; -1: none")                   \
+    X(std::int64_t, max_gpus, "GPUs", "limit of a task; -1: none")                 \
+    X(std::int64_t, first_cores, "cores", "given to a first attempt; -1: not set") \
+    X(std::int64_t, first_memory, "MB", "given to a first attempt; -1: not set")   \
+    X(std::int64_t, first_disk, "MB", "given to a first attempt; -1: not set")     \
+    X(std::int64_t, first_gpus, "GPUs", "given to a first attempt; -1: not set")   \
+    X(Text<16>, mode, "1", "how first attempts are given resources")               \
+    X(Text<64>, name, "1", "name of the category")
+
+#define WQ_TRANSFER_COLUMNS(X)                                            \
+    X(std::int64_t, time, "us", "end of the transfer, since 1970")        \
+    X(std::uint64_t, task, "1", "number of the task it was for")          \
+    X(std::uint64_t, bytes, "bytes", "size of the file")                  \
+    X(std::int64_t, wall, "us", "how long it took")                       \
+    X(std::uint32_t, worker, "1", "id of the worker")                     \
+    X(Direction, direction, "1", "input: to the worker, output: from it") \
+    X(Flag, cached, "1", "the worker keeps or had kept it")               \
+    X(std::uint16_t, reserved, "1", "0")                                  \
+    X(Text<96>, name, "1", "name of the file at the worker, cut to 96 bytes")
+
+#define WQ_SLICE_COLUMNS(X)                                                  \
+    X(std::int64_t, taken, "us", "given to a worker, since 1970")            \
+    X(std::int64_t, committed, "us", "reported done, since 1970; 0: never")  \
+    X(std::uint64_t, epoch, "1", "from 0")                                   \
+    X(std::uint64_t, slice, "1", "number of the slice in its epoch, from 0") \
+    X(std::uint64_t, first, "1", "first item of the slice")                  \
+    X(std::uint64_t, end, "1", "one past its last item")                     \
+    X(std::uint32_t, worker, "1", "id of the worker")                        \
+    X(std::uint32_t, attempt, "1", "from 1")                                 \
+    X(Text<64>, dataset, "1", "name of the dataset, cut to 64 bytes")
+
+// /manager: time, then the manual's table; four of its names differ from those of Work Queue's log, so both
+// are there.
+#define WQ_MANAGER_TIME_COLUMNS(X)                                         \
+    X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
+    X(std::int64_t, time_when_started, "us", "start of the manager, since 1970")
+#define WQ_MANAGER_ALIASES(X)                                                                                \
+    X(std::int64_t, workers_blacklisted, workers_blocked, "workers", "the manual's name of workers_blocked") \
+    X(std::int64_t, time_workers_execute, time_execute, "us", "the manual's name of time_execute")           \
+    X(std::int64_t, time_workers_execute_good, time_execute_good, "us",                                      \
+      "the manual's name of time_execute_good")                                                              \
+    X(std::int64_t, time_workers_execute_exhaustion, time_execute_exhaustion, "us",                          \
+      "the manual's name of time_execute_exhaustion")
+
+#define WQ_ROW_FIELD(type, name, unit, meaning) type name{};
+#define WQ_ALIAS_FIELD(type, name, of, unit, meaning) type name{};
+struct TaskRow {
+    WQ_TASK_COLUMNS(WQ_ROW_FIELD)
+};
+struct WorkerRow {
+    WQ_WORKER_COLUMNS(WQ_ROW_FIELD)
+};
+struct CategoryRow {
+    WQ_CATEGORY_COLUMNS(WQ_ROW_FIELD)
+};
+struct TransferRow {
+    WQ_TRANSFER_COLUMNS(WQ_ROW_FIELD)
+};
+struct SliceRow {
+    WQ_SLICE_COLUMNS(WQ_ROW_FIELD)
+};
+struct ManagerRow {
+    WQ_MANAGER_TIME_COLUMNS(WQ_ROW_FIELD)
+    WQ_MANAGER_STATS(WQ_ROW_FIELD)
+    WQ_MANAGER_ALIASES(WQ_ALIAS_FIELD)
+};
+#undef WQ_ALIAS_FIELD
+#undef WQ_ROW_FIELD
+
+enum class Dataset : std::size_t { manager, tasks, workers, categories, transfers, slices };
+inline constexpr std::size_t dataset_count = 6;
+
+// In the order of Dataset.
+std::span<const Schema, dataset_count> schemas();
+inline const Schema& schema_of(Dataset dataset) {
+    return schemas()[static_cast<std::size_t>(dataset)];
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,16 @@
+// How a task is called wherever a user reads or types it: joblog.tsv (Seq), transactions.log, output.log,
+// stats.h5,
+// `--output`. Counted from 1, as GNU parallel and Work Queue do; ids count from 0.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace wq::stats {
+
+constexpr std::uint64_t task_number(TaskId task) {
+    return task.value() + 1;
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,100 @@
+#include "stats/text_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "stats/mapped_file.h"
+
+namespace wq::stats {
+
+namespace {
+
+// Behind the last newline of the file; 0 where there is none or no file.
+std::uint64_t end_of_lines(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    if (!file) return 0;
+    const auto at = file->bytes().rfind('\n');
+    return at == std::string_view::npos ? 0 : at + 1;
+}
+
+template <class Number>
+void put(std::string& out, Number value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    out.append(digits, static_cast<std::size_t>(end - digits));
+}
+
+}  // namespace
+
+Result<TextLog> TextLog::open(const std::string& path, std::string_view heading) {
+    auto file = AppendFile::open(path, end_of_lines(path));
+    if (!file) return file.error();
+    TextLog log(std::move(*file));
+    if (log.file_.size() == 0) log.waiting_ = heading;
+    return log;
+}
+
+Status TextLog::write() {
+    if (!is_open() || waiting_.empty()) {
+        waiting_.clear();
+        return success();
+    }
+    auto written = file_.append(waiting_);
+    if (written) {
+        waiting_.clear();
+    } else if (waiting_.size() > most_waiting) {
+        return close();
+    }
+    return written;
+}
+
+Status TextLog::close() {
+    if (!is_open()) return success();
+    auto written = waiting_.empty() ? success() : file_.append(waiting_);
+    waiting_.clear();
+    ended_ = true;
+    if (written) return written;
+    return Error{ExitCode::interrupted, written.error().message + "; its last lines are missing"};
+}
+
+void put_number(std::string& out, std::int64_t value) {
+    put(out, value);
+}
+void put_number(std::string& out, std::uint64_t value) {
+    put(out, value);
+}
+
+void put_seconds(std::string& out, std::int64_t micros, int digits) {
+    if (micros < 0) out += '-', micros = -micros;
+    put(out, micros / 1'000'000);
+    char fraction[8];
+    std::int64_t rest = micros % 1'000'000;
+    for (int i = 5; i >= 0; --i, rest /= 10) fraction[i] = static_cast<char>('0' + rest % 10);
+    out += '.';
+    out.append(fraction, static_cast<std::size_t>(digits));
+}
+
+void put_word(std::string& out, std::string_view text, char replacement) {
+    for (const char c : text) out += static_cast<unsigned char>(c) <= ' ' || c == 0x7F ? replacement : c;
+}
+
+void put_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (static_cast<unsigned char>(c) < ' ') {
+            constexpr std::string_view hex = "0123456789abcdef";
+            const auto byte = static_cast<unsigned char>(c);
+            out += "\\u00";
+            out += hex[byte >> 4];
+            out += hex[byte & 15];
+        } else {
+            out += c;
+        }
+    }
+    out += '"';
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,199 @@
+#include "stats/transactions.h"
+
+#include <array>
+
+#include "stats/task_number.h"
+#include "stats/text_log.h"
+
+namespace wq::stats {
+
+namespace {
+
+void put_quantity(std::string& out, std::string_view name, std::int64_t value, std::string_view unit) {
+    out += out.back() == '{' ? "\"" : ",\"";
+    out.append(name).append("\":[");
+    put_number(out, value);
+    out.append(",\"").append(unit).append("\"]");
+}
+
+void put_time(std::string& out, std::string_view name, std::int64_t micros) {
+    out += out.back() == '{' ? "\"" : ",\"";
+    out.append(name).append("\":[");
+    put_seconds(out, micros, 6);
+    out += ",\"s\"]";
+}
+
+void put_resources(std::string& out, const core::Resources& resources) {
+    out += '{';
+    put_quantity(out, "cores", resources.cores, "cores");
+    put_quantity(out, "memory", resources.memory_mb, "MB");
+    put_quantity(out, "disk", resources.disk_mb, "MB");
+    if (resources.gpus > 0) put_quantity(out, "gpus", resources.gpus, "gpus");
+    out += '}';
+}
+
+void put_limits(std::string& out, const TaskRecord& record) {
+    out += '{';
+    if (record.outcome.ending == core::Ending::out_of_memory) {
+        put_quantity(out, "memory", record.given.memory_mb, "MB");
+    }
+    if (record.outcome.ending == core::Ending::timed_out) put_time(out, "wall_time", record.outcome.wall_us);
+    out += '}';
+}
+
+void put_measured(std::string& out, const TaskRecord& record) {
+    const core::Outcome& outcome = record.outcome;
+    out += '{';
+    put_quantity(out, "cores", record.given.cores, "cores");
+    put_time(out, "wall_time", outcome.wall_us);
+    put_time(out, "cpu_time", outcome.user_us + outcome.system_us);
+    put_quantity(out, "memory", (outcome.peak_memory_kb + 1023) / 1024, "MB");
+    put_quantity(out, "bytes_read", outcome.bytes_read >> 20, "MB");
+    put_quantity(out, "bytes_written", outcome.bytes_written >> 20, "MB");
+    if (outcome.signal != 0) put_quantity(out, "signal", outcome.signal, "");
+    out += '}';
+}
+
+// The result's name in the manual. A task that ran to its end is SUCCESS there, whatever its exit code.
+std::string_view result_of(core::Ending ending) {
+    switch (ending) {
+        case core::Ending::exited:
+            return "SUCCESS";
+        case core::Ending::signalled:
+            return "SIGNAL";
+        case core::Ending::timed_out:
+            return "MAX_WALLTIME";
+        case core::Ending::out_of_memory:
+            return "RESOURCE_EXHAUSTION";
+        case core::Ending::not_started:
+            return "UNKNOWN";
+        case core::Ending::killed:
+            return "FORSAKEN";
+        case core::Ending::worker_lost:
+            return "MAX_RETRIES";
+        case core::Ending::never_ran:
+            return "FORSAKEN";
+    }
+    return "UNKNOWN";
+}
+
+std::string_view disconnection_reason(std::string_view why) {
+    constexpr std::array<std::string_view, 6> reasons{"UNKNOWN", "IDLE_OUT",      "FAST_ABORT",
+                                                      "FAILURE", "STATUS_WORKER", "EXPLICIT"};
+    for (const std::string_view reason : reasons) {
+        if (why == reason) return reason;
+    }
+    return why.empty() ? "EXPLICIT" : "FAILURE";
+}
+
+void begin_task(std::string& out, const TaskRecord& record, std::int64_t pid, std::string_view state) {
+    put_transaction_stamp(out, record.received_us, pid);
+    out += "TASK ";
+    put_number(out, task_number(record.task));
+    out.append(" ").append(state).append(" ");
+}
+
+void put_end(std::string& out, std::int64_t pid, const TaskRecord& record, std::string_view state) {
+    begin_task(out, record, pid, state);
+    out += result_of(record.outcome.ending);
+    out += ' ';
+    put_number(out, std::int64_t{record.outcome.exit_code});
+    out += ' ';
+    put_limits(out, record);
+    out += ' ';
+    put_measured(out, record);
+    out += '\n';
+}
+
+}  // namespace
+
+std::string_view transactions_heading() {
+    return "# time manager_pid MANAGER START|END\n"
+           "# time manager_pid WORKER worker_id host:port CONNECTION\n"
+           "# time manager_pid WORKER worker_id host:port DISCONNECTION "
+           "(UNKNOWN|IDLE_OUT|FAST_ABORT|FAILURE|STATUS_WORKER|EXPLICIT)\n"
+           "# time manager_pid WORKER worker_id RESOURCES {resources}\n"
+           "# time manager_pid CATEGORY name MAX {resources_max_per_task}\n"
+           "# time manager_pid CATEGORY name MIN {resources_min_per_task_per_worker}\n"
+           "# time manager_pid CATEGORY name FIRST (FIXED|MAX|MIN_WASTE|MAX_THROUGHPUT) "
+           "{resources_requested}\n"
+           "# time manager_pid TASK taskid WAITING category_name (FIRST_RESOURCES|MAX_RESOURCES) "
+           "{resources_requested}\n"
+           "# time manager_pid TASK taskid RUNNING worker_address (FIRST_RESOURCES|MAX_RESOURCES) "
+           "{resources_allocated}\n"
+           "# time manager_pid TASK taskid WAITING_RETRIEVAL worker_address\n"
+           "# time manager_pid TASK taskid (RETRIEVED|DONE) "
+           "(SUCCESS|SIGNAL|END_TIME|FORSAKEN|MAX_RETRIES|MAX_WALLTIME|UNKNOWN|RESOURCE_EXHAUSTION) "
+           "exit_code "
+           "{limits_exceeded} {resources_measured}\n"
+           "# time manager_pid TRANSFER (INPUT|OUTPUT) taskid cache_flag sizeinmb walltime filename\n"
+           "\n";
+}
+
+std::string task_waiting_text(TaskId task, std::string_view category, const core::Resources& requested) {
+    std::string out = "TASK ";
+    put_number(out, task_number(task));
+    out += " WAITING ";
+    put_word(out, category, '_');
+    out += " FIRST_RESOURCES ";
+    put_resources(out, requested);
+    return out;
+}
+
+std::string task_running_text(TaskId task, std::string_view worker_address,
+                              const core::Resources& allocated) {
+    std::string out = "TASK ";
+    put_number(out, task_number(task));
+    out += " RUNNING ";
+    put_word(out, worker_address, '_');
+    out += " FIRST_RESOURCES ";
+    put_resources(out, allocated);
+    return out;
+}
+
+void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid) {
+    put_number(out, when);
+    out += ' ';
+    put_number(out, pid);
+    out += ' ';
+}
+
+void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool start) {
+    put_transaction_stamp(out, when, pid);
+    out += start ? "MANAGER START\n" : "MANAGER END\n";
+}
+
+void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record) {
+    const bool left = record.left_us != 0;
+    put_transaction_stamp(out, left ? record.left_us : record.joined_us, pid);
+    out += "WORKER worker-";
+    put_number(out, std::uint64_t{record.worker.value()});
+    out += ' ';
+    put_word(out, record.address, '_');
+    if (left) {
+        out.append(" DISCONNECTION ").append(disconnection_reason(record.why_left)).append("\n");
+        return;
+    }
+    out += " CONNECTION\n";
+    put_transaction_stamp(out, record.joined_us, pid);
+    out += "WORKER worker-";
+    put_number(out, std::uint64_t{record.worker.value()});
+    out += " RESOURCES ";
+    put_resources(out, record.offers);
+    out += '\n';
+}
+
+void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,
+                    std::string_view worker_address) {
+    const bool came_back = record.outcome.ending != core::Ending::worker_lost &&
+                           record.outcome.ending != core::Ending::never_ran;
+    if (came_back) {
+        begin_task(out, record, pid, "WAITING_RETRIEVAL");
+        put_word(out, worker_address.empty() ? "-" : worker_address, '_');
+        out += '\n';
+        put_end(out, pid, record, "RETRIEVED");
+    }
+    if (record.final) put_end(out, pid, record, "DONE");
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,30 @@
+// transactions.log, in the format of Work Queue: `<microseconds> <pid> <text>`. Tasks are counted from 1
+// there. The texts that only the manager knows are made here too, so that it needs not know the format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "core/resources.h"
+#include "stats/records.h"
+
+namespace wq::stats {
+
+// The lines of comment that begin the log.
+std::string_view transactions_heading();
+
+// Texts for Recorder::transaction().
+std::string task_waiting_text(TaskId task, std::string_view category, const core::Resources& requested);
+std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated);
+
+// Begins a line: time and pid.
+void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid);
+// All lines of one event.
+void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool start);
+void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record);
+void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,
+                    std::string_view worker_address);
+
+}  // namespace wq::stats

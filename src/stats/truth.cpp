@@ -1,0 +1,51 @@
+#include "stats/truth.h"
+
+namespace wq::stats {
+
+Result<Truth> Truth::open(const std::string& run_directory, const RunHeader& header,
+                          std::uint64_t valid_bytes) {
+    const std::string path = run_directory + "/journal";
+    if (valid_bytes == 0) {
+        // Renamed into place: there is no journal with half a header.
+        if (auto made = write_atomically(path, encode_header(header)); !made) return made.error();
+        valid_bytes = UINT64_MAX;
+    }
+    auto output = OutputLog::open(run_directory);
+    if (!output) return output.error();
+    auto journal = AppendFile::open(path, valid_bytes);
+    if (!journal) return journal.error();
+    return Truth(std::move(*output), std::move(*journal));
+}
+
+void Truth::stage(const Recorded& ended) {
+    batch_.add(ended.record, ended.output);
+    const bool failed = ended.record.final && !ended.record.outcome.succeeded();
+    journal_bytes_ += encode_record(ended.record, failed ? ended.failed_lines : std::string());
+}
+
+Status Truth::write() {
+    if (step_ == Step::data) {
+        if (auto written = output_.append_data(batch_.data()); !written) return written;
+        step_ = Step::index;
+    }
+    if (step_ == Step::index) {
+        if (auto written = output_.append_index(batch_.index()); !written) return written;
+        step_ = Step::journal;
+    }
+    if (auto written = journal_.append(journal_bytes_); !written) return written;
+    unsynced_ = true;
+    step_ = Step::data;
+    batch_ = OutputBatch(output_.end());
+    journal_bytes_.clear();
+    return success();
+}
+
+Status Truth::sync() {
+    if (!unsynced_) return success();
+    if (auto synced = output_.sync(); !synced) return synced;
+    if (auto synced = journal_.sync(); !synced) return synced;
+    unsynced_ = false;
+    return success();
+}
+
+}  // namespace wq::stats

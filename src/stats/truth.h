@@ -1,0 +1,42 @@
+// The part of a run's memory that must not be lost: output.log, its index and the journal, in this order. A
+// batch is staged once and written in steps; a step that failed is tried again, those before it are not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "stats/journal.h"
+#include "stats/output_log.h"
+#include "stats/recorder.h"
+
+namespace wq::stats {
+
+class Truth {
+  public:
+    // `valid_bytes`: of the journal that is there; 0: it is made, with `header`.
+    static Result<Truth> open(const std::string& run_directory, const RunHeader& header,
+                              std::uint64_t valid_bytes);
+
+    // Only while nothing is staged.
+    void stage(const Recorded& ended);
+    void stage(const WorkerRecord& record) { journal_bytes_ += encode_record(record); }
+    void stage(const Sample& sample) { journal_bytes_ += encode_record(sample); }
+    // Writes what is staged, going on where an earlier call stopped. Error: try again later.
+    Status write();
+    Status sync();
+
+  private:
+    enum class Step { data, index, journal };
+    Truth(OutputLog output, AppendFile journal)
+        : output_(std::move(output)), journal_(std::move(journal)), batch_(output_.end()) {}
+
+    OutputLog output_;
+    AppendFile journal_;
+    OutputBatch batch_;
+    std::string journal_bytes_;
+    Step step_ = Step::data;
+    bool unsynced_ = false;
+};
+
+}  // namespace wq::stats

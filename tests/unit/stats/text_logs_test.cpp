@@ -1,0 +1,200 @@
+#include <gmock/gmock.h>
+
+#include "stats/failed_list.h"
+#include "stats/joblog.h"
+#include "stats/stats_log.h"
+#include "stats/text_log.h"
+#include "stats/transactions.h"
+#include "stats_testing.h"
+
+namespace wq::stats {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using testing::record_number;
+using testing::sample_number;
+using testing::slurp;
+using testing::spill;
+using ::testing::StartsWith;
+using testing::TempDir;
+using testing::worker_number;
+
+TEST(Joblog, HasTheColumnsOfGnuParallel) {
+    std::string out(joblog_heading);
+    put_joblog_line(out, record_number(0), "node1", "echo a\tb");
+    put_joblog_line(out, record_number(3), "node1", "two\nlines");
+    TaskRecord lost = record_number(7);
+    lost.outcome = {};
+    lost.outcome.ending = core::Ending::worker_lost;
+    put_joblog_line(out, lost, "", "");
+    EXPECT_EQ(out,
+              "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+              "1\tnode1\t1700000000.000\t0.000\t0\t5\t0\t0\techo a\tb\n"
+              "4\tnode1\t1700000000.000\t0.000\t0\t5\t0\t11\ttwo lines\n"
+              "8\t-\t0.000\t0.000\t0\t0\t-1\t0\t\n");
+}
+
+TEST(Joblog, IsCutToWhatTheJournalHas) {
+    const TempDir dir;
+    const std::string path = dir.file("joblog.tsv");
+    std::string text(joblog_heading);
+    for (std::uint64_t i = 0; i < 5; ++i) put_joblog_line(text, record_number(i), "n", "c");
+    spill(path, text + "6\ttorn");
+    EXPECT_EQ(joblog_lines(path), 5u);
+    ASSERT_TRUE(cut_joblog(path, 3).ok());
+    EXPECT_EQ(joblog_lines(path), 3u);
+    EXPECT_EQ(slurp(path), text.substr(0, slurp(path).size()));
+    spill(path, "something else\n");
+    EXPECT_EQ(joblog_lines(path), 0u);
+    ASSERT_TRUE(cut_joblog(path, 3).ok());
+    EXPECT_EQ(slurp(path), "");
+}
+
+TEST(Transactions, FollowTheManual) {
+    EXPECT_THAT(
+        std::string(transactions_heading()),
+        StartsWith("# time manager_pid MANAGER START|END\n# time manager_pid WORKER worker_id host:port"));
+    std::string out;
+    put_manager_lines(out, 1599244364466426, 16444, true);
+    WorkerRecord worker = worker_number(3);
+    put_worker_lines(out, 16444, worker);
+    worker.left_us = worker.joined_us + 5;
+    worker.why_left = "connection reset";
+    put_worker_lines(out, 16444, worker);
+    TaskRecord record = record_number(0);
+    put_task_lines(out, 16444, record, worker.address);
+    record.outcome.ending = core::Ending::out_of_memory;
+    record.outcome.signal = 9;
+    put_task_lines(out, 16444, record, worker.address);
+    record.outcome.ending = core::Ending::worker_lost;
+    record.final = false;
+    put_task_lines(out, 16444, record, worker.address);  // goes back: no line
+    const std::string measured =
+        R"({"cores":[2,"cores"],"wall_time":[0.000900,"s"],"cpu_time":[0.000600,"s"],"memory":[4,"MB"],)"
+        R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"])";
+    EXPECT_EQ(out,
+              "1599244364466426 16444 MANAGER START\n"
+              "1700000000000000 16444 WORKER worker-3 node3:rank_3 CONNECTION\n"
+              "1700000000000000 16444 WORKER worker-3 RESOURCES "
+              R"({"cores":[4,"cores"],"memory":[8000,"MB"],"disk":[50000,"MB"],"gpus":[1,"gpus"]})"
+              "\n"
+              "1700000000000005 16444 WORKER worker-3 node3:rank_3 DISCONNECTION FAILURE\n"
+              "1700000000001000 16444 TASK 1 WAITING_RETRIEVAL node3:rank_3\n"
+              "1700000000001000 16444 TASK 1 RETRIEVED SUCCESS 0 {} " +
+                  measured +
+                  "}\n"
+                  "1700000000001000 16444 TASK 1 DONE SUCCESS 0 {} " +
+                  measured +
+                  "}\n"
+                  "1700000000001000 16444 TASK 1 WAITING_RETRIEVAL node3:rank_3\n"
+                  "1700000000001000 16444 TASK 1 RETRIEVED RESOURCE_EXHAUSTION 0 "
+                  R"({"memory":[512,"MB"]} )" +
+                  measured +
+                  R"(,"signal":[9,""]})"
+                  "\n"
+                  "1700000000001000 16444 TASK 1 DONE RESOURCE_EXHAUSTION 0 "
+                  R"({"memory":[512,"MB"]} )" +
+                  measured +
+                  R"(,"signal":[9,""]})"
+                  "\n");
+    EXPECT_EQ(
+        task_waiting_text(TaskId(1), "default", {1, 800, 500, 0}),
+        R"(TASK 2 WAITING default FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
+    EXPECT_EQ(
+        task_running_text(TaskId(1), "n:rank 1", {1, 800, 500, 0}),
+        R"(TASK 2 RUNNING n:rank_1 FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
+}
+
+TEST(StatsLog, IsReadBackByTheNamesOfItsHeading) {
+    const std::string heading = stats_log_heading();
+    EXPECT_THAT(heading,
+                StartsWith("# timestamp workers_connected workers_init workers_idle workers_busy workers_"));
+    EXPECT_THAT(heading, HasSubstr(" tasks_exhausted_attempts time_when_started time_send "));
+    std::string text = heading;
+    for (std::int64_t i = 0; i < 3; ++i) put_stats_line(text, sample_number(i));
+    EXPECT_THAT(
+        text,
+        HasSubstr("\n1700000001000000 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 1700000000000000 0 "));
+    EXPECT_THAT(text, HasSubstr(" 1.500000 "));
+    const auto rows = read_stats_log(text + "17000", "log");
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    ASSERT_EQ(rows->size(), 3u);
+    EXPECT_EQ((*rows)[2].timestamp, 1'700'000'002'000'000);
+    EXPECT_EQ((*rows)[2].time_when_started, 1'700'000'000'000'000);
+    EXPECT_EQ((*rows)[2].tasks_done, 2);
+    EXPECT_EQ((*rows)[2].bandwidth, 1.5);
+}
+
+TEST(StatsLog, ReadsTheManualsNamesAndUnknownColumns) {
+    const auto rows = read_stats_log(
+        "# timestamp workers_blacklisted new_column time_workers_execute tasks_done\n1 2 3.5 4 5.000000\n",
+        "log");
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    EXPECT_EQ(rows->at(0).workers_blocked, 2);
+    EXPECT_EQ(rows->at(0).time_execute, 4);
+    EXPECT_EQ(rows->at(0).time_workers_execute, 4);
+    EXPECT_EQ(rows->at(0).tasks_done, 5);
+}
+
+TEST(StatsLog, RefusesWhatIsNone) {
+    EXPECT_THAT(read_stats_log("", "log").error().message, StartsWith("log: no statistics"));
+    EXPECT_THAT(read_stats_log("1 2 3\n", "log").error().message, StartsWith("log: no statistics"));
+    EXPECT_EQ(read_stats_log("# timestamp tasks_done\n1 2\n3 x\n", "log").error().message,
+              "log:3: no number in a row");
+    EXPECT_EQ(read_stats_log("# timestamp tasks_done\n1\n", "log").error().message,
+              "log:2: a row with fewer columns than the heading");
+    EXPECT_FALSE(read_stats_log("# timestamp tasks_done\n1 1e300\n", "log").ok());
+    EXPECT_FALSE(read_stats_log("# timestamp tasks_done\n1 nan\n", "log").ok());
+}
+
+TEST(TextLog, GoesOnBehindTheLastWholeLine) {
+    const TempDir dir;
+    spill(dir.file("log"), "heading\none\ntor");
+    auto log = TextLog::open(dir.file("log"), "heading\n");
+    ASSERT_TRUE(log.ok());
+    log->lines() += "two\n";
+    ASSERT_TRUE(log->close().ok());
+    EXPECT_EQ(slurp(dir.file("log")), "heading\none\ntwo\n");
+    auto fresh = TextLog::open(dir.file("fresh"), "heading\n");
+    ASSERT_TRUE(fresh->write().ok());
+    EXPECT_EQ(slurp(dir.file("fresh")), "heading\n");
+}
+
+TEST(TextLog, WritesNumbersAsTheyAre) {
+    std::string out;
+    put_seconds(out, 1'234'567, 6), out += ' ';
+    put_seconds(out, -1'500'000, 3), out += ' ';
+    put_json_string(out, "a\"b\\c\n");
+    EXPECT_EQ(out, "1.234567 -1.500 \"a\\\"b\\\\c\\u000a\"");
+}
+
+TEST(FailedList, IsATaskListInTheOrderOfTheList) {
+    const TempDir dir;
+    const std::string path = dir.file("failed.sh");
+    FailedList failed;
+    TaskRecord record = record_number(7);
+    record.final = true;
+    record.outcome = {};
+    record.outcome.exit_code = 3;
+    failed.task(record, "#WQ cores=2\nfalse 7");
+    TaskRecord earlier = record_number(1);
+    earlier.final = true;
+    earlier.outcome = {};
+    earlier.outcome.exit_code = 1;
+    failed.task(earlier, "false 1\n");
+    ASSERT_TRUE(failed.write(path, "tasks.sh").ok());
+    EXPECT_EQ(slurp(path),
+              "# 2 failed of tasks.sh; run them again: work_queue_run failed.sh\n"
+              "# task 2, line 11: exit 1\nfalse 1\n"
+              "# task 8, line 17: exit 3\n#WQ cores=2\nfalse 7\n");
+    record.outcome.exit_code = earlier.outcome.exit_code = 0;
+    failed.task(record, "");
+    failed.task(earlier, "");
+    ASSERT_TRUE(failed.write(path, "tasks.sh").ok());
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_TRUE(failed.write(path, "tasks.sh").ok());
+}
+
+}  // namespace
+}  // namespace wq::stats
