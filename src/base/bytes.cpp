@@ -1,7 +1,6 @@
 #include "base/bytes.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 
@@ -98,28 +97,6 @@ std::uint64_t ByteReader::count(std::size_t least_bytes) {
         return 0;
     }
     return value;
-}
-
-namespace {
-
-constexpr std::array<std::uint32_t, 256> make_crc_table() {
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t index = 0; index < 256; ++index) {
-        std::uint32_t value = index;
-        for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82F63B78U : 0U);
-        table[index] = value;
-    }
-    return table;
-}
-constexpr auto crc_table = make_crc_table();
-
-}  // namespace
-
-std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
-    std::uint32_t value = ~seed;
-    for (const char byte : bytes)
-        value = crc_table[(value ^ static_cast<std::uint8_t>(byte)) & 0xFF] ^ (value >> 8);
-    return ~value;
 }
 
 }  // namespace wq

@@ -41,7 +41,7 @@ void check_error(const std::string& error) {
 
 void check_task(const TaskLine& task) {
     require(!task.command.empty(), "a task has a command");
-    std::string line = task.command;
+    std::string line = "\n" + task.command;  // not the first line, where a mark of UTF-8 would be passed over
     for (const auto& group : task.groups) line += (group.sequential ? " #:" : " #+") + group.name;
     for (const auto worker : task.workers) line += " #@" + std::to_string(worker);
     Reading again = read_list(line, line.size());

@@ -157,6 +157,20 @@ TEST(Crc32c, KnownVectors) {
     EXPECT_EQ(wq::crc32c(std::string(32, '\xFF')), 0x62A8AB43U);  // RFC 3720, B.4
 }
 
+// Bit by bit, as the polynomial defines it.
+TEST(Crc32c, AgreesWithItsDefinitionAtEveryLength) {
+    std::mt19937 random(12);
+    std::string text;
+    for (int size = 0; size < 100; ++size, text += static_cast<char>(random())) {
+        std::uint32_t value = 0xFFFFFFFF;
+        for (const char c : text) {
+            value ^= static_cast<unsigned char>(c);
+            for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82F63B78U : 0U);
+        }
+        EXPECT_EQ(wq::crc32c(text), ~value) << size;
+    }
+}
+
 TEST(Crc32c, PiecesGiveTheWhole) {
     const std::string text = "a journal record that comes in two pieces";
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
