@@ -1,0 +1,67 @@
+#include "app/failures.h"
+
+#include <algorithm>
+
+namespace wq::app {
+
+namespace {
+
+std::string without_numbers(const std::string& text) {
+    std::string plain;
+    for (const char c : text) {
+        const bool digit = c >= '0' && c <= '9';
+        if (!digit)
+            plain += c;
+        else if (plain.empty() || plain.back() != '0')
+            plain += '0';
+    }
+    return plain;
+}
+
+std::string kind_of(const FailureExample& example) {
+    const core::Outcome& outcome = example.outcome;
+    return std::string(core::name_of(outcome.ending)) + " " + std::to_string(outcome.exit_code) + " " +
+           std::to_string(outcome.signal) + " " + without_numbers(example.stderr_tail);
+}
+
+}  // namespace
+
+void Failures::add(FailureExample example) {
+    const std::string kind = kind_of(example);
+    if (const auto known = places_.find(kind); known != places_.end()) {
+        ++kinds_[known->second].count;
+        return;
+    }
+    if (kinds_.size() == most_kinds) {
+        ++others_;
+        return;
+    }
+    places_.emplace(kind, kinds_.size());
+    kinds_.push_back(std::move(example));
+}
+
+void Failures::skip(SkippedExample example) {
+    const auto same = std::find_if(skipped_.begin(), skipped_.end(),
+                                   [&](const SkippedExample& known) { return known.reason == example.reason; });
+    if (same != skipped_.end())
+        same->count += example.count;
+    else
+        skipped_.push_back(std::move(example));
+}
+
+std::string last_lines(const std::string& text, int lines) {
+    constexpr std::size_t widest = 200;
+    std::size_t end = text.size();
+    while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == '\r')) --end;
+    std::string tail;
+    while (lines-- > 0 && end > 0) {
+        const std::size_t newline = text.rfind('\n', end - 1);
+        const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
+        std::string line = text.substr(begin, std::min(end - begin, widest));
+        tail = tail.empty() ? line : line + "\n" + tail;
+        end = begin == 0 ? 0 : begin - 1;
+    }
+    return tail;
+}
+
+}  // namespace wq::app

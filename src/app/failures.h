@@ -1,0 +1,55 @@
+// What failed, for the summary: each distinct way once, with one example and how many others there were.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "core/outcome.h"
+
+namespace wq::app {
+
+struct FailureExample {
+    TaskId task;
+    Attempt attempt = 1;
+    std::uint64_t line = 0;       // in the list; 0: not from a list
+    std::string host;
+    std::string command;
+    core::Outcome outcome;
+    std::string stderr_tail;      // last lines of it, at most 5
+    std::uint64_t count = 1;      // failures like this one
+};
+
+struct SkippedExample {
+    std::string reason;
+    std::uint64_t count = 0;
+    std::uint64_t first_line = 0;
+    TaskId first;
+};
+
+class Failures {
+  public:
+    // Two failures are alike when they ended the same way and their last words, numbers aside, are the same.
+    void add(FailureExample example);
+    void skip(SkippedExample example);
+
+    static constexpr std::size_t most_kinds = 20;
+    const std::vector<FailureExample>& kinds() const { return kinds_; }
+    std::uint64_t of_other_kinds() const { return others_; }
+    const std::vector<SkippedExample>& skipped() const { return skipped_; }
+
+  private:
+    std::vector<FailureExample> kinds_;
+    std::map<std::string, std::size_t> places_;
+    std::uint64_t others_ = 0;
+    std::vector<SkippedExample> skipped_;
+};
+
+// The last `lines` lines of `text`, without a newline at the end, each at most 200 characters.
+std::string last_lines(const std::string& text, int lines);
+
+}  // namespace wq::app

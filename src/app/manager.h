@@ -1,0 +1,127 @@
+// The manager of a run: the only place where events come in from the wires and actions go out to wires and records.
+// It decides nothing; core/reactor does. It has no clock and no descriptor of its own: the loop calls it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "app/failures.h"
+#include "app/outbox.h"
+#include "app/task_table.h"
+#include "core/reactor.h"
+#include "stats/recorder.h"
+#include "transport/transport.h"
+#include "wire/messages.h"
+
+namespace wq::app {
+
+struct ManagerOptions {
+    core::ReactorOptions reactor;
+    Duration beat = std::chrono::seconds(1);
+    Duration sample_every = std::chrono::seconds(1);  // of the time series; doubled as the run grows long
+    // Records that the recorder has not yet written: above it nothing is given out until half of them are.
+    std::uint64_t most_unwritten = 100'000;
+    std::vector<std::string> categories{"default"};
+};
+
+class Manager {
+  public:
+    Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& recorder, core::Now started);
+
+    // ---- the task source ----
+    void add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed, core::Now now);
+    void add_barrier(core::Now now);
+    void end_input(core::Now now);
+    // A `#!` line; for all workers, also for those that join later. Empty `workers`: all.
+    void add_environment_line(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
+    CategoryId category(const std::string& name);
+
+    // ---- workers ----
+    void on_arrival(transport::Transport& from, const transport::Arrival& arrival, core::Now now);
+
+    // ---- the run ----
+    void stop(core::StopReason reason, Duration grace, core::Now now);
+    void on_recorder(core::Now now);   // its descriptor is readable
+    void tick(core::Now now);
+    std::optional<Instant> wakeup() const;
+    void flush();                      // messages of this turn leave
+    void dismiss_all(const std::string& why);
+
+    const std::optional<core::Finished>& finished() const { return finished_; }
+    const core::Reactor& reactor() const { return reactor_; }
+    const Failures& failures() const { return failures_; }
+    bool lost_a_worker() const { return lost_a_worker_; }
+    core::ManagerStats stats() const;
+    // Time that the loop spent waiting since the last call; the rest counts as internal processing.
+    void count_time(Duration polling, Duration internal);
+
+    // Lines for the user: remarks of workers, warnings, trouble.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
+
+  private:
+    struct Link {
+        transport::Transport* transport = nullptr;
+        transport::PeerId peer;
+        std::string address;
+        std::optional<Outbox> outbox;
+        std::optional<stats::WorkerRecord> record;  // once it has said hello
+        std::uint64_t told_environment = 0;         // `#!` lines sent
+    };
+    struct EnvironmentLine {
+        std::uint64_t position = 0;
+        std::string text;
+        std::vector<std::uint32_t> workers;
+    };
+    using LinkKey = std::pair<transport::Transport*, transport::PeerId>;
+
+    void on_message(Link& link, wire::Hello& message, core::Now now);
+    void on_message(Link& link, wire::Ended& message, core::Now now);
+    void on_message(Link& link, const wire::GivenBack& message, core::Now now);
+    void on_message(Link& link, const wire::Account& message, core::Now now);
+    void on_message(Link& link, const wire::Goodbye& message, core::Now now);
+    void on_message(Link& link, const wire::Remark& message, core::Now now);
+    void on_message(Link& link, const wire::Beat& message, core::Now now);
+    template <class Other>
+    void on_message(Link&, const Other&, core::Now) {}  // what only workers are told
+
+    void on_frame(Link& link, const std::string& bytes, core::Now now);
+    void drop(LinkKey key, const std::string& why, bool lost, core::Now now);
+    void tell_environment(Link& link);
+
+    void react(const core::Event& event, core::Now now);
+    void act(core::Action& action, core::Now now);
+    void act_on(core::Lease& action, core::Now now);
+    void act_on(core::AttemptEnded& action, core::Now now);
+    void act_on(core::Skipped& action, core::Now now);
+    void act_on(core::Dismiss& action, core::Now now);
+    Link* link_of(WorkerId worker);
+
+    ManagerOptions options_;
+    TaskTable& tasks_;
+    stats::Recorder& recorder_;
+    core::Reactor reactor_;
+    Failures failures_;
+    std::map<LinkKey, Link> links_;
+    std::unordered_map<WorkerId, LinkKey> workers_;
+    std::vector<EnvironmentLine> environment_;
+    std::map<std::string, CategoryId> category_ids_;
+    std::vector<core::Action> actions_;
+    core::Output* output_ = nullptr;   // of the attempt whose end is being handled
+    std::uint64_t recorded_ = 0;
+    bool holding_ = false;             // storage trouble told to the core
+    bool lost_a_worker_ = false;
+    std::optional<core::Finished> finished_;
+    Instant next_beat_;
+    Instant next_sample_;
+    Duration sample_every_;
+    std::uint64_t samples_ = 0;
+    core::ManagerStats times_;
+};
+
+}  // namespace wq::app

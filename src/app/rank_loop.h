@@ -1,0 +1,87 @@
+// The loops that own a clock: of rank 0, which manages (and works), and of the other ranks, which work.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "app/loop.h"
+#include "app/manager.h"
+#include "app/signals.h"
+#include "app/source.h"
+#include "app/worker.h"
+#include "host/launcher.h"
+#include "stats/recorder.h"
+#include "transport/transport.h"
+
+namespace wq::app {
+
+core::Now now();
+
+// What a signal to stop gives running tasks.
+struct StopPolicy {
+    Duration grace = std::chrono::seconds(10);
+    // mpirun kills 1 s after it has passed INT, TERM or HUP on: no time for grace. USR1 and USR2 it passes on freely.
+    bool killed_after_signal = false;
+
+    Duration grace_after(int signal) const;
+};
+
+struct RunDeadline {
+    std::optional<Instant> drain_at;      // give nothing out from then on
+    Duration grace{0};                    // running tasks may finish for so long after
+};
+
+struct ManagerLoop {
+    Manager& manager;
+    Source& source;
+    stats::Recorder& recorder;
+    Signals& signals;
+    transport::Transport* ranks = nullptr;         // null: one rank
+    // This rank's own worker, which talks to the manager like any other; all null with --manager-only.
+    transport::Transport* own_end_of_manager = nullptr;
+    transport::Transport* own_end_of_worker = nullptr;
+    Worker* worker = nullptr;
+    host::Launcher* launcher = nullptr;
+    StopPolicy stop;
+    RunDeadline deadline;
+    // Called each turn; returns when it wants to be called next at the latest.
+    std::function<std::optional<Instant>(Instant)> each_turn = [](Instant) { return std::nullopt; };
+
+    // Until the run is over and every worker was told. An error is of the source: what was running has ended first.
+    Status run();
+
+  private:
+    bool turn();
+    bool move_frames();
+    void read_source();
+    void handle_signals();
+    void wait(bool moved);
+    void say_goodbye();
+
+    Waiter waiter_;
+    BackOff back_off_;
+    std::vector<transport::Arrival> inbox_;
+    std::optional<Error> source_error_;
+    bool ended_telling_ = false;
+    Instant turn_began_{};
+};
+
+struct WorkerLoop {
+    Worker& worker;
+    transport::Transport& ranks;
+    transport::PeerId manager;
+    host::Launcher& launcher;
+    Signals& signals;
+    StopPolicy stop;
+
+    // Until the manager dismisses us or is gone.
+    void run();
+
+  private:
+    Waiter waiter_;
+    BackOff back_off_;
+    std::vector<transport::Arrival> inbox_;
+};
+
+}  // namespace wq::app

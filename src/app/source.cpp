@@ -1,0 +1,289 @@
+#include "app/source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "app/feeder.h"
+#include "taskfile/list.h"
+
+namespace wq::app {
+
+namespace {
+
+constexpr std::size_t bytes_a_read = 256u << 10;
+
+Error cannot_read(const std::string& path) {
+    const int error = errno;
+    const std::string hint = error == ENOENT ? "; give the path of a task list, or - for standard input" : "";
+    return Error{error == EACCES ? ExitCode::not_allowed : ExitCode::bad_input,
+                 path + ": cannot be read: " + std::strerror(error) + hint};
+}
+
+class InputFile {
+  public:
+    static Result<InputFile> open(const std::string& path) {
+        if (path == "-") return InputFile(STDIN_FILENO, false, true);
+        const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (descriptor < 0) return cannot_read(path);
+        InputFile file(descriptor, true, true);
+        struct stat info {};
+        if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode))
+            return Error{ExitCode::bad_input, path + ": is a directory, not a task list"};
+        file.stream_ = !S_ISREG(info.st_mode);
+        return file;
+    }
+    InputFile(InputFile&& other) noexcept
+        : descriptor_(std::exchange(other.descriptor_, -1)), owned_(other.owned_), stream_(other.stream_) {}
+    InputFile& operator=(InputFile&&) = delete;
+    ~InputFile() {
+        if (owned_ && descriptor_ >= 0) ::close(descriptor_);
+    }
+
+    bool stream() const { return stream_; }
+    int descriptor() const { return descriptor_; }
+    // Bytes appended to `buffer`; 0 at the end, -1 with errno.
+    ssize_t read(std::string& buffer) const {
+        buffer.resize(bytes_a_read);
+        const ssize_t size = ::read(descriptor_, buffer.data(), buffer.size());
+        buffer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+        return size;
+    }
+
+  private:
+    InputFile(int descriptor, bool owned, bool stream) : descriptor_(descriptor), owned_(owned), stream_(stream) {}
+    int descriptor_;
+    bool owned_;
+    bool stream_;
+};
+
+// Lines of a file, one value each, as --each takes them: without line ends, blank ones passed over.
+class ValueReader {
+  public:
+    explicit ValueReader(std::string name) : name_(std::move(name)) {}
+    template <class F>
+    Status feed(std::string_view bytes, F&& value) {
+        partial_.append(bytes);
+        std::size_t begin = 0;
+        for (std::size_t end = partial_.find('\n'); end != std::string::npos; end = partial_.find('\n', begin)) {
+            if (Status bad = take(std::string_view(partial_).substr(begin, end - begin), value); !bad) return bad;
+            begin = end + 1;
+        }
+        partial_.erase(0, begin);
+        if (partial_.size() > taskfile::ListReader::max_line_bytes) return wrong("is longer than 1 MiB");
+        return success();
+    }
+    template <class F>
+    Status finish(F&& value) {
+        const std::string last = std::move(partial_);
+        partial_.clear();
+        return take(last, value);
+    }
+
+  private:
+    template <class F>
+    Status take(std::string_view line, F&& value) {
+        ++line_;
+        if (line.size() > taskfile::ListReader::max_line_bytes) return wrong("is longer than 1 MiB");
+        if (line.find('\0') != std::string_view::npos) return wrong("holds a NUL byte");
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        if (!line.empty()) value(line, line_);
+        return success();
+    }
+    Status wrong(const char* what) const {
+        return Error{ExitCode::bad_input, name_ + ":" + std::to_string(line_) + ": the line " + what};
+    }
+    std::string name_;
+    std::string partial_;
+    std::uint64_t line_ = 0;
+};
+
+// What is common to lists and --each: bytes come from a file, piece by piece.
+class FileSource : public Source {
+  public:
+    FileSource(SourceSpec spec, SourceOptions options, TaskTable& tasks, InputFile file)
+        : spec_(std::move(spec)), options_(std::move(options)), feeder_(options_, tasks), file_(std::move(file)) {}
+
+    int descriptor() const override { return ended_ || !file_.stream() ? -1 : file_.descriptor(); }
+    bool ended() const override { return ended_; }
+    std::string name() const override { return spec_.name(); }
+
+    Status read(Manager& manager, core::Now now) override {
+        if (ended_) return success();
+        if (!copy_ && !options_.run_directory.empty()) {
+            auto copy = stats::ListCopy::begin(options_.run_directory);
+            if (!copy) return copy.error();
+            copy_.emplace(std::move(*copy));
+        }
+        const ssize_t size = file_.read(buffer_);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR)) return success();
+        if (size < 0) {
+            ended_ = true;
+            return cannot_read(spec_.path);
+        }
+        Status fed = size > 0 ? take(buffer_, manager, now) : finish(manager, now);
+        feeder_.flush(manager, now);
+        if (!fed) {
+            ended_ = true;
+            return fed;
+        }
+        if (copy_) {
+            Status written = size > 0 ? copy_->append(buffer_) : copy_->finish();
+            if (!written) return written;
+        }
+        if (size == 0) {
+            ended_ = true;
+            manager.end_input(now);
+        }
+        return success();
+    }
+
+  protected:
+    virtual Status take(std::string_view bytes, Manager& manager, core::Now now) = 0;
+    virtual Status finish(Manager& manager, core::Now now) = 0;
+
+    SourceSpec spec_;
+    SourceOptions options_;
+    Feeder feeder_;
+
+  private:
+    InputFile file_;
+    std::optional<stats::ListCopy> copy_;
+    std::string buffer_;
+    bool ended_ = false;
+};
+
+class ListSource : public FileSource {
+  public:
+    ListSource(SourceSpec spec, SourceOptions options, TaskTable& tasks, InputFile file)
+        : FileSource(std::move(spec), std::move(options), tasks, std::move(file)), reader_(spec_.name()) {}
+
+  private:
+    Status take(std::string_view bytes, Manager& manager, core::Now now) override {
+        items_.clear();
+        Status fed = reader_.feed(bytes, items_);
+        feeder_.feed(items_, manager, now);
+        return fed;
+    }
+    Status finish(Manager& manager, core::Now now) override {
+        items_.clear();
+        Status fed = reader_.finish(items_);
+        feeder_.feed(items_, manager, now);
+        return fed;
+    }
+    taskfile::ListReader reader_;
+    std::vector<taskfile::Item> items_;
+};
+
+class EachSource : public FileSource {
+  public:
+    EachSource(SourceSpec spec, SourceOptions options, TaskTable& tasks, InputFile file)
+        : FileSource(std::move(spec), std::move(options), tasks, std::move(file)), command_(spec_.command), reader_(spec_.name()) {}
+
+  private:
+    Status take(std::string_view bytes, Manager& manager, core::Now now) override {
+        return reader_.feed(bytes, [&](std::string_view value, std::uint64_t line) { feeder_.value(value, line, command_, manager, now); });
+    }
+    Status finish(Manager& manager, core::Now now) override {
+        return reader_.finish([&](std::string_view value, std::uint64_t line) { feeder_.value(value, line, command_, manager, now); });
+    }
+    taskfile::CommandTemplate command_;
+    ValueReader reader_;
+};
+
+class ArraySource : public Source {
+  public:
+    ArraySource(SourceSpec spec, SourceOptions options, TaskTable& tasks, taskfile::IndexSet indexes)
+        : spec_(std::move(spec)), options_(std::move(options)), feeder_(options_, tasks), indexes_(std::move(indexes)), command_(spec_.command) {}
+    int descriptor() const override { return -1; }
+    bool ended() const override { return ended_; }
+    std::string name() const override { return spec_.name(); }
+    Status read(Manager& manager, core::Now now) override {
+        if (ended_) return success();
+        ended_ = true;
+        feeder_.indexes(indexes_, command_, manager, now);
+        manager.end_input(now);
+        return success();
+    }
+
+  private:
+    SourceSpec spec_;
+    SourceOptions options_;
+    Feeder feeder_;
+    taskfile::IndexSet indexes_;
+    taskfile::CommandTemplate command_;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::string SourceSpec::name() const {
+    if (kind == Kind::array) return "--array " + indexes;
+    return path == "-" ? "stdin" : path;
+}
+
+std::uint64_t SourceSpec::fingerprint() const {
+    std::string what;
+    if (kind == Kind::array) {
+        what = "array " + taskfile::CommandTemplate(command).describe();  // another index range of it is the same source
+    } else {
+        char resolved[PATH_MAX];
+        what = (kind == Kind::each ? "each " + taskfile::CommandTemplate(command).describe() + " " : std::string("list ")) +
+               (path != "-" && ::realpath(path.c_str(), resolved) != nullptr ? resolved : path);
+    }
+    return taskfile::content_key(what, 0);
+}
+
+Result<SourceSummary> check_source(const SourceSpec& spec) {
+    SourceSummary summary;
+    if (spec.kind == SourceSpec::Kind::array) {
+        const auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        if (!indexes) return indexes.error();
+        summary.tasks = indexes->count();
+        return summary;
+    }
+    auto file = InputFile::open(spec.path);
+    if (!file) return file.error();
+    if (file->stream()) {
+        summary.complete = false;
+        return summary;
+    }
+    taskfile::ListReader list(spec.name());
+    ValueReader values(spec.name());
+    std::vector<taskfile::Item> items;
+    const auto count = [&](std::string_view, std::uint64_t) { ++summary.tasks; };
+    std::string buffer;
+    for (;;) {
+        const ssize_t size = file->read(buffer);
+        if (size < 0) return cannot_read(spec.path);
+        items.clear();
+        Status fed = success();
+        if (spec.kind == SourceSpec::Kind::list)
+            fed = size > 0 ? list.feed(buffer, items) : list.finish(items);
+        else
+            fed = size > 0 ? values.feed(buffer, count) : values.finish(count);
+        if (!fed) return fed.error();
+        for (const taskfile::Item& item : items) summary.tasks += std::holds_alternative<taskfile::TaskLine>(item) ? 1 : 0;
+        if (size == 0) return summary;
+    }
+}
+
+Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options, TaskTable& tasks) {
+    if (spec.kind == SourceSpec::Kind::array) {
+        auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        if (!indexes) return indexes.error();
+        return std::unique_ptr<Source>(std::make_unique<ArraySource>(spec, std::move(options), tasks, std::move(*indexes)));
+    }
+    auto file = InputFile::open(spec.path);
+    if (!file) return file.error();
+    if (spec.kind == SourceSpec::Kind::each)
+        return std::unique_ptr<Source>(std::make_unique<EachSource>(spec, std::move(options), tasks, std::move(*file)));
+    return std::unique_ptr<Source>(std::make_unique<ListSource>(spec, std::move(options), tasks, std::move(*file)));
+}
+
+}  // namespace wq::app

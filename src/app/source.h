@@ -1,0 +1,77 @@
+// Where tasks come from: a list (file or stream), `--each FILE`, `--array`. A source feeds the task table and the
+// manager; what an earlier run of the same source did is told along, so that it does not run again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "app/manager.h"
+#include "app/task_table.h"
+#include "base/result.h"
+#include "stats/run_directory.h"
+
+namespace wq::app {
+
+// What a task line that says nothing is given.
+struct TaskDefaults {
+    core::Needs needs;
+    Duration timeout{0};
+    std::uint32_t retries = 0;
+};
+
+// Ends of tasks in an earlier run, by content.
+struct EarlierRun {
+    enum class End : std::uint8_t { done, failed };
+    std::unordered_map<std::uint64_t, End> ends;
+};
+
+struct SourceOptions {
+    TaskDefaults defaults;
+    EarlierRun earlier;
+    std::string run_directory;  // its `list` copy is written there; empty: none is kept
+};
+
+class Source {
+  public:
+    virtual ~Source() = default;
+
+    // Poll it for reading; -1: read() never waits.
+    virtual int descriptor() const = 0;
+
+    // Takes what is there, at most some 10 ms of work, and passes it on. Error bad_input: nothing of the rest is read.
+    virtual Status read(Manager& manager, core::Now now) = 0;
+
+    virtual bool ended() const = 0;
+
+    // "tasks.sh", "stdin", "--array 1-100": for messages and the run's records.
+    virtual std::string name() const = 0;
+};
+
+// What is given on the command line.
+struct SourceSpec {
+    enum class Kind : std::uint8_t { list, each, array };
+    Kind kind = Kind::list;
+    std::string path;                   // of the list or of --each's FILE; "-": standard input
+    std::string indexes;                // of --array
+    std::vector<std::string> command;   // after `--`
+
+    std::string name() const;
+    // Equal for two runs of the same source, whatever the list's content: what --resume compares.
+    std::uint64_t fingerprint() const;
+};
+
+struct SourceSummary {
+    std::uint64_t tasks = 0;
+    bool complete = true;  // false: a stream, whose rest is not known yet
+};
+
+// Reads a whole list without running anything: every bad line is found before the first task starts.
+// Streams are not looked at.
+Result<SourceSummary> check_source(const SourceSpec& spec);
+
+Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options, TaskTable& tasks);
+
+}  // namespace wq::app

@@ -1,0 +1,92 @@
+#include "app/task_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace wq::app {
+
+namespace {
+constexpr std::size_t block_bytes = 4u << 20;
+}
+
+TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each) {
+    if (blocks_.empty() || blocks_.back().text.size() + text.size() > block_bytes || blocks_.back().each != each ||
+        blocks_.back().first + blocks_.back().ends.size() != size_) {
+        blocks_.emplace_back();
+        blocks_.back().first = size_;
+        blocks_.back().first_line = line;
+        blocks_.back().each = each;
+    }
+    Block& block = blocks_.back();
+    block.text.append(text);
+    block.ends.push_back(static_cast<std::uint32_t>(block.text.size()));
+    block.lines.push_back(static_cast<std::uint32_t>(line - block.first_line));
+    const std::uint32_t occurrence = seen_[taskfile::content_key(text, 0)]++;
+    if (occurrence > 0) occurrences_.emplace(TaskId(size_), occurrence);
+    return TaskId(size_++);
+}
+
+TaskId TaskTable::add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position) {
+    if (environment_.empty() || environment_.rbegin()->second != environment_position)
+        environment_.emplace(size_, environment_position);
+    return add_text(command, line, nullptr);
+}
+
+TaskId TaskTable::add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command) {
+    return add_text(value, line, &command);
+}
+
+TaskId TaskTable::add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command) {
+    const TaskId first(size_);
+    size_ += indexes.count();
+    index_blocks_.push_back({first.value(), std::move(indexes), &command});
+    return first;
+}
+
+const TaskTable::Block& TaskTable::block_of(TaskId task) const {
+    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), task.value(),
+                                        [](std::uint64_t id, const Block& block) { return id < block.first; });
+    return *std::prev(after);
+}
+
+const TaskTable::IndexBlock* TaskTable::index_block_of(TaskId task) const {
+    const auto after = std::upper_bound(index_blocks_.begin(), index_blocks_.end(), task.value(),
+                                        [](std::uint64_t id, const IndexBlock& block) { return id < block.first; });
+    if (after == index_blocks_.begin()) return nullptr;
+    const IndexBlock& block = *std::prev(after);
+    return task.value() - block.first < block.indexes.count() ? &block : nullptr;
+}
+
+std::string_view TaskTable::stored(TaskId task, const Block& block) const {
+    const std::size_t place = task.value() - block.first;
+    const std::uint32_t begin = place == 0 ? 0 : block.ends[place - 1];
+    return std::string_view(block.text).substr(begin, block.ends[place] - begin);
+}
+
+TaskText TaskTable::text(TaskId task) const {
+    TaskText text;
+    if (const IndexBlock* indexes = index_block_of(task)) {
+        const std::string index = std::to_string(indexes->indexes.at(task.value() - indexes->first));
+        text.command = indexes->command->render(index);
+        text.variables.emplace_back("WORK_QUEUE_TASK_INDEX", index);
+        return text;
+    }
+    const Block& block = block_of(task);
+    const std::string_view line = stored(task, block);
+    text.command = block.each != nullptr ? block.each->render(line) : std::string(line);
+    text.line = block.first_line + block.lines[task.value() - block.first];
+    if (const auto after = environment_.upper_bound(task.value()); after != environment_.begin())
+        text.environment_position = std::prev(after)->second;
+    if (block.each != nullptr) text.variables.emplace_back("WORK_QUEUE_TASK_INDEX", std::to_string(task.value() + 1));
+    return text;
+}
+
+std::string TaskTable::command(TaskId task) const { return text(task).command; }
+
+stats::TaskKey TaskTable::key(TaskId task) const {
+    if (const IndexBlock* indexes = index_block_of(task)) return {indexes->indexes.at(task.value() - indexes->first)};
+    const auto occurrence = occurrences_.find(task);
+    return {taskfile::content_key(stored(task, block_of(task)), occurrence == occurrences_.end() ? 0 : occurrence->second)};
+}
+
+}  // namespace wq::app

@@ -1,0 +1,73 @@
+// What a task is made of, by its id: the text of list lines, or the template and index of ranges. Text of lines stands in
+// blocks with one 32-bit offset a line; ranges cost nothing per task.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "stats/records.h"
+#include "taskfile/list.h"
+#include "taskfile/sources.h"
+
+namespace wq::app {
+
+struct TaskText {
+    std::string command;
+    std::uint64_t line = 0;                  // in the list; 0: not from a list
+    std::uint64_t environment_position = 0;
+    std::vector<std::pair<std::string, std::string>> variables;
+};
+
+class TaskTable {
+  public:
+    std::uint64_t size() const { return size_; }
+
+    TaskId add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position);
+    // `--each`: a task whose command is the template with the value in it.
+    TaskId add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command);
+    // `--array`: count() tasks at once; the template must outlive the table.
+    TaskId add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command);
+
+    TaskText text(TaskId task) const;
+    std::string command(TaskId task) const;
+    stats::TaskKey key(TaskId task) const;
+
+    // No more lines: what only served to tell equal lines apart is freed.
+    void input_ended() { seen_.clear(); }
+
+  private:
+    struct Block {
+        std::uint64_t first = 0;             // id of its first line
+        std::string text;
+        std::vector<std::uint32_t> ends;     // end of each line in `text`
+        std::vector<std::uint32_t> lines;    // line number less first_line of each
+        std::uint64_t first_line = 0;
+        const taskfile::CommandTemplate* each = nullptr;
+    };
+    struct IndexBlock {
+        std::uint64_t first = 0;
+        taskfile::IndexSet indexes;
+        const taskfile::CommandTemplate* command = nullptr;
+    };
+
+    TaskId add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each);
+    std::string_view stored(TaskId task, const Block& block) const;
+    const Block& block_of(TaskId task) const;
+    const IndexBlock* index_block_of(TaskId task) const;
+
+    std::uint64_t size_ = 0;
+    std::vector<Block> blocks_;
+    std::vector<IndexBlock> index_blocks_;
+    std::map<std::uint64_t, std::uint64_t> environment_;              // first id -> position from there on
+    std::unordered_map<std::uint64_t, std::uint32_t> seen_;           // content hash -> lines that had it
+    std::unordered_map<TaskId, std::uint32_t> occurrences_;           // only of lines with an equal one above
+};
+
+}  // namespace wq::app

@@ -1,0 +1,173 @@
+#include "app/worker.h"
+
+#include <algorithm>
+
+#include "taskfile/sources.h"
+
+namespace wq::app {
+
+Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher)
+    : options_(std::move(options)), outbox_(transport, manager), launcher_(launcher) {}
+
+void Worker::start(Instant now) {
+    last_heard_ = last_sent_ = now;
+    outbox_.put(options_.hello);
+    outbox_.flush();
+}
+
+void Worker::on_frame(std::string_view bytes, Instant now) {
+    last_heard_ = now;
+    ByteReader in(bytes);
+    while (in.ok() && !in.at_end() && !ended_) {
+        const auto message = wire::decode(in);
+        if (!message) return end("the manager sent bytes that are no message");
+        std::visit([&](const auto& known) { on_message(known); }, *message);
+    }
+    // Orders and kills are buffered in the launcher's near end until it is looked at.
+    on_launcher(now);
+}
+
+void Worker::on_message(const wire::Welcome& message) {
+    if (message.version != wire::protocol_version)
+        end("the manager speaks protocol " + std::to_string(message.version) + ", this worker " +
+            std::to_string(wire::protocol_version));
+}
+
+void Worker::on_message(const wire::EnvironmentLine& message) {
+    if (message.position <= last_environment_) return;
+    last_environment_ = message.position;
+    launcher_.environment({message.position, message.text});
+}
+
+void Worker::on_message(const wire::Lease& message) {
+    if (!held_.emplace(Key{message.task, message.attempt}, true).second) return;
+    if (leaving_) {
+        outbox_.put(wire::GivenBack{message.task, message.attempt});
+        held_.erase({message.task, message.attempt});
+        return;
+    }
+    host::Order order;
+    order.task = message.task;
+    order.attempt = message.attempt;
+    order.give = message.give;
+    order.timeout = message.timeout;
+    order.memory_limit_mb = message.memory_limit_mb;
+    order.environment_position = message.environment_position;
+    order.text = message.text;
+    if (message.environment_position == 0 && !taskfile::needs_shell(message.text))
+        order.argv = taskfile::split_words(message.text);
+    order.variables = message.variables;
+    launcher_.run(std::move(order));
+}
+
+void Worker::on_message(const wire::Kill& message) {
+    if (held_.contains({message.task, message.attempt})) launcher_.kill(message.task, message.attempt);
+}
+
+void Worker::on_message(const wire::KillAll&) { kill_all(); }
+void Worker::on_message(const wire::Recall& message) { launcher_.recall(message.most); }
+void Worker::on_message(const wire::Dismiss& message) {
+    ranks_lost_ = message.ranks_lost;
+    end(message.why);
+}
+
+void Worker::on_manager_left(const std::string& why) {
+    if (ended_) return;
+    manager_lost_ = ranks_lost_ = true;
+    end("the manager is gone: " + why);
+}
+
+void Worker::kill_all() { launcher_.kill_all(); }
+
+void Worker::drain() {
+    if (leaving_ || ended_) return;
+    leaving_ = true;
+    why_leaving_ = "drained";
+    launcher_.recall(held_.size() + 1);
+}
+
+void Worker::end(const std::string& why) {
+    if (ended_) return;
+    ended_ = true;
+    why_ = why;
+}
+
+void Worker::on_launcher(Instant now) {
+    for (host::Report& report : launcher_.next()) std::visit([&](auto& known) { on_report(known); }, report);
+    leave_when_empty();
+    pump(now);
+}
+
+void Worker::on_report(host::TaskEnded& report) {
+    held_.erase({report.task, report.attempt});
+    outbox_.put(wire::Ended{report.task, report.attempt, std::move(report.outcome), std::move(report.output)});
+}
+
+void Worker::on_report(const host::OrderReturned& report) {
+    held_.erase({report.task, report.attempt});
+    outbox_.put(wire::GivenBack{report.task, report.attempt});
+}
+
+void Worker::on_report(const host::EnvironmentOutput& report) {
+    if (report.exit_code == 0 && report.output.err.empty()) return;
+    const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
+    outbox_.put(wire::Remark{"#! line " + std::to_string(report.position) + " ended with " +
+                             std::to_string(report.exit_code) + (text.empty() ? "" : ": " + text.substr(0, 500))});
+}
+
+void Worker::on_report(const host::EnvironmentExit& report) {
+    leaving_ = true;
+    why_leaving_ = "a #! line ended it with exit " + std::to_string(report.exit_code);
+    launcher_.recall(held_.size() + 1);
+}
+
+void Worker::on_report(const host::LauncherDied& report) {
+    for (const auto& [task, attempt] : report.started) {
+        wire::Ended ended{task, attempt, {}, {}};
+        ended.outcome.ending = core::Ending::worker_lost;
+        ended.outcome.reason = "its launcher on " + options_.hello.host + " was " + report.why;
+        held_.erase({task, attempt});
+        outbox_.put(ended);
+    }
+    for (const auto& [task, attempt] : report.not_started) {
+        held_.erase({task, attempt});
+        outbox_.put(wire::GivenBack{task, attempt});
+    }
+    const Status again = launcher_.open(options_.launcher);
+    if (!again) {
+        leaving_ = true;
+        why_leaving_ = again.error().message;
+    }
+}
+
+void Worker::leave_when_empty() {
+    if (!leaving_ || !held_.empty() || ended_) return;
+    outbox_.put(wire::Goodbye{why_leaving_});
+    end(why_leaving_);
+}
+
+void Worker::pump(Instant now) {
+    if (outbox_.empty()) return;
+    outbox_.flush();
+    last_sent_ = now;
+}
+
+void Worker::tick(Instant now) {
+    if (ended_) return;
+    if (now - last_heard_ >= options_.manager_silence) {
+        manager_lost_ = ranks_lost_ = true;
+        return end("the manager was silent for " +
+                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.manager_silence).count()) + " s");
+    }
+    if (now - last_sent_ >= options_.beat) {
+        outbox_.put(wire::Beat{});
+        pump(now);
+    }
+}
+
+std::optional<Instant> Worker::wakeup() const {
+    if (ended_) return std::nullopt;
+    return std::min(last_sent_ + options_.beat, last_heard_ + options_.manager_silence);
+}
+
+}  // namespace wq::app

@@ -1,0 +1,93 @@
+// A worker of the run, seen from inside: it passes leases on to its launcher and outcomes back to its manager. It has
+// no clock and no descriptor of its own; the loop that owns them calls it. Messages are taken in any number and order
+// and twice: a lease that it holds already is not run again, a kill of what it does not hold is nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "app/outbox.h"
+#include "base/time.h"
+#include "host/launcher.h"
+#include "transport/transport.h"
+#include "wire/messages.h"
+
+namespace wq::app {
+
+struct WorkerOptions {
+    wire::Hello hello;
+    host::LauncherOptions launcher;
+    Duration beat = std::chrono::seconds(1);
+    // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given it.
+    Duration manager_silence = std::chrono::seconds(9);
+};
+
+class Worker {
+  public:
+    Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher);
+
+    void start(Instant now);
+    void on_frame(std::string_view bytes, Instant now);
+    void on_manager_left(const std::string& why);
+    void on_launcher(Instant now);     // its descriptor is readable
+    void drain();                      // give back what has not started, end when the rest is over
+    void kill_all();
+    void tick(Instant now);
+    std::optional<Instant> wakeup() const;
+
+    bool ended() const { return ended_; }
+    const std::string& why_ended() const { return why_; }
+    bool ranks_lost() const { return ranks_lost_; }  // the run has lost a rank: no MPI_Finalize
+    bool manager_lost() const { return manager_lost_; }
+    std::size_t held() const { return held_.size(); }
+
+  private:
+    using Key = std::pair<TaskId, Attempt>;
+
+    void on_message(const wire::Hello&) {}
+    void on_message(const wire::Ended&) {}
+    void on_message(const wire::GivenBack&) {}
+    void on_message(const wire::Account&) {}
+    void on_message(const wire::Goodbye&) {}
+    void on_message(const wire::Remark&) {}
+    void on_message(const wire::Beat&) {}
+    void on_message(const wire::Welcome& message);
+    void on_message(const wire::EnvironmentLine& message);
+    void on_message(const wire::Lease& message);
+    void on_message(const wire::Kill& message);
+    void on_message(const wire::KillAll& message);
+    void on_message(const wire::Recall& message);
+    void on_message(const wire::Dismiss& message);
+
+    void on_report(const host::TaskStarted&) {}
+    void on_report(host::TaskEnded& report);
+    void on_report(const host::OrderReturned& report);
+    void on_report(const host::EnvironmentOutput& report);
+    void on_report(const host::EnvironmentExit& report);
+    void on_report(const host::LauncherDied& report);
+
+    void end(const std::string& why);
+    void leave_when_empty();
+    void pump(Instant now);
+
+    WorkerOptions options_;
+    Outbox outbox_;
+    host::Launcher& launcher_;
+    std::map<Key, bool> held_;         // leases not yet answered
+    std::uint64_t last_environment_ = 0;
+    bool leaving_ = false;
+    std::string why_leaving_;
+    bool ended_ = false;
+    std::string why_;
+    bool ranks_lost_ = false;
+    bool manager_lost_ = false;
+    Instant last_sent_;
+    Instant last_heard_;
+};
+
+}  // namespace wq::app

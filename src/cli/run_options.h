@@ -1,0 +1,55 @@
+// The command line of work_queue_run as a struct.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/source.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace wq::cli {
+
+enum class Progress { automatic, always, never };
+enum class Tickets { automatic, rma, message };
+enum class Plots { automatic, always, never };
+
+struct RunOptions {
+    app::SourceSpec source;
+    app::TaskDefaults defaults;
+    std::string run_directory;           // empty: by the source's name
+    bool resume = false;
+    bool resume_failed = false;
+    std::uint32_t max_losses = 3;
+    bool halt_on_failure = false;
+    bool manager_only = false;
+    Tickets tickets = Tickets::automatic;
+    std::optional<Duration> walltime;
+    Duration grace = std::chrono::seconds(10);
+    std::string shell;                   // empty: bash, else sh
+    std::string stats_log;
+    std::uint64_t output_limit = 8u << 20;
+    Progress progress = Progress::automatic;
+    Plots plots = Plots::automatic;
+    bool dry_run = false;
+    bool json = false;
+    bool verbose = false;
+};
+
+// What the user wants at all.
+struct Command {
+    enum class Kind { run, help, version, output };
+    Kind kind = Kind::run;
+    RunOptions run;
+    std::string output_directory;        // of --output
+    std::uint64_t output_task = 0;
+};
+
+// Errors (usage) are one line and end with how to get help.
+Result<Command> parse_command_line(int argc, const char* const* argv);
+
+std::string help_text();
+
+}  // namespace wq::cli

@@ -1,0 +1,115 @@
+#include "cli/summary.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+
+namespace wq::cli {
+
+namespace {
+
+std::uint64_t positive(std::int64_t value) { return value > 0 ? static_cast<std::uint64_t>(value) : 0; }
+
+const char* name_of(core::StopReason reason) {
+    switch (reason) {
+        case core::StopReason::interrupted: return "interrupted";
+        case core::StopReason::out_of_time: return "out of time";
+        case core::StopReason::halted: return "halted at the first failure";
+        case core::StopReason::storage: return "storage trouble";
+    }
+    return "stopped";
+}
+
+std::string place(const app::FailureExample& example) {
+    if (example.line > 0) return "line " + std::to_string(example.line);
+    return "task " + std::to_string(example.task.value() + 1);
+}
+
+std::string indented(const std::string& text) {
+    std::string out = "      | ";
+    for (const char c : text) {
+        out += c;
+        if (c == '\n') out += "      | ";
+    }
+    return out + "\n";
+}
+
+std::string count_of(std::uint64_t count, const char* noun) {
+    return format_count(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string summary_text(const Summary& summary) {
+    const core::ManagerStats& stats = summary.stats;
+    const std::uint64_t failed = positive(stats.tasks_failed);
+    const std::uint64_t unfinished = positive(stats.tasks_waiting + stats.tasks_on_workers);
+    std::string text = count_of(positive(stats.tasks_done) - failed, "task") + " done, " + format_count(failed) + " failed";
+    if (summary.skipped > 0) text += ", " + format_count(summary.skipped) + " can never run";
+    if (unfinished > 0) text += ", " + format_count(unfinished) + " not run";
+    const auto elapsed = std::chrono::milliseconds(static_cast<std::int64_t>(summary.seconds * 1000));
+    text += " in " + format_duration(elapsed) + " on " + count_of(positive(stats.workers_joined), "worker");
+    if (stats.workers_lost > 0) text += " (" + format_count(positive(stats.workers_lost)) + " lost)";
+    text += "\n";
+    if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
+
+    const app::Failures& failures = *summary.failures;
+    if (!failures.kinds().empty()) text += "Failures, each kind once:\n";
+    for (const app::FailureExample& example : failures.kinds()) {
+        text += "  " + place(example) + (example.host.empty() ? "" : " on " + example.host) + ": " + core::describe(example.outcome);
+        if (example.attempt > 1) text += ", attempt " + std::to_string(example.attempt);
+        if (example.count > 1) text += "; " + format_count(example.count - 1) + " more like it";
+        text += "\n      " + quote_for_message(example.command) + "\n";
+        if (!example.stderr_tail.empty()) text += indented(example.stderr_tail);
+    }
+    if (failures.of_other_kinds() > 0) text += "  and " + count_of(failures.of_other_kinds(), "failure") + " of other kinds\n";
+    if (!failures.skipped().empty()) text += "Can never run:\n";
+    for (const app::SkippedExample& example : failures.skipped())
+        text += "  " + count_of(example.count, "task") + (example.first_line > 0 ? " from line " + std::to_string(example.first_line) + " on" : "") +
+                ": " + example.reason + "\n";
+    if (failed > 0) text += "Failed lines: " + summary.run_directory + "/failed.sh\n";
+    text += "Results and statistics: " + summary.run_directory + "\n";
+    for (const std::string& plot : summary.plots) text += "Plot: " + plot + "\n";
+    if (!summary.resume_command.empty()) text += "To go on: " + summary.resume_command + "\n";
+    return text;
+}
+
+std::string summary_json(const Summary& summary) {
+    nlohmann::ordered_json root;
+    const core::ManagerStats& stats = summary.stats;
+    root["schema"] = 1;
+    root["exit_code"] = to_int(summary.code);
+    if (summary.stopped) root["stopped"] = name_of(*summary.stopped);
+    root["seconds"] = summary.seconds;
+    root["tasks"] = {{"submitted", stats.tasks_submitted},
+                     {"succeeded", stats.tasks_done - stats.tasks_failed},
+                     {"failed", stats.tasks_failed},
+                     {"never_ran", summary.skipped},
+                     {"not_run", stats.tasks_waiting + stats.tasks_on_workers}};
+    root["attempts"] = stats.tasks_dispatched;
+    root["workers"] = {{"joined", stats.workers_joined}, {"lost", stats.workers_lost}};
+    root["stale_reports"] = summary.stale_reports;
+    root["run_directory"] = summary.run_directory;
+    root["plots"] = summary.plots;
+    root["failures"] = nlohmann::ordered_json::array();
+    for (const app::FailureExample& example : summary.failures->kinds())
+        root["failures"].push_back({{"task", example.task.value() + 1},
+                                    {"line", example.line},
+                                    {"attempt", example.attempt},
+                                    {"host", example.host},
+                                    {"command", example.command},
+                                    {"ending", core::name_of(example.outcome.ending)},
+                                    {"exit_code", example.outcome.exit_code},
+                                    {"signal", example.outcome.signal},
+                                    {"reason", core::describe(example.outcome)},
+                                    {"stderr_tail", example.stderr_tail},
+                                    {"count", example.count}});
+    root["skipped"] = nlohmann::ordered_json::array();
+    for (const app::SkippedExample& example : summary.failures->skipped())
+        root["skipped"].push_back({{"reason", example.reason}, {"count", example.count}, {"first_line", example.first_line}});
+    // Commands and stderr are bytes; JSON is UTF-8.
+    return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,32 @@
+// What a run came to, for people and for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/failures.h"
+#include "base/exit_code.h"
+#include "core/events.h"
+#include "core/manager_stats.h"
+
+namespace wq::cli {
+
+struct Summary {
+    core::ManagerStats stats;
+    std::uint64_t skipped = 0;          // can never run
+    std::uint64_t stale_reports = 0;
+    double seconds = 0;
+    ExitCode code = ExitCode::ok;
+    std::optional<core::StopReason> stopped;
+    std::string run_directory;
+    std::string resume_command;         // how to go on, where that makes sense
+    std::vector<std::string> plots;     // paths
+    const app::Failures* failures = nullptr;
+};
+
+std::string summary_text(const Summary& summary);
+// One object; "schema": 1. Fields are only ever added.
+std::string summary_json(const Summary& summary);
+
+}  // namespace wq::cli
