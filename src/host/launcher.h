@@ -1,14 +1,20 @@
-// The launcher: a small process of a rank that starts, binds, limits, captures and reaps tasks, so that none is
-// forked from a process that holds MPI. This is the rank's end of it; the process itself is launcher_process.h.
+// The launcher: a small process of a rank that starts, binds, limits, captures and reaps tasks, so that none
+// is forked from a process that holds MPI. This is the rank's end of it; the process itself is
+// launcher_process.h.
 //
-// Orders queue in the launcher in the order given; the head starts as soon as the slice has its cores, GPUs, memory
-// and disk free (strictly first come, first served). So a rank keeps a few orders ahead of the free cores and no
-// core waits for a message. Memory and disk are counted, cores and GPUs are chosen: cores close together, lowest first.
+// Orders queue in the launcher in the order given; the head starts as soon as the slice has its cores, GPUs,
+// memory and disk free (strictly first come, first served). So a rank keeps a few orders ahead of the free
+// cores and no core waits for a message. Memory and disk are counted, cores and GPUs are chosen: cores close
+// together, lowest first.
 //
-// Life: start() before MPI_Init and before any thread. When the rank ends in any way the launcher sees the end of
-// their socket, kills every process tree that it started and exits. When the launcher itself dies, next() reports
-// LauncherDied once with the orders that were lost, every process that they had started is dead or dying by
-// PR_SET_PDEATHSIG, and restart() begins anew: a helper parent ("zygote") forked before MPI_Init does the fork.
+// Life: start() before MPI_Init and before any thread. When the rank ends in any way the launcher sees the
+// end of their socket, kills every process tree that it started and exits. When the launcher itself dies,
+// next() reports LauncherDied once with the orders that were lost, after every process that they had started
+// was killed, and open() begins anew: a helper parent ("zygote", see zygote.h) forked before MPI_Init does
+// the fork and the killing.
+//
+// When the main process of a task has ended, what it left behind (its session, and orphans that left the
+// session) is killed at once: a task cannot leave a daemon.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +39,21 @@ struct Slice {
     std::string gpu_variable;             // "CUDA_VISIBLE_DEVICES" or "ROCR_VISIBLE_DEVICES"; empty: no GPUs
     std::int64_t memory_mb = 0;
     std::int64_t disk_mb = 0;
-    bool bind = true;                     // false: cores are shared with other ranks, tasks get the union
+    bool bind = true;  // false: cores are shared with other ranks, tasks get the union
 };
 
 struct LauncherOptions {
     Slice slice;
-    std::string shell;                     // absolute path; runs what needs a shell, as `shell -c LINE`
-    std::string scratch;                   // folder for the tasks' temporary directories (TMPDIR per task, made on demand of the slot, removed after)
-    std::string working_directory;
+    std::string shell;              // absolute path; runs what needs a shell, as `shell -c LINE`
+    std::string scratch;            // folder for the tasks' temporary directories (TMPDIR), made if missing;
+                                    // empty: TMPDIR is left as it is
+    std::string working_directory;  // empty: where start() was called
     std::vector<std::pair<std::string, std::string>> environment;  // set for every task, e.g. WORKERID
     std::vector<std::string> unset_prefixes{"OMPI_", "PMIX_", "PMI_", "OPAL_", "PRTE_", "MPI_LOCALRANKID"};
-    std::uint64_t output_limit = 8u << 20;  // bytes kept of each stream of a task; the rest is counted and marked
-    bool environment_lines = false;        // the list has `#!` lines: every task runs in a subshell of the worker's shell
+    std::uint64_t output_limit =
+        8u << 20;  // bytes kept of each stream of a task; the rest is counted and marked
+    bool environment_lines =
+        false;  // the list has `#!` lines: every task runs in a subshell of the worker's shell
 };
 
 // `#!` lines that apply to this worker, in order; told once each, `position` counts them from 1.
@@ -56,16 +65,17 @@ struct EnvironmentLine {
 struct Order {
     TaskId task;
     Attempt attempt = 1;
-    core::Resources give;                  // what it occupies
-    Duration timeout{0};                   // 0: none
-    std::int64_t memory_limit_mb = 0;      // its tree is killed above it; 0: none
+    core::Resources give;                    // what it occupies
+    Duration timeout{0};                     // 0: none
+    std::int64_t memory_limit_mb = 0;        // its tree is killed above it; 0: none
     std::uint64_t environment_position = 0;  // it sees the lines up to this position
-    std::string text;                      // the shell line
+    std::string text;                        // the shell line
+    std::vector<std::string> argv;  // not empty: executed directly, by PATH (not with environment lines)
     std::vector<std::pair<std::string, std::string>> variables;  // e.g. WORK_QUEUE_TASK_INDEX
 };
 
 // What comes back.
-struct TaskStarted {
+struct TaskStarted {  // left out when the task ended within the same batch of reports (a few ms)
     TaskId task;
     Attempt attempt;
 };
@@ -75,11 +85,18 @@ struct TaskEnded {
     core::Outcome outcome;
     core::Output output;
 };
-struct OrderReturned {  // answer to recall(): it had not started
+struct OrderReturned {  // answer to recall(), kill(), kill_all() or after EnvironmentExit: it had not started
     TaskId task;
     Attempt attempt;
 };
-struct EnvironmentExit {  // a `#!` line ended the worker's shell with `exit`
+struct EnvironmentOutput {  // a `#!` line that failed or wrote something
+    std::uint64_t position = 0;
+    int exit_code = 0;
+    core::Output output;
+};
+// A `#!` line ended the worker's shell with `exit` (or by a signal: 128 + its number). Orders that stand
+// below that line come back as OrderReturned.
+struct EnvironmentExit {
     std::uint64_t position = 0;
     int exit_code = 0;
 };
@@ -88,7 +105,8 @@ struct LauncherDied {
     std::vector<std::pair<TaskId, Attempt>> not_started;  // were queued: go back at no cost
     std::string why;                                      // "killed by signal 9"
 };
-using Report = std::variant<TaskStarted, TaskEnded, OrderReturned, EnvironmentExit, LauncherDied>;
+using Report =
+    std::variant<TaskStarted, TaskEnded, OrderReturned, EnvironmentOutput, EnvironmentExit, LauncherDied>;
 
 class Launcher {
   public:
@@ -96,19 +114,23 @@ class Launcher {
     static Result<std::unique_ptr<Launcher>> start();
     virtual ~Launcher() = default;
 
-    // Forks the launcher process proper with these options (known only after the ranks have divided the node).
-    // Also after LauncherDied.
+    // Forks the launcher process proper with these options (known only after the ranks have divided the
+    // node). Also after LauncherDied: environment lines told before are then told again. Error: the folders
+    // of the options cannot be used, no process can be forked, or the zygote was killed (this rank can run no
+    // more tasks).
     virtual Status open(const LauncherOptions& options) = 0;
 
-    // Readable when next() has something to say.
+    // Readable when next() has something to say or to do. Always the same; poll it, never read it.
     virtual int descriptor() const = 0;
 
-    // None of these blocks; the launcher's socket is buffered on this side.
+    // None of these blocks: they are buffered on this side and leave together with the next next(), for which
+    // descriptor() is readable at once.
     virtual void environment(const EnvironmentLine& line) = 0;
     virtual void run(Order order) = 0;
-    virtual void kill(TaskId task, Attempt attempt) = 0;      // ends as Ending::killed (or is returned when not started)
-    virtual void recall(std::uint64_t most) = 0;              // returns up to `most` orders not started, the last first
-    virtual void kill_all() = 0;
+    virtual void kill(TaskId task,
+                      Attempt attempt) = 0;       // ends as Ending::killed (or is returned when not started)
+    virtual void recall(std::uint64_t most) = 0;  // returns up to `most` orders not started, the last first
+    virtual void kill_all() = 0;                  // as kill() of every order
 
     // All reports that can be had without waiting.
     virtual std::vector<Report> next() = 0;

@@ -1,0 +1,276 @@
+#include "host/launcher.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "host/launcher_wire.h"
+#include "host/zygote.h"
+
+namespace wq::host {
+
+namespace {
+
+constexpr Duration fork_limit = std::chrono::seconds(20);
+
+class SharedMemory {
+  public:
+    SharedMemory()
+        : page_(
+              mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+        if (page_ == MAP_FAILED) throw std::bad_alloc();
+        new (page_) SharedPage;
+    }
+    ~SharedMemory() { munmap(page_, sizeof(SharedPage)); }
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
+    SharedPage& page() const { return *static_cast<SharedPage*>(page_); }
+
+  private:
+    void* page_;
+};
+
+std::string describe_end(int status) {
+    if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
+    return "ended with exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+class RankEnd final : public Launcher {
+  public:
+    RankEnd(std::unique_ptr<SharedMemory> memory, Zygote zygote)
+        : memory_(std::move(memory)), zygote_(std::move(zygote)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+        watch(zygote_.control.get(), EPOLL_CTL_ADD, EPOLLIN);
+    }
+    ~RankEnd() override { close(std::chrono::seconds(5)); }
+
+    Status open(const LauncherOptions& options) override;
+    int descriptor() const override { return epoll_.get(); }
+    void environment(const EnvironmentLine& line) override {
+        lines_.push_back(line);
+        say(line);
+    }
+    void run(Order order) override;
+    void kill(TaskId task, Attempt attempt) override { say(KillMessage{task, attempt}); }
+    void recall(std::uint64_t most) override { say(RecallMessage{most}); }
+    void kill_all() override { say(KillAllMessage{}); }
+    std::vector<Report> next() override;
+    void close(Duration limit) override;
+
+  private:
+    using Named = std::pair<TaskId, Attempt>;
+
+    bool alive() const { return socket_.valid(); }
+    void watch(int fd, int operation, std::uint32_t events) const;
+    void want_to_write();
+    void say(const Command& command);
+    void send();
+    void read_reports(std::vector<Report>& reports);
+    void hear();
+    void hang_up();
+    bool wait_for_fork();
+    LauncherDied obituary();
+
+    std::unique_ptr<SharedMemory> memory_;
+    Zygote zygote_;
+    Descriptor epoll_;
+    Descriptor socket_;
+    MessageStream stream_;
+    std::string leaving_;   // not yet taken by the socket
+    bool writing_ = false;  // the socket is watched for room
+    std::vector<EnvironmentLine> lines_;
+    std::map<std::uint64_t, Named> outstanding_;  // by serial
+    std::uint64_t last_serial_ = 0;
+    std::string scratch_;
+    std::string end_;  // how the launcher ended; empty: it runs, or never did
+    int fork_error_ = 0;
+    pid_t launcher_ = 0;
+    bool reported_ = true;  // the end of the last launcher
+    bool zygote_gone_ = false;
+};
+
+void RankEnd::watch(int fd, int operation, std::uint32_t events) const {
+    epoll_event event{};
+    event.events = events;
+    epoll_ctl(epoll_.get(), operation, fd, &event);
+}
+
+Status RankEnd::open(const LauncherOptions& options) {
+    if (alive()) return Error{ExitCode::internal, "the launcher is already open"};
+    if (zygote_gone_)
+        return Error{ExitCode::unreachable,
+                     "the process that starts launchers was killed: this rank can run no more tasks"};
+    if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
+        return Error{ExitCode::bad_input, "cannot enter the working directory '" + options.working_directory +
+                                              "': " + strerror(errno)};
+    scratch_.clear();
+    if (!options.scratch.empty()) {
+        // Ranks may share the folder.
+        scratch_ = options.scratch + "/" + std::to_string(getpid()) + "." + std::to_string(last_serial_);
+        std::error_code error;
+        std::filesystem::create_directories(scratch_, error);
+        if (error)
+            return Error{ExitCode::bad_input,
+                         "cannot make the temporary folder '" + scratch_ + "': " + error.message()};
+    }
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return Error{ExitCode::unreachable,
+                     std::string("cannot make a socket for the launcher: ") + strerror(errno)};
+    Descriptor ours(ends[0]);
+    const Descriptor theirs(ends[1]);
+    launcher_ = 0;
+    fork_error_ = 0;
+    end_.clear();
+    if (!ask_for_launcher(zygote_.control.get(), theirs.get(), scratch_) || !wait_for_fork())
+        return Error{ExitCode::unreachable,
+                     std::string("cannot fork the launcher: ") +
+                         (fork_error_ != 0 ? strerror(fork_error_) : "the process that does it is gone")};
+    socket_ = std::move(ours);
+    stream_ = {};
+    reported_ = false;
+    writing_ = false;
+    watch(socket_.get(), EPOLL_CTL_ADD, EPOLLIN);
+    std::string first;
+    append(first, options);
+    for (const EnvironmentLine& line : lines_) append(first, line);
+    leaving_.insert(0, first);
+    send();
+    return success();
+}
+
+bool RankEnd::wait_for_fork() {
+    const Instant until = instant_now() + fork_limit;
+    while (launcher_ == 0 && fork_error_ == 0 && !zygote_gone_) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
+        pollfd ready{zygote_.control.get(), POLLIN, 0};
+        if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) == 0) break;
+        hear();
+    }
+    return launcher_ != 0;
+}
+
+void RankEnd::run(Order order) {
+    const std::uint64_t serial = ++last_serial_;
+    outstanding_.emplace(serial, Named{order.task, order.attempt});
+    append_order(leaving_, serial, order);
+    want_to_write();
+}
+
+void RankEnd::say(const Command& command) {
+    if (!alive()) return;
+    append(leaving_, command);
+    want_to_write();
+}
+
+// Makes descriptor() ready, so that next() comes to send what waits.
+void RankEnd::want_to_write() {
+    if (!alive() || std::exchange(writing_, true)) return;
+    watch(socket_.get(), EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+}
+
+void RankEnd::send() {
+    if (!alive() || leaving_.empty()) return;
+    send_some(socket_.get(), leaving_);  // a launcher that is gone shows as end of file
+    if (!leaving_.empty()) return want_to_write();
+    if (std::exchange(writing_, false)) watch(socket_.get(), EPOLL_CTL_MOD, EPOLLIN);
+}
+
+std::vector<Report> RankEnd::next() {
+    std::vector<Report> reports;
+    send();
+    if (alive()) read_reports(reports);
+    hear();
+    const bool settled = !end_.empty() || zygote_gone_;
+    if (!alive() && !reported_ && settled) {
+        reported_ = true;
+        reports.emplace_back(obituary());
+    }
+    return reports;
+}
+
+void RankEnd::read_reports(std::vector<Report>& reports) {
+    const bool connected = stream_.receive(socket_.get());
+    while (const auto message = stream_.next()) {
+        auto report = decode_report(*message);
+        if (!report) continue;
+        const bool settles = !std::holds_alternative<TaskStarted>(report->report);
+        if (settles && report->serial != 0) outstanding_.erase(report->serial);
+        reports.push_back(std::move(report->report));
+    }
+    if (!connected) hang_up();
+}
+
+void RankEnd::hang_up() {
+    socket_.reset();  // leaves the epoll set with it
+    leaving_.clear();
+    writing_ = false;
+}
+
+void RankEnd::hear() {
+    while (!zygote_gone_) {
+        const auto news = hear_zygote(zygote_.control.get(), zygote_gone_);
+        if (!news) break;
+        switch (news->kind) {
+            case ZygoteNews::Kind::forked:
+                launcher_ = news->value;
+                break;
+            case ZygoteNews::Kind::not_forked:
+                fork_error_ = news->value;
+                break;
+            case ZygoteNews::Kind::ended:
+                end_ = describe_end(news->value);
+                break;
+        }
+    }
+    if (zygote_gone_) watch(zygote_.control.get(), EPOLL_CTL_DEL, 0);
+}
+
+LauncherDied RankEnd::obituary() {
+    LauncherDied died;
+    died.why = end_.empty() ? "its parent process was killed" : end_;
+    const std::uint64_t last_started = memory_->page().last_started.load(std::memory_order_acquire);
+    for (const auto& [serial, named] : outstanding_)
+        (serial <= last_started ? died.started : died.not_started).push_back(named);
+    outstanding_.clear();
+    return died;
+}
+
+void RankEnd::close(Duration limit) {
+    const Instant until = instant_now() + limit;
+    say(CloseMessage{});
+    while (alive() || (!reported_ && end_.empty() && !zygote_gone_)) {
+        next();
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
+        pollfd ready{epoll_.get(), POLLIN, 0};
+        if (left.count() <= 0) break;
+        if (alive() || !reported_) poll(&ready, 1, static_cast<int>(left.count()));
+    }
+    hang_up();
+    if (zygote_.pid <= 0) return;
+    zygote_.control.reset();  // it ends, and ends what still is there
+    zygote_gone_ = true;
+    if (!end_.empty() || launcher_ == 0) waitpid(zygote_.pid, nullptr, 0);
+    zygote_.pid = -1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Launcher>> Launcher::start() {
+    auto memory = std::make_unique<SharedMemory>();
+    auto zygote = fork_zygote(memory->page());
+    if (!zygote) return zygote.error();
+    return std::unique_ptr<Launcher>(
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw()));
+}
+
+}  // namespace wq::host

@@ -1,0 +1,164 @@
+#include "host/launcher_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "host/process_tree.h"
+#include "host/scratch.h"
+
+namespace wq::host {
+
+namespace {
+
+constexpr int kill_limit_ms = 5000;  // how long killed processes are waited for
+
+// Where memory runs out a task is to be the kernel's victim, not its rank: tasks inherit this from the
+// launcher.
+void offer_as_oom_victim() {
+    const Descriptor file(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+    if (file.valid() && write(file.get(), "500", 3) != 3) return;  // already higher: as good
+}
+
+int child_signals() {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+}  // namespace
+
+LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared, const LauncherOptions& options,
+                                 char** inherited, MessageStream stream)
+    : rank_(rank),
+      signals_(child_signals()),
+      runner_(options, inherited, shared, poller_, outbox_),
+      stream_(std::move(stream)),
+      now_(instant_now()) {
+    poller_.add(rank_, Source::rank, EPOLLIN);
+    poller_.add(lifeline, Source::zygote, EPOLLIN);
+    poller_.add(signals_.get(), Source::children, EPOLLIN);
+}
+
+void LauncherProcess::run() {
+    take_messages();
+    while (!over_) {
+        runner_.start_tasks(now_);
+        report();
+        poller_.wait(milliseconds_to_wait(instant_now()),
+                     [this](Source source, std::uint32_t events, std::size_t number) {
+                         now_ = instant_now();
+                         handle(source, events, number);
+                     });
+        now_ = instant_now();
+        if (std::exchange(children_ended_, false)) runner_.children_ended(now_);
+        runner_.check(now_);
+    }
+    end_all_children(kill_limit_ms);
+}
+
+int LauncherProcess::milliseconds_to_wait(Instant now) const {
+    Instant until = runner_.next_check(now);
+    if (!outbox_.empty()) until = std::min(until, outbox_.due_at());
+    if (until == Instant::max()) return -1;
+    if (until <= now) return 0;
+    constexpr std::int64_t longest = 60000;
+    // Up to the next whole millisecond: to wake before the time would only mean to wait again.
+    return static_cast<int>(std::min((until - now).count() / 1000000 + 1, longest));
+}
+
+void LauncherProcess::handle(Source source, std::uint32_t events, std::size_t number) {
+    switch (source) {
+        case Source::rank:
+            if ((events & EPOLLOUT) != 0) flush();
+            if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) receive();
+            return;
+        case Source::zygote:
+            over_ = true;
+            return;
+        case Source::children: {
+            signalfd_siginfo info;
+            children_ended_ = read(signals_.get(), &info, sizeof info) > 0;
+            return;
+        }
+        default:
+            runner_.ready(source, number, now_);
+    }
+}
+
+void LauncherProcess::receive() {
+    if (!stream_.receive(rank_)) over_ = true;
+    take_messages();
+}
+
+void LauncherProcess::take_messages() {
+    while (const auto message = stream_.next()) {
+        auto command = decode_command(*message);
+        if (command)
+            take(*command);
+        else
+            over_ = true;
+    }
+}
+
+void LauncherProcess::take(Command& command) {
+    if (auto* order = std::get_if<OrderMessage>(&command)) return runner_.enqueue(std::move(*order), now_);
+    if (auto* line = std::get_if<EnvironmentLine>(&command)) return runner_.tell(std::move(*line));
+    if (auto* kill = std::get_if<KillMessage>(&command)) return runner_.kill(kill->task, kill->attempt, now_);
+    if (auto* recall = std::get_if<RecallMessage>(&command)) return runner_.recall(recall->most, now_);
+    if (std::holds_alternative<KillAllMessage>(command)) return runner_.kill_all(now_);
+    over_ = true;
+}
+
+// Sends what is to be sent now: at once when the rank may have more work for us, else in batches.
+void LauncherProcess::report() {
+    if (outbox_.empty() || !(runner_.hungry() || outbox_.due(now_))) return;
+    runner_.announce_starts(now_);
+    flush();
+}
+
+void LauncherProcess::flush() {
+    if (!outbox_.flush(rank_)) over_ = true;
+    if (outbox_.stuck() == waits_for_room_) return;
+    waits_for_room_ = outbox_.stuck();
+    poller_.change(rank_, Source::rank, waits_for_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+void launcher_main(int rank, int lifeline, SharedPage& shared, const std::string& scratch) {
+    setsid();
+    prctl(PR_SET_NAME, "wq_launcher");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    offer_as_oom_victim();
+    // Everything but SIGKILL is a task's mistake (`kill $PPID`); tasks get an empty mask.
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+
+    MessageStream stream;
+    std::optional<std::string_view> first;
+    while (!(first = stream.next())) {
+        pollfd readable{rank, POLLIN, 0};
+        poll(&readable, 1, -1);
+        if (!stream.receive(rank)) break;
+    }
+    auto command = first ? decode_command(*first) : std::nullopt;
+    if (command) {
+        if (const auto* options = std::get_if<LauncherOptions>(&*command)) {
+            if (!options->working_directory.empty() && chdir(options->working_directory.c_str()) != 0)
+                _exit(1);
+            LauncherOptions own = *options;
+            own.scratch = scratch;
+            LauncherProcess(rank, lifeline, shared, own, environ, std::move(stream)).run();
+        }
+    }
+    if (!scratch.empty()) remove_tree(scratch);
+    _exit(0);
+}
+
+}  // namespace wq::host

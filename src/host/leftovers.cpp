@@ -1,0 +1,104 @@
+#include "host/leftovers.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace wq::host {
+
+namespace {
+std::uint64_t number(const std::optional<std::string>& text) {
+    std::uint64_t value = 0;
+    if (text) std::from_chars(text->data(), text->data() + text->size(), value);
+    return value;
+}
+}  // namespace
+
+Leftovers::Leftovers(const Lanes& lanes, bool with_shell)
+    : lanes_(lanes), with_shell_(with_shell), session_(getsid(0)), group_(getpgrp()) {}
+
+void Leftovers::reaped(pid_t pid) {
+    own_.erase(pid);
+    const auto found = orphans_.find(pid);
+    if (found == orphans_.end()) return;
+    if (found->second.of == Orphan::Of::unknown) --unknown_;
+    orphans_.erase(found);
+}
+
+Leftovers::Orphan Leftovers::classify(pid_t pid) const {
+    const auto facts = facts_of(pid);
+    if (!facts) return {Orphan::Of::ended_task, 0};
+    for (const pid_t leader : {facts->group, facts->session})
+        if (const Lane* lane = lanes_.by_pid(leader)) return {Orphan::Of::task, lane->order.serial};
+    // In the shell's session a group other than its own was a task's.
+    if (facts->session == session_)
+        return {facts->group == group_ ? Orphan::Of::shell : Orphan::Of::ended_task, 0};
+    // It left its task's session, but what it was started with still names the task.
+    if (const auto task = environment_of(pid, "WORK_QUEUE_TASK_ID")) {
+        const auto attempt = static_cast<Attempt>(number(environment_of(pid, "WORK_QUEUE_ATTEMPT")));
+        const Lane* lane = lanes_.by_task(TaskId(number(task)), attempt);
+        return lane != nullptr ? Orphan{Orphan::Of::task, lane->order.serial}
+                               : Orphan{Orphan::Of::ended_task, 0};
+    }
+    if (with_shell_) return {Orphan::Of::shell, 0};
+    // It belongs to some task that ran when it was first seen: it goes when the last of those has.
+    Orphan orphan;
+    for (const Lane* lane : lanes_.running()) orphan.serial = std::max(orphan.serial, lane->order.serial);
+    return orphan;
+}
+
+bool Leftovers::doomed(const Orphan& orphan) const {
+    switch (orphan.of) {
+        case Orphan::Of::task:
+            return lanes_.by_serial(orphan.serial) == nullptr;
+        case Orphan::Of::ended_task:
+            return true;
+        case Orphan::Of::shell:
+            return false;
+        case Orphan::Of::unknown:
+            return std::none_of(lanes_.running().begin(), lanes_.running().end(),
+                                [&](const Lane* lane) { return lane->order.serial <= orphan.serial; });
+    }
+    return false;
+}
+
+bool Leftovers::sweep_if_cheap(Instant now) {
+    if (children_.cheap()) return sweep();
+    owed_ = true;
+    return now >= not_before_ && sweep();
+}
+
+bool Leftovers::sweep() {
+    bool killed = false;
+    owed_ = false;
+    const Instant begin = instant_now();
+    for (const pid_t pid : children_.list()) {
+        if (lanes_.by_pid(pid) != nullptr || own_.contains(pid)) continue;
+        auto found = orphans_.find(pid);
+        if (found == orphans_.end()) {
+            found = orphans_.emplace(pid, classify(pid)).first;
+            if (found->second.of == Orphan::Of::unknown) ++unknown_;
+        }
+        if (!doomed(found->second)) continue;
+        signal_tree(pid, SIGKILL);
+        killed = true;
+    }
+    const Instant end = instant_now();
+    not_before_ = end + 50 * (end - begin);
+    return killed;
+}
+
+std::vector<pid_t> Leftovers::of(const Lane& lane) const {
+    std::vector<pid_t> pids;
+    for (const auto& [pid, orphan] : orphans_) {
+        if (orphan.of != Orphan::Of::task || orphan.serial != lane.order.serial) continue;
+        pids.push_back(pid);
+        const std::vector<pid_t> below = descendants_of(pid);
+        pids.insert(pids.end(), below.begin(), below.end());
+    }
+    return pids;
+}
+
+}  // namespace wq::host

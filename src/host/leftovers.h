@@ -1,0 +1,63 @@
+// Processes that lost their parent and came to the launcher (it is a subreaper). An orphan of a running task
+// is let be; one whose task has ended is killed, with all below it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "host/lane.h"
+#include "host/process_tree.h"
+
+namespace wq::host {
+
+class Leftovers {
+  public:
+    // `with_shell`: daemons that a `#!` line started belong to the worker's shell and stay until the end.
+    Leftovers(const Lanes& lanes, bool with_shell);
+
+    // Children of the launcher's own that are neither tasks nor orphans.
+    void add_own(pid_t pid) { own_.insert(pid); }
+
+    // A child that is no task's main process was reaped.
+    void reaped(pid_t pid);
+
+    // Looks at all children and kills the orphans whose task no longer runs. True when any was killed.
+    bool sweep();
+    // The same after tasks have ended, where that is cheap; else at most so often that it takes 2 % of the
+    // time.
+    bool sweep_if_cheap(Instant now);
+    // A sweep was put off.
+    bool owed() const { return owed_; }
+    Instant owed_at() const { return not_before_; }
+
+    // Orphans of a task, each with what is below it.
+    std::vector<pid_t> of(const Lane& lane) const;
+    // An orphan lives of which it is not known whose it is.
+    bool any_unknown() const { return unknown_ > 0; }
+
+  private:
+    struct Orphan {
+        enum class Of : std::uint8_t { task, ended_task, shell, unknown } of = Of::unknown;
+        std::uint64_t serial =
+            0;  // of its task; for an unknown one of the newest task when it was first seen
+    };
+    Orphan classify(pid_t pid) const;
+    bool doomed(const Orphan& orphan) const;
+
+    const Lanes& lanes_;
+    bool with_shell_;
+    pid_t session_;
+    pid_t group_;
+    OwnChildren children_;
+    std::set<pid_t> own_;
+    std::unordered_map<pid_t, Orphan> orphans_;
+    std::size_t unknown_ = 0;
+    bool owed_ = false;
+    Instant not_before_{};
+};
+
+}  // namespace wq::host

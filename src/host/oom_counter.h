@@ -1,0 +1,23 @@
+// How often the kernel's OOM killer struck in our control group, or anywhere where that cannot be read: a
+// SIGKILL that came with an increase was its doing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wq::host {
+
+class OomCounter {
+  public:
+    OomCounter();
+    explicit OomCounter(std::vector<std::string> files);
+    bool grew();  // since the last call
+
+  private:
+    std::uint64_t read() const;
+    std::vector<std::string> files_;  // each with a line "oom_kill N"
+    std::uint64_t last_ = 0;
+};
+
+}  // namespace wq::host

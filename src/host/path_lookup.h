@@ -1,0 +1,31 @@
+// Where a command's name leads to: PATH is searched once a name, not once a task.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace wq::host {
+
+class PathLookup {
+  public:
+    explicit PathLookup(std::string path) : path_(std::move(path)) {}
+
+    // The file to execute. A name with a slash is itself; empty: no such command in PATH. `denied` tells
+    // whether something of that name is there that may not be executed.
+    struct Found {
+        std::string file;
+        bool denied = false;
+    };
+    const Found& find(const std::string& name);                   // valid until the next call
+    void forget(const std::string& name) { cache_.erase(name); }  // it has moved since
+
+    static Found search(std::string_view path, const std::string& name);
+
+  private:
+    std::string path_;
+    std::unordered_map<std::string, Found> cache_;
+    Found last_;
+};
+
+}  // namespace wq::host

@@ -1,0 +1,132 @@
+// TaskRunner: how tasks end.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/process_tree.h"
+#include "host/task_runner.h"
+
+namespace wq::host {
+
+namespace {
+
+std::int64_t micros(const timeval& time) {
+    return std::int64_t{time.tv_sec} * 1000000 + time.tv_usec;
+}
+
+constexpr std::int64_t block_bytes = 512;        // the unit of ru_inblock and ru_oublock
+constexpr int killed_by_oom_in_shell = 128 + 9;  // how a shell tells that its command was killed
+
+}  // namespace
+
+void TaskRunner::children_ended(Instant now) {
+    now_ = now;
+    std::vector<Lane*> ended;
+    bool others = false;
+    rusage usage{};
+    int status = 0;
+    for (pid_t pid = 0; (pid = wait4(-1, &status, WNOHANG | __WALL, &usage)) > 0;) {
+        if (Lane* lane = lanes_.by_pid(pid)) {
+            note_end(*lane, status, usage, now);
+            lanes_.retire(*lane);
+            ended.push_back(lane);
+        } else if (shell_ && pid == shell_->pid()) {
+            shell_->died(status);
+            watch_shell();
+        } else {
+            others = true;
+        }
+        leftovers_.reaped(pid);
+    }
+    // What stayed in a task's process group goes at once, whether or not the sweep below can be afforded.
+    bool killed = false;
+    for (const Lane* lane : ended) killed = ::kill(-lane->pid, SIGKILL) == 0 || killed;
+    for (Lane* lane : ended) killed = held_open(*lane) || killed;
+    killed = (killed || others ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now)) || killed;
+    for (Lane* lane : ended) finish(*lane, killed);
+    if (!ended.empty()) forks_fail_ = false;
+}
+
+void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant now) const {
+    core::Outcome& outcome = lane.outcome;
+    if (WIFEXITED(status)) {
+        outcome.ending = core::Ending::exited;
+        outcome.exit_code = WEXITSTATUS(status);
+    } else {
+        outcome.ending = core::Ending::signalled;
+        outcome.signal = WTERMSIG(status);
+    }
+    outcome.wall_us = (now - lane.started).count() / 1000;
+    outcome.user_us = micros(usage.ru_utime);
+    outcome.system_us = micros(usage.ru_stime);
+    outcome.peak_memory_kb = usage.ru_maxrss;
+    outcome.bytes_read = usage.ru_inblock * block_bytes;
+    outcome.bytes_written = usage.ru_oublock * block_bytes;
+}
+
+// Why it ended, where that is our doing or the kernel's.
+void TaskRunner::judge(Lane& lane) {
+    core::Outcome& outcome = lane.outcome;
+    switch (lane.verdict) {
+        case Verdict::timed_out:
+            outcome.ending = core::Ending::timed_out;
+            return;
+        case Verdict::out_of_memory:
+            outcome.ending = core::Ending::out_of_memory;
+            return;
+        case Verdict::killed:
+            outcome.ending = core::Ending::killed;
+            return;
+        case Verdict::none:
+            break;
+    }
+    const bool looks_so = outcome.signal == SIGKILL || outcome.exit_code == killed_by_oom_in_shell;
+    if (!looks_so || !oom_.grew()) return;
+    outcome.ending = core::Ending::out_of_memory;
+    outcome.reason = "killed by the kernel for lack of memory";
+}
+
+// Takes the rest of its output. True: some process still holds one of its streams.
+bool TaskRunner::held_open(Lane& lane) {
+    const Capture::State out = lane.out.drain();
+    const Capture::State err = lane.err.drain();
+    return out != Capture::State::closed || err != Capture::State::closed;
+}
+
+void TaskRunner::finish(Lane& lane, bool leftovers_killed) {
+    if (leftovers_killed) held_open(lane);  // for what they wrote in the meantime
+    judge(lane);
+    lane.outcome.stdout_bytes = lane.out.total();
+    lane.outcome.stderr_bytes = lane.err.total();
+    const Order& order = lane.order.order;
+    core::Output output{lane.out.take("stdout"), lane.err.take("stderr")};
+    outbox_.add(lane.order.serial,
+                TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
+    if (!std::exchange(lane.watched, false)) --unwatched_;
+    if (leftovers_killed) {
+        // The killed may not be dead yet, and still hold the other end.
+        lane.out.renew();
+        lane.err.renew();
+    }
+    release(lane);
+}
+
+void TaskRunner::release(Lane& lane) {
+    accounts_.give_back(lane.holding);
+    if (const std::string aside = lane.directory.make_empty(); !aside.empty()) remove_aside(aside);
+    lanes_.release(lane);
+}
+
+// In a process of its own: a task may have left a million files.
+void TaskRunner::remove_aside(const std::string& path) {
+    const pid_t pid = fork();
+    if (pid > 0) leftovers_.add_own(pid);
+    if (pid != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close_range(3, ~0U, 0);
+    remove_tree(path);
+    _exit(0);
+}
+
+}  // namespace wq::host

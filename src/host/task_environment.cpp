@@ -1,0 +1,127 @@
+#include "host/task_environment.h"
+
+#include <algorithm>
+
+namespace wq::host {
+
+namespace {
+
+std::string_view name_in(std::string_view entry) {
+    return entry.substr(0, entry.find('='));
+}
+
+bool starts_with_any(std::string_view name, const std::vector<std::string>& prefixes) {
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](const std::string& prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace
+
+BaseEnvironment::BaseEnvironment(char** inherited, const std::vector<std::string>& unset_prefixes,
+                                 const Variables& set) {
+    for (const auto& [name, value] : set) {
+        fixed_.push_back(name);
+        entries_.push_back(name + "=" + value);
+    }
+    for (char** entry = inherited; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view name = name_in(*entry);
+        if (!starts_with_any(name, unset_prefixes) && !fixes(name)) entries_.emplace_back(*entry);
+    }
+}
+
+bool BaseEnvironment::fixes(std::string_view name) const {
+    return std::find(fixed_.begin(), fixed_.end(), name) != fixed_.end();
+}
+
+std::string BaseEnvironment::value(std::string_view name) const {
+    for (const std::string& entry : entries_)
+        if (name_in(entry) == name) return entry.substr(name.size() + 1);
+    return {};
+}
+
+TaskEnvironment::TaskEnvironment(const BaseEnvironment& base, const std::string& temporary,
+                                 const std::string& gpu_variable)
+    : gpus_managed_(!gpu_variable.empty()) {
+    constexpr std::array<const char*, slot_count> names{"WORK_QUEUE_TASK_ID",
+                                                        "WORK_QUEUE_ATTEMPT",
+                                                        "CORES",
+                                                        "OMP_NUM_THREADS",
+                                                        "OPENBLAS_NUM_THREADS",
+                                                        "MKL_NUM_THREADS",
+                                                        "NUMEXPR_NUM_THREADS",
+                                                        "VECLIB_MAXIMUM_THREADS",
+                                                        "MEMORY",
+                                                        "DISK",
+                                                        "GPUS",
+                                                        "",
+                                                        "CUDA_DEVICE_ORDER",
+                                                        "TMPDIR"};
+    for (std::size_t i = 0; i < slot_count; ++i) slots_[i].name = names[i];
+    slots_[visible].name = gpu_variable;
+    slots_[visible].used = gpus_managed_;
+    slots_[gpu_order].used = gpu_variable == "CUDA_VISIBLE_DEVICES";
+    slots_[temporary_folder].used = !temporary.empty();
+    for (Slot& slot : slots_) slot.used = slot.used && !base.fixes(slot.name);
+
+    for (const std::string& entry : base.entries()) {
+        const auto shadows = [&](const Slot& slot) { return slot.used && slot.name == name_in(entry); };
+        if (std::none_of(slots_.begin(), slots_.end(), shadows)) base_.push_back(entry);
+    }
+    set(gpu_order, "PCI_BUS_ID");
+    set(temporary_folder, temporary);
+}
+
+void TaskEnvironment::set(Index slot, std::string_view value) {
+    std::string& entry = slots_[slot].entry;
+    entry.assign(slots_[slot].name);
+    entry += '=';
+    entry += value;
+}
+
+void TaskEnvironment::update(const TaskFacts& facts) {
+    set(task_id, std::to_string(facts.task.value()));
+    set(attempt_number, std::to_string(facts.attempt));
+    set(memory, std::to_string(facts.give.memory_mb));
+    set(disk, std::to_string(facts.give.disk_mb));
+    set(gpus, std::to_string(facts.give.gpus));
+    set(visible, facts.visible_gpus);
+    if (facts.give.cores == last_cores_) return;
+    last_cores_ = facts.give.cores;
+    set(cores, std::to_string(facts.give.cores));
+    // A task that holds no core (GPUs only) still runs one thread, not as many as the node has cores.
+    const std::string threads = std::to_string(std::max<std::int64_t>(1, facts.give.cores));
+    for (const Index slot : {omp, openblas, mkl, numexpr, veclib}) set(slot, threads);
+}
+
+char* const* TaskEnvironment::prepare(const TaskFacts& facts, const Variables& variables) {
+    update(facts);
+    std::size_t at = 0;
+    pointers_.resize(slot_count + base_.size() + 1);
+    for (Slot& slot : slots_)
+        if (slot.used) pointers_[at++] = slot.entry.data();
+    for (std::string& entry : base_) pointers_[at++] = entry.data();
+    pointers_[at] = nullptr;
+    if (variables.empty()) return pointers_.data();
+
+    extra_.clear();
+    for (const auto& [name, value] : variables) extra_.push_back(name + "=" + value);
+    extra_pointers_.clear();
+    for (std::string& entry : extra_) extra_pointers_.push_back(entry.data());
+    for (std::size_t i = 0; i < at; ++i) {
+        const auto same = [&](const auto& variable) { return variable.first == name_in(pointers_[i]); };
+        if (std::none_of(variables.begin(), variables.end(), same)) extra_pointers_.push_back(pointers_[i]);
+    }
+    extra_pointers_.push_back(nullptr);
+    return extra_pointers_.data();
+}
+
+std::vector<std::string> TaskEnvironment::differences(const TaskFacts& facts, const Variables& variables) {
+    update(facts);
+    std::vector<std::string> entries;
+    for (const Slot& slot : slots_)
+        if (slot.used) entries.push_back(slot.entry);
+    for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+    return entries;
+}
+
+}  // namespace wq::host

@@ -1,0 +1,85 @@
+// The environment of the tasks of one lane: built once, of which a task changes a few entries.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/resources.h"
+
+namespace wq::host {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// What is the same for all tasks of a worker: what the launcher inherited, less `unset_prefixes`, with `set`
+// on top. `set` also wins over what a task is told of its resources (a list may fix OMP_NUM_THREADS for all
+// its tasks).
+class BaseEnvironment {
+  public:
+    BaseEnvironment(char** inherited, const std::vector<std::string>& unset_prefixes, const Variables& set);
+    const std::vector<std::string>& entries() const { return entries_; }  // "NAME=value"
+    bool fixes(std::string_view name) const;                              // `set` has it
+    std::string value(std::string_view name) const;                       // empty when absent
+
+  private:
+    std::vector<std::string> entries_;
+    std::vector<std::string> fixed_;
+};
+
+struct TaskFacts {
+    TaskId task;
+    Attempt attempt = 1;
+    core::Resources give;
+    std::string visible_gpus;  // "0,2"
+};
+
+class TaskEnvironment {
+  public:
+    // `temporary`: TMPDIR, empty to leave it. `gpu_variable`: empty when GPUs are not managed.
+    TaskEnvironment(const BaseEnvironment& base, const std::string& temporary,
+                    const std::string& gpu_variable);
+
+    // For execve; valid until the next call.
+    char* const* prepare(const TaskFacts& facts, const Variables& variables);
+    // The same as entries that differ from the base: for a shell that has the base already.
+    std::vector<std::string> differences(const TaskFacts& facts, const Variables& variables);
+
+  private:
+    struct Slot {
+        std::string name;
+        std::string entry;
+        bool used = true;
+    };
+    enum Index : std::size_t {
+        task_id,
+        attempt_number,
+        cores,
+        omp,
+        openblas,
+        mkl,
+        numexpr,
+        veclib,
+        memory,
+        disk,
+        gpus,
+        visible,
+        gpu_order,
+        temporary_folder,
+        slot_count
+    };
+    void set(Index slot, std::string_view value);
+    void update(const TaskFacts& facts);
+
+    std::array<Slot, slot_count> slots_;
+    std::vector<std::string> base_;
+    std::vector<char*> pointers_;  // slots in use, base, nullptr
+    std::vector<std::string> extra_;
+    std::vector<char*> extra_pointers_;
+    std::int64_t last_cores_ = -1;
+    bool gpus_managed_;
+};
+
+}  // namespace wq::host

@@ -1,0 +1,94 @@
+// The tasks of a launcher: the queue of orders, their starts, ends and reports. It never waits;
+// launcher_process.h does.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "host/accounts.h"
+#include "host/environment_shell.h"
+#include "host/lane.h"
+#include "host/launcher_wire.h"
+#include "host/leftovers.h"
+#include "host/limits.h"
+#include "host/oom_counter.h"
+#include "host/outbox.h"
+#include "host/poller.h"
+#include "host/task_starter.h"
+
+namespace wq::host {
+
+// Memory that rank and launcher share: says exactly what a launcher that was killed had begun.
+struct SharedPage {
+    std::atomic<std::uint64_t> last_started{0};  // serial of an order; orders start in their sequence
+};
+
+class TaskRunner final : private ShellListener {
+  public:
+    TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared, Poller& poller,
+               Outbox& outbox);
+
+    void enqueue(OrderMessage message, Instant now);
+    void tell(EnvironmentLine line);
+    void recall(std::uint64_t most, Instant now);
+    void kill(TaskId task, Attempt attempt, Instant now);
+    void kill_all(Instant now);
+
+    void start_tasks(Instant now);     // as many as fit
+    void children_ended(Instant now);  // SIGCHLD came
+    void ready(Source source, std::size_t number,
+               Instant now);  // one of the descriptors it put into the poller
+    void check(Instant now);  // what is due by the clock
+    Instant next_check(Instant now) const;
+
+    void announce_starts(Instant now);  // reports what runs and was not reported
+    bool hungry() const { return queue_.empty() && (accounts_.any_core_free() || lanes_.running().empty()); }
+
+  private:
+    void task_started(Lane& lane) override;
+    void task_not_started(Lane& lane, const std::string& reason) override;
+    void line_ended(EnvironmentOutput output) override;
+    void line_left(EnvironmentExit exit, Lane& lane) override;
+
+    bool start_head(Instant now);
+    void started(Lane& lane);
+    void start_failed(Lane& lane);
+    void put_back(Lane& lane);
+    void note_end(Lane& lane, int status, const rusage& usage, Instant now) const;
+    void judge(Lane& lane);
+    static bool held_open(Lane& lane);
+    void finish(Lane& lane, bool leftovers_killed);
+    void release(Lane& lane);
+    void remove_aside(const std::string& path);
+    void give_back(const OrderMessage& message);
+    void watch_outputs(Instant now);
+    void watch_stream(Capture& capture, Source source, std::size_t number);
+    void drain(Capture& capture, Source source, std::size_t number);
+    void watch_shell();
+
+    const LauncherOptions options_;
+    SharedPage& shared_;
+    Poller& poller_;
+    Outbox& outbox_;
+    BaseEnvironment base_;
+    Accounts accounts_;
+    Lanes lanes_;
+    Leftovers leftovers_;
+    Limits limits_;
+    OomCounter oom_;
+    std::optional<rlimit> files_;  // what tasks get back, where the launcher had to raise its own
+    TaskStarter starter_;
+    std::unique_ptr<EnvironmentShell> shell_;
+    std::optional<std::uint64_t> shell_left_at_;  // position of the `#!` line that ended the shell
+    std::deque<OrderMessage> queue_;
+    Instant now_{};
+    std::size_t unwatched_ = 0;        // running tasks whose output is not yet watched
+    bool forks_fail_ = false;          // until a task ends
+    std::uint64_t shell_watched_ = 0;  // generation
+    bool script_in_poller_ = false;
+};
+
+}  // namespace wq::host

@@ -1,0 +1,136 @@
+// TaskRunner: how tasks begin.
+#include <unistd.h>
+
+#include "host/task_runner.h"
+
+namespace wq::host {
+
+void TaskRunner::start_tasks(Instant now) {
+    now_ = now;
+    while (!queue_.empty() && !forks_fail_ && !outbox_.congested() && start_head(now)) {
+    }
+}
+
+bool TaskRunner::start_head(Instant now) {
+    if (shell_ && !shell_->idle()) return false;
+    auto holding = accounts_.take(queue_.front().order.give);
+    if (!holding) return false;
+    Lane* const lane = lanes_.acquire();
+    if (lane == nullptr) {
+        accounts_.give_back(*holding);
+        forks_fail_ = !lanes_.running().empty();
+        return false;
+    }
+    lane->order = std::move(queue_.front());
+    queue_.pop_front();
+    lane->visible_gpus = accounts_.visible_gpus(*holding);
+    lane->holding = std::move(*holding);
+    lane->out.begin(options_.output_limit);
+    lane->err.begin(options_.output_limit);
+    // Before it can do anything, so that a task that kills the launcher is known to have run.
+    shared_.last_started.store(lane->order.serial, std::memory_order_release);
+    const CpuMask mask = accounts_.mask(lane->holding);
+    if (shell_) {
+        shell_->feed(*lane, mask);
+        watch_shell();
+        return true;
+    }
+    const Order& order = lane->order.order;
+    const TaskFacts facts{order.task, order.attempt, order.give, lane->visible_gpus};
+    char* const* envp = lane->environment.prepare(facts, order.variables);
+    lane->started = now;
+    lane->outcome.started_us = wall_now();
+    switch (starter_.start(*lane, mask, envp)) {
+        case TaskStarter::Result::started:
+            started(*lane);
+            break;
+        case TaskStarter::Result::impossible:
+            start_failed(*lane);
+            break;
+        case TaskStarter::Result::try_later:
+            put_back(*lane);
+            break;
+    }
+    return true;
+}
+
+void TaskRunner::started(Lane& lane) {
+    ++unwatched_;
+    limits_.watch(lane);
+    outbox_.note_unreported(now_);
+}
+
+// lane.outcome says why.
+void TaskRunner::start_failed(Lane& lane) {
+    lanes_.retire(lane);
+    const Order& order = lane.order.order;
+    outbox_.add(lane.order.serial, TaskEnded{order.task, order.attempt, std::move(lane.outcome), {}}, now_);
+    release(lane);
+}
+
+// No process can be forked. When one of ours ends there may be room; when there is none of ours, waiting is
+// futile.
+void TaskRunner::put_back(Lane& lane) {
+    if (lanes_.running().size() == 1) {
+        lane.outcome.ending = core::Ending::not_started;
+        lane.outcome.exit_code = 126;
+        lane.outcome.reason =
+            "no process can be forked: raise the limit of processes (ulimit -u) or free memory";
+        return start_failed(lane);
+    }
+    forks_fail_ = true;
+    lanes_.retire(lane);
+    queue_.push_front(std::move(lane.order));
+    release(lane);
+}
+
+void TaskRunner::task_started(Lane& lane) {
+    lane.started = now_;
+    lane.outcome.started_us = wall_now();
+    started(lane);
+}
+
+void TaskRunner::task_not_started(Lane& lane, const std::string& reason) {
+    if (lane.verdict == Verdict::killed) {
+        lanes_.retire(lane);
+        give_back(lane.order);
+        return release(lane);
+    }
+    lane.outcome.ending = core::Ending::not_started;
+    lane.outcome.exit_code = 126;
+    lane.outcome.reason = reason;
+    start_failed(lane);
+}
+
+void TaskRunner::line_ended(EnvironmentOutput output) {
+    outbox_.add(0, std::move(output), now_);
+}
+
+void TaskRunner::line_left(EnvironmentExit exit, Lane& lane) {
+    shell_left_at_ = exit.position;
+    outbox_.add(0, exit, now_);
+    lanes_.retire(lane);
+    give_back(lane.order);
+    release(lane);
+    std::deque<OrderMessage> rest;
+    std::swap(rest, queue_);
+    for (OrderMessage& message : rest) enqueue(std::move(message), now_);
+}
+
+// After anything that may have started a new shell or left it more to read.
+void TaskRunner::watch_shell() {
+    if (shell_->generation() != shell_watched_) {
+        shell_watched_ = shell_->generation();
+        script_in_poller_ = false;  // a new pipe
+        leftovers_.add_own(shell_->pid());
+        watch_stream(shell_->out(), Source::shell_out, 0);
+        watch_stream(shell_->err(), Source::shell_err, 0);
+    }
+    if (!shell_->script_pending()) return;
+    if (std::exchange(script_in_poller_, true))
+        poller_.change(shell_->script(), Source::shell_script, EPOLLOUT | EPOLLONESHOT);
+    else
+        poller_.add(shell_->script(), Source::shell_script, EPOLLOUT | EPOLLONESHOT);
+}
+
+}  // namespace wq::host

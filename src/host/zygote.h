@@ -1,0 +1,42 @@
+// The zygote: forked from a rank before MPI_Init, when the rank is small and has no thread, it does nothing
+// but fork launchers and see them end. It is a subreaper above them: whatever a launcher that was killed
+// leaves behind comes to the zygote, which kills it, removes the scratch folder and only then tells the rank.
+//
+// Who sees whose end: the rank's by end of file on the control socket (zygote) and on the launcher's
+// (launcher); the zygote's by its lifeline, a pipe (launcher), and by the control socket (rank); the
+// launcher's by wait (zygote).
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "host/descriptor.h"
+#include "host/task_runner.h"
+
+namespace wq::host {
+
+// The zygote says one of these for every launcher it was asked for: that it runs (or why not), then how it
+// ended.
+struct ZygoteNews {
+    enum class Kind : std::uint8_t { forked, not_forked, ended } kind = Kind::forked;
+    int value = 0;  // pid; errno; status as of wait()
+};
+
+struct Zygote {
+    pid_t pid = -1;
+    Descriptor control;
+};
+
+// Error: no process or socket can be made.
+Result<Zygote> fork_zygote(SharedPage& shared);
+
+// Asks for a launcher that speaks over `socket` and has its temporary folders in `scratch`. False: the zygote
+// is gone.
+bool ask_for_launcher(int control, int socket, const std::string& scratch);
+// What the zygote said, without waiting. `gone` is set when it says no more.
+std::optional<ZygoteNews> hear_zygote(int control, bool& gone);
+
+}  // namespace wq::host

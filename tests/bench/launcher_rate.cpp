@@ -1,0 +1,194 @@
+// Tasks a second through the launcher, against bare loops of the same command in this program: posix_spawn
+// and wait, two in flight, with the output thrown away (the floor) and with pipes, wait4 and what they yield.
+//
+//   bench_launcher [TASKS [ROUNDS]]
+//
+// All are taken in turns and the best of each counts, since other load only ever slows one down.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "host/cpu_mask.h"
+#include "host/launcher.h"
+
+namespace {
+
+using wq::host::Launcher;
+using Words = std::vector<std::string>;
+
+constexpr int in_flight = 2;
+
+double seconds_since(wq::Instant begin) {
+    return std::chrono::duration<double>(wq::instant_now() - begin).count();
+}
+
+struct Pointers {
+    explicit Pointers(const Words& words) {
+        for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+        argv.push_back(nullptr);
+    }
+    std::vector<char*> argv;
+};
+
+double floor_rate(const Words& command, int tasks) {
+    const Pointers words(command);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    const wq::Instant begin = wq::instant_now();
+    int started = 0;
+    for (int ended = 0; ended < tasks;) {
+        for (; started < tasks && started - ended < in_flight; ++started) {
+            pid_t pid = 0;
+            posix_spawn(&pid, words.argv[0], &actions, nullptr, words.argv.data(), environ);
+        }
+        int status = 0;
+        if (wait(&status) > 0) ++ended;
+    }
+    const double took = seconds_since(begin);
+    posix_spawn_file_actions_destroy(&actions);
+    return tasks / took;
+}
+
+struct Piped {
+    pid_t pid = 0;
+    int out = -1;
+    int err = -1;
+};
+
+Piped start_piped(const Pointers& words) {
+    int out[2];
+    int err[2];
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) std::abort();
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, err[1], 2);
+    Piped child{0, out[0], err[0]};
+    posix_spawn(&child.pid, words.argv[0], &actions, nullptr, words.argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(out[1]);
+    close(err[1]);
+    return child;
+}
+
+std::size_t read_all(int fd) {
+    std::array<char, 4096> buffer;
+    std::size_t total = 0;
+    for (ssize_t got = 0; (got = read(fd, buffer.data(), buffer.size())) > 0;)
+        total += static_cast<std::size_t>(got);
+    close(fd);
+    return total;
+}
+
+double piped_floor_rate(const Words& command, int tasks) {
+    const Pointers words(command);
+    std::vector<Piped> running;
+    const wq::Instant begin = wq::instant_now();
+    int started = 0;
+    for (int ended = 0; ended < tasks;) {
+        for (; started < tasks && started - ended < in_flight; ++started)
+            running.push_back(start_piped(words));
+        int status = 0;
+        rusage usage{};
+        const pid_t pid = wait4(-1, &status, 0, &usage);
+        const auto child =
+            std::find_if(running.begin(), running.end(), [&](const Piped& p) { return p.pid == pid; });
+        if (child == running.end()) continue;
+        read_all(child->out);
+        read_all(child->err);
+        running.erase(child);
+        ++ended;
+    }
+    return tasks / seconds_since(begin);
+}
+
+struct OurRate {
+    double rate = 0;
+    std::uint64_t wrong = 0;
+};
+
+OurRate launcher_rate(const Words& command, const std::string& line, int tasks, bool direct) {
+    auto launcher = Launcher::start().or_throw();
+    wq::host::LauncherOptions options;
+    for (const int pu : wq::host::CpuMask::of_process(0).indexes()) options.slice.cores.push_back({pu});
+    options.slice.cores.resize(std::min<std::size_t>(options.slice.cores.size(), in_flight));
+    options.slice.memory_mb = 1024;
+    options.shell = "/bin/sh";
+    options.scratch = "/tmp/wq-bench-launcher";
+    std::move(launcher->open(options)).or_throw();
+
+    constexpr int ahead = 400;  // what a rank keeps queued: two batches of reports
+    const wq::Instant begin = wq::instant_now();
+    OurRate result;
+    int given = 0;
+    for (int ended = 0; ended < tasks;) {
+        for (; given < tasks && given - ended < ahead; ++given) {
+            wq::host::Order order;
+            order.task = wq::TaskId(static_cast<std::uint64_t>(given));
+            order.give.cores = 1;
+            if (direct)
+                order.argv = command;
+            else
+                order.text = line;
+            launcher->run(std::move(order));
+        }
+        pollfd ready{launcher->descriptor(), POLLIN, 0};
+        poll(&ready, 1, -1);
+        for (const wq::host::Report& report : launcher->next()) {
+            const auto* end = std::get_if<wq::host::TaskEnded>(&report);
+            if (end == nullptr) continue;
+            ++ended;
+            if (!end->outcome.succeeded()) ++result.wrong;
+        }
+    }
+    result.rate = tasks / seconds_since(begin);
+    launcher->close(std::chrono::seconds(5));
+    rmdir(options.scratch.c_str());
+    return result;
+}
+
+void compare(const char* name, const Words& command, const std::string& line, bool direct, int tasks,
+             int rounds) {
+    double bare = 0;
+    double piped = 0;
+    double ours = 0;
+    std::uint64_t wrong = 0;
+    for (int round = 0; round < rounds; ++round) {
+        bare = std::max(bare, floor_rate(command, tasks));
+        piped = std::max(piped, piped_floor_rate(command, tasks));
+        const OurRate mine = launcher_rate(command, line, tasks, direct);
+        ours = std::max(ours, mine.rate);
+        wrong += mine.wrong;
+    }
+    std::printf(
+        "%-24s floor %7.0f/s  with pipes %7.0f/s (%.2f)  launcher %7.0f/s (%.2f of the floor)  failed %llu\n",
+        name, bare, piped, piped / bare, ours, ours / bare, static_cast<unsigned long long>(wrong));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int tasks = argc > 1 ? std::atoi(argv[1]) : 4000;
+    const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
+    try {
+        compare("/bin/true, directly", {"/bin/true"}, "", true, tasks, rounds);
+        compare("sh -c 'echo hi'", {"/bin/sh", "-c", "echo hi"}, "echo hi", false, tasks, rounds);
+        compare("/bin/echo hi, directly", {"/bin/echo", "hi"}, "", true, tasks, rounds);
+    } catch (const wq::Failure& failure) {
+        std::fprintf(stderr, "bench_launcher: %s\n", failure.error.message.c_str());
+        return wq::to_int(failure.error.code);
+    }
+    return 0;
+}
