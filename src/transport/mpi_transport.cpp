@@ -13,6 +13,10 @@ namespace wq::transport {
 
 namespace {
 
+// One round of MPI's progress brings in a part of what lies in shared memory: a rank that sent its last words
+// and left was told as Left before them in 17 of 60 runs without this.
+constexpr int kRoundsToDrain = 32;
+
 struct Card {  // what a rank tells of itself at start
     std::string processor;
     ProcessAddress process;
@@ -76,6 +80,9 @@ class Ranks final : public MpiTransport {
         // Left.
         const std::vector<std::uint32_t> ended = watch_.ended();
         bool moved = receive_all(inbox);
+        if (!ended.empty()) {
+            for (int round = 0; round < kRoundsToDrain; ++round) moved = receive_all(inbox) || moved;
+        }
         for (const std::uint32_t mate : ended) lose(mate, inbox);
         moved = sender_.advance() || moved;
         return moved || inbox.size() != before;
