@@ -21,12 +21,15 @@ Manager::Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& reco
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
-    for (const std::string& name : options_.categories) category(name);
+    for (const std::string& name : options_.categories)
+        category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
 }
 
 CategoryId Manager::category(const std::string& name) {
     const auto next = static_cast<std::uint32_t>(category_ids_.size());
-    return category_ids_.try_emplace(name, next).first->second;
+    const auto [found, added] = category_ids_.try_emplace(name, next);
+    if (added) recorder_.category(found->second, name);
+    return found->second;
 }
 
 // ---- the task source ----------------------------------------------------------------------------------------------
@@ -243,7 +246,7 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     }
     ++recorded_;
     recorder_.task(std::move(recorded));
-    if (!holding_ && recorded_ - recorder_.acknowledged() > options_.most_unwritten) on_recorder(now);
+    if (!holding_ && recorder_.backlog_bytes() > options_.most_unwritten_bytes) on_recorder(now);
 }
 
 void Manager::act_on(core::Skipped& action, core::Now) {
@@ -273,9 +276,11 @@ void Manager::act_on(core::Dismiss& action, core::Now now) {
 void Manager::stop(core::StopReason reason, Duration grace, core::Now now) { react(core::StopRequested{reason, grace}, now); }
 
 void Manager::on_recorder(core::Now now) {
+    recorder_.settle();
+    for (const std::string& notice : recorder_.notices()) say(notice);
     const auto trouble = recorder_.trouble();
-    const std::uint64_t unwritten = recorded_ - recorder_.acknowledged();
-    const bool hold = trouble || unwritten > (holding_ ? options_.most_unwritten / 2 : options_.most_unwritten);
+    const std::uint64_t limit = options_.most_unwritten_bytes;
+    const bool hold = trouble || recorder_.backlog_bytes() > (holding_ ? limit / 2 : limit);
     if (hold == holding_) return;
     holding_ = hold;
     if (trouble) say(*trouble + "; no task is started until it can be written");

@@ -25,8 +25,8 @@ struct ManagerOptions {
     core::ReactorOptions reactor;
     Duration beat = std::chrono::seconds(1);
     Duration sample_every = std::chrono::seconds(1);  // of the time series; doubled as the run grows long
-    // Records that the recorder has not yet written: above it nothing is given out until half of them are.
-    std::uint64_t most_unwritten = 100'000;
+    // Records and output that wait to be written: above it nothing is given out until half of it is.
+    std::uint64_t most_unwritten_bytes = 512u << 20;
     std::vector<std::string> categories{"default"};
 };
 

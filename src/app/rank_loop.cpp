@@ -1,6 +1,7 @@
 #include "app/rank_loop.h"
 
 #include <csignal>
+#include <cstring>
 
 namespace wq::app {
 
@@ -18,6 +19,19 @@ void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
     if (other && (!next || *other < *next)) next = other;
 }
 
+// What is still on its way leaves, or `goodbye_limit` is over.
+void let_frames_leave(transport::Transport& ranks) {
+    std::vector<transport::Arrival> ignored;
+    BackOff back_off;
+    Waiter waiter;
+    const Instant limit = instant_now() + goodbye_limit;
+    while (!ranks.idle() && instant_now() < limit) {
+        ignored.clear();
+        if (ranks.poll(ignored)) back_off.moved();
+        waiter.wait(back_off.next());
+    }
+}
+
 }  // namespace
 
 core::Now now() { return {instant_now(), wall_now()}; }
@@ -31,8 +45,8 @@ Duration StopPolicy::grace_after(int signal) const {
 
 Status ManagerLoop::run() {
     turn_began_ = instant_now();
-    if (worker != nullptr) worker->start(turn_began_);
-    while (!manager.finished()) wait(turn());
+    if (parts_.worker != nullptr) parts_.worker->start(turn_began_);
+    while (!parts_.manager.finished()) wait(turn());
     say_goodbye();
     if (source_error_) return *source_error_;
     return success();
@@ -40,138 +54,137 @@ Status ManagerLoop::run() {
 
 bool ManagerLoop::turn() {
     bool moved = move_frames();
-    if (!manager.reactor().stopping()) read_source();
+    if (!parts_.manager.reactor().stopping()) read_source();
     handle_signals();
     const core::Now at = now();
-    if (deadline.drain_at && at.instant >= *deadline.drain_at) {
-        deadline.drain_at.reset();
-        manager.stop(core::StopReason::out_of_time, deadline.grace, at);
+    if (parts_.deadline.drain_at && at.instant >= *parts_.deadline.drain_at) {
+        parts_.deadline.drain_at.reset();
+        parts_.manager.stop(core::StopReason::out_of_time, parts_.deadline.grace, at);
     }
-    if (waiter_.readable(recorder.descriptor())) manager.on_recorder(at);
-    manager.tick(at);
-    if (worker != nullptr) {
-        worker->on_launcher(at.instant);
-        worker->tick(at.instant);
+    if (waiter_.readable(parts_.recorder.descriptor())) parts_.manager.on_recorder(at);
+    parts_.manager.tick(at);
+    if (parts_.worker != nullptr) {
+        parts_.worker->on_launcher(at.instant);
+        parts_.worker->tick(at.instant);
     }
-    manager.flush();
+    parts_.manager.flush();
     moved = move_frames() || moved;
-    manager.flush();
+    parts_.manager.flush();
     return moved;
 }
 
 bool ManagerLoop::move_frames() {
     bool moved = false;
-    for (transport::Transport* transport : {ranks, own_end_of_manager}) {
+    for (transport::Transport* transport : {parts_.ranks, parts_.own_end_of_manager}) {
         if (transport == nullptr) continue;
         inbox_.clear();
         moved = transport->poll(inbox_) || moved;
-        for (const transport::Arrival& arrival : inbox_) manager.on_arrival(*transport, arrival, now());
+        for (const transport::Arrival& arrival : inbox_) parts_.manager.on_arrival(*transport, arrival, now());
     }
-    if (own_end_of_worker == nullptr) return moved;
+    if (parts_.own_end_of_worker == nullptr) return moved;
     inbox_.clear();
-    moved = own_end_of_worker->poll(inbox_) || moved;
+    moved = parts_.own_end_of_worker->poll(inbox_) || moved;
     for (const transport::Arrival& arrival : inbox_) {
-        if (const auto* frame = std::get_if<transport::Frame>(&arrival)) worker->on_frame(frame->bytes, instant_now());
-        if (const auto* left = std::get_if<transport::Left>(&arrival)) worker->on_manager_left(left->why);
+        if (const auto* frame = std::get_if<transport::Frame>(&arrival)) parts_.worker->on_frame(frame->bytes, instant_now());
+        if (const auto* left = std::get_if<transport::Left>(&arrival)) parts_.worker->on_manager_left(left->why);
     }
     return moved;
 }
 
 void ManagerLoop::read_source() {
-    if (source.ended()) return;
-    if (source.descriptor() >= 0 && !waiter_.readable(source.descriptor())) return;
-    Status read = source.read(manager, now());
+    if (parts_.source.ended()) return;
+    if (parts_.source.descriptor() >= 0 && !waiter_.readable(parts_.source.descriptor())) return;
+    const Status read = parts_.source.read(parts_.manager, now());
     if (read) return;
     source_error_ = read.error();
-    manager.stop(core::StopReason::interrupted, stop.grace, now());
+    parts_.manager.stop(core::StopReason::interrupted, parts_.stop.grace, now());
 }
 
 void ManagerLoop::handle_signals() {
-    while (const auto signal = signals.next()) {
-        manager.say(std::string("signal ") + std::to_string(*signal) + " (" + sigabbrev_np(*signal) + "): stopping; " +
-                    (stop.grace_after(*signal) > Duration{0} ? "again to end at once" : "running tasks are killed"));
-        manager.stop(core::StopReason::interrupted, stop.grace_after(*signal), now());
+    while (const auto signal = parts_.signals.next()) {
+        const Duration grace = parts_.stop.grace_after(*signal);
+        parts_.manager.say(std::string("stopping at signal ") + strsignal(*signal) + ": " +
+                           (grace > Duration{0} ? "running tasks may finish; a second one ends them at once" : "running tasks are killed"));
+        parts_.manager.stop(core::StopReason::interrupted, grace, now());
     }
 }
 
 void ManagerLoop::wait(bool moved) {
     const Instant before = instant_now();
+    std::optional<Instant> next = parts_.manager.wakeup();
+    if (parts_.worker != nullptr) earliest(next, parts_.worker->wakeup());
+    earliest(next, parts_.deadline.drain_at);
+    earliest(next, parts_.each_turn(before));
+    const bool more_to_read = !parts_.source.ended() && parts_.source.descriptor() < 0 && !parts_.manager.reactor().stopping();
+    if (more_to_read || moved) next = before;
     if (moved) back_off_.moved();
-    std::optional<Instant> next = manager.wakeup();
-    if (worker != nullptr) earliest(next, worker->wakeup());
-    earliest(next, deadline.drain_at);
-    earliest(next, each_turn(before));
-    const bool more_to_read = !source.ended() && source.descriptor() < 0;
-    if (more_to_read || (moved && own_end_of_worker != nullptr)) next = before;
-    if (ranks != nullptr) earliest(next, before + back_off_.next());
+    if (parts_.ranks != nullptr) earliest(next, before + back_off_.next());
 
     waiter_.clear();
-    waiter_.watch(signals.descriptor());
-    waiter_.watch(recorder.descriptor());
-    if (launcher != nullptr) waiter_.watch(launcher->descriptor());
-    if (!source.ended() && !manager.reactor().stopping()) waiter_.watch(source.descriptor());
-    if (ranks != nullptr)
-        for (const int descriptor : ranks->descriptors()) waiter_.watch(descriptor);
+    waiter_.watch(parts_.signals.descriptor());
+    waiter_.watch(parts_.recorder.descriptor());
+    if (parts_.launcher != nullptr) waiter_.watch(parts_.launcher->descriptor());
+    if (!parts_.source.ended() && !parts_.manager.reactor().stopping()) waiter_.watch(parts_.source.descriptor());
+    if (parts_.ranks != nullptr)
+        for (const int descriptor : parts_.ranks->descriptors()) waiter_.watch(descriptor);
     waiter_.wait(until(next, before));
     const Instant after = instant_now();
-    manager.count_time(after - before, before - turn_began_);
+    parts_.manager.count_time(after - before, before - turn_began_);
     turn_began_ = after;
 }
 
 void ManagerLoop::say_goodbye() {
-    manager.dismiss_all("the run is over");
-    const Instant limit = instant_now() + goodbye_limit;
-    while (ranks != nullptr && !ranks->idle() && instant_now() < limit) {
-        inbox_.clear();
-        if (ranks->poll(inbox_)) back_off_.moved();
-        waiter_.clear();
-        waiter_.wait(back_off_.next());
-    }
+    parts_.manager.dismiss_all("the run is over");
+    if (parts_.ranks != nullptr) let_frames_leave(*parts_.ranks);
 }
 
 // ---- the other ranks ----------------------------------------------------------------------------------------------
 
 void WorkerLoop::run() {
-    worker.start(instant_now());
-    while (!worker.ended()) {
-        bool moved = false;
-        inbox_.clear();
-        moved = ranks.poll(inbox_);
-        for (const transport::Arrival& arrival : inbox_) {
-            const auto* frame = std::get_if<transport::Frame>(&arrival);
-            if (frame != nullptr && frame->peer == manager) worker.on_frame(frame->bytes, instant_now());
-            const auto* left = std::get_if<transport::Left>(&arrival);
-            if (left != nullptr && left->peer == manager) worker.on_manager_left(left->why);
-        }
-        // The manager has the same signal and decides; but where the job is killed soon after, nothing waits for it.
-        while (const auto signal = signals.next())
-            if (stop.grace_after(*signal) == Duration{0}) {
-                worker.drain();
-                worker.kill_all();
-            }
-        worker.on_launcher(instant_now());
-        worker.tick(instant_now());
-        if (worker.ended()) break;
-        if (moved) back_off_.moved();
+    parts_.worker.start(instant_now());
+    while (!parts_.worker.ended()) {
+        const bool moved = move_frames();
+        handle_signals();
+        parts_.worker.on_launcher(instant_now());
+        parts_.worker.tick(instant_now());
+        if (!parts_.worker.ended()) wait(moved);
+    }
+    let_frames_leave(parts_.ranks);  // a Goodbye
+}
 
-        const Instant before = instant_now();
-        std::optional<Instant> next = worker.wakeup();
-        earliest(next, before + back_off_.next());
-        waiter_.clear();
-        waiter_.watch(signals.descriptor());
-        waiter_.watch(launcher.descriptor());
-        for (const int descriptor : ranks.descriptors()) waiter_.watch(descriptor);
-        waiter_.wait(until(next, before));
-        if (waiter_.readable(launcher.descriptor())) back_off_.moved();
+bool WorkerLoop::move_frames() {
+    inbox_.clear();
+    const bool moved = parts_.ranks.poll(inbox_);
+    for (const transport::Arrival& arrival : inbox_) {
+        const auto* frame = std::get_if<transport::Frame>(&arrival);
+        if (frame != nullptr && frame->peer == parts_.manager) parts_.worker.on_frame(frame->bytes, instant_now());
+        const auto* left = std::get_if<transport::Left>(&arrival);
+        if (left != nullptr && left->peer == parts_.manager) parts_.worker.on_manager_left(left->why);
     }
-    // A Goodbye of ours is still on its way.
-    const Instant limit = instant_now() + goodbye_limit;
-    while (!ranks.idle() && instant_now() < limit) {
-        inbox_.clear();
-        ranks.poll(inbox_);
-        waiter_.clear();
-        waiter_.wait(back_off_.next());
+    return moved;
+}
+
+void WorkerLoop::handle_signals() {
+    // The manager has the same signal and decides; but where the job is killed soon after, nobody waits for it.
+    while (const auto signal = parts_.signals.next()) {
+        if (parts_.stop.grace_after(*signal) > Duration{0}) continue;
+        parts_.worker.drain();
+        parts_.worker.kill_all();
     }
+}
+
+void WorkerLoop::wait(bool moved) {
+    const Instant before = instant_now();
+    if (moved) back_off_.moved();
+    std::optional<Instant> next = parts_.worker.wakeup();
+    earliest(next, before + back_off_.next());
+    waiter_.clear();
+    waiter_.watch(parts_.signals.descriptor());
+    waiter_.watch(parts_.launcher.descriptor());
+    for (const int descriptor : parts_.ranks.descriptors()) waiter_.watch(descriptor);
+    waiter_.wait(until(next, before));
+    // A task has ended: the answer with the next one comes soon.
+    if (waiter_.readable(parts_.launcher.descriptor())) back_off_.moved();
 }
 
 }  // namespace wq::app

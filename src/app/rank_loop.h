@@ -32,21 +32,26 @@ struct RunDeadline {
     Duration grace{0};                    // running tasks may finish for so long after
 };
 
-struct ManagerLoop {
+struct ManagerLoopParts {
     Manager& manager;
     Source& source;
     stats::Recorder& recorder;
     Signals& signals;
-    transport::Transport* ranks = nullptr;         // null: one rank
+    transport::Transport* ranks = nullptr;  // null: one rank
     // This rank's own worker, which talks to the manager like any other; all null with --manager-only.
     transport::Transport* own_end_of_manager = nullptr;
     transport::Transport* own_end_of_worker = nullptr;
     Worker* worker = nullptr;
     host::Launcher* launcher = nullptr;
-    StopPolicy stop;
-    RunDeadline deadline;
+    StopPolicy stop{};
+    RunDeadline deadline{};
     // Called each turn; returns when it wants to be called next at the latest.
     std::function<std::optional<Instant>(Instant)> each_turn = [](Instant) { return std::nullopt; };
+};
+
+class ManagerLoop {
+  public:
+    explicit ManagerLoop(ManagerLoopParts parts) : parts_(std::move(parts)) {}
 
     // Until the run is over and every worker was told. An error is of the source: what was running has ended first.
     Status run();
@@ -59,26 +64,36 @@ struct ManagerLoop {
     void wait(bool moved);
     void say_goodbye();
 
+    ManagerLoopParts parts_;
     Waiter waiter_;
     BackOff back_off_;
     std::vector<transport::Arrival> inbox_;
     std::optional<Error> source_error_;
-    bool ended_telling_ = false;
-    Instant turn_began_{};
+    Instant turn_began_;
 };
 
-struct WorkerLoop {
+struct WorkerLoopParts {
     Worker& worker;
     transport::Transport& ranks;
     transport::PeerId manager;
     host::Launcher& launcher;
     Signals& signals;
-    StopPolicy stop;
+    StopPolicy stop{};
+};
+
+class WorkerLoop {
+  public:
+    explicit WorkerLoop(WorkerLoopParts parts) : parts_(parts) {}
 
     // Until the manager dismisses us or is gone.
     void run();
 
   private:
+    bool move_frames();
+    void handle_signals();
+    void wait(bool moved);
+
+    WorkerLoopParts parts_;
     Waiter waiter_;
     BackOff back_off_;
     std::vector<transport::Arrival> inbox_;

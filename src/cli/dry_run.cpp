@@ -1,0 +1,130 @@
+#include "cli/dry_run.h"
+
+#include <cstdio>
+
+#include "app/manager.h"
+#include "app/rank_loop.h"
+#include "base/units.h"
+#include "transport/transport.h"
+
+namespace wq::cli {
+
+namespace {
+
+// Tasks of a rehearsal end in no time, so what is shown is the order and the place, not the time.
+class Rehearsal : public transport::Transport {
+  public:
+    explicit Rehearsal(std::vector<wire::Hello> workers) : workers_(std::move(workers)) {}
+
+    void begin() {
+        for (std::size_t index = 0; index < workers_.size(); ++index) {
+            const transport::PeerId peer(static_cast<std::uint32_t>(index));
+            arrivals_.push_back(transport::Joined{peer, workers_[index].host});
+            arrivals_.push_back(transport::Frame{peer, wire::encode(workers_[index])});
+        }
+    }
+
+    void send(transport::PeerId peer, std::string frame) override {
+        ByteReader in(frame);
+        ByteWriter answer;
+        while (!in.at_end()) {
+            const auto message = wire::decode(in);
+            if (!message) return;
+            const auto* lease = std::get_if<wire::Lease>(&*message);
+            if (lease == nullptr) continue;
+            print(workers_[peer.value()], *lease);
+            wire::encode(wire::Ended{lease->task, lease->attempt, {}, {}}, answer);
+        }
+        if (answer.size() > 0) arrivals_.push_back(transport::Frame{peer, answer.take()});
+    }
+    bool poll(std::vector<transport::Arrival>& inbox) override {
+        const bool moved = !arrivals_.empty();
+        for (transport::Arrival& arrival : arrivals_) inbox.push_back(std::move(arrival));
+        arrivals_.clear();
+        return moved;
+    }
+    void close(transport::PeerId) override {}
+    bool idle() const override { return true; }
+    std::vector<int> descriptors() const override { return {}; }
+
+  private:
+    static void print(const wire::Hello& worker, const wire::Lease& lease) {
+        std::printf("task %llu\tworker %u on %s\t%s\t%s\n", static_cast<unsigned long long>(lease.task.value() + 1), worker.rank,
+                    worker.host.c_str(), core::describe(lease.give).c_str(), lease.text.c_str());
+    }
+    std::vector<wire::Hello> workers_;
+    std::vector<transport::Arrival> arrivals_;
+};
+
+class NoRecords : public stats::Recorder {
+  public:
+    void task(stats::Recorded) override { ++count_; }
+    void worker(const stats::WorkerRecord&) override {}
+    void sample(const stats::Sample&) override {}
+    void category(CategoryId, std::string) override {}
+    void transaction(WallMicros, std::string) override {}
+    std::uint64_t acknowledged() const override { return count_; }
+    std::uint64_t backlog_bytes() const override { return 0; }
+    int descriptor() const override { return -1; }
+    void settle() override {}
+    std::vector<std::string> notices() override { return {}; }
+    std::optional<std::string> trouble() const override { return std::nullopt; }
+    Status close() override { return success(); }
+
+  private:
+    std::uint64_t count_ = 0;
+};
+
+std::vector<wire::Hello> decode_workers(const std::vector<std::string>& hellos) {
+    std::vector<wire::Hello> workers;
+    for (const std::string& bytes : hellos) {
+        ByteReader in(bytes);
+        if (bytes.empty()) continue;
+        if (const auto message = wire::decode(in)) workers.push_back(std::get<wire::Hello>(*message));
+    }
+    return workers;
+}
+
+}  // namespace
+
+int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
+    app::check_source(options.source).or_throw();
+    std::vector<wire::Hello> workers = decode_workers(hellos);
+    for (const wire::Hello& worker : workers)
+        std::printf("worker %u on %s\t%s\n", worker.rank, worker.host.c_str(), core::describe(worker.offers).c_str());
+    app::ManagerOptions manager_options;
+    manager_options.reactor.expected_workers = static_cast<std::uint32_t>(workers.size());
+    NoRecords records;
+    app::TaskTable tasks;
+    app::Manager manager(std::move(manager_options), tasks, records, app::now());
+    manager.say = [](const std::string& text) { std::printf("# %s\n", text.c_str()); };
+    Rehearsal rehearsal(std::move(workers));
+    const auto move = [&] {
+        std::vector<transport::Arrival> inbox;
+        rehearsal.poll(inbox);
+        for (const transport::Arrival& arrival : inbox) manager.on_arrival(rehearsal, arrival, app::now());
+        manager.flush();
+        return !inbox.empty();
+    };
+    rehearsal.begin();
+    while (move()) {
+    }
+    const auto source = app::open_source(options.source, {options.defaults, {}, {}}, tasks).or_throw();
+    app::Waiter waiter;
+    while (!manager.finished()) {
+        if (!source->ended()) {
+            waiter.clear();
+            waiter.watch(source->descriptor());
+            if (source->descriptor() >= 0) waiter.wait(std::nullopt);
+            const Status read = source->read(manager, app::now());
+            if (!read) throw Failure{read.error()};
+        }
+        const bool moved = move();
+        if (!moved && source->ended() && !manager.finished())
+            throw Failure{{ExitCode::internal, "the rehearsal waits for " + manager.reactor().waiting_for()}};
+    }
+    std::printf("%s tasks, nothing was run\n", format_count(tasks.size()).c_str());
+    return to_int(manager.finished()->code);
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,15 @@
+// --dry-run: the real manager and the real list, with workers that only say where a task would have run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/run_options.h"
+
+namespace wq::cli {
+
+// `hellos`: what each rank would say to the manager (wire/messages.h), empty where a rank runs no tasks.
+// Prints to stdout and returns the exit code. Throws Failure for bad input.
+int dry_run(const RunOptions& options, const std::vector<std::string>& hellos);
+
+}  // namespace wq::cli

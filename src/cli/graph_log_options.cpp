@@ -1,0 +1,140 @@
+#include "cli/graph_log_options.h"
+
+#include <boost/program_options.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+namespace wq::cli {
+
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description visible_options() {
+    po::options_description options("Options");
+    auto add = options.add_options();
+    add(",o", po::value<std::string>()->value_name("PREFIX"),
+        "of the plots' names; default: the log's name");
+    add(",T", po::value<std::string>()->value_name("png|svg|pdf|script"),
+        "format of the plots; default: png. script: print what gnuplot would be told instead");
+    add(",r", po::value<std::string>()->value_name("MIN:MAX"),
+        "draw only this time, in units of -u since the start; either may be left out");
+    add(",u", po::value<std::string>()->value_name("s|m|h|d"),
+        "unit of the time axis; default: what suits the length of the run");
+    add(",c", po::value<std::string>()->value_name("PROGRAM"),
+        "gnuplot to draw with; default: gnuplot");
+    add("version", "print the version");
+    add("help,h", "print this help");
+    return options;
+}
+
+Error usage(const std::string& what) {
+    return {ExitCode::usage, what + " (see work_queue_graph_log --help)"};
+}
+
+bool parse_bound(const std::string& text, double& value) {
+    char* end = nullptr;
+    value = std::strtod(text.c_str(), &end);
+    return end != text.c_str() && *end == '\0' && std::isfinite(value);
+}
+
+Result<stats::PlotRange> parse_range(const std::string& text) {
+    const auto colon = text.find(':');
+    stats::PlotRange range;
+    if (colon == std::string::npos || colon != text.rfind(':'))
+        return usage("-r takes MIN:MAX, not '" + text + "'");
+    const std::string low = text.substr(0, colon);
+    const std::string high = text.substr(colon + 1);
+    double max = 0;
+    if ((!low.empty() && !parse_bound(low, range.min)) || (!high.empty() && !parse_bound(high, max))) {
+        return usage("-r takes two numbers, not '" + text + "'");
+    }
+    if (!high.empty()) range.max = max;
+    if (range.max && *range.max <= range.min) return usage("-r takes MIN below MAX, not '" + text + "'");
+    return range;
+}
+
+Status fill(const po::variables_map& given, GraphLogOptions& options) {
+    const auto text = [&](const char* name) {
+        return given.count(name) > 0 ? given[name].as<std::string>() : "";
+    };
+    options.help = given.count("help") > 0;
+    options.version = given.count("version") > 0;
+    if (options.help || options.version) return success();
+    options.log = text("log");
+    if (options.log.empty()) return usage("no statistics named: give a stats.h5 or a text statistics log");
+    options.prefix = given.count("-o") > 0 ? text("-o") : options.log;
+    if (given.count("-c") > 0) options.gnuplot = text("-c");
+    if (const std::string type = text("-T"); !type.empty()) {
+        if (type == "png")
+            options.format = stats::PlotFormat::png;
+        else if (type == "svg")
+            options.format = stats::PlotFormat::svg;
+        else if (type == "pdf")
+            options.format = stats::PlotFormat::pdf;
+        else if (type == "script")
+            options.script_only = true;
+        else
+            return usage("-T takes png, svg, pdf or script, not '" + type + "'");
+    }
+    if (given.count("-r") > 0) {
+        auto range = parse_range(text("-r"));
+        if (!range) return range.error();
+        options.range = *range;
+    }
+    if (const std::string unit = text("-u"); given.count("-u") > 0) {
+        if (unit.size() != 1 || std::string("smhd").find(unit) == std::string::npos) {
+            return usage("-u takes s, m, h or d, not '" + unit + "'");
+        }
+        options.unit = static_cast<stats::TimeUnit>(unit[0]);
+    }
+    return success();
+}
+
+}  // namespace
+
+Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv) {
+    GraphLogOptions options;
+    po::options_description all = visible_options();
+    all.add_options()("log", po::value<std::string>());
+    po::positional_options_description positions;
+    positions.add("log", 1);
+    po::variables_map given;
+    try {
+        // No guessing: an abbreviation that works today may be ambiguous tomorrow.
+        const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+        po::store(po::command_line_parser(argc, argv).options(all).positional(positions).style(style).run(),
+                  given);
+    } catch (const po::too_many_positional_options_error&) {
+        return usage("one statistics file at a time");
+    } catch (const po::error& error) {
+        return usage(error.what());
+    }
+    if (auto filled = fill(given, options); !filled) return filled.error();
+    return options;
+}
+
+std::string graph_log_help() {
+    std::ostringstream out;
+    out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
+           "Draws the statistics of a run with gnuplot: tasks, workers, time and transfer over time, each "
+           "with a\n"
+           "twin on a logarithmic scale, into PREFIX.tasks.png, PREFIX.tasks-log.png and so on.\n"
+           "STATS is the stats.h5 of a run directory, also while the run goes on or after it was killed, or "
+           "a\n"
+           "text statistics log (work_queue_run --stats-log, or of another Work Queue).\n\n"
+        << visible_options()
+        << "\nExamples:\n"
+           "  work_queue_graph_log tasks.sh.wq/stats.h5             eight plots beside stats.h5\n"
+           "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
+           "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq/stats.h5\n"
+           "                                                        minutes 10 to 20 only\n"
+           "  work_queue_graph_log -u h -r :2 tasks.sh.wq/stats.h5  the first two hours\n"
+           "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
+           "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read, 69 no gnuplot,\n"
+           "70 gnuplot failed.\n";
+    return out.str();
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,28 @@
+// The command line of work_queue_graph_log.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "stats/plot_script.h"
+
+namespace wq::cli {
+
+struct GraphLogOptions {
+    std::string log;     // stats.h5 or a text statistics log
+    std::string prefix;  // of the plots; by default the log's name
+    std::string gnuplot = "gnuplot";
+    stats::PlotFormat format = stats::PlotFormat::png;
+    std::optional<stats::PlotRange> range;
+    std::optional<stats::TimeUnit> unit;
+    bool help = false;
+    bool version = false;
+    bool script_only = false;  // print the script, draw nothing
+};
+
+// Error usage, in one line.
+Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv);
+std::string graph_log_help();
+
+}  // namespace wq::cli

@@ -1,0 +1,91 @@
+// work_queue_graph_log: draws the statistics of a run.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/graph_log_gnuplot.h"
+#include "cli/graph_log_options.h"
+#include "stats/append_file.h"
+#include "stats/plot_script.h"
+#include "stats/stats_log.h"
+#include "stats/stats_reader.h"
+
+namespace {
+
+using namespace wq;
+
+struct Statistics {
+    std::vector<stats::ManagerRow> rows;
+    std::string caption;
+};
+
+Result<Statistics> read_statistics(const std::string& path) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    if (!stats::is_hdf5(path)) {
+        const auto text = stats::read_whole(path);
+        if (!text) return text.error();
+        auto rows = stats::read_stats_log(*text, path);
+        if (!rows) return rows.error();
+        return Statistics{std::move(*rows), name};
+    }
+    const auto reader = stats::StatsReader::open(path);
+    if (!reader) return reader.error();
+    auto rows = reader->manager();
+    if (!rows) return rows.error();
+    const std::string list = reader->attribute("list");
+    return Statistics{std::move(*rows), list.empty() ? name : list};
+}
+
+// gnuplot's own words for a file that cannot be made name neither file nor reason.
+Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) {
+    for (const std::string& path : stats::plot_paths(style, plots)) {
+        const bool existed = ::access(path.c_str(), F_OK) == 0;
+        const auto file = stats::AppendFile::open(path);
+        if (!file) return file.error();
+        if (!existed) ::unlink(path.c_str());
+    }
+    return success();
+}
+
+Status draw(const cli::GraphLogOptions& options) {
+    auto statistics = read_statistics(options.log);
+    if (!statistics) return statistics.error();
+    if (statistics->rows.empty()) {
+        return Error{ExitCode::bad_input,
+                     options.log + ": no samples yet; a run takes one about every second"};
+    }
+    const stats::Plots plots = stats::make_plots(statistics->rows, options.unit, options.range);
+    if (plots.x.empty()) {
+        return Error{ExitCode::bad_input, options.log + ": no samples in the range of -r (in " +
+                                              stats::name_of(plots.unit) + " since the start)"};
+    }
+    const stats::PlotStyle style{options.prefix, options.format, statistics->caption, options.range};
+    const std::string script = stats::plot_script(style, plots);
+    if (options.script_only) {
+        std::fputs(script.c_str(), stdout);
+        return success();
+    }
+    if (auto checked = check_writable(style, plots); !checked) return checked;
+    if (auto ran = cli::run_gnuplot(options.gnuplot, script); !ran) return ran;
+    for (const std::string& path : stats::plot_paths(style, plots)) std::printf("%s\n", path.c_str());
+    return success();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto options = cli::parse_graph_log_options(argc, argv);
+    Status done = options.ok() ? success() : Status(options.error());
+    if (options.ok() && options->help) {
+        std::fputs(cli::graph_log_help().c_str(), stdout);
+    } else if (options.ok() && options->version) {
+        std::puts("work_queue_graph_log " WQ_VERSION);
+    } else if (options.ok()) {
+        done = draw(*options);
+    }
+    if (done && std::fflush(stdout) != 0) done = Error{ExitCode::interrupted, "cannot write to stdout"};
+    if (done) return to_int(ExitCode::ok);
+    std::fprintf(stderr, "work_queue_graph_log: %s\n", done.error().message.c_str());
+    return to_int(done.error().code);
+}

@@ -1,0 +1,52 @@
+// work_queue_run: see cli/run_options.cpp for what it takes and share/doc for what it does.
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/rank_main.h"
+#include "cli/run_options.h"
+#include "stats/output_log.h"
+#include "transport/guard.h"
+
+namespace {
+
+// Every rank has the same command line; one answers for all.
+bool speaks_for_all() {
+    for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+        if (const char* rank = std::getenv(variable)) return std::atoi(rank) == 0;
+    return true;
+}
+
+int fail(const wq::Error& error) {
+    if (speaks_for_all()) std::fprintf(stderr, "work_queue_run: %s\n", error.message.c_str());
+    return wq::to_int(error.code);
+}
+
+int print(const std::string& text) {
+    if (speaks_for_all()) std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+}
+
+int print_output(const wq::cli::Command& command) {
+    const auto output = wq::stats::read_task_output(command.output_directory, wq::TaskId(command.output_task));
+    if (!output) return fail(output.error());
+    std::fwrite(output->out.data(), 1, output->out.size(), stdout);
+    std::fwrite(output->err.data(), 1, output->err.size(), stderr);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto command = wq::cli::parse_command_line(argc, argv);
+    if (!command) return fail(command.error());
+    using Kind = wq::cli::Command::Kind;
+    if (command->kind == Kind::help) return print(wq::cli::help_text());
+    if (command->kind == Kind::version) return print("work_queue_run " WQ_VERSION "\n");
+    if (command->kind == Kind::output) return print_output(*command);
+    wq::transport::GuardOptions guard;
+    guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
+    const std::vector<std::string> words(argv, argv + argc);
+    return wq::transport::run_guarded(
+        wq::transport::read_launch_environment(),
+        [&](wq::transport::GuardLink& link) { return wq::cli::rank_main(command->run, words, link); }, guard);
+}

@@ -1,0 +1,186 @@
+#include "cli/manager_rank.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "app/rank_loop.h"
+#include "base/units.h"
+#include "cli/plots.h"
+#include "cli/run_place.h"
+#include "cli/summary.h"
+#include "stats/run_status.h"
+#include "taskfile/sources.h"
+#include "transport/loopback.h"
+
+namespace wq::cli {
+
+namespace {
+
+constexpr Duration drain_before_end = std::chrono::seconds(60);
+constexpr Duration kill_before_end = std::chrono::seconds(10);
+
+std::string new_run_id() {
+    std::random_device random;
+    std::array<char, 33> text{};
+    std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
+    return text.data();
+}
+
+ProgressLine::Style progress_style(const RunOptions& options) {
+    if (options.progress == Progress::never) return ProgressLine::Style::none;
+    if (stderr_ends_at_terminal()) return ProgressLine::Style::rewritten;
+    return ProgressLine::Style::plain;
+}
+
+app::RunDeadline deadline(const std::optional<WallMicros>& job_end, core::Now now) {
+    if (!job_end) return {};
+    const Instant end = now.instant + std::chrono::microseconds(*job_end - now.wall);
+    return {std::max(end - drain_before_end, now.instant), drain_before_end - kill_before_end};
+}
+
+std::string resume_command(const std::vector<std::string>& command_line) {
+    std::string text;
+    for (std::size_t word = 0; word < command_line.size(); ++word) {
+        text += (text.empty() ? "" : " ") + taskfile::shell_quote(command_line[word]);
+        if (word == 0 && std::find(command_line.begin(), command_line.end(), "--resume") == command_line.end()) text += " --resume";
+    }
+    return text;
+}
+
+std::uint32_t expected_workers(const ManagerRank& rank) {
+    return static_cast<std::uint32_t>(rank.session.size()) - (rank.options.manager_only ? 1 : 0);
+}
+
+// A manager and what it stands on, in the order in which it is taken apart.
+class Run {
+  public:
+    explicit Run(ManagerRank& rank, RunPlace place)
+        : rank_(rank), started_(app::now()), place_(std::move(place)), progress_(progress_style(rank.options), started_.instant) {
+        open_recorder();
+        core::ReactorOptions reactor;
+        reactor.max_losses = rank.options.max_losses;
+        reactor.halt_on_failure = rank.options.halt_on_failure;
+        reactor.expected_workers = expected_workers(rank);
+        app::ManagerOptions options;
+        options.reactor = reactor;
+        manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
+        manager_->say = [this](const std::string& text) { progress_.say(text); };
+        app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path()};
+        source_ = app::open_source(rank.options.source, std::move(source), tasks_).or_throw();
+        if (!rank.options.manager_only) start_own_worker();
+    }
+
+    int go() {
+        write_status("running", std::nullopt, "").or_throw();
+        for (const std::string& remark : rank_.remarks) progress_.say(remark);
+        if (rank_.options.verbose)
+            progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() + " with " +
+                          std::to_string(expected_workers(rank_)) + " workers");
+        app::ManagerLoopParts parts{*manager_, *source_, *recorder_, rank_.signals};
+        parts.ranks = rank_.ranks;
+        parts.own_end_of_manager = manager_end_.get();
+        parts.own_end_of_worker = worker_end_.get();
+        parts.worker = worker_.get();
+        parts.launcher = worker_ ? &rank_.launcher : nullptr;
+        parts.stop = rank_.stop;
+        parts.deadline = deadline(rank_.worker.hello.leaves_at, started_);
+        parts.each_turn = [this](Instant at) {
+            progress_.update(manager_->stats(), source_->ended(), at);
+            return progress_.wakeup();
+        };
+        app::ManagerLoop loop(std::move(parts));
+        const Status read = loop.run();
+        if (manager_->lost_a_worker()) rank_.session.note_lost_rank();
+        return finish(read);
+    }
+
+  private:
+    void open_recorder() {
+        stats::RecorderOptions options;
+        options.run_directory = place_.directory.path();
+        options.run_id = new_run_id();
+        options.list_name = rank_.options.source.name();
+        options.source_fingerprint = rank_.options.source.fingerprint();
+        options.stats_log = rank_.options.stats_log;
+        options.categories = {"default"};
+        recorder_ = stats::open_recorder(options).or_throw();
+    }
+
+    void start_own_worker() {
+        network_ = std::make_unique<transport::LoopbackNetwork>(2);
+        manager_end_ = network_->endpoint(transport::PeerId(0));
+        worker_end_ = network_->endpoint(transport::PeerId(1));
+        network_->connect(transport::PeerId(0), transport::PeerId(1));
+        worker_ = std::make_unique<app::Worker>(rank_.worker, *worker_end_, transport::PeerId(0), rank_.launcher);
+    }
+
+    Status write_status(const std::string& state, std::optional<int> code, const std::string& message) {
+        const core::ManagerStats stats = manager_->stats();
+        return stats::write_status(place_.directory.path(),
+                                   {state, code, started_.wall, code ? wall_now() : 0, static_cast<std::uint64_t>(stats.tasks_done),
+                                    static_cast<std::uint64_t>(stats.tasks_failed), message});
+    }
+
+    int finish(const Status& read) {
+        const core::Finished finished = *manager_->finished();
+        ExitCode code = finished.code;
+        std::string message;
+        recorder_->sample({wall_now(), manager_->stats()});
+        const Status written = recorder_->close();
+        for (const Status* status : {&read, &written}) {
+            if (*status) continue;
+            code = status->error().code;
+            message = status->error().message;
+            progress_.say(message);
+        }
+        const Instant ended = instant_now();
+        progress_.finish(manager_->stats(), ended);
+
+        Summary summary;
+        summary.stats = manager_->stats();
+        summary.skipped = manager_->reactor().ledger().count(core::TaskState::skipped);
+        summary.stale_reports = manager_->reactor().stale_reports();
+        summary.seconds = std::chrono::duration<double>(ended - started_.instant).count();
+        summary.code = code;
+        summary.stopped = finished.stopped;
+        summary.run_directory = place_.directory.path();
+        summary.failures = &manager_->failures();
+        if (code == ExitCode::interrupted || finished.stopped) summary.resume_command = resume_command(rank_.command_line);
+        const bool quick_end = rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
+        const Status status = write_status(finished.stopped ? "interrupted" : code == ExitCode::ok ? "finished" : "failed", to_int(code), message);
+        if (!status) progress_.say(status.error().message);
+        if (!quick_end) summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
+        const std::string text = rank_.options.json ? summary_json(summary) : summary_text(summary);
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+        return to_int(code);
+    }
+
+    ManagerRank& rank_;
+    core::Now started_;
+    RunPlace place_;
+    ProgressLine progress_;
+    app::TaskTable tasks_;
+    std::unique_ptr<stats::Recorder> recorder_;
+    std::unique_ptr<app::Manager> manager_;
+    std::unique_ptr<app::Source> source_;
+    std::unique_ptr<transport::LoopbackNetwork> network_;
+    std::unique_ptr<transport::Transport> manager_end_;
+    std::unique_ptr<transport::Transport> worker_end_;
+    std::unique_ptr<app::Worker> worker_;
+};
+
+}  // namespace
+
+int ManagerRank::run() {
+    const auto checked = app::check_source(options.source);
+    if (!checked) throw Failure{checked.error()};
+    const std::string path = choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
+    auto place = take_run_place(options, path);
+    if (!place) throw Failure{place.error()};
+    return Run(*this, std::move(*place)).go();
+}
+
+}  // namespace wq::cli

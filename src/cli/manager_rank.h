@@ -1,0 +1,35 @@
+// Rank 0 of work_queue_run: the run directory, the source, the records, the manager, its own worker, the summary.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/rank_loop.h"
+#include "app/signals.h"
+#include "app/worker.h"
+#include "cli/node_share.h"
+#include "cli/progress.h"
+#include "cli/run_options.h"
+#include "host/launcher.h"
+#include "transport/mpi_session.h"
+#include "transport/transport.h"
+
+namespace wq::cli {
+
+struct ManagerRank {
+    const RunOptions& options;
+    const std::vector<std::string>& command_line;
+    transport::MpiSession& session;
+    transport::Transport* ranks;      // null: one rank
+    host::Launcher& launcher;
+    app::Signals& signals;
+    app::WorkerOptions worker;        // of its own worker; not used with --manager-only
+    app::StopPolicy stop;
+    std::vector<std::string> remarks;
+
+    // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be dismissed.
+    int run();
+};
+
+}  // namespace wq::cli

@@ -1,0 +1,164 @@
+#include "cli/rank_main.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "app/rank_loop.h"
+#include "cli/dry_run.h"
+#include "cli/manager_rank.h"
+#include "cli/node_share.h"
+#include "stats/run_status.h"
+#include "transport/mpi_transport.h"
+
+namespace wq::cli {
+
+namespace {
+
+constexpr Duration launcher_close_limit = std::chrono::milliseconds(500);
+
+std::string find_shell(const std::string& wanted) {
+    if (!wanted.empty()) {
+        if (::access(wanted.c_str(), X_OK) != 0)
+            throw Failure{{ExitCode::usage, "--shell: " + wanted + " cannot be executed; give the path of a shell"}};
+        return std::filesystem::absolute(wanted).string();
+    }
+    for (const char* shell : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
+        if (::access(shell, X_OK) == 0) return shell;
+    return "/bin/sh";
+}
+
+std::string scratch_folder(int rank) {
+    const char* base = std::getenv("TMPDIR");
+    return std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/work_queue_run-" + std::to_string(::getuid()) + "-" +
+           std::to_string(::getpid()) + "-" + std::to_string(rank);
+}
+
+std::optional<WallMicros> job_end(const RunOptions& options) {
+    if (options.walltime) return wall_now() + std::chrono::duration_cast<std::chrono::microseconds>(*options.walltime).count();
+    const char* end = std::getenv("SLURM_JOB_END_TIME");
+    const long long seconds = end != nullptr ? std::strtoll(end, nullptr, 10) : 0;
+    if (seconds <= 0) return std::nullopt;
+    return seconds * 1'000'000;
+}
+
+app::WorkerOptions worker_options(const RunOptions& options, int rank, const NodeShare& share) {
+    app::WorkerOptions worker;
+    worker.hello.rank = static_cast<std::uint32_t>(rank);
+    worker.hello.host = stats::host_name();
+    worker.hello.offers = share.offers;
+    worker.hello.leaves_at = job_end(options);
+    for (const std::string& remark : share.remarks) worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
+    worker.launcher.slice = share.slice;
+    worker.launcher.shell = find_shell(options.shell);
+    worker.launcher.scratch = scratch_folder(rank);
+    worker.launcher.working_directory = std::filesystem::current_path().string();
+    worker.launcher.environment = {{"WORKERID", std::to_string(rank)}};
+    worker.launcher.output_limit = options.output_limit;
+    return worker;
+}
+
+void dismiss(transport::Transport& ranks, int size, const std::string& why) {
+    const std::string frame = wire::encode(wire::Dismiss{why, false});
+    for (int rank = 1; rank < size; ++rank) ranks.send(transport::PeerId(static_cast<std::uint32_t>(rank)), frame);
+    std::vector<transport::Arrival> ignored;
+    app::BackOff back_off;
+    app::Waiter waiter;
+    while (!ranks.idle()) {
+        ranks.poll(ignored);
+        ignored.clear();
+        waiter.wait(back_off.next());
+    }
+}
+
+class Rank {
+  public:
+    Rank(const RunOptions& options, const std::vector<std::string>& command_line, transport::GuardLink& guard)
+        : options_(options),
+          command_line_(command_line),
+          launcher_(host::Launcher::start().or_throw()),
+          signals_(app::Signals::block().or_throw()) {
+        const transport::LaunchEnvironment environment = transport::read_launch_environment();
+        if (environment.launched) guard.mpi_starting();
+        session_ = transport::MpiSession::start(environment).or_throw();
+        transport::check_world_size(environment, session_->size()).or_throw();
+        if (session_->size() > 1) ranks_ = transport::MpiTransport::open(*session_).or_throw();
+        stop_.grace = options.grace;
+        stop_.killed_after_signal = environment.launcher.starts_with("mpi");
+        works_ = !(options.manager_only && session_->rank() == 0);
+        share_ = share_node(*session_, ".", works_).or_throw();
+        if (environment.launched) guard.mpi_ready(session_->rank());
+    }
+
+    int run() {
+        if (options_.dry_run) return rehearse();
+        if (session_->rank() == 0) return manage();
+        return work();
+    }
+
+    int rank() const { return session_->rank(); }
+    int leave(int code, transport::GuardLink& guard) {
+        launcher_->close(launcher_close_limit);
+        if (!session_->lost_rank() && session_->finish(code)) guard.mpi_finalized();
+        return code;
+    }
+
+  private:
+    int rehearse() {
+        const wire::Hello hello = worker_options(options_, session_->rank(), share_).hello;
+        const auto workers = session_->gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
+        return session_->rank() == 0 ? dry_run(options_, workers) : 0;
+    }
+
+    int manage() {
+        try {
+            if (session_->size() == 1 && !works_)
+                throw Failure{{ExitCode::usage, "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
+            ManagerRank manager{options_, command_line_, *session_, ranks_.get(), *launcher_, signals_,
+                                worker_options(options_, 0, share_), stop_, share_.remarks};
+            if (works_) launcher_->open(manager.worker.launcher).or_throw();
+            return manager.run();
+        } catch (const Failure& failure) {
+            std::fprintf(stderr, "work_queue_run: %s\n", failure.error.message.c_str());
+            if (ranks_) dismiss(*ranks_, session_->size(), failure.error.message);
+            return to_int(failure.error.code);
+        }
+    }
+
+    int work() {
+        app::WorkerOptions options = worker_options(options_, session_->rank(), share_);
+        launcher_->open(options.launcher).or_throw();
+        app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_);
+        app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, signals_, stop_});
+        loop.run();
+        if (worker.ranks_lost()) session_->note_lost_rank();
+        return worker.manager_lost() ? to_int(ExitCode::interrupted) : 0;
+    }
+
+    const RunOptions& options_;
+    const std::vector<std::string>& command_line_;
+    std::unique_ptr<host::Launcher> launcher_;
+    app::Signals signals_;
+    std::unique_ptr<transport::MpiSession> session_;
+    std::unique_ptr<transport::MpiTransport> ranks_;
+    app::StopPolicy stop_;
+    bool works_ = true;
+    NodeShare share_;
+};
+
+}  // namespace
+
+int rank_main(const RunOptions& options, const std::vector<std::string>& command_line, transport::GuardLink& guard) {
+    try {
+        Rank rank(options, command_line, guard);
+        const int code = rank.run();
+        return rank.leave(code, guard);
+    } catch (const Failure& failure) {
+        std::fprintf(stderr, "work_queue_run: %s\n", failure.error.message.c_str());
+        return to_int(failure.error.code);
+    }
+}
+
+}  // namespace wq::cli

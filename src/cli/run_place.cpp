@@ -1,0 +1,104 @@
+#include "cli/run_place.h"
+
+#include <array>
+#include <filesystem>
+
+#include "stats/journal.h"
+
+namespace wq::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class EndsByKey : public stats::JournalVisitor {
+  public:
+    EndsByKey(app::EarlierRun& run, bool forget_failed) : run_(run), forget_failed_(forget_failed) {}
+    void task(const stats::TaskRecord& record, std::string_view) override {
+        if (!record.final) return;
+        if (record.outcome.succeeded())
+            run_.ends[record.key.value] = app::EarlierRun::End::done;
+        else if (forget_failed_)
+            run_.ends.erase(record.key.value);
+        else
+            run_.ends[record.key.value] = app::EarlierRun::End::failed;
+    }
+    void worker(const stats::WorkerRecord&) override {}
+    void sample(const stats::Sample&) override {}
+
+  private:
+    app::EarlierRun& run_;
+    bool forget_failed_;
+};
+
+std::string base_name(const app::SourceSpec& source) {
+    switch (source.kind) {
+        case app::SourceSpec::Kind::array: return "array.wq";
+        case app::SourceSpec::Kind::each:
+        case app::SourceSpec::Kind::list: return (source.path == "-" ? std::string("stdin") : source.path) + ".wq";
+    }
+    return "run.wq";
+}
+
+bool has_journal(const fs::path& directory) {
+    std::error_code ignored;
+    return fs::exists(directory / "journal", ignored);
+}
+
+// The newest of `base` and `base-*` that holds a journal; empty: none does.
+std::string newest_run(const fs::path& base) {
+    std::error_code ignored;
+    fs::path newest;
+    fs::file_time_type newest_time;
+    const fs::path folder = base.has_parent_path() ? base.parent_path() : fs::path(".");
+    const std::string name = base.filename().string();
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+        const std::string found = entry.path().filename().string();
+        if ((found != name && !found.starts_with(name + "-")) || !has_journal(entry.path())) continue;
+        const fs::file_time_type time = fs::last_write_time(entry.path() / "journal", ignored);
+        if (!newest.empty() && time <= newest_time) continue;
+        newest = base.has_parent_path() ? entry.path() : fs::path(found);
+        newest_time = time;
+    }
+    return newest.string();
+}
+
+}  // namespace
+
+std::string batch_job_id(const Lookup& environment) {
+    constexpr std::array variables{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
+    for (const char* variable : variables)
+        if (const char* value = environment(variable); value != nullptr && *value != '\0') {
+            // Grid Engine's JOB_ID is too common a name to be believed alone.
+            if (std::string_view(variable) == "JOB_ID" && environment("SGE_ROOT") == nullptr) continue;
+            return value;
+        }
+    return {};
+}
+
+std::string choose_run_directory(const RunOptions& options, const std::string& job_id) {
+    if (!options.run_directory.empty()) return options.run_directory;
+    const std::string base = base_name(options.source);
+    const std::string own = job_id.empty() ? base : base + "-" + job_id;
+    if (!options.resume || has_journal(own)) return own;
+    const std::string newest = newest_run(base);
+    return newest.empty() ? own : newest;
+}
+
+Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path) {
+    using Use = stats::RunDirectory::Use;
+    auto directory = stats::RunDirectory::take(path, options.resume ? Use::resume_or_fresh : Use::fresh);
+    if (!directory) return directory.error();
+    RunPlace place{std::move(*directory), {}, false};
+    if (!place.directory.has_journal()) return place;
+    EndsByKey ends(place.earlier, options.resume_failed);
+    const auto journal = stats::scan_journal(place.directory.file("journal"), ends);
+    if (!journal) return journal.error();
+    if (journal->header.source_fingerprint != options.source.fingerprint())
+        return Error{ExitCode::bad_input, path + " holds the run of " + journal->header.list_name + ", not of " + options.source.name() +
+                                              "; give another --run-dir, or resume what it holds"};
+    place.resumed = true;
+    return place;
+}
+
+}  // namespace wq::cli
