@@ -1,0 +1,109 @@
+#include "transport/mpi_counter_window.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+
+#include "transport/mpi_error.h"
+
+namespace wq::transport {
+
+namespace {
+
+constexpr int kOwner = 0;
+
+MPI_Aint place_of(std::size_t counter) {
+    return static_cast<MPI_Aint>(counter);
+}
+
+class RequestTrial final : public CounterWindow::Trial {
+  public:
+    // On the heap by itself and left there when given up: MPI may write to it at any later time.
+    struct Cell {
+        std::uint64_t amount = 0;
+        std::uint64_t before = 0;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+
+    explicit RequestTrial(std::unique_ptr<Cell> cell) : cell_(std::move(cell)) {}
+    ~RequestTrial() override {
+        if (cell_->request == MPI_REQUEST_NULL) return;
+        [[maybe_unused]] Cell* left_behind = cell_.release();
+    }
+    RequestTrial(const RequestTrial&) = delete;
+    RequestTrial& operator=(const RequestTrial&) = delete;
+
+    bool done() override {
+        int done = 0;
+        return MPI_Test(&cell_->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
+    }
+    std::uint64_t before() const override { return cell_->before; }
+
+  private:
+    std::unique_ptr<Cell> cell_;
+};
+
+}  // namespace
+
+struct CounterWindow::Window {
+    MPI_Win handle = MPI_WIN_NULL;
+
+    Result<std::uint64_t> fetch(std::size_t counter, std::uint64_t value, MPI_Op op) const {
+        std::uint64_t before = 0;
+        int code = MPI_Fetch_and_op(&value, &before, MPI_UINT64_T, kOwner, place_of(counter), op, handle);
+        if (code != MPI_SUCCESS) return mpi_error("MPI_Fetch_and_op", code);
+        code = MPI_Win_flush(kOwner, handle);
+        if (code != MPI_SUCCESS) return mpi_error("MPI_Win_flush", code);
+        return before;
+    }
+};
+
+CounterWindow::CounterWindow(std::unique_ptr<Window> window) : window_(std::move(window)) {}
+
+// Not freed: that is a collective, and by then a rank may be lost.
+CounterWindow::~CounterWindow() = default;
+
+Result<std::unique_ptr<CounterWindow>> CounterWindow::open(const MpiSession& session, std::size_t counters) {
+    if (session.size() == 1) return Error{ExitCode::unreachable, "a window needs more than one rank"};
+    MPI_Comm comm = MPI_COMM_NULL;
+    int code = MPI_Comm_dup(MPI_Comm_f2c(session.world_handle()), &comm);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Comm_dup", code);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    const bool owner = session.rank() == kOwner;
+    const MPI_Aint bytes = owner ? static_cast<MPI_Aint>(counters * sizeof(std::uint64_t)) : 0;
+    auto window = std::make_unique<Window>();
+    std::uint64_t* memory = nullptr;
+    int failed =
+        MPI_Win_allocate(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, comm, &memory, &window->handle);
+    int worst = failed;
+    code = MPI_Allreduce(&failed, &worst, 1, MPI_INT, MPI_MAX, comm);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Allreduce", code);
+    if (worst != MPI_SUCCESS) return mpi_error("MPI_Win_allocate", worst);
+    MPI_Win_set_errhandler(window->handle, MPI_ERRORS_RETURN);
+    if (owner) std::fill_n(memory, counters, 0);
+    code = MPI_Barrier(comm);
+    if (code == MPI_SUCCESS) code = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->handle);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Win_lock_all", code);
+    return std::unique_ptr<CounterWindow>(new CounterWindow(std::move(window)));
+}
+
+Result<std::uint64_t> CounterWindow::add(std::size_t counter, std::uint64_t amount) {
+    return window_->fetch(counter, amount, MPI_SUM);
+}
+
+Result<std::uint64_t> CounterWindow::exchange(std::size_t counter, std::uint64_t value) {
+    return window_->fetch(counter, value, MPI_REPLACE);
+}
+
+Result<std::unique_ptr<CounterWindow::Trial>> CounterWindow::try_add(std::size_t counter,
+                                                                     std::uint64_t amount) {
+    auto cell = std::make_unique<RequestTrial::Cell>();
+    cell->amount = amount;
+    const int code =
+        MPI_Rget_accumulate(&cell->amount, 1, MPI_UINT64_T, &cell->before, 1, MPI_UINT64_T, kOwner,
+                            place_of(counter), 1, MPI_UINT64_T, MPI_SUM, window_->handle, &cell->request);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Rget_accumulate", code);
+    return std::unique_ptr<Trial>(std::make_unique<RequestTrial>(std::move(cell)));
+}
+
+}  // namespace wq::transport

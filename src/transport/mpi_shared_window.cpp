@@ -1,0 +1,61 @@
+#include "transport/mpi_shared_window.h"
+
+#include <mpi.h>
+
+#include <cstring>
+
+#include "transport/mpi_error.h"
+
+namespace wq::transport {
+
+namespace {
+
+constexpr std::size_t kAlignment = 128;
+
+// The window is never freed: that is a collective, and by then a rank may be lost. The kernel takes the
+// memory back when the last process of the node is gone.
+class SharedWindow final : public Segment {
+  public:
+    SharedWindow(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+    std::byte* data() const override { return data_; }
+    std::size_t size() const override { return size_; }
+
+  private:
+    std::byte* data_;
+    std::size_t size_;
+};
+
+std::byte* align(void* base) {
+    const auto address = reinterpret_cast<std::uintptr_t>(base);
+    return static_cast<std::byte*>(base) + (kAlignment - address % kAlignment) % kAlignment;
+}
+
+// The same for all ranks, although each maps the memory elsewhere: pages are aligned alike.
+Result<std::byte*> base_of(MPI_Win window) {
+    MPI_Aint size = 0;
+    int unit = 0;
+    void* base = nullptr;
+    const int code = MPI_Win_shared_query(window, 0, &size, &unit, &base);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Win_shared_query", code);
+    return align(base);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Segment>> open_node_segment(const MpiSession& session, std::size_t bytes) {
+    if (session.node_size() == 1) return make_private_segment(bytes);
+    const MPI_Comm node = MPI_Comm_f2c(session.node_handle());
+    const MPI_Aint own = session.node_rank() == 0 ? static_cast<MPI_Aint>(bytes + kAlignment) : 0;
+    MPI_Win window = MPI_WIN_NULL;
+    void* mine = nullptr;
+    int code = MPI_Win_allocate_shared(own, 1, MPI_INFO_NULL, node, &mine, &window);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Win_allocate_shared", code);
+    auto base = base_of(window);
+    if (!base) return base.error();
+    if (session.node_rank() == 0) std::memset(*base, 0, bytes);
+    code = MPI_Barrier(node);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Barrier", code);
+    return std::unique_ptr<Segment>(std::make_unique<SharedWindow>(*base, bytes));
+}
+
+}  // namespace wq::transport
