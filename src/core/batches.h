@@ -1,13 +1,15 @@
 // Batches: sealed sequences of tasks that the MPI pool claims by ticket, without a message per task.
 //
-// Nobody tells the core who claimed what. It learns of a claim by the outcome, or by a rank's account: once a rank finds
-// nothing left to claim it says so ("dry"), names what it still holds, and claims no more of this batch. When every
-// living rank of the pool has said so, what was sealed, less what was reported, less what living ranks hold, is
-// missing: it was claimed by ranks that are gone. A batch is over when nothing of it is outstanding.
+// Nobody tells the core who claimed what. It learns of a claim by the outcome, or by a rank's account: once a
+// rank finds nothing left to claim it says so ("dry"), names what it still holds, and claims no more of this
+// batch. When every living member has said so, what was sealed, less what was reported, less what living
+// members hold, is missing: it was claimed by ranks that are gone, or given back unclaimed. A batch is over
+// when nothing of it is outstanding.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "base/ids.h"
@@ -19,20 +21,18 @@ namespace wq::core {
 struct Batch {
     BatchId id;
     ShapeId shape;
-    IntervalSet outstanding;                               // sealed and neither reported nor given back
-    std::unordered_map<WorkerId, IntervalSet> accounts;    // of ranks that saw it dry: what they hold
-    std::uint64_t lost_lanes = 0;                          // tasks that its lost ranks could have been running
+    IntervalSet outstanding;     // sealed and neither reported nor given back
+    std::set<WorkerId> members;  // ranks that were there when it was sealed and have not been lost since
+    std::unordered_map<WorkerId, IntervalSet> accounts;  // of members that saw it dry: what they hold
+    std::uint64_t lost_lanes = 0;                        // tasks that its lost ranks could have been running
     bool revoked = false;
 
-    // What no living rank holds; nothing as long as a rank of `pool` has not said that it saw the end.
-    template <class Pool>
-    std::optional<IntervalSet> missing(const Pool& pool) const {
+    // What no living member holds; nothing as long as one of them has not said that it saw the end.
+    std::optional<IntervalSet> missing() const {
+        if (accounts.size() < members.size()) return std::nullopt;
         IntervalSet unheld = outstanding;
-        for (const WorkerId rank : pool) {
-            const auto account = accounts.find(rank);
-            if (account == accounts.end()) return std::nullopt;
-            account->second.for_each([&](Interval held) { unheld.erase(held); });
-        }
+        for (const auto& [rank, holding] : accounts)
+            holding.for_each([&](Interval held) { unheld.erase(held); });
         return unheld;
     }
 };

@@ -1,207 +1,170 @@
 // Which task goes to which worker.
 //
-// Ready tasks go in the order of the list, shape by shape; a shape that fits nowhere now is passed over. The worker with
-// the most free cores takes the next one, so that work spreads. Where attempts of a shape are short, a worker is leased a
-// few more than it can run at once: they wait in its launcher, so that no core waits for a message.
+// What could not be leased before can be only where something changed. So an event is followed by two kinds
+// of looks: shapes that got their first ready tasks look for workers, roomiest first, so that work spreads;
+// and workers that got room look for tasks, in the order of the list. A shape that does not fit is passed
+// over, but not for ever: then a worker is kept free for it. Suspects, lost with a worker before, go first,
+// one at a time per worker.
 #include <algorithm>
-#include <cmath>
 
 #include "core/reactor.h"
 
 namespace wq::core {
 
 namespace {
-
-// A worker's queue covers this much time of each core: the longest back-off of an idle MPI rank is 10 ms, twice.
-constexpr double queue_cover_us = 20'000;
-constexpr double queue_longest_task_us = 1'000'000;  // longer tasks are not queued: a wait of 10 ms is below 1 %
-constexpr std::int64_t queue_limit = 256;
-
-constexpr int shapes_looked_at = 64;
-constexpr int workers_looked_at = 64;
-// A task passed over so often gets a worker kept free for it.
+constexpr std::size_t shapes_looked_at = 64;
+// Of one kind. If the roomiest are full they run something, and look again when it ends.
+constexpr int workers_looked_at = 8;
+// A shape passed over so often gets a worker kept free for it.
 constexpr std::uint64_t patience = 200;
-
 }  // namespace
 
-std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker) const {
-    if (shape.value() >= shape_states_.size() || stop_) return 0;
-    const double mean = shape_states_[shape.value()].mean_wall_us;
-    if (mean < 0 || mean > queue_longest_task_us) return 0;
-    const auto per_core = static_cast<std::int64_t>(std::ceil(queue_cover_us / std::max(mean, 100.0)));
-    return std::min(queue_limit, per_core * std::max<std::int64_t>(worker.whole.cores, 1));
+void Reactor::dispatch(Now now, Actions& actions) {
+    if (stop_ || storage_trouble_) return;
+    if (check_fits_ && now.instant >= settled_at_) {
+        check_fits_ = false;
+        for (std::uint32_t shape = 0; shape < ledger_.shapes(); ++shape)
+            skip_what_fits_nowhere(ShapeId(shape), now, actions);
+    }
+    end_idle_reservation(now);
+    seal_where_tasks_abound(now, actions);
+    std::vector<ShapeId> awakened = ledger_.take_awakened();
+    awakened.insert(awakened.end(), awakened_.begin(), awakened_.end());
+    awakened_.clear();
+    for (const ShapeId shape : awakened) {
+        skip_what_fits_nowhere(shape, now, actions);
+        spread(shape, true, now, actions);
+        spread(shape, false, now, actions);
+    }
+    // A lease may end a reservation, which gives room on another worker.
+    for (auto changed = workers_.take_changed(); !changed.empty(); changed = workers_.take_changed())
+        for (const WorkerId id : changed)
+            if (Worker* worker = workers_.find(id)) fill(*worker, now, actions);
 }
 
-bool Reactor::takes(const Worker& worker, ShapeId shape, Now now) const {
-    const Shape& what = ledger_.shape(shape);
-    const Resources give = allocate(what.needs, worker.whole);
-    if (!give.fits_in(worker.whole)) return false;
-    if (worker.leaves_at && what.min_time > Duration{0} && now.instant + what.min_time > *worker.leaves_at) return false;
-    if (reserved_ && reserved_->second == worker.id && reserved_->first != shape) return false;
-    Resources free = worker.whole;
-    free -= worker.used;
-    if (give.fits_in(free)) return true;
-    // Beyond what runs at once: `depth` more of them may wait in the launcher.
-    const std::int64_t depth = queue_depth(shape, worker);
-    if (depth == 0 || worker.recalling) return false;
-    return give.cores <= free.cores + depth * give.cores && give.memory_mb <= free.memory_mb + depth * give.memory_mb &&
-           give.disk_mb <= free.disk_mb + depth * give.disk_mb && give.gpus <= free.gpus + depth * give.gpus;
+void Reactor::spread(ShapeId shape, bool suspects, Now now, Actions& actions) {
+    for (;;) {
+        const auto suspect = suspects ? ledger_.ready(shape).next_suspect() : std::nullopt;
+        const auto task = suspects ? suspect : ledger_.ready(shape).next();
+        if (!task) return;
+        Worker* worker = roomiest(shape, suspect, now);
+        if (worker == nullptr) return;
+        lease(*worker, *task, shape, now, actions);
+    }
 }
 
-Worker* Reactor::worker_for(ShapeId shape, Now now, bool suspect) {
+Worker* Reactor::roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now) {
     const Shape& what = ledger_.shape(shape);
-    const auto fit = [&](Worker* worker) {
-        return worker != nullptr && takes(*worker, shape, now) && !(suspect && worker->suspect);
+    Worker* best = nullptr;
+    const auto consider = [&](WorkerId id) {
+        Worker* worker = workers_.find(id);
+        if (worker == nullptr || !takes(*worker, shape, suspect, now)) return false;
+        if (best == nullptr || worker->free().cores > best->free().cores) best = worker;
+        return true;
     };
-    if (!what.workers.empty()) {
-        for (const WorkerId id : what.workers)
-            if (Worker* worker = workers_.find(id); fit(worker)) return worker;
-        return nullptr;
+    for (const WorkerId id : what.workers) consider(id);
+    if (!what.workers.empty()) return best;
+    for (const auto& [kind, by_free] : workers_.kinds()) {
+        if (!allocate(what.needs, kind.whole).fits_in(kind.whole)) continue;
+        int looked = 0;
+        for (auto it = by_free.begin(); it != by_free.end() && ++looked <= workers_looked_at; ++it)
+            if (consider(it->second)) break;
     }
-    int looked = 0;
-    for (const auto& [free, id] : workers_.by_free_cores()) {
-        if (++looked > workers_looked_at) break;
-        if (Worker* worker = workers_.find(id); fit(worker)) return worker;
+    return best;
+}
+
+// The shapes with ready tasks that may run there, in the order of the list.
+std::vector<ShapeId> Reactor::shapes_for(const Worker& worker) const {
+    const ReadyShapes& any = ledger_.ready_shapes();
+    const ReadyShapes& pinned = ledger_.ready_shapes_for(worker.id);
+    // An idle worker looks at all: nothing would make it look again.
+    const std::size_t most = worker.leases.empty() ? any.size() + pinned.size() : shapes_looked_at;
+    std::vector<ShapeId> shapes;
+    auto a = any.begin();
+    auto b = pinned.begin();
+    while (shapes.size() < most && (a != any.end() || b != pinned.end())) {
+        const bool from_any = b == pinned.end() || (a != any.end() && a->first < b->first);
+        shapes.push_back((from_any ? a++ : b++)->second);
     }
-    return nullptr;
+    return shapes;
+}
+
+void Reactor::fill(Worker& worker, Now now, Actions& actions) {
+    fill_with_suspect(worker, now, actions);
+    if (worker.alone) return;
+    std::vector<ShapeId> passed_over;
+    for (const ShapeId shape : shapes_for(worker)) {
+        std::uint64_t leased = 0;
+        while (const auto task = ledger_.ready(shape).next()) {
+            if (!takes(worker, shape, std::nullopt, now)) break;
+            lease(worker, *task, shape, now, actions);
+            ++leased;
+        }
+        if (leased > 0)
+            for (const ShapeId before : passed_over) state_of(before).passed_over += leased;
+        if (ledger_.ready(shape).next() && could_hold(worker, shape, now)) passed_over.push_back(shape);
+    }
+    for (const ShapeId shape : passed_over)
+        if (!reserved_ && state_of(shape).passed_over >= patience) reserve(worker, shape, false);
+    // Everything is in a batch that this worker has no part in.
+    if (worker.leases.empty() && batch_ && !batch_->members.contains(worker.id) && !reserved_ &&
+        could_hold(worker, batch_->shape, now))
+        revoke(actions);
+}
+
+void Reactor::fill_with_suspect(Worker& worker, Now now, Actions& actions) {
+    if (worker.suspect || ledger_.suspect_shapes().empty()) return;
+    std::size_t looked = 0;
+    std::optional<ShapeId> waiting;
+    for (const ShapeId shape : ledger_.suspect_shapes()) {
+        if (++looked > shapes_looked_at && !worker.leases.empty()) break;
+        const TaskId task = *ledger_.ready(shape).next_suspect();
+        if (takes(worker, shape, task, now)) return lease(worker, task, shape, now, actions);
+        if (!waiting && could_hold(worker, shape, now)) waiting = shape;
+    }
+    if (waiting && !reserved_) reserve(worker, *waiting, true);
 }
 
 void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions& actions) {
     const Shape& what = ledger_.shape(shape);
-    const bool suspect = ledger_.suspects().contains(task);
+    const bool suspect = ledger_.ready(shape).suspects.contains(task.value());
+    if (!suspect) state_of(shape).passed_over = 0;
     ledger_.change(task, TaskEvent::lease);
     Attempted& attempted = ledger_.attempted(task);
     ++attempted.attempt;
+    // A lost rank may have had a ticket for it, which was attempt 1.
+    if (attempted.attempt == 1 && doubtful_.contains(task.value())) attempted.attempt = 2;
     attempted.worker = worker.id;
     attempted.given = allocate(what.needs, worker.whole);
     attempted.dispatched_us = now.wall;
     workers_.lease(worker, task, attempted.given);
-    if (suspect) worker.suspect = task;
+    if (suspect) {
+        worker.suspect = task;
+        worker.alone = last_chance(task);
+    }
     ++counters_.tasks_dispatched;
-    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, what.timeout, std::max<std::int64_t>(what.needs.memory_mb, 0)});
+    const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
+    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, what.timeout, limit});
+    if (reserved_ && reserved_->shape == shape && reserved_->suspect == suspect) end_reservation();
 }
 
-bool Reactor::dispatch_suspects(Now now, Actions& actions) {
-    std::vector<TaskId> heads;
-    for (const TaskId task : ledger_.suspects()) {
-        heads.push_back(task);
-        if (heads.size() == static_cast<std::size_t>(shapes_looked_at)) break;
-    }
-    bool any = false;
-    for (const TaskId task : heads) {
-        const ShapeId shape = ledger_.shape_of(task);
-        Worker* worker = worker_for(shape, now, true);
-        if (worker == nullptr) {
-            skip_what_fits_nowhere(shape, now, actions);
-            continue;
-        }
-        lease(*worker, task, shape, now, actions);
-        any = true;
-    }
-    return any;
+void Reactor::reserve(const Worker& worker, ShapeId shape, bool suspect) {
+    reserved_ = Reservation{worker.id, shape, suspect};
+    state_of(shape).passed_over = 0;
 }
 
-std::uint64_t Reactor::dispatch_shape(ShapeId shape, Now now, Actions& actions) {
-    std::uint64_t leased = 0;
-    while (const auto head = ledger_.ready(shape).front()) {
-        Worker* worker = worker_for(shape, now, false);
-        if (worker == nullptr) break;
-        lease(*worker, TaskId(head->first), shape, now, actions);
-        if (reserved_ && reserved_->first == shape) reserved_.reset();
-        ++leased;
-    }
-    return leased;
+void Reactor::end_reservation() {
+    const WorkerId id = reserved_->worker;
+    reserved_.reset();
+    if (Worker* worker = workers_.find(id)) workers_.changed(*worker);
 }
 
-void Reactor::dispatch(Now now, Actions& actions) {
-    if (stop_ || storage_trouble_ || finished_) return;
-    seal_where_tasks_abound(actions);
-    while (dispatch_suspects(now, actions)) {
-    }
-    std::vector<ShapeId> shapes;
-    for (const auto& [head, shape] : ledger_.ready_shapes()) {
-        shapes.push_back(shape);
-        if (shapes.size() == static_cast<std::size_t>(shapes_looked_at)) break;
-    }
-    std::vector<ShapeId> stuck;
-    for (const ShapeId shape : shapes) {
-        const std::uint64_t leased = dispatch_shape(shape, now, actions);
-        if (leased > 0)
-            for (const ShapeId before : stuck) state_of(before).passed_over += leased;
-        if (ledger_.ready(shape).empty()) {
-            state_of(shape).passed_over = 0;
-            continue;
-        }
-        stuck.push_back(shape);
-        skip_what_fits_nowhere(shape, now, actions);
-        if (reserved_ || state_of(shape).passed_over < patience || ledger_.ready(shape).empty()) continue;
-        // The worker that will be free for it soonest, as far as cores tell.
-        for (const auto& [free, id] : workers_.by_free_cores()) {
-            const Worker& worker = *workers_.find(id);
-            if (!allocate(ledger_.shape(shape).needs, worker.whole).fits_in(worker.whole)) continue;
-            reserved_ = {shape, id};
-            state_of(shape).passed_over = 0;
-            break;
-        }
-    }
-}
-
-void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
-    if (!pool_complete(now) || state_of(shape).unfit_checked_at == pool_version_) return;
-    state_of(shape).unfit_checked_at = pool_version_;
-    const Shape& what = ledger_.shape(shape);
-    const auto holds_it = [&](const Worker& worker) {
-        return allocate(what.needs, worker.whole).fits_in(worker.whole) &&
-               (!worker.leaves_at || now.instant + what.min_time <= *worker.leaves_at);
-    };
-    if (what.workers.empty()) {
-        for (const auto& [id, worker] : workers_.all())
-            if (holds_it(worker)) return;
-    } else {
-        for (const WorkerId id : what.workers)
-            if (const Worker* worker = workers_.find(id); worker != nullptr && holds_it(*worker)) return;
-    }
-    IntervalSet tasks = ledger_.ready(shape);
-    for (const TaskId task : ledger_.suspects())
-        if (ledger_.shape_of(task) == shape) tasks.insert(task.value());
-    const std::string reason = why_nowhere(what);
-    skip(tasks, reason, std::nullopt, actions);
-    std::vector<TaskId> failed;
-    tasks.for_each([&](Interval part) {
-        for (std::uint64_t id = part.first; id < part.end; ++id) failed.emplace_back(id);
-    });
-    for (const TaskId task : failed) apply(groups_.failed(task), now, actions);
-}
-
-std::string Reactor::why_nowhere(const Shape& shape) const {
-    if (workers_.empty()) return "no worker is left";
-    if (!shape.workers.empty()) {
-        std::string ids;
-        for (const WorkerId id : shape.workers) ids += (ids.empty() ? "" : ", ") + std::to_string(id.value());
-        return "worker " + ids + " is not there or too small for " + describe(shape.needs);
-    }
-    Resources largest;
-    for (const auto& [id, worker] : workers_.all()) {
-        largest.cores = std::max(largest.cores, worker.whole.cores);
-        largest.memory_mb = std::max(largest.memory_mb, worker.whole.memory_mb);
-        largest.disk_mb = std::max(largest.disk_mb, worker.whole.disk_mb);
-        largest.gpus = std::max(largest.gpus, worker.whole.gpus);
-    }
-    return "needs " + describe(shape.needs) + ", no worker has that; the largest have " + describe(largest);
-}
-
-bool Reactor::someone_idles_while_leases_queue() const {
-    const auto& by_free = workers_.by_free_cores();
-    if (stop_ || by_free.size() < 2 || !ledger_.ready_shapes().empty()) return false;
-    return by_free.begin()->first < 0 && by_free.rbegin()->first > 0 && !workers_.find(by_free.rbegin()->second)->recalling;
-}
-
-void Reactor::recall_for_idle_workers(Actions& actions) {
-    if (!someone_idles_while_leases_queue()) return;
-    const std::int64_t idle = -workers_.by_free_cores().begin()->first;
-    const auto [queued, id] = *workers_.by_free_cores().rbegin();
-    workers_.find(id)->recalling = true;
-    actions.push_back(Recall{id, static_cast<std::uint64_t>(std::min(idle, queued))});
+// Nothing of the shape waits any more, or the time that the worker has left became too short for it.
+void Reactor::end_idle_reservation(Now now) {
+    if (!reserved_) return;
+    const ReadyTasks& queues = ledger_.ready(reserved_->shape);
+    const bool waits = reserved_->suspect ? !queues.suspects.empty() : queues.next().has_value();
+    if (!waits || !could_hold(*workers_.find(reserved_->worker), reserved_->shape, now)) end_reservation();
 }
 
 }  // namespace wq::core

@@ -1,4 +1,5 @@
-// What the reactor is told, and what it wants done. Both are plain values: the core has no clock, wire or file.
+// What the reactor is told, and what it wants done. Both are plain values: the core has no clock, wire or
+// file.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct Now {
     WallMicros wall = 0;
 };
 
-// ---- events: the task source --------------------------------------------------------------------------------------
+// ---- events: the task source
+// --------------------------------------------------------------------------------------
 
 // Tasks follow in the list; range.first is the number of tasks added so far.
 struct TasksAdded {
@@ -34,7 +36,8 @@ struct TasksAdded {
 struct BarrierAdded {};
 struct InputEnded {};  // no more tasks will come
 
-// ---- events: workers ----------------------------------------------------------------------------------------------
+// ---- events: workers
+// ----------------------------------------------------------------------------------------------
 
 struct WorkerJoined {
     WorkerId worker;
@@ -66,11 +69,12 @@ struct TaskGivenBack {  // it had not started
 struct TicketsReported {
     WorkerId worker;
     BatchId batch;
-    IntervalSet holding;    // tasks claimed and not yet reported
-    bool saw_dry = false;   // it found nothing left to claim
+    IntervalSet holding;   // tasks claimed and not yet reported
+    bool saw_dry = false;  // it found nothing left to claim
 };
 
-// ---- events: the run ----------------------------------------------------------------------------------------------
+// ---- events: the run
+// ----------------------------------------------------------------------------------------------
 
 enum class StopReason : std::uint8_t { interrupted, out_of_time, halted, storage };
 struct StopRequested {
@@ -82,10 +86,11 @@ struct StorageTrouble {  // results cannot be written: give nothing out until it
 };
 struct Tick {};  // the time asked for by Reactor::wakeup() has come
 
-using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerLeft, TaskReported,
-                           TaskGivenBack, TicketsReported, StopRequested, StorageTrouble, Tick>;
+using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerLeft,
+                           TaskReported, TaskGivenBack, TicketsReported, StopRequested, StorageTrouble, Tick>;
 
-// ---- actions ------------------------------------------------------------------------------------------------------
+// ---- actions
+// ------------------------------------------------------------------------------------------------------
 
 struct Lease {
     WorkerId worker;
@@ -150,6 +155,7 @@ struct Finished {
     std::optional<StopReason> stopped;
 };
 
-using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded, Skipped, Warning, Finished>;
+using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded,
+                            Skipped, Warning, Finished>;
 
 }  // namespace wq::core

@@ -16,15 +16,15 @@ struct Arrow {
 };
 
 constexpr std::array arrows{
-    Arrow{S::blocked, E::unblock, S::ready},      Arrow{S::blocked, E::skip, S::skipped},
-    Arrow{S::blocked, E::resume_done, S::done},   Arrow{S::blocked, E::resume_failed, S::failed},
-    Arrow{S::ready, E::lease, S::leased},         Arrow{S::ready, E::seal, S::sealed},
-    Arrow{S::ready, E::skip, S::skipped},         Arrow{S::ready, E::fail, S::failed},
-    Arrow{S::leased, E::succeed, S::done},        Arrow{S::leased, E::fail, S::failed},
-    Arrow{S::leased, E::retry, S::ready},         Arrow{S::leased, E::give_back, S::ready},
-    Arrow{S::leased, E::lose, S::ready},          Arrow{S::sealed, E::succeed, S::done},
-    Arrow{S::sealed, E::fail, S::failed},         Arrow{S::sealed, E::retry, S::ready},
-    Arrow{S::sealed, E::give_back, S::ready},     Arrow{S::sealed, E::lose, S::ready},
+    Arrow{S::blocked, E::unblock, S::ready},    Arrow{S::blocked, E::skip, S::skipped},
+    Arrow{S::blocked, E::resume_done, S::done}, Arrow{S::blocked, E::resume_failed, S::failed},
+    Arrow{S::ready, E::lease, S::leased},       Arrow{S::ready, E::seal, S::sealed},
+    Arrow{S::ready, E::skip, S::skipped},       Arrow{S::leased, E::succeed, S::done},
+    Arrow{S::leased, E::fail, S::failed},       Arrow{S::leased, E::retry, S::ready},
+    Arrow{S::leased, E::give_back, S::ready},   Arrow{S::leased, E::lose, S::ready},
+    Arrow{S::sealed, E::succeed, S::done},      Arrow{S::sealed, E::fail, S::failed},
+    Arrow{S::sealed, E::retry, S::ready},       Arrow{S::sealed, E::give_back, S::ready},
+    Arrow{S::sealed, E::lose, S::ready},
 };
 
 constexpr auto make_table() {
@@ -62,7 +62,8 @@ std::string diagram() {
     std::string text = "digraph task {\n  rankdir=LR;\n";
     for (int state = 0; state < task_state_count; ++state) {
         const auto value = static_cast<TaskState>(state);
-        text += std::string("  ") + name_of(value) + (is_final(value) ? " [shape=doublecircle];\n" : " [shape=circle];\n");
+        text += std::string("  ") + name_of(value) +
+                (is_final(value) ? " [shape=doublecircle];\n" : " [shape=circle];\n");
     }
     for (const Arrow& arrow : arrows)
         text += std::string("  ") + name_of(arrow.from) + " -> " + name_of(arrow.to) + " [label=\"" +

@@ -1,5 +1,5 @@
-// The life of a task, as one table. Every change of a task's state goes through next_state(); nothing else may assign
-// a state. diagram() prints the table as a Graphviz drawing, which the developer's guide shows.
+// The life of a task, as one table. Every change of a task's state goes through next_state(); nothing else
+// may assign a state. diagram() prints the table as a Graphviz drawing, which the developer's guide shows.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,9 @@ inline constexpr int task_event_count = 11;
 // The state after `event` in `state`; nothing where the table has no such arrow.
 std::optional<TaskState> next_state(TaskState state, TaskEvent event);
 
-constexpr bool is_final(TaskState state) { return state >= TaskState::done; }
+constexpr bool is_final(TaskState state) {
+    return state >= TaskState::done;
+}
 const char* name_of(TaskState state);
 const char* name_of(TaskEvent event);
 std::string diagram();

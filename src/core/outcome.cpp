@@ -8,11 +8,13 @@ namespace wq::core {
 
 namespace {
 
-// The names of Linux' first 31 signals on x86 and arm, so that messages do not depend on the host's C library.
+// The names of Linux' first 31 signals on x86 and arm, so that messages do not depend on the host's C
+// library.
 std::string signal_name(int number) {
-    constexpr std::array names{"",     "HUP",  "INT",    "QUIT", "ILL",  "TRAP", "ABRT", "BUS",  "FPE",  "KILL", "USR1",
-                               "SEGV", "USR2", "PIPE",   "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN",
-                               "TTOU", "URG",  "XCPU",   "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR",  "SYS"};
+    constexpr std::array names{"",       "HUP",  "INT",    "QUIT", "ILL",   "TRAP", "ABRT", "BUS",
+                               "FPE",    "KILL", "USR1",   "SEGV", "USR2",  "PIPE", "ALRM", "TERM",
+                               "STKFLT", "CHLD", "CONT",   "STOP", "TSTP",  "TTIN", "TTOU", "URG",
+                               "XCPU",   "XFSZ", "VTALRM", "PROF", "WINCH", "IO",   "PWR",  "SYS"};
     std::string text = "signal " + std::to_string(number);
     if (number > 0 && number < static_cast<int>(names.size()))
         text += std::string(" (SIG") + names[static_cast<std::size_t>(number)] + ")";
@@ -31,14 +33,22 @@ std::string describe(const Outcome& outcome) {
     const auto after = [&] { return format_duration(std::chrono::microseconds(outcome.wall_us)); };
     const std::string because = outcome.reason.empty() ? "" : ": " + outcome.reason;
     switch (outcome.ending) {
-        case Ending::exited: return "exit " + std::to_string(outcome.exit_code) + because;
-        case Ending::signalled: return signal_name(outcome.signal) + because;
-        case Ending::timed_out: return "timed out after " + after() + because;
-        case Ending::out_of_memory: return "out of memory" + because;
-        case Ending::not_started: return "could not be started" + because;
-        case Ending::killed: return "killed" + because;
-        case Ending::worker_lost: return "worker lost" + because;
-        case Ending::never_ran: return "never ran" + because;
+        case Ending::exited:
+            return "exit " + std::to_string(outcome.exit_code) + because;
+        case Ending::signalled:
+            return signal_name(outcome.signal) + because;
+        case Ending::timed_out:
+            return "timed out after " + after() + because;
+        case Ending::out_of_memory:
+            return "out of memory" + because;
+        case Ending::not_started:
+            return "could not be started" + because;
+        case Ending::killed:
+            return "killed" + because;
+        case Ending::worker_lost:
+            return "worker lost" + because;
+        case Ending::never_ran:
+            return "never ran" + because;
     }
     return "unknown ending";
 }

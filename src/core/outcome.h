@@ -24,16 +24,16 @@ struct Outcome {
     Ending ending = Ending::exited;
     int exit_code = 0;
     int signal = 0;
-    WallMicros started_us = 0;          // when the process was started, wall clock of its host
+    WallMicros started_us = 0;  // when the process was started, wall clock of its host
     std::int64_t wall_us = 0;
-    std::int64_t user_us = 0;           // CPU time of the process and the children it waited for
+    std::int64_t user_us = 0;  // CPU time of the process and the children it waited for
     std::int64_t system_us = 0;
-    std::int64_t peak_memory_kb = 0;    // largest resident set of one process of it (ru_maxrss)
-    std::int64_t bytes_read = 0;        // from block devices (ru_inblock * 512)
+    std::int64_t peak_memory_kb = 0;  // largest resident set of one process of it (ru_maxrss)
+    std::int64_t bytes_read = 0;      // from block devices (ru_inblock * 512)
     std::int64_t bytes_written = 0;
-    std::uint64_t stdout_bytes = 0;     // written by the task, also what was cut
+    std::uint64_t stdout_bytes = 0;  // written by the task, also what was cut
     std::uint64_t stderr_bytes = 0;
-    std::string reason;                 // one line where the fields above do not say it all
+    std::string reason;  // one line where the fields above do not say it all
 
     bool succeeded() const { return ending == Ending::exited && exit_code == 0; }
 };
@@ -44,7 +44,8 @@ struct Output {
     std::string err;
 };
 
-const char* name_of(Ending ending);             // "exited", "signalled", ...
-std::string describe(const Outcome& outcome);   // "exit 3", "signal 11 (SIGSEGV)", "timed out after 10m00s", ...
+const char* name_of(Ending ending);  // "exited", "signalled", ...
+std::string describe(
+    const Outcome& outcome);  // "exit 3", "signal 11 (SIGSEGV)", "timed out after 10m00s", ...
 
 }  // namespace wq::core

@@ -1,8 +1,10 @@
-// The manager's mind: every decision of a run, deterministic, without a clock, a wire or a file. Events go in, actions
-// come out. Costs are per event: nothing here scans all tasks or all workers.
+// The manager's mind: every decision of a run, deterministic, without a clock, a wire or a file. Events go
+// in, actions come out. Costs are per event: nothing here scans all tasks or all workers, but for departures
+// and stops.
 //
-// Attempts: a task's first lease is attempt 1; every lease after it, for whatever reason, one more. A report that names
-// another attempt than the present one, or comes from a worker that does not hold it, is stale: counted, and no more.
+// Attempts: a task's first lease is attempt 1; every lease after it, for whatever reason, one more. A report
+// that names another attempt than the present one, or comes from a worker that does not hold it, is stale:
+// counted, and no more.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +23,13 @@
 namespace wq::core {
 
 struct ReactorOptions {
-    std::uint32_t max_losses = 3;        // a task lost with its worker so often has failed
-    bool halt_on_failure = false;        // the first final failure stops the run
+    std::uint32_t max_losses = 3;                    // a task lost with its worker so often has failed
+    bool halt_on_failure = false;                    // the first final failure stops the run
     Duration silence = std::chrono::seconds(10);     // a worker not heard for so long is lost
-    std::uint32_t expected_workers = 1;  // the pool is complete when so many have joined
+    std::uint32_t expected_workers = 1;              // the pool is complete when so many have joined
     Duration join_limit = std::chrono::seconds(10);  // or after so long
-    bool seal_batches = false;           // use tickets where tasks of one shape abound
+    Duration rejoin_limit{0};   // a worker that left may be back within so long: until then its tasks wait
+    bool seal_batches = false;  // use tickets where tasks of one shape abound
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
 };
 
@@ -56,23 +59,30 @@ class Reactor {
 
   private:
     using Actions = std::vector<Action>;
+    // Leases that wait are recalled when another worker has stood idle for so long.
+    static constexpr Duration first_recall_pause = std::chrono::milliseconds(50);
     struct Stop {
         StopReason reason;
         Instant kill_at;
         bool killed = false;
     };
     struct ShapeState {
-        double mean_wall_us = -1;            // of attempts that ended, weighted towards the recent; -1: none yet
-        std::uint64_t passed_over = 0;       // leases of later shapes while this one waited
-        std::uint64_t unfit_checked_at = 0;  // pool version for which no worker was found large enough
+        double mean_wall_us = -1;  // of attempts that ended, weighted towards the recent; -1: none yet
+        std::uint64_t misfit = 0;  // pool version in which some rank was too small for it
+        std::uint64_t passed_over =
+            0;  // leases of later shapes, on workers large enough for it, while it waited
+    };
+    struct Reservation {  // a worker kept free for a task that would wait too long
+        WorkerId worker;
+        ShapeId shape;
+        bool suspect = false;
     };
 
     // reactor_source.cpp
     void on_event(const TasksAdded& event, Now now, Actions& actions);
     void on_event(const BarrierAdded& event, Now now, Actions& actions);
     void on_event(const InputEnded& event, Now now, Actions& actions);
-    void apply(const GroupChange& change, Now now, Actions& actions);
-    void skip(const IntervalSet& tasks, const std::string& reason, std::optional<TaskId> because, Actions& actions);
+    void apply(const GroupChange& change, Actions& actions);
 
     // reactor_workers.cpp
     void on_event(const WorkerJoined& event, Now now, Actions& actions);
@@ -80,12 +90,13 @@ class Reactor {
     void on_event(const WorkerLeft& event, Now now, Actions& actions);
     void remove_worker(Worker& worker, const std::string& why, bool lost, Now now, Actions& actions);
     void drop_silent_workers(Now now, Actions& actions);
-    bool pool_complete(Now now) const;
 
     // reactor_reports.cpp
     void on_event(const TaskReported& event, Now now, Actions& actions);
     void on_event(const TaskGivenBack& event, Now now, Actions& actions);
     bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
+    void answered(WorkerId worker);
+    void take_ticket_back(WorkerId worker, TaskId task, WallMicros started);
     void settle(TaskId task, const Outcome& outcome, Now now, Actions& actions);
     void lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions);
     void record(TaskId task, bool final, Outcome outcome, Actions& actions);
@@ -95,8 +106,13 @@ class Reactor {
 
     // reactor_batches.cpp
     void on_event(const TicketsReported& event, Now now, Actions& actions);
-    void seal_where_tasks_abound(Actions& actions);
+    void seal_where_tasks_abound(Now now, Actions& actions);
+    IntervalSet sealable(ShapeId shape);
+    bool fits_whole_pool(ShapeId shape);
+    void seal(ShapeId shape, IntervalSet tasks, Actions& actions);
+    void revoke(Actions& actions);
     void reconcile(Now now, Actions& actions);
+    void close_batch_if_over(Actions& actions);
 
     // reactor_stop.cpp
     void on_event(const StopRequested& event, Now now, Actions& actions);
@@ -108,31 +124,56 @@ class Reactor {
 
     // dispatch.cpp
     void dispatch(Now now, Actions& actions);
-    bool dispatch_suspects(Now now, Actions& actions);
-    std::uint64_t dispatch_shape(ShapeId shape, Now now, Actions& actions);
-    Worker* worker_for(ShapeId shape, Now now, bool suspect);
-    bool takes(const Worker& worker, ShapeId shape, Now now) const;
+    void spread(ShapeId shape, bool suspects, Now now, Actions& actions);
+    void fill(Worker& worker, Now now, Actions& actions);
+    void fill_with_suspect(Worker& worker, Now now, Actions& actions);
+    std::vector<ShapeId> shapes_for(const Worker& worker) const;
+    Worker* roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now);
     void lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions& actions);
-    void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
-    std::string why_nowhere(const Shape& shape) const;
+    void reserve(const Worker& worker, ShapeId shape, bool suspect);
+    void end_reservation();
+    void end_idle_reservation(Now now);
+
+    // room.cpp
+    bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
+    bool takes(const Worker& worker, ShapeId shape, std::optional<TaskId> suspect, Now now) const;
+    bool last_chance(TaskId task) const;
     std::int64_t queue_depth(ShapeId shape, const Worker& worker) const;
+
+    // reactor_unfit.cpp
+    void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
+    bool fits_somewhere(ShapeId shape) const;
+    std::string why_nowhere(const Shape& shape) const;
+
+    // reactor_recall.cpp
     bool someone_idles_while_leases_queue() const;
-    void recall_for_idle_workers(Actions& actions);
+    void watch_idle_workers(Now now);
+    void recall_for_idle_workers(Now now, Actions& actions);
 
     ShapeState& state_of(ShapeId shape);
 
     ReactorOptions options_;
-    Now started_;
     Instant last_event_;
+    // Time by which silence is judged: it stands still while this process does, so that a manager that was
+    // stopped or waited for a slow disk does not take its workers for dead before it has read what they sent
+    // meanwhile.
+    Instant attentive_;
     Ledger ledger_;
     Groups groups_;
     WorkerTable workers_;
     std::vector<ShapeState> shape_states_;
-    std::set<WorkerId> pool_;             // living workers that take tickets
-    std::optional<Batch> batch_;          // one at a time
+    std::set<WorkerId> pool_;     // living workers that take tickets
+    std::optional<Batch> batch_;  // one at a time
     std::uint32_t next_batch_ = 1;
-    std::optional<std::pair<ShapeId, WorkerId>> reserved_;  // a worker kept free for a large task that waited long
-    std::uint64_t pool_version_ = 1;      // counts joins and departures
+    IntervalSet doubtful_;                 // may have been claimed by a rank that was lost: not sealed again
+    std::uint64_t last_chances_ = 0;       // tasks whose next loss is final: they run alone
+    std::optional<Reservation> reserved_;  // one at a time
+    Instant settled_at_;                   // from then on, a worker that is not there will not come
+    bool check_fits_ = true;         // whether every ready shape is to be looked at for one that fits nowhere
+    std::vector<ShapeId> awakened_;  // with tasks that could run now where they could not before
+    std::optional<Instant> idle_since_;  // some worker idles while others have leases that wait
+    Duration recall_pause_ = first_recall_pause;
+    std::uint64_t pool_version_ = 1;  // counts joins and departures
     std::uint64_t joined_ = 0;
     std::uint64_t lost_ = 0;
     bool input_ended_ = false;
@@ -140,8 +181,7 @@ class Reactor {
     std::optional<Stop> stop_;
     bool finished_ = false;
     std::uint64_t stale_ = 0;
-    std::uint64_t killed_attempts_ = 0;
-    ManagerStats counters_;               // the cumulative ones
+    ManagerStats counters_;  // the cumulative ones
 };
 
 }  // namespace wq::core

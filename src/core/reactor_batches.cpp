@@ -1,4 +1,6 @@
 // Sealing, and settling the accounts of a batch that has run dry.
+#include <algorithm>
+
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -6,72 +8,109 @@ namespace wq::core {
 namespace {
 // A batch pays from so many tickets a core of the pool; below, leases spread the work better.
 constexpr std::uint64_t tickets_per_core = 16;
+constexpr int shapes_looked_at = 64;
 }  // namespace
 
-void Reactor::seal_where_tasks_abound(Actions& actions) {
-    if (!options_.seal_batches || batch_ || stop_ || storage_trouble_ || pool_.empty()) return;
-    const auto cores = static_cast<std::uint64_t>(workers_.total().cores);
-    for (const auto& [head, shape] : ledger_.ready_shapes()) {
-        const IntervalSet& ready = ledger_.ready(shape);
-        const Shape& what = ledger_.shape(shape);
-        if (ready.count() < tickets_per_core * cores || !what.workers.empty() || what.min_time > Duration{0}) continue;
-        // Every rank of the pool must be able to run one: a rank does not choose its tickets.
-        bool all_fit = true;
-        for (const WorkerId rank : pool_) {
-            const Resources& whole = workers_.find(rank)->whole;
-            all_fit = all_fit && allocate(what.needs, whole).fits_in(whole);
-        }
-        if (!all_fit) continue;
-        IntervalSet fresh = ready;  // a ticket is attempt 1: what was out before is leased
-        std::vector<TaskId> with_history;
-        ready.for_each([&](Interval part) {
-            ledger_.for_each_attempted(part, [&](TaskId task) { with_history.push_back(task); });
-        });
-        for (const TaskId task : with_history) fresh.erase(task.value());
-        if (fresh.count() < tickets_per_core * cores) continue;
-        Batch batch;
-        batch.id = BatchId(next_batch_++);
-        batch.shape = shape;
-        batch.outstanding = fresh;
-        fresh.for_each([&](Interval part) { ledger_.change(part, TaskEvent::seal); });
-        actions.push_back(Seal{batch.id, fresh, what.needs, what.timeout, what.needs.memory_mb > 0 ? what.needs.memory_mb : 0});
-        batch_ = std::move(batch);
+void Reactor::seal_where_tasks_abound(Now now, Actions& actions) {
+    // A rank claims what it likes: while a task is to run alone, nobody may claim.
+    if (!options_.seal_batches || batch_ || pool_.empty() || last_chances_ > 0 || now.instant < settled_at_)
         return;
+    int looked = 0;
+    for (const auto& [head, shape] : ledger_.ready_shapes()) {
+        if (++looked > shapes_looked_at) return;
+        IntervalSet tasks = sealable(shape);
+        if (!tasks.empty()) return seal(shape, std::move(tasks), actions);
     }
+}
+
+// Every rank of the pool must be able to run one: a rank does not choose its tickets.
+bool Reactor::fits_whole_pool(ShapeId shape) {
+    if (state_of(shape).misfit == pool_version_) return false;
+    for (const WorkerId rank : pool_) {
+        const Resources& whole = workers_.find(rank)->whole;
+        if (allocate(ledger_.shape(shape).needs, whole).fits_in(whole)) continue;
+        state_of(shape).misfit = pool_version_;
+        return false;
+    }
+    return true;
+}
+
+IntervalSet Reactor::sealable(ShapeId shape) {
+    const auto total_cores = static_cast<std::uint64_t>(workers_.total().cores);
+    const std::uint64_t enough = tickets_per_core * total_cores;
+    if (ledger_.ready(shape).fresh.count() < enough || ledger_.shape(shape).min_time > Duration{0}) return {};
+    if (!fits_whole_pool(shape)) return {};
+    IntervalSet tasks = ledger_.ready(shape).fresh;
+    doubtful_.for_each([&](Interval part) { tasks.erase(part); });
+    if (tasks.count() < enough) return {};
+    std::uint64_t pool_cores = 0;
+    for (const WorkerId rank : pool_)
+        pool_cores += static_cast<std::uint64_t>(workers_.find(rank)->whole.cores);
+    if (pool_cores >= total_cores) return tasks;
+    // The share of those that take no tickets stays to be leased.
+    const double share = static_cast<double>(pool_cores) / static_cast<double>(total_cores);
+    IntervalSet part;
+    auto most = static_cast<std::uint64_t>(static_cast<double>(tasks.count()) * share);
+    while (most > 0) {
+        const Interval taken = *tasks.take_front(most);
+        part.insert(taken);
+        most -= taken.size();
+    }
+    return part;
+}
+
+void Reactor::seal(ShapeId shape, IntervalSet tasks, Actions& actions) {
+    const Shape& what = ledger_.shape(shape);
+    tasks.for_each([&](Interval part) { ledger_.change(part, TaskEvent::seal); });
+    batch_.emplace();
+    batch_->id = BatchId(next_batch_++);
+    batch_->shape = shape;
+    batch_->members = pool_;
+    batch_->outstanding = tasks;
+    const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
+    actions.push_back(Seal{batch_->id, std::move(tasks), what.needs, what.timeout, limit});
+}
+
+void Reactor::revoke(Actions& actions) {
+    if (!batch_ || batch_->revoked) return;
+    batch_->revoked = true;
+    actions.push_back(Revoke{batch_->id});
 }
 
 void Reactor::on_event(const TicketsReported& event, Now now, Actions& actions) {
-    if (!batch_ || batch_->id != event.batch || !pool_.contains(event.worker)) {
+    if (!batch_ || batch_->id != event.batch || !batch_->members.contains(event.worker)) {
         ++stale_;
         return;
     }
-    if (!event.saw_dry) return;
-    batch_->accounts.insert_or_assign(event.worker, event.holding);
-    reconcile(now, actions);
+    // The first dry account is the last word on what a rank claimed; the rest are outcomes.
+    if (event.saw_dry && batch_->accounts.emplace(event.worker, event.holding).second)
+        reconcile(now, actions);
 }
 
 void Reactor::reconcile(Now now, Actions& actions) {
-    if (!batch_) return;
-    if (!batch_->outstanding.empty()) {
-        const auto missing = batch_->missing(pool_);
-        if (!missing || missing->empty()) return;
-        // A lost node takes its unclaimed tickets with it. Only as many as its lost ranks could run are to blame.
-        const bool blame = missing->count() <= 2 * batch_->lost_lanes;
-        missing->for_each([&](Interval part) {
-            for (std::uint64_t id = part.first; id < part.end; ++id) {
-                batch_->outstanding.erase(id);
-                if (!blame) {
-                    ledger_.change(TaskId(id), TaskEvent::give_back);
-                    continue;
-                }
-                ledger_.attempted(TaskId(id)).attempt = 1;
-                lose(TaskId(id), "a rank that claimed it was lost", true, now, actions);
-            }
-        });
-    }
-    if (!batch_->outstanding.empty()) return;
+    const auto missing = batch_->missing();
+    if (!missing) return;
+    // A lost node takes its unclaimed tickets with it. Where more is missing than its ranks could run, nobody
+    // is blamed, but none of these is sealed again: a lease says who held it.
+    const bool lost = batch_->lost_lanes > 0;
+    const bool blame = lost && missing->count() <= 2 * batch_->lost_lanes;
+    missing->for_each([&](Interval part) {
+        batch_->outstanding.erase(part);
+        if (lost) doubtful_.insert(part);
+        if (!blame) return ledger_.change(part, TaskEvent::give_back);
+        for (std::uint64_t id = part.first; id < part.end; ++id) {
+            ledger_.attempted(TaskId(id)).attempt = 1;
+            lose(TaskId(id), "a rank that claimed it was lost", true, now, actions);
+        }
+    });
+    close_batch_if_over(actions);
+}
+
+void Reactor::close_batch_if_over(Actions& actions) {
+    if (!batch_ || !batch_->outstanding.empty()) return;
     actions.push_back(BatchOver{batch_->id});
     batch_.reset();
+    for (const ShapeId shape : ledger_.suspect_shapes()) awakened_.push_back(shape);
 }
 
 }  // namespace wq::core

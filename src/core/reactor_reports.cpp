@@ -13,35 +13,63 @@ constexpr double learning_rate = 0.1;
 bool Reactor::holds(WorkerId worker, TaskId task, Attempt attempt) const {
     if (task.value() >= ledger_.size() || workers_.find(worker) == nullptr) return false;
     const TaskState state = ledger_.state(task);
-    if (state == TaskState::sealed) return attempt == 1 && pool_.contains(worker);
+    if (state == TaskState::sealed) return attempt == 1 && batch_->members.contains(worker);
     if (state != TaskState::leased) return false;
     const Attempted* attempted = ledger_.find_attempted(task);
     return attempted->worker == worker && attempted->attempt == attempt;
 }
 
+// A worker that said anything about its leases has had its turn to answer a recall.
+void Reactor::answered(WorkerId id) {
+    Worker* worker = workers_.find(id);
+    if (worker == nullptr) return;
+    worker->recalling = false;
+    workers_.changed(*worker);
+}
+
+// A sealed task gets its record with the first word about it.
+void Reactor::take_ticket_back(WorkerId worker, TaskId task, WallMicros started) {
+    Attempted& attempted = ledger_.attempted(task);
+    attempted.attempt = 1;
+    attempted.worker = worker;
+    attempted.given = allocate(ledger_.shape(batch_->shape).needs, workers_.find(worker)->whole);
+    attempted.dispatched_us = started;
+    batch_->outstanding.erase(task.value());
+}
+
 void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
+    answered(event.worker);
     if (!holds(event.worker, event.task, event.attempt)) {
         ++stale_;
         return;
     }
-    if (ledger_.state(event.task) == TaskState::sealed) {
-        Attempted& attempted = ledger_.attempted(event.task);
-        attempted.attempt = 1;
-        attempted.worker = event.worker;
-        attempted.given = allocate(ledger_.shape(batch_->shape).needs, workers_.find(event.worker)->whole);
-        attempted.dispatched_us = event.outcome.started_us;
-        batch_->outstanding.erase(event.task.value());
+    recall_pause_ = first_recall_pause;
+    const bool ticket = ledger_.state(event.task) == TaskState::sealed;
+    if (ticket) {
+        take_ticket_back(event.worker, event.task, event.outcome.started_us);
         ++counters_.tasks_dispatched;
     }
     if (event.outcome.ending == Ending::worker_lost) {  // its launcher died under it; the worker lives on
         lose(event.task, event.outcome.reason, true, now, actions);
-        reconcile(now, actions);
+    } else {
+        free_lease(event.task);
+        learn(ledger_.shape_of(event.task), event.outcome);
+        settle(event.task, event.outcome, now, actions);
+    }
+    if (ticket) close_batch_if_over(actions);
+}
+
+void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
+    answered(event.worker);
+    if (!holds(event.worker, event.task, event.attempt)) {
+        ++stale_;
         return;
     }
+    const bool ticket = ledger_.state(event.task) == TaskState::sealed;
+    if (ticket) take_ticket_back(event.worker, event.task, 0);
     free_lease(event.task);
-    learn(ledger_.shape_of(event.task), event.outcome);
-    settle(event.task, event.outcome, now, actions);
-    reconcile(now, actions);
+    ledger_.change(event.task, TaskEvent::give_back);
+    if (ticket) close_batch_if_over(actions);
 }
 
 void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& actions) {
@@ -62,24 +90,12 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
         counters_.time_execute_exhaustion += outcome.wall_us;
     }
     const Shape& shape = ledger_.shape(ledger_.shape_of(task));
-    const bool again = ledger_.attempted(task).failures < shape.retries && !stop_;
+    const bool again = ledger_.attempted(task).failures < shape.retries;
     record(task, !again, outcome, actions);
     if (again)
         ledger_.change(task, TaskEvent::retry);
     else
         finish(task, false, now, actions);
-}
-
-void Reactor::on_event(const TaskGivenBack& event, Now now, Actions& actions) {
-    if (Worker* worker = workers_.find(event.worker)) worker->recalling = false;
-    if (!holds(event.worker, event.task, event.attempt)) {
-        ++stale_;
-        return;
-    }
-    if (ledger_.state(event.task) == TaskState::sealed) batch_->outstanding.erase(event.task.value());
-    free_lease(event.task);
-    ledger_.change(event.task, TaskEvent::give_back);
-    reconcile(now, actions);
 }
 
 void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions) {
@@ -99,6 +115,12 @@ void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Act
         finish(task, false, now, actions);
     else
         ledger_.change(task, TaskEvent::lose);
+    if (last_chance(task)) ++last_chances_;
+}
+
+bool Reactor::last_chance(TaskId task) const {
+    const Attempted* attempted = ledger_.find_attempted(task);
+    return attempted != nullptr && attempted->losses > 0 && attempted->losses + 1 >= options_.max_losses;
 }
 
 void Reactor::free_lease(TaskId task) {
@@ -123,13 +145,13 @@ void Reactor::record(TaskId task, bool final, Outcome outcome, Actions& actions)
 }
 
 void Reactor::finish(TaskId task, bool success, Now now, Actions& actions) {
+    if (last_chance(task)) --last_chances_;
     ledger_.change(task, success ? TaskEvent::succeed : TaskEvent::fail);
-    if (success) {
-        apply(groups_.succeeded({task.value(), task.value() + 1}), now, actions);
-        return;
-    }
-    apply(groups_.failed(task), now, actions);
-    if (options_.halt_on_failure && !stop_) on_event(StopRequested{StopReason::halted, Duration{0}}, now, actions);
+    const Interval one{task.value(), task.value() + 1};
+    if (success) return apply(groups_.succeeded(one), actions);
+    apply(groups_.failed(one), actions);
+    if (options_.halt_on_failure && !stop_)
+        on_event(StopRequested{StopReason::halted, Duration{0}}, now, actions);
 }
 
 void Reactor::learn(ShapeId shape, const Outcome& outcome) {

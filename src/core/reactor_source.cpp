@@ -7,37 +7,31 @@ void Reactor::on_event(const TasksAdded& event, Now now, Actions& actions) {
     const TaskRange& range = event.range;
     const Interval ids{range.first.value(), range.first.value() + range.count};
     ledger_.add(range, now.wall);
-    GroupChange change = groups_.add(range.first, range.count, range.groups);
-
     // An earlier run's ends come before anything is unblocked, so that nothing is given out that is done.
     event.done.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_done); });
     event.failed.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_failed); });
-    apply(change, now, actions);
-    event.done.for_each_in(ids, [&](Interval part) { apply(groups_.succeeded(part), now, actions); });
-    event.failed.for_each_in(ids, [&](Interval part) {
-        for (std::uint64_t id = part.first; id < part.end; ++id) apply(groups_.failed(TaskId(id)), now, actions);
-    });
+    apply(groups_.add(range.first, range.count, range.groups, event.done), actions);
+    event.failed.for_each_in(ids, [&](Interval part) { apply(groups_.failed(part), actions); });
 }
 
-void Reactor::on_event(const BarrierAdded&, Now now, Actions& actions) { apply(groups_.barrier(), now, actions); }
-
-void Reactor::on_event(const InputEnded&, Now, Actions&) { input_ended_ = true; }
-
-void Reactor::apply(const GroupChange& change, Now now, Actions& actions) {
-    IntervalSet dead;
-    change.dead.for_each([&](Interval part) {
-        ledger_.blocked_part(part).for_each([&](Interval blocked) { dead.insert(blocked); });
-    });
-    if (!dead.empty()) skip(dead, "task " + std::to_string(change.because.value()) + " of its group failed", change.because, actions);
-    change.unblocked.for_each([&](Interval part) {
-        ledger_.blocked_part(part).for_each([&](Interval blocked) { ledger_.change(blocked, TaskEvent::unblock); });
-    });
-    static_cast<void>(now);
+void Reactor::on_event(const BarrierAdded&, Now, Actions& actions) {
+    apply(groups_.barrier(), actions);
 }
 
-void Reactor::skip(const IntervalSet& tasks, const std::string& reason, std::optional<TaskId> because, Actions& actions) {
-    tasks.for_each([&](Interval part) { ledger_.change(part, TaskEvent::skip); });
-    actions.push_back(Skipped{tasks, reason, because});
+void Reactor::on_event(const InputEnded&, Now, Actions&) {
+    input_ended_ = true;
+}
+
+void Reactor::apply(const GroupChange& change, Actions& actions) {
+    const IntervalSet dead = ledger_.unended(change.dead);
+    dead.for_each([&](Interval part) { ledger_.change(part, TaskEvent::skip); });
+    if (!dead.empty()) {
+        const std::string reason = "task " + std::to_string(change.because.value()) + " of its group failed";
+        actions.push_back(Skipped{dead, reason, change.because});
+    }
+    ledger_.unended(change.unblocked).for_each([&](Interval part) {
+        ledger_.change(part, TaskEvent::unblock);
+    });
 }
 
 }  // namespace wq::core

@@ -10,11 +10,9 @@ void Reactor::on_event(const StopRequested& event, Now now, Actions& actions) {
         return;
     }
     stop_ = Stop{event.reason, now.instant + event.grace, false};
-    for (const auto& [id, worker] : workers_.all()) actions.push_back(Recall{id, worker.leases.size() + 1});
-    if (batch_) {
-        batch_->revoked = true;
-        actions.push_back(Revoke{batch_->id});
-    }
+    for (const auto& [id, worker] : workers_.all())
+        if (!worker.leases.empty()) actions.push_back(Recall{id, worker.leases.size()});
+    revoke(actions);
     if (event.grace <= Duration{0}) kill_what_runs(now, actions);
 }
 
@@ -24,12 +22,15 @@ void Reactor::kill_what_runs(Now, Actions& actions) {
     for (const auto& [id, worker] : workers_.all()) actions.push_back(KillAll{id});
 }
 
-void Reactor::on_event(const StorageTrouble& event, Now, Actions&) { storage_trouble_ = event.now; }
+void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
+    storage_trouble_ = event.now;
+    if (storage_trouble_) revoke(actions);
+}
 
 void Reactor::on_event(const Tick&, Now now, Actions& actions) {
     drop_silent_workers(now, actions);
     if (stop_ && now.instant >= stop_->kill_at) kill_what_runs(now, actions);
-    recall_for_idle_workers(actions);
+    recall_for_idle_workers(now, actions);
 }
 
 void Reactor::finish_if_over(Now now, Actions& actions) {
@@ -37,13 +38,19 @@ void Reactor::finish_if_over(Now now, Actions& actions) {
     const std::uint64_t out = ledger_.count(TaskState::leased) + ledger_.count(TaskState::sealed);
     const std::uint64_t waiting = ledger_.count(TaskState::ready) + ledger_.count(TaskState::blocked);
     const bool all_ended = input_ended_ && out == 0 && waiting == 0;
-    const bool stopped = stop_ && (out == 0 || (stop_->killed && now.instant >= stop_->kill_at + options_.kill_limit));
-    if (!all_ended && !stopped) return;
+    const bool stopped =
+        stop_ && (out == 0 || (stop_->killed && now.instant >= stop_->kill_at + options_.kill_limit));
+    // Its tasks are not skipped: with workers they could run, and a resume will find them.
+    const bool deserted = workers_.empty() && waiting > 0 && now.instant >= settled_at_;
+    if (!all_ended && !stopped && !deserted) return;
     finished_ = true;
     Finished finished{exit_code(), std::nullopt};
     if (!all_ended && stop_) {
         finished.stopped = stop_->reason;
         if (stop_->reason != StopReason::halted) finished.code = ExitCode::interrupted;
+    } else if (deserted) {
+        actions.push_back(Warning{joined_ == 0 ? "no worker has joined" : "no worker is left"});
+        finished.code = ExitCode::unreachable;
     }
     actions.push_back(finished);
 }

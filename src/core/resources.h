@@ -14,7 +14,7 @@ struct Resources {
     std::int64_t disk_mb = 0;
     std::int64_t gpus = 0;
 
-    bool operator==(const Resources&) const = default;
+    auto operator<=>(const Resources&) const = default;
     Resources& operator+=(const Resources& other) {
         cores += other.cores, memory_mb += other.memory_mb, disk_mb += other.disk_mb, gpus += other.gpus;
         return *this;
@@ -25,7 +25,8 @@ struct Resources {
     }
     // Whether `this` can be carved out of `free`.
     bool fits_in(const Resources& free) const {
-        return cores <= free.cores && memory_mb <= free.memory_mb && disk_mb <= free.disk_mb && gpus <= free.gpus;
+        return cores <= free.cores && memory_mb <= free.memory_mb && disk_mb <= free.disk_mb &&
+               gpus <= free.gpus;
     }
 };
 

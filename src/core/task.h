@@ -15,9 +15,9 @@ namespace wq::core {
 // What a run of tasks has in common. Tasks of equal shape share one Shape and can be sealed into one batch.
 struct Shape {
     Needs needs;
-    Duration timeout{0};            // wall time of one attempt; 0: none
-    Duration min_time{0};           // not started on a worker that has less time left; 0: unknown
-    std::uint32_t retries = 0;      // attempts beyond the first for a task that fails by itself
+    Duration timeout{0};        // wall time of one attempt; 0: none
+    Duration min_time{0};       // not started on a worker that has less time left; 0: unknown
+    std::uint32_t retries = 0;  // attempts beyond the first for a task that fails by itself
     CategoryId category{0};
     std::vector<WorkerId> workers;  // `#@i`: the only workers it may run on; empty: any
     auto operator<=>(const Shape&) const = default;

@@ -1,12 +1,30 @@
 #include "core/worker_table.h"
 
+#include <utility>
+
 namespace wq::core {
 
 namespace {
+
+// Hearing a worker again within this time is not worth an entry in the index.
+constexpr Duration heard_grain = std::chrono::milliseconds(100);
+
 std::pair<std::int64_t, WorkerId> free_key(const Worker& worker) {
-    return {worker.used.cores - worker.whole.cores, worker.id};
+    return {-worker.free().cores, worker.id};
 }
+
 }  // namespace
+
+WorkerKind Worker::kind() const {
+    if (!leaves_at) return {whole, -1};
+    return {whole, std::chrono::floor<std::chrono::minutes>(leaves_at->time_since_epoch()).count()};
+}
+
+Resources Worker::free() const {
+    Resources left = whole;
+    left -= used;
+    return left;
+}
 
 Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
     Worker& worker = workers_[joined.worker];
@@ -17,9 +35,10 @@ Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
     worker.leaves_at = joined.leaves_at;
     worker.takes_tickets = joined.takes_tickets;
     worker.last_heard = now;
-    by_free_.insert(free_key(worker));
+    kinds_[worker.kind()].insert(free_key(worker));
     by_heard_.insert({now, worker.id});
     total_ += worker.whole;
+    changed(worker);
     return worker;
 }
 
@@ -27,7 +46,9 @@ void WorkerTable::remove(WorkerId id) {
     const auto found = workers_.find(id);
     if (found == workers_.end()) return;
     const Worker& worker = found->second;
-    by_free_.erase(free_key(worker));
+    const auto kind = kinds_.find(worker.kind());
+    kind->second.erase(free_key(worker));
+    if (kind->second.empty()) kinds_.erase(kind);
     by_heard_.erase({worker.last_heard, id});
     total_ -= worker.whole;
     committed_ -= worker.used;
@@ -36,8 +57,7 @@ void WorkerTable::remove(WorkerId id) {
 }
 
 Worker* WorkerTable::find(WorkerId id) {
-    const auto found = workers_.find(id);
-    return found == workers_.end() ? nullptr : &found->second;
+    return const_cast<Worker*>(std::as_const(*this).find(id));
 }
 
 const Worker* WorkerTable::find(WorkerId id) const {
@@ -46,6 +66,7 @@ const Worker* WorkerTable::find(WorkerId id) const {
 }
 
 void WorkerTable::heard(Worker& worker, Instant now) {
+    if (now - worker.last_heard < heard_grain) return;
     by_heard_.erase({worker.last_heard, worker.id});
     worker.last_heard = now;
     by_heard_.insert({now, worker.id});
@@ -55,23 +76,70 @@ const Worker* WorkerTable::quietest() const {
     return by_heard_.empty() ? nullptr : find(by_heard_.begin()->second);
 }
 
+void WorkerTable::move(Worker& worker, const Resources& used) {
+    committed_ -= worker.used;
+    committed_ += used;
+    ByFree& kind = kinds_.find(worker.kind())->second;
+    auto node = kind.extract(free_key(worker));
+    worker.used = used;
+    node.value() = free_key(worker);
+    kind.insert(std::move(node));
+}
+
 void WorkerTable::lease(Worker& worker, TaskId task, const Resources& give) {
-    by_free_.erase(free_key(worker));
-    worker.used += give;
-    committed_ += give;
-    by_free_.insert(free_key(worker));
     if (worker.leases.empty()) ++busy_;
     worker.leases.insert(task);
+    Resources used = worker.used;
+    move(worker, used += give);
 }
 
 void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
     if (worker.leases.erase(task) == 0) return;
-    by_free_.erase(free_key(worker));
-    worker.used -= given;
-    committed_ -= given;
-    by_free_.insert(free_key(worker));
     if (worker.leases.empty()) --busy_;
-    if (worker.suspect == task) worker.suspect.reset();
+    Resources used = worker.used;
+    move(worker, used -= given);
+    if (worker.suspect == task) {
+        worker.suspect.reset();
+        worker.alone = false;
+    }
+    changed(worker);
+}
+
+void WorkerTable::changed(Worker& worker) {
+    if (std::exchange(worker.has_changed, true)) return;
+    changed_.push_back(worker.id);
+}
+
+std::vector<WorkerId> WorkerTable::take_changed() {
+    for (const WorkerId id : changed_)
+        if (Worker* worker = find(id)) worker->has_changed = false;
+    return std::exchange(changed_, {});
+}
+
+std::optional<std::string> WorkerTable::audit() const {
+    Resources total;
+    Resources committed;
+    std::uint64_t busy = 0;
+    std::size_t indexed = 0;
+    for (const auto& [id, worker] : workers_) {
+        total += worker.whole;
+        committed += worker.used;
+        if (!worker.leases.empty()) ++busy;
+        const auto kind = kinds_.find(worker.kind());
+        if (kind == kinds_.end() || !kind->second.contains(free_key(worker)) ||
+            !by_heard_.contains({worker.last_heard, id}))
+            return "worker " + std::to_string(id.value()) + " is not indexed";
+        if (worker.suspect && !worker.leases.contains(*worker.suspect))
+            return "worker " + std::to_string(id.value()) + " does not hold its suspect";
+        if (worker.alone && (!worker.suspect || worker.leases.size() != 1))
+            return "worker " + std::to_string(id.value()) + " runs more than the task that is to be alone";
+    }
+    for (const auto& [kind, workers] : kinds_) indexed += workers.size();
+    if (indexed != workers_.size() || by_heard_.size() != workers_.size())
+        return "an index of the workers is too large";
+    if (total != total_ || committed != committed_ || busy != busy_)
+        return "the sums of the workers are wrong";
+    return std::nullopt;
 }
 
 }  // namespace wq::core

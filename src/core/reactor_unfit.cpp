@@ -1,0 +1,56 @@
+// Tasks that no worker of the run can hold.
+#include <algorithm>
+
+#include "core/reactor.h"
+
+namespace wq::core {
+
+// A worker that has no time left for it counts as one that holds it: the next job of the run has more time.
+bool Reactor::fits_somewhere(ShapeId shape) const {
+    const Shape& what = ledger_.shape(shape);
+    const auto fits = [&](const Resources& whole) { return allocate(what.needs, whole).fits_in(whole); };
+    if (what.workers.empty())
+        return std::any_of(workers_.kinds().begin(), workers_.kinds().end(),
+                           [&](const auto& kind) { return fits(kind.first.whole); });
+    return std::any_of(what.workers.begin(), what.workers.end(), [&](WorkerId id) {
+        const Worker* worker = workers_.find(id);
+        return worker != nullptr && fits(worker->whole);
+    });
+}
+
+void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
+    if (now.instant < settled_at_ || workers_.empty() || ledger_.ready(shape).empty() ||
+        fits_somewhere(shape))
+        return;
+    const ReadyTasks queues = ledger_.ready(shape);
+    IntervalSet all = queues.fresh;
+    queues.fresh.for_each([&](Interval part) { ledger_.change(part, TaskEvent::skip); });
+    for (const IntervalSet* queue : {&queues.again, &queues.suspects})
+        queue->for_each([&](Interval part) {
+            all.insert(part);
+            for (std::uint64_t id = part.first; id < part.end; ++id) {
+                if (last_chance(TaskId(id))) --last_chances_;
+                ledger_.change(TaskId(id), TaskEvent::skip);
+            }
+        });
+    actions.push_back(Skipped{all, why_nowhere(ledger_.shape(shape)), std::nullopt});
+    all.for_each([&](Interval part) { apply(groups_.failed(part), actions); });
+}
+
+std::string Reactor::why_nowhere(const Shape& shape) const {
+    if (!shape.workers.empty()) {
+        std::string ids;
+        for (const WorkerId id : shape.workers) ids += (ids.empty() ? "" : ", ") + std::to_string(id.value());
+        return "worker " + ids + " is not there or too small for " + describe(shape.needs);
+    }
+    Resources largest;
+    for (const auto& [kind, workers] : workers_.kinds()) {
+        largest.cores = std::max(largest.cores, kind.whole.cores);
+        largest.memory_mb = std::max(largest.memory_mb, kind.whole.memory_mb);
+        largest.disk_mb = std::max(largest.disk_mb, kind.whole.disk_mb);
+        largest.gpus = std::max(largest.gpus, kind.whole.gpus);
+    }
+    return "needs " + describe(shape.needs) + ", no worker has that; the largest have " + describe(largest);
+}
+
+}  // namespace wq::core

@@ -1,0 +1,96 @@
+// What others may see of the reactor: figures, an explanation, and for tests the audit.
+#include <algorithm>
+
+#include "core/reactor.h"
+
+namespace wq::core {
+
+ManagerStats Reactor::stats() const {
+    ManagerStats stats = counters_;
+    const auto count = [&](TaskState state) { return static_cast<std::int64_t>(ledger_.count(state)); };
+    stats.workers_connected = static_cast<std::int64_t>(workers_.size());
+    const auto ticket_busy = batch_ ? static_cast<std::int64_t>(batch_->members.size()) : 0;
+    stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
+    stats.workers_idle = stats.workers_connected - stats.workers_busy;
+    stats.workers_able = stats.workers_connected;
+    stats.workers_joined = static_cast<std::int64_t>(joined_);
+    stats.workers_lost = static_cast<std::int64_t>(lost_);
+    stats.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);
+    stats.tasks_on_workers = count(TaskState::leased) + count(TaskState::sealed);
+    stats.tasks_submitted = static_cast<std::int64_t>(ledger_.size());
+    stats.tasks_done = count(TaskState::done) + count(TaskState::failed);
+    stats.tasks_failed = count(TaskState::failed);
+    stats.total_cores = workers_.total().cores;
+    stats.total_memory = workers_.total().memory_mb;
+    stats.total_disk = workers_.total().disk_mb;
+    stats.committed_cores = std::min(workers_.committed().cores, workers_.total().cores);
+    stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
+    stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
+    // What runs is what is out, less what waits in the workers' launchers for a core.
+    stats.tasks_running = stats.tasks_on_workers;
+    if (batch_) stats.tasks_running = std::min(stats.tasks_on_workers, stats.total_cores);
+    for (const auto& [kind, by_free] : workers_.kinds()) {
+        for (auto it = by_free.rbegin(); !batch_ && it != by_free.rend() && it->first > 0; ++it)
+            stats.tasks_running -= it->first;
+        const bool first = stats.max_cores == 0;
+        const auto widen = [first](std::int64_t& low, std::int64_t& high, std::int64_t value) {
+            low = first ? value : std::min(low, value);
+            high = std::max(high, value);
+        };
+        widen(stats.min_cores, stats.max_cores, kind.whole.cores);
+        widen(stats.min_memory, stats.max_memory, kind.whole.memory_mb);
+        widen(stats.min_disk, stats.max_disk, kind.whole.disk_mb);
+    }
+    stats.tasks_running = std::max<std::int64_t>(stats.tasks_running, 0);
+    return stats;
+}
+
+std::string Reactor::waiting_for() const {
+    const auto count = [&](TaskState state) { return ledger_.count(state); };
+    const std::uint64_t out = count(TaskState::leased) + count(TaskState::sealed);
+    if (storage_trouble_) return "storage: results cannot be written";
+    if (stop_) return std::to_string(out) + " running tasks to end (stopping)";
+    if (workers_.empty()) return joined_ == 0 ? "workers: none has joined" : "workers: none is left";
+    if (out > 0) return std::to_string(out) + " tasks to end";
+    if (count(TaskState::ready) > 0)
+        return "a worker with room and time for " + std::to_string(count(TaskState::ready)) + " ready tasks";
+    if (!input_ended_) return "more lines of the task list";
+    return "nothing";
+}
+
+std::optional<std::string> Reactor::audit() const {
+    if (auto wrong = ledger_.audit()) return wrong;
+    if (auto wrong = workers_.audit()) return wrong;
+    std::uint64_t leases = 0;
+    for (const auto& [id, worker] : workers_.all()) {
+        Resources used;
+        for (const TaskId task : worker.leases) {
+            const Attempted* attempted = ledger_.find_attempted(task);
+            if (attempted == nullptr || !attempted->leased || attempted->worker != id)
+                return "worker " + std::to_string(id.value()) + " holds task " +
+                       std::to_string(task.value()) + ", which is " + name_of(ledger_.state(task));
+            used += attempted->given;
+        }
+        if (used != worker.used)
+            return "worker " + std::to_string(id.value()) + " uses " + describe(worker.used);
+        leases += worker.leases.size();
+    }
+    if (leases != ledger_.count(TaskState::leased)) return "a leased task has no worker";
+    const std::uint64_t outstanding = batch_ ? batch_->outstanding.count() : 0;
+    if (outstanding != ledger_.count(TaskState::sealed))
+        return std::to_string(ledger_.count(TaskState::sealed)) + " tasks are sealed, the batch has " +
+               std::to_string(outstanding);
+    std::uint64_t last_chances = 0;
+    for (std::uint64_t id = 0; id < ledger_.size(); ++id) {
+        const TaskId task(id);
+        const TaskState state = ledger_.state(task);
+        if (last_chance(task)) ++last_chances;
+        if (is_final(state)) continue;
+        if ((state == TaskState::blocked) != groups_.blocked(task))
+            return "task " + std::to_string(id) + " is " + name_of(state) + ", its groups disagree";
+    }
+    if (last_chances != last_chances_) return "the count of last chances is wrong";
+    return std::nullopt;
+}
+
+}  // namespace wq::core
