@@ -42,7 +42,11 @@ Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) 
     for (const std::string& path : stats::plot_paths(style, plots)) {
         const bool existed = ::access(path.c_str(), F_OK) == 0;
         const auto file = stats::AppendFile::open(path);
-        if (!file) return file.error();
+        if (!file) {
+            const bool forbidden = file.error().code == ExitCode::not_allowed;
+            return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,
+                         file.error().message + "; choose another place with -o"};
+        }
         if (!existed) ::unlink(path.c_str());
     }
     return success();

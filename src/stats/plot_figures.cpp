@@ -1,0 +1,196 @@
+#include "stats/plot_figures.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace wq::stats {
+
+namespace {
+
+// Colours that stay apart for colour-blind readers (after Okabe and Ito).
+constexpr const char* blue = "#0072B2";
+constexpr const char* sky = "#56B4E9";
+constexpr const char* green = "#009E73";
+constexpr const char* orange = "#E69F00";
+constexpr const char* red = "#D55E00";
+constexpr const char* pink = "#CC79A7";
+constexpr const char* grey = "#7F7F7F";
+constexpr const char* black = "#222222";
+
+struct Line {
+    std::int64_t ManagerRow::*field;
+    const char* title;
+    const char* color;
+    bool is_step;
+    double width = 2;  // wide below the narrow one that often equals it
+};
+
+constexpr std::array task_lines{
+    Line{&ManagerRow::tasks_waiting, "waiting", orange, false},
+    Line{&ManagerRow::tasks_on_workers, "on workers", sky, true, 4.5},
+    Line{&ManagerRow::tasks_running, "running", blue, true},
+    Line{&ManagerRow::tasks_with_results, "to be recorded", pink, true},
+    Line{&ManagerRow::tasks_done, "done", green, false},
+    Line{&ManagerRow::tasks_failed, "failed", red, false},
+    Line{&ManagerRow::tasks_cancelled, "cancelled", grey, false},
+};
+
+constexpr std::array worker_lines{
+    Line{&ManagerRow::workers_connected, "connected", sky, true, 4.5},
+    Line{&ManagerRow::workers_busy, "busy", green, true},
+    Line{&ManagerRow::workers_idle, "idle", orange, true},
+    Line{&ManagerRow::workers_init, "starting", pink, true},
+    Line{&ManagerRow::workers_removed, "gone in all", grey, true},
+    Line{&ManagerRow::workers_lost, "lost in all", red, true},
+};
+
+constexpr std::array time_lines{
+    Line{&ManagerRow::time_execute, "workers: executing", grey, false, 4.5},
+    Line{&ManagerRow::time_execute_good, "workers: succeeded", green, false},
+    Line{&ManagerRow::time_polling, "manager: waiting", black, false},
+    Line{&ManagerRow::time_internal, "manager: internal", orange, false},
+    Line{&ManagerRow::time_send, "manager: sending", blue, false},
+    Line{&ManagerRow::time_receive, "manager: receiving", sky, false},
+    Line{&ManagerRow::time_status_msgs, "manager: status", pink, false},
+    Line{&ManagerRow::time_application, "manager: application", red, false},
+};
+
+constexpr std::array transfer_lines{
+    Line{&ManagerRow::bytes_sent, "sent", blue, false},
+    Line{&ManagerRow::bytes_received, "received", orange, false},
+};
+
+// The largest unit in which the greatest value is at least `least`.
+struct ValueUnit {
+    double size;
+    const char* name;
+};
+
+template <std::size_t N>
+ValueUnit unit_for(double greatest, const std::array<ValueUnit, N>& units, double least) {
+    ValueUnit best = units.front();
+    for (const ValueUnit& unit : units) {
+        if (greatest >= least * unit.size) best = unit;
+    }
+    return best;
+}
+
+constexpr std::array time_units{ValueUnit{1e3, "milliseconds"}, ValueUnit{1e6, "seconds"},
+                                ValueUnit{60e6, "minutes"}, ValueUnit{3600e6, "hours"},
+                                ValueUnit{86400e6, "days"}};
+constexpr std::array byte_units{ValueUnit{1, "bytes"}, ValueUnit{1024, "KiB"}, ValueUnit{1048576, "MiB"},
+                                ValueUnit{1073741824, "GiB"}, ValueUnit{1099511627776, "TiB"}};
+
+using Rows = std::vector<const ManagerRow*>;
+
+template <std::size_t N>
+double greatest_of(const Rows& rows, const std::array<Line, N>& lines) {
+    std::int64_t greatest = 0;
+    for (const ManagerRow* row : rows) {
+        for (const Line& line : lines) greatest = std::max(greatest, row->*line.field);
+    }
+    return static_cast<double>(greatest);
+}
+
+template <std::size_t N>
+Figure figure(const char* name, const char* title, const std::string& y_label, const Rows& rows,
+              const std::array<Line, N>& lines, double unit) {
+    Figure figure{name, title, y_label, false, {}};
+    for (const Line& line : lines) {
+        Curve curve{line.title, line.color, line.is_step, line.width, {}};
+        curve.values.reserve(rows.size());
+        bool is_zero = true;
+        for (const ManagerRow* row : rows) {
+            is_zero = is_zero && row->*line.field == 0;
+            curve.values.push_back(static_cast<double>(row->*line.field) / unit);
+        }
+        if (!is_zero) figure.curves.push_back(std::move(curve));
+    }
+    return figure;
+}
+
+std::int64_t start_of(std::span<const ManagerRow> rows) {
+    const std::int64_t first = rows.front().timestamp;
+    const std::int64_t started = rows.front().time_when_started;
+    return started > 0 && started <= first ? started : first;
+}
+
+// As long as the run is told in two digits or so.
+TimeUnit unit_of(double micros) {
+    constexpr std::array units{TimeUnit::days, TimeUnit::hours, TimeUnit::minutes};
+    for (const TimeUnit unit : units) {
+        if (micros >= 3 * micros_per(unit)) return unit;
+    }
+    return TimeUnit::seconds;
+}
+
+Rows thinned(Rows rows, std::size_t most) {
+    if (rows.size() <= most) return rows;
+    Rows kept;
+    for (std::size_t i = 0; i < most; ++i) kept.push_back(rows[(i + 1) * rows.size() / most - 1]);
+    return kept;
+}
+
+}  // namespace
+
+const char* name_of(TimeUnit unit) {
+    switch (unit) {
+        case TimeUnit::seconds:
+            return "seconds";
+        case TimeUnit::minutes:
+            return "minutes";
+        case TimeUnit::hours:
+            return "hours";
+        case TimeUnit::days:
+            return "days";
+    }
+    return "";
+}
+
+double micros_per(TimeUnit unit) {
+    switch (unit) {
+        case TimeUnit::seconds:
+            return 1e6;
+        case TimeUnit::minutes:
+            return 60e6;
+        case TimeUnit::hours:
+            return 3600e6;
+        case TimeUnit::days:
+            return 86400e6;
+    }
+    return 1;
+}
+
+Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
+                 std::optional<PlotRange> range, std::size_t most_samples) {
+    Plots plots;
+    Rows chosen;
+    if (!rows.empty()) {
+        const std::int64_t start = start_of(rows);
+        plots.unit = unit ? *unit : unit_of(static_cast<double>(rows.back().timestamp - start));
+        const auto x_of = [&](const ManagerRow& row) {
+            return static_cast<double>(row.timestamp - start) / micros_per(plots.unit);
+        };
+        for (const ManagerRow& row : rows) {
+            const double x = x_of(row);
+            if (!range || (x >= range->min && (!range->max || x <= *range->max))) chosen.push_back(&row);
+        }
+        chosen = thinned(std::move(chosen), most_samples);
+        for (const ManagerRow* row : chosen) plots.x.push_back(x_of(*row));
+    }
+    plots.figures.push_back(figure("tasks", "Tasks", "tasks", chosen, task_lines, 1));
+    plots.figures.back().is_count = true;
+    plots.figures.push_back(figure("workers", "Workers", "workers", chosen, worker_lines, 1));
+    plots.figures.back().is_count = true;
+    const ValueUnit time = unit_for(greatest_of(chosen, time_lines), time_units, 3);
+    plots.figures.push_back(figure("time", "Time spent, summed up", std::string("time (") + time.name + ")",
+                                   chosen, time_lines, time.size));
+    const ValueUnit bytes = unit_for(greatest_of(chosen, transfer_lines), byte_units, 10);
+    plots.figures.push_back(figure("transfer", "Data between manager and workers, summed up",
+                                   std::string("data (") + bytes.name + ")", chosen, transfer_lines,
+                                   bytes.size));
+    return plots;
+}
+
+}  // namespace wq::stats

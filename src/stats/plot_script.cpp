@@ -1,0 +1,179 @@
+#include "stats/plot_script.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace wq::stats {
+
+namespace {
+
+std::string number(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+}
+
+// A single-quoted string of gnuplot knows one escape: two quotes for one.
+std::string quoted(std::string_view text) {
+    std::string out = "'";
+    for (const char c : text) {
+        if (c == '\'') out += '\'';
+        out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+    return out + "'";
+}
+
+std::string terminal(PlotFormat format) {
+    switch (format) {
+        case PlotFormat::png:
+            return "pngcairo enhanced size 1100,620 font 'Sans,11' background rgb 'white'";
+        case PlotFormat::svg:
+            return "svg enhanced size 1100,620 font 'Sans,14' background rgb 'white'";
+        case PlotFormat::pdf:
+            return "pdfcairo enhanced size 9in,5in font 'Sans,11' background rgb 'white'";
+    }
+    return {};
+}
+
+constexpr std::string_view preamble =
+    "set encoding utf8\n"
+    "set border 3 linecolor rgb '#555555'\n"
+    "set tics nomirror out\n"
+    "set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb '#DDDDDD'\n"
+    "set key outside right top Left reverse samplen 2 spacing 1.25 noenhanced\n"
+    "set lmargin 13\n"
+    "set rmargin 26\n"
+    "set datafile missing 'NaN'\n";
+
+struct Bounds {
+    double low = 0;
+    double high = 1;
+};
+
+Bounds x_bounds(const PlotStyle& style, const Plots& plots) {
+    Bounds bounds{0, plots.x.empty() ? 1 : plots.x.back()};
+    if (style.range) {
+        bounds.low = style.range->min;
+        if (style.range->max) bounds.high = *style.range->max;
+    }
+    if (!(bounds.high > bounds.low)) bounds.high = bounds.low + 1;
+    return bounds;
+}
+
+// What stands on the axis: the least above 0, and the greatest.
+Bounds values_of(const Figure& figure) {
+    Bounds bounds{std::numeric_limits<double>::infinity(), 0};
+    for (const Curve& curve : figure.curves) {
+        for (const double value : curve.values) {
+            if (value > 0) bounds.low = std::min(bounds.low, value);
+            bounds.high = std::max(bounds.high, value);
+        }
+    }
+    return bounds;
+}
+
+std::string y_axis(const Figure& figure, Scale scale) {
+    const Bounds values = values_of(figure);
+    if (scale == Scale::linear) {
+        const double high = values.high > 0 ? values.high * 1.05 : 1;
+        const bool ones = figure.is_count && high < 10;
+        // From a little below 0, so that a line along 0 is seen.
+        return "unset logscale\nset yrange [" + number(high * -0.015) + ":" + number(high) + "]\nset ytics " +
+               (ones ? "1" : "autofreq") + "\nset format y " + (figure.is_count ? "'%.0f'" : "'%g'") + "\n";
+    }
+    // Whole decades, and a count of 1 clear of the axis. More than 9 decades would hide all above the noise.
+    double high = values.high > 0 ? std::pow(10, std::ceil(std::log10(values.high))) : 10;
+    double low = values.high > 0 ? std::pow(10, std::floor(std::log10(values.low))) : 1;
+    low = std::max(low, high * 1e-9);
+    if (high <= low) high = low * 10;
+    if (figure.is_count) low = 0.8;
+    return "set logscale y\nset yrange [" + number(low) + ":" + number(high * 1.1) +
+           "]\nset ytics autofreq\nset format y " + (high > 1e5 || low < 1e-4 ? "'10^{%L}'" : "'%g'") + "\n";
+}
+
+std::string data_block(const Plots& plots, const Figure& figure) {
+    std::string out = "$" + figure.name + " << EOD\n";
+    for (std::size_t i = 0; i < plots.x.size(); ++i) {
+        out += number(plots.x[i]);
+        for (const Curve& curve : figure.curves) out += ' ' + number(curve.values[i]);
+        out += '\n';
+    }
+    return out + "EOD\n";
+}
+
+std::string curve_style(const Curve& curve, std::size_t samples) {
+    const std::string line = " linewidth " + number(curve.width) + " linecolor rgb '" + curve.color + "'";
+    if (samples > 30 || (samples > 1 && curve.is_step)) return (curve.is_step ? "steps" : "lines") + line;
+    // Of few samples it is shown where they are; a single one has no line at all.
+    return "linespoints pointtype 7 pointsize 0.6" + line;
+}
+
+std::string plot_command(const Plots& plots, const Figure& figure, Scale scale) {
+    if (figure.curves.empty() || plots.x.empty()) {
+        return "set label 1 'nothing to show: 0 throughout' at graph 0.5,0.5 center textcolor rgb '#777777'\n"
+               "plot NaN notitle\nunset label 1\n";
+    }
+    std::string out = "plot ";
+    for (std::size_t i = 0; i < figure.curves.size(); ++i) {
+        const Curve& curve = figure.curves[i];
+        const std::string column = std::to_string(i + 2);
+        // 0 has no place on a logarithmic axis: a gap there, no line from below.
+        const std::string value =
+            scale == Scale::linear ? column : "($" + column + " > 0 ? $" + column + " : NaN)";
+        out += (i == 0 ? "" : ", \\\n     ") + ("$" + figure.name) + " using 1:" + value + " with " +
+               curve_style(curve, plots.x.size()) + " title " + quoted(curve.title);
+    }
+    return out + "\n";
+}
+
+}  // namespace
+
+const char* name_of(PlotFormat format) {
+    switch (format) {
+        case PlotFormat::png:
+            return "png";
+        case PlotFormat::svg:
+            return "svg";
+        case PlotFormat::pdf:
+            return "pdf";
+    }
+    return "";
+}
+
+std::string plot_path(const PlotStyle& style, const Figure& figure, Scale scale) {
+    return style.prefix + "." + figure.name + (scale == Scale::log ? "-log." : ".") + name_of(style.format);
+}
+
+std::vector<std::string> plot_paths(const PlotStyle& style, const Plots& plots) {
+    std::vector<std::string> paths;
+    for (const Figure& figure : plots.figures) {
+        for (const Scale scale : {Scale::linear, Scale::log})
+            paths.push_back(plot_path(style, figure, scale));
+    }
+    return paths;
+}
+
+std::string plot_script(const PlotStyle& style, const Plots& plots) {
+    const Bounds x = x_bounds(style, plots);
+    std::string out = "set terminal " + terminal(style.format) + "\n" + std::string(preamble);
+    out += "set xlabel " + quoted(std::string("time since the start (") + name_of(plots.unit) + ")") + "\n";
+    out += "set xrange [" + number(x.low) + ":" + number(x.high) + "]\n";
+    for (const Figure& figure : plots.figures) {
+        out += data_block(plots, figure);
+        for (const Scale scale : {Scale::linear, Scale::log}) {
+            const bool is_log = scale == Scale::log;
+            out += "set output " + quoted(plot_path(style, figure, scale)) + "\n";
+            out += "set title " +
+                   quoted(figure.title + (style.caption.empty() ? "" : " \xE2\x80\x93 " + style.caption)) +
+                   " noenhanced font ',13'\n";
+            out += "set ylabel " + quoted(figure.y_label + (is_log ? ", log scale" : "")) + "\n";
+            out += y_axis(figure, scale);
+            out += plot_command(plots, figure, scale);
+        }
+    }
+    return out + "set output\n";
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,27 @@
+// A script for gnuplot 5 that draws figures into files: PREFIX.tasks.png, PREFIX.tasks-log.png and so on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stats/plot_figures.h"
+
+namespace wq::stats {
+
+enum class PlotFormat { png, svg, pdf };
+
+struct PlotStyle {
+    std::string prefix;  // of the files
+    PlotFormat format = PlotFormat::png;
+    std::string caption;             // which run, beside each title; may be empty
+    std::optional<PlotRange> range;  // of the time axis
+};
+
+const char* name_of(PlotFormat format);  // "png"
+std::string plot_path(const PlotStyle& style, const Figure& figure, Scale scale);
+std::vector<std::string> plot_paths(const PlotStyle& style, const Plots& plots);
+std::string plot_script(const PlotStyle& style, const Plots& plots);
+
+}  // namespace wq::stats

@@ -1,0 +1,140 @@
+#include <gmock/gmock.h>
+
+#include "stats/plot_script.h"
+#include "stats/stats_log.h"
+#include "stats_testing.h"
+
+namespace wq::stats {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<ManagerRow> rows_every(std::int64_t step_us, std::int64_t count) {
+    std::vector<ManagerRow> rows;
+    for (std::int64_t i = 0; i < count; ++i) {
+        ManagerRow row;
+        row.time_when_started = 1'700'000'000'000'000;
+        row.timestamp = row.time_when_started + i * step_us;
+        row.tasks_waiting = count - 1 - i;
+        row.tasks_done = i;
+        row.workers_connected = row.workers_busy = 2;
+        row.time_polling = i * step_us / 2;
+        row.bytes_received = i * 5000;
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+std::vector<std::string> titles(const Figure& figure) {
+    std::vector<std::string> titles;
+    for (const Curve& curve : figure.curves) titles.push_back(curve.title);
+    return titles;
+}
+
+TEST(Plots, ChooseTheUnitByTheLengthOfTheRun) {
+    EXPECT_EQ(make_plots(rows_every(200'000, 11), {}, {}).unit, TimeUnit::seconds);
+    EXPECT_EQ(make_plots(rows_every(1'000'000, 601), {}, {}).unit, TimeUnit::minutes);
+    EXPECT_EQ(make_plots(rows_every(3'600'000'000, 13), {}, {}).unit, TimeUnit::hours);
+    EXPECT_EQ(make_plots(rows_every(3'600'000'000, 96), {}, {}).unit, TimeUnit::days);
+    EXPECT_EQ(make_plots(rows_every(3'600'000'000, 96), TimeUnit::minutes, {}).x.back(), 95.0 * 60);
+}
+
+TEST(Plots, LeaveOutWhatIsZeroThroughout) {
+    const Plots plots = make_plots(rows_every(1'000'000, 5), {}, {});
+    ASSERT_EQ(plots.figures.size(), 4u);
+    EXPECT_THAT(titles(plots.figures[0]), ElementsAre("waiting", "done"));
+    EXPECT_THAT(titles(plots.figures[1]), ElementsAre("connected", "busy"));
+    EXPECT_THAT(titles(plots.figures[2]), ElementsAre("manager: waiting"));
+    EXPECT_EQ(plots.figures[2].y_label, "time (milliseconds)");
+    EXPECT_EQ(plots.figures[3].y_label, "data (KiB)");
+    EXPECT_DOUBLE_EQ(plots.figures[3].curves[0].values.back(), 20000.0 / 1024);
+}
+
+TEST(Plots, TakeARangeAndThinOutManySamples) {
+    const auto rows = rows_every(1'000'000, 1001);
+    EXPECT_THAT(make_plots(rows, TimeUnit::seconds, PlotRange{3, 5}).x, ElementsAre(3, 4, 5));
+    EXPECT_EQ(make_plots(rows, TimeUnit::seconds, PlotRange{999, {}}).x.size(), 2u);
+    EXPECT_TRUE(make_plots(rows, TimeUnit::seconds, PlotRange{2000, {}}).x.empty());
+    EXPECT_TRUE(make_plots({}, {}, {}).x.empty());
+    const Plots thin = make_plots(rows, TimeUnit::seconds, {}, 100);
+    EXPECT_EQ(thin.x.size(), 100u);
+    EXPECT_EQ(thin.x.back(), 1000.0);
+}
+
+TEST(Plots, NameTheirFiles) {
+    const Plots plots = make_plots(rows_every(1'000'000, 5), {}, {});
+    EXPECT_THAT(
+        plot_paths({"a/run", PlotFormat::svg, "", {}}, plots),
+        ElementsAre("a/run.tasks.svg", "a/run.tasks-log.svg", "a/run.workers.svg", "a/run.workers-log.svg",
+                    "a/run.time.svg", "a/run.time-log.svg", "a/run.transfer.svg", "a/run.transfer-log.svg"));
+}
+
+TEST(Plots, AreThisScript) {
+    Plots plots = make_plots(rows_every(1'000'000, 3), {}, {});
+    plots.figures.resize(1);
+    EXPECT_EQ(plot_script({"it's", PlotFormat::png, "tasks_1.sh", {}}, plots),
+              R"(set terminal pngcairo enhanced size 1100,620 font 'Sans,11' background rgb 'white'
+set encoding utf8
+set border 3 linecolor rgb '#555555'
+set tics nomirror out
+set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb '#DDDDDD'
+set key outside right top Left reverse samplen 2 spacing 1.25 noenhanced
+set lmargin 13
+set rmargin 26
+set datafile missing 'NaN'
+set xlabel 'time since the start (seconds)'
+set xrange [0:2]
+$tasks << EOD
+0 2 0
+1 1 1
+2 0 2
+EOD
+set output 'it''s.tasks.png'
+set title 'Tasks – tasks_1.sh' noenhanced font ',13'
+set ylabel 'tasks'
+unset logscale
+set yrange [-0.0315:2.1]
+set ytics 1
+set format y '%.0f'
+plot $tasks using 1:2 with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#E69F00' title 'waiting', \
+     $tasks using 1:3 with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'done'
+set output 'it''s.tasks-log.png'
+set title 'Tasks – tasks_1.sh' noenhanced font ',13'
+set ylabel 'tasks, log scale'
+set logscale y
+set yrange [0.8:11]
+set ytics autofreq
+set format y '%g'
+plot $tasks using 1:($2 > 0 ? $2 : NaN) with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#E69F00' title 'waiting', \
+     $tasks using 1:($3 > 0 ? $3 : NaN) with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'done'
+set output
+)");
+}
+
+TEST(Plots, SayWhenThereIsNothingToShow) {
+    std::vector<ManagerRow> rows(2);
+    rows[1].timestamp = 1'000'000;
+    const std::string script = plot_script({"p", PlotFormat::pdf, "", {}}, make_plots(rows, {}, {}));
+    EXPECT_THAT(script, HasSubstr("set label 1 'nothing to show: 0 throughout'"));
+    EXPECT_THAT(script, Not(HasSubstr("using")));
+}
+
+TEST(Plots, OfOneSampleHaveARange) {
+    const Plots plots = make_plots(rows_every(1, 1), {}, {});
+    EXPECT_THAT(plot_script({"p", PlotFormat::png, "", {}}, plots), HasSubstr("set xrange [0:1]\n"));
+    EXPECT_THAT(plot_script({"p", PlotFormat::png, "", PlotRange{5, {}}}, plots),
+                HasSubstr("set xrange [5:6]\n"));
+}
+
+TEST(Plots, OfAnythingGetNoLineOfTheirOwnIntoTheScript) {
+    const Plots plots = make_plots(rows_every(1'000'000, 3), {}, {});
+    const std::string script = plot_script({"p\nsystem 'x'", PlotFormat::png, "'\n!reboot", {}}, plots);
+    EXPECT_THAT(script, Not(HasSubstr("\n!reboot")));
+    EXPECT_THAT(script, Not(HasSubstr("\nsystem")));
+    EXPECT_THAT(script, HasSubstr("'Tasks – '' !reboot'"));
+}
+
+}  // namespace
+}  // namespace wq::stats

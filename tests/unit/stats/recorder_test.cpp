@@ -1,0 +1,194 @@
+#include "stats/recorder.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "recorder_testing.h"
+#include "stats/joblog.h"
+#include "stats/journal.h"
+#include "stats/output_log.h"
+#include "stats/rows.h"
+#include "stats/stats_log.h"
+#include "stats/stats_reader.h"
+
+namespace wq::stats {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::options_in;
+using testing::record_number;
+using testing::recorded_number;
+using testing::sample_number;
+using testing::slurp;
+using testing::spill;
+using ::testing::StartsWith;
+using testing::TempDir;
+using testing::wait_for;
+using testing::worker_number;
+
+std::size_t count_lines(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+std::string as_bytes(const TaskRow& row) {
+    return {reinterpret_cast<const char*>(&row), sizeof row};
+}
+
+void expect_tasks(const std::string& directory, std::uint64_t count) {
+    const auto journal = read_journal(directory + "/journal");
+    ASSERT_TRUE(journal.ok()) << journal.error().message;
+    ASSERT_EQ(journal->tasks.size(), count);
+    const auto reader = StatsReader::open(directory + "/stats.h5");
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    const auto rows = reader->tasks();
+    ASSERT_EQ(rows->size(), count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(encode_record(journal->tasks[i]), encode_record(record_number(i))) << i;
+        ASSERT_EQ(as_bytes((*rows)[i]), as_bytes(row_of(record_number(i)))) << i;
+        const auto output = read_task_output(directory, TaskId(i));
+        ASSERT_TRUE(output.ok()) << output.error().message;
+        ASSERT_EQ(output->out, recorded_number(i).output.out);
+        ASSERT_EQ(output->err, recorded_number(i).output.err);
+    }
+    EXPECT_EQ(joblog_lines(directory + "/joblog.tsv"), count);
+}
+
+TEST(Recorder, WritesEveryFileOfTheRun) {
+    const TempDir dir;
+    RecorderOptions options = options_in(dir.path());
+    options.stats_log = dir.file("stats.log");
+    auto recorder = open_recorder(options);
+    ASSERT_TRUE(recorder.ok()) << recorder.error().message;
+    for (std::uint32_t i = 0; i < 4; ++i) (*recorder)->worker(worker_number(i));
+    (*recorder)->transaction(5, "TASK 1 WAITING default FIRST_RESOURCES {}");
+    (*recorder)->category(CategoryId(2), "sort");
+    for (std::uint64_t i = 0; i < 3000; ++i) (*recorder)->task(recorded_number(i));
+    (*recorder)->sample(sample_number(1));
+    WorkerRecord left = worker_number(2);
+    left.left_us = left.joined_us + 9;
+    (*recorder)->worker(left);
+    EXPECT_TRUE(wait_for(**recorder, [&] { return (*recorder)->acknowledged() == 3000; }));
+    EXPECT_EQ((*recorder)->trouble(), std::nullopt);
+    ASSERT_TRUE((*recorder)->close().ok());
+    EXPECT_THAT((*recorder)->notices(), IsEmpty());
+    EXPECT_EQ((*recorder)->backlog_bytes(), 0u);
+
+    expect_tasks(dir.path(), 3000);
+    const auto reader = StatsReader::open(dir.file("stats.h5"));
+    EXPECT_EQ(reader->attribute("list"), "tasks.sh");
+    EXPECT_EQ(reader->manager()->size(), 1u);
+    const auto workers = reader->workers();
+    ASSERT_EQ(workers->size(), 4u);
+    EXPECT_EQ(workers->at(2).left, left.left_us);
+    EXPECT_EQ(workers->at(3).left, 0);
+    EXPECT_THAT(slurp(dir.file("joblog.tsv")),
+                HasSubstr("\n2\tnode1\t1700000000.000\t0.000\t0\t5\t0\t0\tcommand 1\n"));
+    EXPECT_EQ(slurp(dir.file("stats.log")).substr(0, stats_log_heading().size()), stats_log_heading());
+    const std::string transactions = slurp(dir.file("transactions.log"));
+    EXPECT_THAT(transactions, StartsWith("# time manager_pid MANAGER START|END\n"));
+    EXPECT_THAT(transactions, HasSubstr(" TASK 1 WAITING default FIRST_RESOURCES {}\n"));
+    EXPECT_THAT(transactions, HasSubstr(" WORKER worker-2 node2:rank_2 DISCONNECTION EXPLICIT\n"));
+    EXPECT_THAT(transactions, HasSubstr(" MANAGER END\n"));
+    EXPECT_THAT(slurp(dir.file("failed.sh")), HasSubstr("# task 4, line 13: signal 11"));
+}
+
+TEST(Recorder, TakesRecordsFromManyThreads) {
+    const TempDir dir;
+    auto recorder = open_recorder(options_in(dir.path()));
+    ASSERT_TRUE(recorder.ok());
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+        threads.emplace_back([&, t] {
+            for (std::uint64_t i = 0; i < 500; ++i) (*recorder)->task(recorded_number(t * 500 + i));
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_TRUE((*recorder)->close().ok());
+    EXPECT_EQ((*recorder)->acknowledged(), 2000u);
+    EXPECT_EQ(read_journal(dir.file("journal"))->tasks.size(), 2000u);
+}
+
+TEST(Recorder, GoesOnWithAnEarlierJournalAndRebuildsWhatIsDerived) {
+    for (const std::string lost :
+         {"", "stats.h5", "joblog.tsv", "output.idx", "transactions.log", "failed.sh"}) {
+        const TempDir dir;
+        for (std::uint64_t part = 0; part < 3; ++part) {
+            RecorderOptions options = options_in(dir.path());
+            options.command_of = [](const TaskRecord& record) {
+                return "command " + std::to_string(record.task.value());
+            };
+            auto recorder = open_recorder(options);
+            ASSERT_TRUE(recorder.ok()) << recorder.error().message;
+            (*recorder)->worker(worker_number(1));
+            for (std::uint64_t i = part * 100; i < part * 100 + 100; ++i)
+                (*recorder)->task(recorded_number(i));
+            (*recorder)->sample(sample_number(static_cast<std::int64_t>(part)));
+            ASSERT_TRUE((*recorder)->close().ok());
+            EXPECT_EQ((*recorder)->acknowledged(), 100u);
+            if (part == 1 && lost == "joblog.tsv") {
+                spill(dir.file(lost), slurp(dir.file(lost)).substr(0, 500));
+            } else if (part == 1 && !lost.empty()) {
+                std::filesystem::remove(dir.file(lost));
+            }
+            // What a crash leaves of a record.
+            if (part == 1) {
+                const std::string next = encode_record(record_number(200));
+                spill(dir.file("journal"), slurp(dir.file("journal")) + next.substr(0, next.size() / 2));
+            }
+        }
+        if (lost != "output.idx") expect_tasks(dir.path(), 300);
+        const auto reader = StatsReader::open(dir.file("stats.h5"));
+        EXPECT_EQ(reader->manager()->size(), 3u);
+        EXPECT_EQ(reader->workers()->size(), 1u);
+        const std::string joblog = slurp(dir.file("joblog.tsv"));
+        for (std::uint64_t i = 0; i < 300; ++i) {
+            EXPECT_THAT(joblog, HasSubstr("\tcommand " + std::to_string(i) + "\n")) << lost;
+        }
+        EXPECT_THAT(slurp(dir.file("failed.sh")), HasSubstr("command 5\n"));
+    }
+}
+
+TEST(Recorder, RefusesADamagedJournalAndLeavesItAlone) {
+    const TempDir dir;
+    {
+        auto recorder = open_recorder(options_in(dir.path()));
+        for (std::uint64_t i = 0; i < 10; ++i) (*recorder)->task(recorded_number(i));
+        ASSERT_TRUE((*recorder)->close().ok());
+    }
+    std::string damaged = slurp(dir.file("journal"));
+    damaged[damaged.size() / 2] ^= 1;
+    spill(dir.file("journal"), damaged);
+    const auto recorder = open_recorder(options_in(dir.path()));
+    ASSERT_FALSE(recorder.ok());
+    EXPECT_THAT(recorder.error().message, HasSubstr("damaged at byte"));
+    EXPECT_EQ(slurp(dir.file("journal")), damaged);
+    EXPECT_EQ(count_lines(slurp(dir.file("joblog.tsv"))), 11u);
+}
+
+TEST(Recorder, TroubleWithADerivedFileIsSaidOnceAndEndsOnlyIt) {
+    const TempDir dir;
+    std::filesystem::create_directories(dir.file("stats.h5/in/the/way"));
+    std::filesystem::create_directories(dir.file("transactions.log"));
+    auto recorder = open_recorder(options_in(dir.path()));
+    ASSERT_TRUE(recorder.ok()) << recorder.error().message;
+    for (std::uint64_t i = 0; i < 10; ++i) (*recorder)->task(recorded_number(i));
+    ASSERT_TRUE((*recorder)->close().ok());
+    const auto notices = (*recorder)->notices();
+    ASSERT_EQ(notices.size(), 2u);
+    EXPECT_THAT(notices[0], HasSubstr("stats.h5"));
+    EXPECT_THAT(notices[1], HasSubstr("transactions.log"));
+    EXPECT_EQ(read_journal(dir.file("journal"))->tasks.size(), 10u);
+    EXPECT_EQ(joblog_lines(dir.file("joblog.tsv")), 10u);
+}
+
+TEST(Recorder, CannotBeginWhereNothingCanBeWritten) {
+    const auto recorder = open_recorder(options_in("/proc/self/nowhere"));
+    ASSERT_FALSE(recorder.ok());
+    EXPECT_THAT(recorder.error().message, HasSubstr("/proc/self/nowhere/journal"));
+}
+
+}  // namespace
+}  // namespace wq::stats
