@@ -3,43 +3,14 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "transport/mpi_error.h"
+#include "transport/watchdog.h"
 
 namespace wq::transport {
 
 namespace {
-
-// Ends the process when it is not told in time to stand down.
-class ExitTimer {
-  public:
-    ExitTimer(int exit_code, Duration limit)
-        : thread_([this, exit_code, limit] {
-              std::unique_lock lock(mutex_);
-              if (!told_.wait_for(lock, limit, [this] { return done_; })) ::_exit(exit_code);
-          }) {}
-    ~ExitTimer() {
-        {
-            std::lock_guard lock(mutex_);
-            done_ = true;
-        }
-        told_.notify_one();
-        thread_.join();
-    }
-    ExitTimer(const ExitTimer&) = delete;
-    ExitTimer& operator=(const ExitTimer&) = delete;
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable told_;
-    bool done_ = false;
-    std::thread thread_;
-};
 
 Result<std::vector<std::string>> gather(int handle, int members, std::string_view blob) {
     const MPI_Comm comm = MPI_Comm_f2c(handle);
@@ -127,7 +98,7 @@ bool MpiSession::finish(int exit_code, Duration limit) {
     if (finished_ || !has_mpi_) return true;
     finished_ = true;
     if (lost_rank_) return false;
-    const ExitTimer timer(exit_code, limit);
+    const Watchdog watchdog(limit, [exit_code] { ::_exit(exit_code); });
     return MPI_Finalize() == MPI_SUCCESS;
 }
 

@@ -1,0 +1,20 @@
+#include "transport/watchdog.h"
+
+namespace wq::transport {
+
+Watchdog::Watchdog(Duration limit, std::function<void()> bite)
+    : thread_([this, limit, bite = std::move(bite)] {
+          std::unique_lock lock(mutex_);
+          if (!told_.wait_for(lock, limit, [this] { return done_; })) bite();
+      }) {}
+
+Watchdog::~Watchdog() {
+    {
+        std::lock_guard lock(mutex_);
+        done_ = true;
+    }
+    told_.notify_one();
+    thread_.join();
+}
+
+}  // namespace wq::transport
