@@ -122,7 +122,7 @@ struct Seal {  // the pool may claim these, all of one shape, as attempt 1
 struct Revoke {  // what is not claimed yet is to come back
     BatchId batch;
 };
-struct BatchOver {
+struct BatchOver {  // every ticket of it is accounted for; what ranks still hold are leases like any other
     BatchId batch;
 };
 struct Dismiss {  // it is to end, or is given up: nothing of it counts any more

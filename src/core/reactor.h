@@ -111,6 +111,7 @@ class Reactor {
     bool fits_whole_pool(ShapeId shape);
     void seal(ShapeId shape, IntervalSet tasks, Actions& actions);
     void revoke(Actions& actions);
+    void adopt(Worker& worker, TaskId task, Now now);
     void reconcile(Now now, Actions& actions);
     void close_batch_if_over(Actions& actions);
 

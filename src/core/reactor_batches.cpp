@@ -1,5 +1,6 @@
 // Sealing, and settling the accounts of a batch that has run dry.
 #include <algorithm>
+#include <utility>
 
 #include "core/reactor.h"
 
@@ -82,20 +83,33 @@ void Reactor::on_event(const TicketsReported& event, Now now, Actions& actions) 
         ++stale_;
         return;
     }
-    // The first dry account is the last word on what a rank claimed; the rest are outcomes.
-    if (event.saw_dry && batch_->accounts.emplace(event.worker, event.holding).second)
-        reconcile(now, actions);
+    if (!event.saw_dry || !batch_->dry.insert(event.worker).second) return;
+    IntervalSet held;
+    event.holding.for_each([&](Interval part) {
+        batch_->outstanding.for_each_in(part, [&](Interval range) { held.insert(range); });
+    });
+    held.for_each([&](Interval part) {
+        for (std::uint64_t id = part.first; id < part.end; ++id)
+            adopt(*workers_.find(event.worker), TaskId(id), now);
+    });
+    reconcile(now, actions);
+}
+
+// A ticket that a rank holds becomes a lease, without a word to the rank.
+void Reactor::adopt(Worker& worker, TaskId task, Now now) {
+    ledger_.change(task, TaskEvent::give_back);
+    ledger_.change(task, TaskEvent::lease);
+    take_ticket_back(worker.id, task, now.wall);
+    workers_.lease(worker, task, ledger_.attempted(task).given);
 }
 
 void Reactor::reconcile(Now now, Actions& actions) {
-    const auto missing = batch_->missing();
-    if (!missing) return;
+    if (batch_->dry.size() < batch_->members.size()) return;
     // A lost node takes its unclaimed tickets with it. Where more is missing than its ranks could run, nobody
     // is blamed, but none of these is sealed again: a lease says who held it.
     const bool lost = batch_->lost_lanes > 0;
-    const bool blame = lost && missing->count() <= 2 * batch_->lost_lanes;
-    missing->for_each([&](Interval part) {
-        batch_->outstanding.erase(part);
+    const bool blame = lost && batch_->outstanding.count() <= 2 * batch_->lost_lanes;
+    std::exchange(batch_->outstanding, {}).for_each([&](Interval part) {
         if (lost) doubtful_.insert(part);
         if (!blame) return ledger_.change(part, TaskEvent::give_back);
         for (std::uint64_t id = part.first; id < part.end; ++id) {

@@ -41,7 +41,7 @@ void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, N
     ++counters_.workers_removed;
     if (lost) ++lost_;
     if (!batch_ || batch_->members.erase(id) == 0) return;
-    batch_->accounts.erase(id);
+    batch_->dry.erase(id);
     if (lost) batch_->lost_lanes += lanes;
     reconcile(now, actions);
 }

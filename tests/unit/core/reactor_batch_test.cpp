@@ -1,0 +1,166 @@
+// Tasks that the MPI pool claims by ticket.
+#include "unit/core/run_fixture.h"
+
+namespace wq::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+class BatchTest : public RunFixture {
+  protected:
+    // Ranks 1 and 2 with one core each, and a batch of 40 tasks.
+    void seal_forty() {
+        options({.expected_workers = 2, .seal_batches = true});
+        join(1, 1, true);
+        join(2, 1, true);
+        add(40);
+        expect({"seal batch 1: 0-39"});
+    }
+    void all_ok(std::uint32_t worker, std::uint64_t first, std::uint64_t end, Attempt attempt = 1) {
+        for (std::uint64_t id = first; id < end; ++id) ok(worker, id, attempt);
+    }
+    void drop_all() {
+        take([](const std::string&) {});
+    }
+};
+
+TEST_F(BatchTest, IsSealedAndOver) {
+    seal_forty();
+    end_input();
+    all_ok(1, 0, 25);
+    all_ok(2, 25, 39);
+    dry(1, 1);
+    drop_all();
+    dry(2, 1, ids(39, 40));
+    expect({"batch 1 over"});
+    ok(2, 39);
+    expect({"39.1 ended for good: exit 0", "finished 0"});
+}
+
+TEST_F(BatchTest, WaitsForThePoolAndForEnoughTasks) {
+    options({.expected_workers = 2, .seal_batches = true});
+    join(1, 1, true);
+    add(40);
+    expect({"lease 0.1 to 1"});
+    join(2, 1, true);
+    expect({"seal batch 1: 1-39"});
+}
+
+TEST_F(BatchTest, WhatALostRankClaimedGoesBackWithBlame) {
+    seal_forty();
+    all_ok(1, 0, 30);
+    all_ok(1, 31, 40);
+    drop_all();
+    lose(2);  // with task 30
+    dry(1, 1);
+    expect({"30.1 ended: worker lost: a rank that claimed it was lost", "batch 1 over", "lease 30.2 to 1"});
+}
+
+TEST_F(BatchTest, AWholeRangeThatALostNodeTookIsNobodysFaultButLeasedFromThen) {
+    seal_forty();
+    lose(2);  // with the unclaimed tickets of its node
+    dry(1, 1, ids(0, 1));
+    expect({"batch 1 over"});
+    ok(1, 0);
+    ok(1, 1, 2);
+    expect({"0.1 ended for good: exit 0", "lease 1.2 to 1", "1.2 ended for good: exit 0", "lease 2.2 to 1"});
+}
+
+TEST_F(BatchTest, ARankThatJoinsLaterOwesNoAccount) {
+    seal_forty();
+    join(3, 1, true);
+    expect({"revoke batch 1"});  // so that it gets some
+    dry(1, 1, ids(0, 1));
+    expect({});
+    dry(2, 1, ids(1, 2));
+    expect({"batch 1 over", "lease 2.1 to 3"});  // for three ranks the rest is too few to be sealed
+    dry(3, 1);
+    EXPECT_EQ(reactor_.stale_reports(), 1u);
+    ok(1, 0);
+    ok(2, 1);
+    expect({"0.1 ended for good: exit 0", "lease 3.1 to 1", "1.1 ended for good: exit 0", "lease 4.1 to 2"});
+}
+
+TEST_F(BatchTest, ARankLostAfterItsAccountIsBlamedForWhatItNamed) {
+    seal_forty();
+    dry(1, 1, ids(3, 5));
+    lose(1);
+    IntervalSet blamed;
+    take([&](const std::string& line) {
+        if (line.find("ended: worker lost") != line.npos)
+            blamed.insert(static_cast<std::uint64_t>(line[0] - '0'));
+    });
+    EXPECT_TRUE(blamed == ids(3, 5));
+}
+
+TEST_F(BatchTest, ARankThatComesBackUnderItsNumberIsAnother) {
+    seal_forty();
+    join(2, 1, true);
+    expect({"revoke batch 1"});
+    ok(2, 0);  // late, of the rank that was
+    EXPECT_EQ(reactor_.stale_reports(), 1u);
+    dry(1, 1);
+    expect({"batch 1 over", "lease 0.2 to 1", "lease 1.2 to 2"});
+}
+
+TEST_F(BatchTest, AFailedTicketIsRetriedByLease) {
+    options({.seal_batches = true});
+    join(1, 1, true);
+    add(16, retries(1));
+    expect({"seal batch 1: 0-15"});
+    fail(1, 3);
+    expect({"3.1 ended: exit 1", "lease 3.2 to 1"});
+    give_back(1, 4);  // twice, as a network that repeats itself may
+    give_back(1, 4);
+    EXPECT_EQ(reactor_.stale_reports(), 1u);
+    ok(1, 3, 2);
+    expect({"3.2 ended for good: exit 0", "lease 4.2 to 1"});
+}
+
+TEST_F(BatchTest, AStopRevokesIt) {
+    seal_forty();
+    ok(1, 0);
+    stop(StopReason::interrupted, 10s);
+    expect({"0.1 ended for good: exit 0", "revoke batch 1"});
+    dry(1, 1, ids(1, 2));
+    dry(2, 1, ids(2, 3));
+    ok(2, 2);
+    expect({"batch 1 over", "2.1 ended for good: exit 0"});
+    ok(1, 1);
+    expect({"1.1 ended for good: exit 0", "finished 75 stopped"});
+}
+
+TEST_F(BatchTest, StorageTroubleRevokesIt) {
+    seal_forty();
+    event(StorageTrouble{true});
+    expect({"revoke batch 1"});
+    dry(1, 1);
+    dry(2, 1);
+    expect({"batch 1 over"});
+    event(StorageTrouble{false});
+    expect({"seal batch 2: 0-39"});
+}
+
+TEST_F(BatchTest, NobodyClaimsWhileATaskHasItsLastChance) {
+    options({.max_losses = 2, .seal_batches = true});
+    join(1, 1, true);
+    add(1);
+    join(1, 1, true);
+    expect({"lease 0.1 to 1", "0.1 ended: worker lost: worker 1 on node1: joined anew", "lease 0.2 to 1"});
+    add(40);
+    expect({});
+    ok(1, 0, 2);
+    expect({"0.2 ended for good: exit 0", "seal batch 1: 1-40"});
+}
+
+TEST_F(BatchTest, WorkersWithoutTicketsKeepTheirShare) {
+    options({.expected_workers = 2, .seal_batches = true});
+    join(1, 3, true);
+    join(2, 1);
+    add(400);
+    expect({"seal batch 1: 0-299", "lease 300.1 to 1", "lease 301.1 to 1", "lease 302.1 to 2",
+            "lease 303.1 to 1"});
+}
+
+}  // namespace
+}  // namespace wq::core

@@ -1,0 +1,125 @@
+// Workers that are lost, and who is to blame.
+#include "unit/core/run_fixture.h"
+
+namespace wq::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LossTest : public RunFixture {};
+
+TEST_F(LossTest, ALostWorkersTaskRunsAgainElsewhere) {
+    join(1);
+    join(2);
+    add(2);
+    expect({"lease 0.1 to 1", "lease 1.1 to 2"});
+    lose(1);
+    expect({"0.1 ended: worker lost: worker 1 on node1: gone"});
+    ok(2, 1);
+    expect({"1.1 ended for good: exit 0", "lease 0.2 to 2"});
+    ok(1, 0, 1);  // comes late
+    EXPECT_EQ(reactor_.stale_reports(), 1u);
+}
+
+TEST_F(LossTest, AGoodbyeBlamesNobody) {
+    options({.max_losses = 1});
+    join(1);
+    join(2);
+    add(1);
+    leave(1);
+    expect({"lease 0.1 to 1", "0.1 ended: worker lost: worker 1 on node1: bye", "lease 0.2 to 2"});
+    lose(2);
+    expect({"0.2 ended for good: worker lost: worker 2 on node2: gone; lost 1 workers"});
+}
+
+TEST_F(LossTest, SuspectsRunOneAtATimePerWorkerAndTheirLastChanceAlone) {
+    options({.silence = 100s, .rejoin_limit = 100s});
+    join(1);
+    add(1);
+    lose(1);
+    expect({"lease 0.1 to 1", "0.1 ended: worker lost: worker 1 on node1: gone"});
+    join(2, 4);
+    expect({"lease 0.2 to 2"});
+    add(1);
+    expect({"lease 1.1 to 2"});  // a neighbour
+    lose(2);
+    IntervalSet lost;
+    take([&](const std::string& line) { lost.insert(line[0] == '0' ? 0 : 1); });
+    EXPECT_EQ(lost, ids(0, 2));
+    join(3, 4);
+    expect({"lease 0.3 to 3"});  // its last chance: alone, though there is room
+    add(1);
+    expect({});
+    join(4, 4);
+    expect({"lease 1.2 to 4", "lease 2.1 to 4"});
+    lose(3);
+    expect({"0.3 ended for good: worker lost: worker 3 on node3: gone; lost 3 workers"});
+}
+
+TEST_F(LossTest, AWorkerIsKeptFreeForALastChance) {
+    options({.max_losses = 2});
+    join(1, 2);
+    join(2);
+    add(1, pinned({2}));
+    join(2);  // anew: what it held is lost
+    expect({"lease 0.1 to 2", "0.1 ended: worker lost: worker 2 on node2: joined anew", "lease 0.2 to 2"});
+    add(4);
+    expect({"lease 1.1 to 1", "lease 2.1 to 1"});
+    lose(2);
+    expect({"0.2 ended for good: worker lost: worker 2 on node2: gone; lost 2 workers"});
+    join(3);
+    expect({"lease 3.1 to 3"});
+    lose(3);
+    expect({"3.1 ended: worker lost: worker 3 on node3: gone"});
+    ok(1, 1);
+    expect({"1.1 ended for good: exit 0"});  // nothing new: worker 1 runs empty for task 3
+    ok(1, 2);
+    expect({"2.1 ended for good: exit 0", "lease 3.2 to 1"});
+    ok(1, 3, 2);
+    expect({"3.2 ended for good: exit 0", "lease 4.1 to 1"});
+}
+
+TEST_F(LossTest, ALauncherThatDiedIsALossWithoutTheWorkersLeaving) {
+    options({.max_losses = 2});
+    join(1);
+    add(1);
+    end(1, 0, 1, Ending::worker_lost);
+    end(1, 0, 2, Ending::worker_lost);
+    expect({"lease 0.1 to 1", "0.1 ended: worker lost", "lease 0.2 to 1",
+            "0.2 ended for good: worker lost: ; lost 2 workers"});
+}
+
+TEST_F(LossTest, SilenceIsALoss) {
+    join(1);
+    join(2);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    for (int second = 0; second < 9; ++second) {
+        idle(1s);
+        hear(2);
+    }
+    expect({});
+    idle(1s);
+    expect({"dismiss 1: silent for 10 s", "0.1 ended: worker lost: worker 1 on node1: silent for 10 s",
+            "lease 0.2 to 2"});
+}
+
+TEST_F(LossTest, AManagerThatStoodStillDoesNotTakeItsWorkersForDead) {
+    join(1);
+    join(2);
+    add(2);
+    expect({"lease 0.1 to 1", "lease 1.1 to 2"});
+    pass(1h);
+    tick();
+    hear(1);
+    hear(2);
+    expect({});
+    idle(9s);
+    expect({});
+    idle(2s);
+    take([](const std::string&) {});
+    EXPECT_TRUE(reactor_.workers().empty());
+}
+
+}  // namespace
+}  // namespace wq::core

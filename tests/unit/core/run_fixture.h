@@ -1,0 +1,170 @@
+// A run of the reactor in small verbs. Every action is written as one line of text and is taken in order; a
+// test ends with no action left and an audit after every event.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <string>
+
+#include "core/reactor.h"
+
+namespace wq::core {
+
+class RunFixture : public ::testing::Test {
+  protected:
+    ~RunFixture() override { EXPECT_THAT(lines_, ::testing::IsEmpty()) << "actions that nobody took"; }
+
+    void options(ReactorOptions options) { reactor_ = Reactor(options, now()); }
+
+    void event(const Event& event) {
+        std::vector<Action> actions;
+        reactor_.on(event, now(), actions);
+        ASSERT_EQ(reactor_.audit(), std::nullopt);
+        for (const Action& action : actions)
+            std::visit([&](const auto& known) { lines_.push_back(text(known)); }, action);
+    }
+
+    // The next actions, in this order.
+    void expect(std::initializer_list<const char*> lines) {
+        for (const char* line : lines) {
+            ASSERT_FALSE(lines_.empty()) << "no action left, expected: " << line;
+            EXPECT_EQ(lines_.front(), line);
+            lines_.pop_front();
+        }
+        EXPECT_THAT(lines_, ::testing::IsEmpty());
+    }
+
+    // Whatever actions there are, in an order that nobody promises.
+    template <class F>
+    void take(F&& each) {
+        for (const std::string& line : std::exchange(lines_, {})) each(line);
+    }
+
+    void pass(Duration time) { clock_ += time; }
+    void tick() { event(Tick{}); }
+    // Ticks when the reactor asks for it, until `time` has passed.
+    void idle(Duration time) {
+        const Duration end = clock_ + time;
+        for (auto at = reactor_.wakeup(); at && at->time_since_epoch() <= end; at = reactor_.wakeup()) {
+            clock_ = std::max(clock_, at->time_since_epoch());
+            tick();
+        }
+        clock_ = end;
+    }
+
+    void add(std::uint64_t count, Shape shape = {}, std::vector<GroupTag> groups = {}, IntervalSet done = {},
+             IntervalSet failed = {}) {
+        event(TasksAdded{
+            {TaskId(reactor_.ledger().size()), count, std::move(shape), std::move(groups)}, done, failed});
+    }
+    void barrier() { event(BarrierAdded{}); }
+    void end_input() { event(InputEnded{}); }
+
+    void join(std::uint32_t worker, std::int64_t cores = 1, bool tickets = false,
+              std::optional<Duration> leaves_in = {}) {
+        WorkerJoined joined{
+            WorkerId(worker), "node" + std::to_string(worker), {cores, cores * 1000, 0, 0}, {}, tickets};
+        if (leaves_in) joined.leaves_at = Instant(clock_ + *leaves_in);
+        event(joined);
+    }
+    void hear(std::uint32_t worker) { event(WorkerHeard{WorkerId(worker)}); }
+    void lose(std::uint32_t worker) { event(WorkerLeft{WorkerId(worker), "gone", true}); }
+    void leave(std::uint32_t worker) { event(WorkerLeft{WorkerId(worker), "bye", false}); }
+
+    void report(std::uint32_t worker, std::uint64_t task, Attempt attempt, Outcome outcome) {
+        event(TaskReported{WorkerId(worker), TaskId(task), attempt, std::move(outcome)});
+    }
+    void ok(std::uint32_t worker, std::uint64_t task, Attempt attempt = 1,
+            Duration wall = std::chrono::seconds(5)) {
+        Outcome outcome;
+        outcome.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(wall).count();
+        report(worker, task, attempt, outcome);
+    }
+    void fail(std::uint32_t worker, std::uint64_t task, Attempt attempt = 1) {
+        Outcome outcome;
+        outcome.exit_code = 1;
+        outcome.wall_us = 5'000'000;
+        report(worker, task, attempt, outcome);
+    }
+    void end(std::uint32_t worker, std::uint64_t task, Attempt attempt, Ending ending) {
+        Outcome outcome;
+        outcome.ending = ending;
+        outcome.wall_us = 5'000'000;
+        report(worker, task, attempt, outcome);
+    }
+    void give_back(std::uint32_t worker, std::uint64_t task, Attempt attempt = 1) {
+        event(TaskGivenBack{WorkerId(worker), TaskId(task), attempt});
+    }
+    void dry(std::uint32_t worker, std::uint32_t batch, IntervalSet holding = {}) {
+        event(TicketsReported{WorkerId(worker), BatchId(batch), holding, true});
+    }
+    void stop(StopReason reason = StopReason::interrupted, Duration grace = std::chrono::seconds(10)) {
+        event(StopRequested{reason, grace});
+    }
+
+    static Shape cores(std::int64_t count) {
+        Shape shape;
+        shape.needs.cores = count;
+        return shape;
+    }
+    static Shape pinned(std::initializer_list<std::uint32_t> workers) {
+        Shape shape;
+        for (const std::uint32_t id : workers) shape.workers.emplace_back(id);
+        return shape;
+    }
+    static Shape retries(std::uint32_t count) {
+        Shape shape;
+        shape.retries = count;
+        return shape;
+    }
+    static IntervalSet ids(std::uint64_t first, std::uint64_t end) {
+        IntervalSet set;
+        set.insert({first, end});
+        return set;
+    }
+
+    Now now() const { return {Instant(clock_), clock_ / std::chrono::microseconds(1)}; }
+
+    Duration clock_{std::chrono::hours(1)};
+    Reactor reactor_{ReactorOptions{}, now()};
+
+  private:
+    template <class IdType>
+    static std::string s(IdType id) {
+        return std::to_string(id.value());
+    }
+    static std::string text(const IntervalSet& set) {
+        std::string all;
+        set.for_each([&](Interval part) {
+            all += (all.empty() ? "" : ",") + std::to_string(part.first);
+            if (part.size() > 1) all += "-" + std::to_string(part.end - 1);
+        });
+        return all;
+    }
+    static std::string text(const Lease& a) {
+        return "lease " + s(a.task) + "." + std::to_string(a.attempt) + " to " + s(a.worker);
+    }
+    static std::string text(const Kill& a) { return "kill " + s(a.task) + " on " + s(a.worker); }
+    static std::string text(const KillAll& a) { return "kill all on " + s(a.worker); }
+    static std::string text(const Recall& a) {
+        return "recall " + std::to_string(a.most) + " from " + s(a.worker);
+    }
+    static std::string text(const Seal& a) { return "seal batch " + s(a.batch) + ": " + text(a.tasks); }
+    static std::string text(const Revoke& a) { return "revoke batch " + s(a.batch); }
+    static std::string text(const BatchOver& a) { return "batch " + s(a.batch) + " over"; }
+    static std::string text(const Dismiss& a) { return "dismiss " + s(a.worker) + ": " + a.why; }
+    static std::string text(const AttemptEnded& a) {
+        return s(a.task) + "." + std::to_string(a.attempt) + (a.final ? " ended for good: " : " ended: ") +
+               describe(a.outcome);
+    }
+    static std::string text(const Skipped& a) { return "skip " + text(a.tasks) + ": " + a.reason; }
+    static std::string text(const Warning& a) { return "warning: " + a.text; }
+    static std::string text(const Finished& a) {
+        return "finished " + std::to_string(to_int(a.code)) + (a.stopped ? " stopped" : "");
+    }
+
+    std::deque<std::string> lines_;
+};
+
+}  // namespace wq::core

@@ -1,0 +1,88 @@
+#include "core/worker_table.h"
+
+#include <gmock/gmock.h>
+
+namespace wq::core {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using namespace std::chrono_literals;
+
+WorkerJoined worker(std::uint32_t id, std::int64_t cores, std::optional<Duration> leaves = {}) {
+    WorkerJoined joined;
+    joined.worker = WorkerId(id);
+    joined.host = "node" + std::to_string(id);
+    joined.offers = {cores, cores * 1000, 0, 0};
+    if (leaves) joined.leaves_at = Instant(*leaves);
+    return joined;
+}
+
+struct WorkerTableTest : ::testing::Test {
+    ~WorkerTableTest() override { EXPECT_EQ(table.audit(), std::nullopt); }
+    WorkerTable table;
+};
+
+TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
+    for (const std::uint32_t id : {1u, 2u, 3u}) table.add(worker(id, 4), Instant());
+    table.lease(*table.find(WorkerId(2)), TaskId(0), {1, 0, 0, 0});
+    table.lease(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});
+    ASSERT_EQ(table.kinds().size(), 1u);
+    EXPECT_THAT(table.kinds().begin()->second,
+                ElementsAre(Pair(-4, WorkerId(3)), Pair(-3, WorkerId(2)), Pair(2, WorkerId(1))));
+    EXPECT_EQ(table.busy(), 2u);
+    EXPECT_EQ(table.total(), (Resources{12, 12'000, 0, 0}));
+    EXPECT_EQ(table.committed(), (Resources{7, 0, 0, 0}));
+    table.release(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});
+    table.release(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});  // twice is once
+    EXPECT_EQ(table.find(WorkerId(1))->free().cores, 4);
+    table.remove(WorkerId(2));
+    EXPECT_EQ(table.busy(), 0u);
+    EXPECT_EQ(table.committed(), Resources{});
+}
+
+TEST_F(WorkerTableTest, AKindIsEqualResourcesAndAnEndInTheSameMinute) {
+    table.add(worker(1, 4), Instant());
+    table.add(worker(2, 4, 61s), Instant());
+    table.add(worker(3, 4, 119s), Instant());
+    table.add(worker(4, 4, 120s), Instant());
+    table.add(worker(5, 8), Instant());
+    EXPECT_EQ(table.kinds().size(), 4u);
+    table.remove(WorkerId(2));
+    table.remove(WorkerId(3));
+    EXPECT_EQ(table.kinds().size(), 3u);
+}
+
+TEST_F(WorkerTableTest, KnowsWhoWasSilentLongest) {
+    EXPECT_EQ(table.quietest(), nullptr);
+    table.add(worker(1, 4), Instant(1s));
+    table.add(worker(2, 4), Instant(2s));
+    EXPECT_EQ(table.quietest()->id, WorkerId(1));
+    table.heard(*table.find(WorkerId(1)), Instant(3s));
+    EXPECT_EQ(table.quietest()->id, WorkerId(2));
+}
+
+TEST_F(WorkerTableTest, NamesEachChangedWorkerOnce) {
+    table.add(worker(1, 4), Instant());
+    table.changed(*table.find(WorkerId(1)));
+    EXPECT_THAT(table.take_changed(), ElementsAre(WorkerId(1)));
+    EXPECT_THAT(table.take_changed(), IsEmpty());
+    table.lease(*table.find(WorkerId(1)), TaskId(0), {1, 0, 0, 0});
+    EXPECT_THAT(table.take_changed(), IsEmpty());
+    table.release(*table.find(WorkerId(1)), TaskId(0), {1, 0, 0, 0});
+    EXPECT_THAT(table.take_changed(), ElementsAre(WorkerId(1)));
+}
+
+TEST_F(WorkerTableTest, ForgetsTheSuspectThatEnded) {
+    Worker& one = table.add(worker(1, 4), Instant());
+    table.lease(one, TaskId(5), {1, 0, 0, 0});
+    one.suspect = TaskId(5);
+    one.alone = true;
+    table.release(one, TaskId(5), {1, 0, 0, 0});
+    EXPECT_FALSE(one.suspect);
+    EXPECT_FALSE(one.alone);
+}
+
+}  // namespace
+}  // namespace wq::core
