@@ -18,6 +18,7 @@ Manager::Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& reco
       tasks_(tasks),
       recorder_(recorder),
       reactor_(options_.reactor, started),
+      office_(tasks),
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
@@ -32,7 +33,7 @@ CategoryId Manager::category(const std::string& name) {
     return found->second;
 }
 
-// ---- the task source ----------------------------------------------------------------------------------------------
+// ---- the task source ----
 
 void Manager::add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed, core::Now now) {
     react(core::TasksAdded{range, done, failed}, now);
@@ -60,7 +61,7 @@ void Manager::tell_environment(Link& link) {
     }
 }
 
-// ---- workers ------------------------------------------------------------------------------------------------------
+// ---- workers ----
 
 void Manager::on_arrival(transport::Transport& from, const transport::Arrival& arrival, core::Now now) {
     if (const auto* joined = std::get_if<transport::Joined>(&arrival)) {
@@ -108,6 +109,8 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     record.offers = message.offers;
     record.joined_us = now.wall;
     link.record = record;
+    link.takes_tickets = message.takes_tickets;
+    if (link.takes_tickets) pool_cores_[record.host] += record.offers.cores;
     workers_[record.worker] = {link.transport, link.peer};
     recorder_.worker(record);
     if (!message.remark.empty()) say(message.remark);
@@ -139,6 +142,21 @@ void Manager::on_message(Link& link, const wire::Account& message, core::Now now
     if (link.record) react(core::TicketsReported{link.record->worker, message.batch, message.holding, message.saw_dry}, now);
 }
 
+void Manager::on_message(Link& link, const wire::WantTickets& message, core::Now) {
+    if (!link.takes_tickets || !link.record) return;
+    const std::int64_t least = std::max<std::int64_t>(pool_cores_[link.record->host], 1);
+    link.outbox->put(office_.next(message.batch, std::max<std::uint64_t>(pool_cores_.size(), 1), static_cast<std::uint64_t>(least)));
+}
+
+void Manager::on_message(Link& link, const wire::WantTexts& message, core::Now) {
+    if (link.takes_tickets) link.outbox->put(office_.texts(message));
+}
+
+void Manager::tell_pool(const wire::Message& message) {
+    for (auto& [key, link] : links_)
+        if (link.takes_tickets) link.outbox->put(message);
+}
+
 void Manager::on_message(Link& link, const wire::Goodbye& message, core::Now now) {
     drop({link.transport, link.peer}, message.why, false, now);
 }
@@ -154,6 +172,11 @@ void Manager::drop(LinkKey key, const std::string& why, bool lost, core::Now now
     const auto found = links_.find(key);
     if (found == links_.end()) return;
     const auto record = found->second.record;
+    if (found->second.takes_tickets) {
+        const auto host = pool_cores_.find(record->host);
+        host->second -= record->offers.cores;
+        if (host->second <= 0) pool_cores_.erase(host);
+    }
     links_.erase(found);
     if (lost) lost_a_worker_ = true;
     if (!record) return;
@@ -175,7 +198,7 @@ Manager::Link* Manager::link_of(WorkerId worker) {
     return link == links_.end() ? nullptr : &link->second;
 }
 
-// ---- actions ------------------------------------------------------------------------------------------------------
+// ---- actions ----
 
 void Manager::react(const core::Event& event, core::Now now) {
     const std::size_t first = actions_.size();
@@ -198,6 +221,12 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* kill = std::get_if<core::Kill>(&action)) return send(kill->worker, wire::Kill{kill->task, kill->attempt});
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
     if (auto* recall = std::get_if<core::Recall>(&action)) return send(recall->worker, wire::Recall{recall->most});
+    if (auto* seal = std::get_if<core::Seal>(&action)) return tell_pool(office_.open(*seal));
+    if (auto* revoke = std::get_if<core::Revoke>(&action)) {
+        office_.revoke(revoke->batch);
+        return tell_pool(wire::RevokedBatch{revoke->batch});
+    }
+    if (auto* over = std::get_if<core::BatchOver>(&action)) return office_.close(over->batch);
     if (auto* warning = std::get_if<core::Warning>(&action)) return say(warning->text);
     if (auto* finished = std::get_if<core::Finished>(&action)) finished_ = *finished;
 }
@@ -271,7 +300,7 @@ void Manager::act_on(core::Dismiss& action, core::Now now) {
     drop({link->transport, link->peer}, action.why, action.lost, now);
 }
 
-// ---- the run ------------------------------------------------------------------------------------------------------
+// ---- the run ----
 
 void Manager::stop(core::StopReason reason, Duration grace, core::Now now) { react(core::StopRequested{reason, grace}, now); }
 

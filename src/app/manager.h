@@ -14,6 +14,7 @@
 #include "app/failures.h"
 #include "app/outbox.h"
 #include "app/task_table.h"
+#include "app/ticket_office.h"
 #include "core/reactor.h"
 #include "stats/recorder.h"
 #include "transport/transport.h"
@@ -72,6 +73,7 @@ class Manager {
         std::optional<Outbox> outbox;
         std::optional<stats::WorkerRecord> record;  // once it has said hello
         std::uint64_t told_environment = 0;         // `#!` lines sent
+        bool takes_tickets = false;
     };
     struct EnvironmentLine {
         std::uint64_t position = 0;
@@ -84,6 +86,8 @@ class Manager {
     void on_message(Link& link, wire::Ended& message, core::Now now);
     void on_message(Link& link, const wire::GivenBack& message, core::Now now);
     void on_message(Link& link, const wire::Account& message, core::Now now);
+    void on_message(Link& link, const wire::WantTickets& message, core::Now now);
+    void on_message(Link& link, const wire::WantTexts& message, core::Now now);
     void on_message(Link& link, const wire::Goodbye& message, core::Now now);
     void on_message(Link& link, const wire::Remark& message, core::Now now);
     void on_message(Link& link, const wire::Beat& message, core::Now now);
@@ -100,6 +104,7 @@ class Manager {
     void act_on(core::AttemptEnded& action, core::Now now);
     void act_on(core::Skipped& action, core::Now now);
     void act_on(core::Dismiss& action, core::Now now);
+    void tell_pool(const wire::Message& message);
     Link* link_of(WorkerId worker);
 
     ManagerOptions options_;
@@ -107,6 +112,8 @@ class Manager {
     stats::Recorder& recorder_;
     core::Reactor reactor_;
     Failures failures_;
+    TicketOffice office_;
+    std::map<std::string, std::int64_t> pool_cores_;   // by host, of ranks that take tickets
     std::map<LinkKey, Link> links_;
     std::unordered_map<WorkerId, LinkKey> workers_;
     std::vector<EnvironmentLine> environment_;

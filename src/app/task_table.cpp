@@ -89,4 +89,15 @@ stats::TaskKey TaskTable::key(TaskId task) const {
     return {taskfile::content_key(stored(task, block_of(task)), occurrence == occurrences_.end() ? 0 : occurrence->second)};
 }
 
+void TaskTable::describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const {
+    const IndexBlock* block = tasks.empty() ? nullptr : index_block_of(TaskId(tasks.front()->first));
+    if (block == nullptr) return;
+    bool all = true;
+    tasks.for_each([&](Interval part) { all = all && index_block_of(TaskId(part.end - 1)) == block; });
+    if (!all) return;
+    sealed.command = block->command->words();
+    sealed.indexes = block->indexes.text();
+    sealed.first_item = TaskId(block->first);
+}
+
 }  // namespace wq::app

@@ -15,6 +15,7 @@
 #include "stats/records.h"
 #include "taskfile/list.h"
 #include "taskfile/sources.h"
+#include "wire/messages.h"
 
 namespace wq::app {
 
@@ -38,6 +39,9 @@ class TaskTable {
     TaskText text(TaskId task) const;
     std::string command(TaskId task) const;
     stats::TaskKey key(TaskId task) const;
+
+    // Where all of `tasks` are items of one `--array`: says so in the announcement of a batch.
+    void describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const;
 
     // No more lines: what only served to tell equal lines apart is freed.
     void input_ended() { seen_.clear(); }

@@ -6,8 +6,9 @@
 
 namespace wq::app {
 
-Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher)
-    : options_(std::move(options)), outbox_(transport, manager), launcher_(launcher) {}
+Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher,
+               TicketTaker* tickets)
+    : options_(std::move(options)), outbox_(transport, manager), launcher_(launcher), tickets_(tickets) {}
 
 void Worker::start(Instant now) {
     last_heard_ = last_sent_ = now;
@@ -39,8 +40,20 @@ void Worker::on_message(const wire::EnvironmentLine& message) {
     launcher_.environment({message.position, message.text});
 }
 
-void Worker::on_message(const wire::Lease& message) {
-    if (!held_.emplace(Key{message.task, message.attempt}, true).second) return;
+void Worker::on_message(const wire::SealedBatch& message) {
+    if (tickets_ != nullptr) tickets_->on_message(message);
+}
+void Worker::on_message(const wire::Tickets& message) {
+    if (tickets_ != nullptr) tickets_->on_message(message);
+}
+void Worker::on_message(const wire::RevokedBatch& message) {
+    if (tickets_ != nullptr) tickets_->on_message(message);
+}
+
+void Worker::on_message(const wire::Lease& message) { run(message, false); }
+
+void Worker::run(const wire::Lease& message, bool ticket) {
+    if (!held_.emplace(Key{message.task, message.attempt}, ticket).second) return;
     if (leaving_) {
         outbox_.put(wire::GivenBack{message.task, message.attempt});
         held_.erase({message.task, message.attempt});
@@ -94,11 +107,31 @@ void Worker::end(const std::string& why) {
 
 void Worker::on_launcher(Instant now) {
     for (host::Report& report : launcher_.next()) std::visit([&](auto& known) { on_report(known); }, report);
+    take_tickets(now);
     leave_when_empty();
     pump(now);
 }
 
+void Worker::take_tickets(Instant now) {
+    if (tickets_ == nullptr || leaving_ || ended_) return;
+    if (tickets_->active()) {
+        const std::int64_t lanes = tickets_->lanes();
+        const auto room = lanes + pace_.ahead(lanes) - static_cast<std::int64_t>(held_.size());
+        if (room > 0) {
+            const auto leases = tickets_->take(static_cast<std::uint64_t>(room), now, outbox_);
+            for (const wire::Lease& lease : leases) run(lease, true);
+            // The launcher is told of new orders by next(); it was asked already this turn.
+            if (!leases.empty()) on_launcher(now);
+        }
+    }
+    IntervalSet running;
+    for (const auto& [key, ticket] : held_)
+        if (ticket) running.insert(key.first.value());
+    tickets_->give_account(running, outbox_);
+}
+
 void Worker::on_report(host::TaskEnded& report) {
+    pace_.ended(report.outcome.wall_us);
     held_.erase({report.task, report.attempt});
     outbox_.put(wire::Ended{report.task, report.attempt, std::move(report.outcome), std::move(report.output)});
 }

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "app/outbox.h"
+#include "app/pace.h"
+#include "app/ticket_taker.h"
 #include "base/time.h"
 #include "host/launcher.h"
 #include "transport/transport.h"
@@ -29,7 +31,8 @@ struct WorkerOptions {
 
 class Worker {
   public:
-    Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher);
+    Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher,
+           TicketTaker* tickets = nullptr);
 
     void start(Instant now);
     void on_frame(std::string_view bytes, Instant now);
@@ -56,6 +59,11 @@ class Worker {
     void on_message(const wire::Goodbye&) {}
     void on_message(const wire::Remark&) {}
     void on_message(const wire::Beat&) {}
+    void on_message(const wire::WantTickets&) {}
+    void on_message(const wire::WantTexts&) {}
+    void on_message(const wire::SealedBatch& message);
+    void on_message(const wire::Tickets& message);
+    void on_message(const wire::RevokedBatch& message);
     void on_message(const wire::Welcome& message);
     void on_message(const wire::EnvironmentLine& message);
     void on_message(const wire::Lease& message);
@@ -71,6 +79,8 @@ class Worker {
     void on_report(const host::EnvironmentExit& report);
     void on_report(const host::LauncherDied& report);
 
+    void take_tickets(Instant now);
+    void run(const wire::Lease& lease, bool ticket);
     void end(const std::string& why);
     void leave_when_empty();
     void pump(Instant now);
@@ -78,7 +88,9 @@ class Worker {
     WorkerOptions options_;
     Outbox outbox_;
     host::Launcher& launcher_;
-    std::map<Key, bool> held_;         // leases not yet answered
+    TicketTaker* tickets_;             // null: this worker is leased all its tasks
+    Pace pace_;
+    std::map<Key, bool> held_;         // what is not yet answered; true: claimed by ticket
     std::uint64_t last_environment_ = 0;
     bool leaving_ = false;
     std::string why_leaving_;

@@ -63,6 +63,7 @@ class Run {
         reactor.max_losses = rank.options.max_losses;
         reactor.halt_on_failure = rank.options.halt_on_failure;
         reactor.expected_workers = expected_workers(rank);
+        reactor.seal_batches = rank.tickets != nullptr;
         app::ManagerOptions options;
         options.reactor = reactor;
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
@@ -113,7 +114,10 @@ class Run {
         manager_end_ = network_->endpoint(transport::PeerId(0));
         worker_end_ = network_->endpoint(transport::PeerId(1));
         network_->connect(transport::PeerId(0), transport::PeerId(1));
-        worker_ = std::make_unique<app::Worker>(rank_.worker, *worker_end_, transport::PeerId(0), rank_.launcher);
+        rank_.worker.hello.takes_tickets = rank_.tickets != nullptr;
+        if (rank_.tickets != nullptr) ticket_taker_.emplace(*rank_.tickets, rank_.worker.hello.offers);
+        worker_ = std::make_unique<app::Worker>(rank_.worker, *worker_end_, transport::PeerId(0), rank_.launcher,
+                                                ticket_taker_ ? &*ticket_taker_ : nullptr);
     }
 
     Status write_status(const std::string& state, std::optional<int> code, const std::string& message) {
@@ -169,6 +173,7 @@ class Run {
     std::unique_ptr<transport::LoopbackNetwork> network_;
     std::unique_ptr<transport::Transport> manager_end_;
     std::unique_ptr<transport::Transport> worker_end_;
+    std::optional<app::TicketTaker> ticket_taker_;
     std::unique_ptr<app::Worker> worker_;
 };
 

@@ -13,6 +13,7 @@
 #include "cli/run_options.h"
 #include "host/launcher.h"
 #include "transport/mpi_session.h"
+#include "transport/ticket_pool.h"
 #include "transport/transport.h"
 
 namespace wq::cli {
@@ -27,6 +28,7 @@ struct ManagerRank {
     app::WorkerOptions worker;        // of its own worker; not used with --manager-only
     app::StopPolicy stop;
     std::vector<std::string> remarks;
+    transport::TicketPool* tickets;   // of this node; null: everything is leased
 
     // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be dismissed.
     int run();

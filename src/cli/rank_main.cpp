@@ -11,7 +11,9 @@
 #include "cli/manager_rank.h"
 #include "cli/node_share.h"
 #include "stats/run_status.h"
+#include "transport/mpi_shared_window.h"
 #include "transport/mpi_transport.h"
+#include "transport/ticket_pool.h"
 
 namespace wq::cli {
 
@@ -84,7 +86,10 @@ class Rank {
         if (environment.launched) guard.mpi_starting();
         session_ = transport::MpiSession::start(environment).or_throw();
         transport::check_world_size(environment, session_->size()).or_throw();
-        if (session_->size() > 1) ranks_ = transport::MpiTransport::open(*session_).or_throw();
+        if (session_->size() > 1) {
+            ranks_ = transport::MpiTransport::open(*session_).or_throw();
+            open_tickets();
+        }
         stop_.grace = options.grace;
         stop_.killed_after_signal = environment.launcher.starts_with("mpi");
         works_ = !(options.manager_only && session_->rank() == 0);
@@ -106,6 +111,16 @@ class Rank {
     }
 
   private:
+    void open_tickets() {
+        transport::PoolShape shape;
+        shape.ranks = static_cast<std::uint32_t>(session_->node_size());
+        if (shape.ranks > transport::kMostClaimers) return;
+        segment_ = transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape)).or_throw();
+        if (session_->node_rank() == 0) transport::TicketPool::format(segment_->data(), shape);
+        session_->gather_node("").or_throw();  // nobody attaches before it is formatted
+        pool_ = std::make_unique<transport::TicketPool>(segment_->data(), shape, static_cast<std::uint32_t>(session_->node_rank()));
+    }
+
     int rehearse() {
         const wire::Hello hello = worker_options(options_, session_->rank(), share_).hello;
         const auto workers = session_->gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
@@ -117,7 +132,7 @@ class Rank {
             if (session_->size() == 1 && !works_)
                 throw Failure{{ExitCode::usage, "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
             ManagerRank manager{options_, command_line_, *session_, ranks_.get(), *launcher_, signals_,
-                                worker_options(options_, 0, share_), stop_, share_.remarks};
+                                worker_options(options_, 0, share_), stop_, share_.remarks, pool_.get()};
             if (works_) launcher_->open(manager.worker.launcher).or_throw();
             return manager.run();
         } catch (const Failure& failure) {
@@ -130,7 +145,10 @@ class Rank {
     int work() {
         app::WorkerOptions options = worker_options(options_, session_->rank(), share_);
         launcher_->open(options.launcher).or_throw();
-        app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_);
+        options.hello.takes_tickets = pool_ != nullptr;
+        std::optional<app::TicketTaker> tickets;
+        if (pool_) tickets.emplace(*pool_, options.hello.offers);
+        app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_, tickets ? &*tickets : nullptr);
         app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, signals_, stop_});
         loop.run();
         if (worker.ranks_lost()) session_->note_lost_rank();
@@ -143,6 +161,8 @@ class Rank {
     app::Signals signals_;
     std::unique_ptr<transport::MpiSession> session_;
     std::unique_ptr<transport::MpiTransport> ranks_;
+    std::unique_ptr<transport::Segment> segment_;
+    std::unique_ptr<transport::TicketPool> pool_;
     app::StopPolicy stop_;
     bool works_ = true;
     NodeShare share_;

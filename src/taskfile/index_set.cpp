@@ -112,4 +112,15 @@ std::uint64_t IndexSet::at(std::uint64_t n) const {
     return ranges_[place].first + (n - starts_[place]) * ranges_[place].step;
 }
 
+std::string IndexSet::text() const {
+    std::string text;
+    for (const IndexRange& range : ranges_) {
+        if (!text.empty()) text += ",";
+        text += std::to_string(range.first);
+        if (range.last != range.first) text += "-" + std::to_string(range.last);
+        if (range.step != 1 && range.last != range.first) text += ":" + std::to_string(range.step);
+    }
+    return text;
+}
+
 }  // namespace wq::taskfile

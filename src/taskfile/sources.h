@@ -30,6 +30,7 @@ class IndexSet {
     std::uint64_t count() const { return count_; }
     std::uint64_t at(std::uint64_t n) const;  // the n-th index, n < count(), from 0
     const std::vector<IndexRange>& ranges() const { return ranges_; }
+    std::string text() const;  // that parse() reads as this set
 
   private:
     std::vector<IndexRange> ranges_;
@@ -44,6 +45,7 @@ class CommandTemplate {
   public:
     explicit CommandTemplate(std::vector<std::string> words) : words_(std::move(words)) {}
     // A shell line; it holds a newline only where a word or the value does.
+    const std::vector<std::string>& words() const { return words_; }
     std::string render(std::string_view value) const;
     // For messages and fingerprints: the words, quoted; different templates never read the same.
     std::string describe() const;

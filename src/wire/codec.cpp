@@ -11,12 +11,29 @@ void put(ByteWriter& out, const core::Resources& value) {
     out.i64(value.gpus);
 }
 
+namespace {
+// Keeps sums of a hundred thousand workers far from overflow.
+constexpr std::int64_t most_resource = std::int64_t{1} << 40;
+}  // namespace
+
 void get(ByteReader& in, core::Resources& value) {
-    // Bounds keep sums of a hundred thousand workers far from overflow.
-    constexpr std::int64_t most = std::int64_t{1} << 40;
     for (std::int64_t* field : {&value.cores, &value.memory_mb, &value.disk_mb, &value.gpus}) {
         *field = in.i64();
-        if (*field < 0 || *field > most) in.fail();
+        if (*field < 0 || *field > most_resource) in.fail();
+    }
+}
+
+void put(ByteWriter& out, const core::Needs& value) {
+    out.i64(value.cores);
+    out.i64(value.memory_mb);
+    out.i64(value.disk_mb);
+    out.i64(value.gpus);
+}
+
+void get(ByteReader& in, core::Needs& value) {
+    for (std::int64_t* field : {&value.cores, &value.memory_mb, &value.disk_mb, &value.gpus}) {
+        *field = in.i64();
+        if (*field < -1 || *field > most_resource) in.fail();
     }
 }
 

@@ -10,6 +10,8 @@ namespace wq::wire {
 
 void put(ByteWriter& out, const core::Resources& value);
 void get(ByteReader& in, core::Resources& value);
+void put(ByteWriter& out, const core::Needs& value);
+void get(ByteReader& in, core::Needs& value);
 void put(ByteWriter& out, const core::Outcome& value);
 void get(ByteReader& in, core::Outcome& value);
 void put(ByteWriter& out, const IntervalSet& value);  // gaps and lengths

@@ -67,6 +67,20 @@ void body(ByteReader& in, Account& m) {
     m.saw_dry = in.boolean();
 }
 
+void body(ByteWriter& out, const WantTickets& m) { out.u64(m.batch.value()); }
+void body(ByteReader& in, WantTickets& m) { m.batch = BatchId(in.u32()); }
+
+void body(ByteWriter& out, const WantTexts& m) {
+    out.u64(m.batch.value());
+    out.u64(m.first);
+    out.u64(m.count);
+}
+void body(ByteReader& in, WantTexts& m) {
+    m.batch = BatchId(in.u32());
+    m.first = in.u64();
+    m.count = in.u64();
+}
+
 void body(ByteWriter& out, const Goodbye& m) { out.blob(m.why); }
 void body(ByteReader& in, Goodbye& m) { m.why = in.blob(); }
 void body(ByteWriter& out, const Remark& m) { out.blob(m.text); }
@@ -116,6 +130,54 @@ void body(ByteWriter&, const KillAll&) {}
 void body(ByteReader&, KillAll&) {}
 void body(ByteWriter& out, const Recall& m) { out.u64(m.most); }
 void body(ByteReader& in, Recall& m) { m.most = in.u64(); }
+void strings(ByteWriter& out, const std::vector<std::string>& texts) {
+    out.u64(texts.size());
+    for (const std::string& text : texts) out.blob(text);
+}
+void strings(ByteReader& in, std::vector<std::string>& texts) {
+    const std::uint64_t count = in.count(1);
+    for (std::uint64_t index = 0; index < count && in.ok(); ++index) texts.emplace_back(in.blob());
+}
+
+void body(ByteWriter& out, const SealedBatch& m) {
+    out.u64(m.batch.value());
+    put(out, m.tasks);
+    put(out, m.needs);
+    out.i64(m.timeout.count());
+    out.i64(m.memory_limit_mb);
+    strings(out, m.command);
+    out.blob(m.indexes);
+    out.u64(m.first_item.value());
+}
+void body(ByteReader& in, SealedBatch& m) {
+    m.batch = BatchId(in.u32());
+    get(in, m.tasks);
+    get(in, m.needs);
+    m.timeout = Duration(in.i64());
+    m.memory_limit_mb = in.i64();
+    strings(in, m.command);
+    m.indexes = in.blob();
+    m.first_item = TaskId(in.u64());
+}
+
+void body(ByteWriter& out, const Tickets& m) {
+    out.u64(m.batch.value());
+    out.u64(m.first);
+    out.u64(m.count);
+    out.boolean(m.texts_only);
+    strings(out, m.texts);
+}
+void body(ByteReader& in, Tickets& m) {
+    m.batch = BatchId(in.u32());
+    m.first = in.u64();
+    m.count = in.u64();
+    m.texts_only = in.boolean();
+    strings(in, m.texts);
+}
+
+void body(ByteWriter& out, const RevokedBatch& m) { out.u64(m.batch.value()); }
+void body(ByteReader& in, RevokedBatch& m) { m.batch = BatchId(in.u32()); }
+
 void body(ByteWriter& out, const Dismiss& m) {
     out.blob(m.why);
     out.boolean(m.ranks_lost);

@@ -24,7 +24,7 @@ namespace wq::wire {
 
 inline constexpr std::uint32_t protocol_version = 1;
 
-// ---- worker -> manager --------------------------------------------------------------------------------------------
+// ---- worker -> manager ----
 
 struct Hello {
     std::uint32_t version = protocol_version;
@@ -50,6 +50,14 @@ struct Account {  // of a batch, see core/batches.h
     IntervalSet holding;
     bool saw_dry = false;
 };
+struct WantTickets {  // its node has nothing of this batch left to claim
+    BatchId batch;
+};
+struct WantTexts {  // it drew this range from the counter window, or its texts were overwritten
+    BatchId batch;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+};
 struct Goodbye {  // it leaves by itself; what it held was given back before
     std::string why;
 };
@@ -57,7 +65,7 @@ struct Remark {  // a line for the user
     std::string text;
 };
 
-// ---- manager -> worker --------------------------------------------------------------------------------------------
+// ---- manager -> worker ----
 
 struct Welcome {
     std::uint32_t version = protocol_version;
@@ -84,17 +92,40 @@ struct KillAll {};
 struct Recall {
     std::uint64_t most = 0;
 };
+struct SealedBatch {  // may be claimed by ticket; ticket n is the n-th task of `tasks`, always as attempt 1
+    BatchId batch;
+    IntervalSet tasks;
+    core::Needs needs;
+    Duration timeout{0};
+    std::int64_t memory_limit_mb = 0;
+    // Where all tasks are items of one `--array`: its template and indexes, and the id of its first item. Else each
+    // ticket comes with its text.
+    std::vector<std::string> command;
+    std::string indexes;
+    TaskId first_item;
+};
+struct Tickets {  // answer to WantTickets and WantTexts
+    BatchId batch;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;         // 0: nothing is left of the batch
+    bool texts_only = false;         // answer to WantTexts: the range was the asker's before
+    std::vector<std::string> texts;  // none where the batch has a template
+};
+struct RevokedBatch {  // claim no more of it
+    BatchId batch;
+};
 struct Dismiss {  // end; nothing more counts
     std::string why;
     bool ranks_lost = false;  // leave without MPI_Finalize, which would wait for them
 };
 
-// ---- both ways ----------------------------------------------------------------------------------------------------
+// ---- both ways ----
 
 struct Beat {};  // alive
 
-using Message = std::variant<Hello, Ended, GivenBack, Account, Goodbye, Remark, Welcome, EnvironmentLine, Lease, Kill, KillAll,
-                             Recall, Dismiss, Beat>;
+using Message = std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye, Remark, Welcome,
+                             EnvironmentLine, Lease, Kill, KillAll, Recall, SealedBatch, Tickets, RevokedBatch,
+                             Dismiss, Beat>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);

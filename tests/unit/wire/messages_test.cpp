@@ -25,6 +25,8 @@ std::vector<Message> samples() {
         Ended{TaskId(5), 2, outcome, {std::string("a\0b", 3), "err"}},
         GivenBack{TaskId(1), 1},
         Account{BatchId(4), held, true},
+        WantTickets{BatchId(4)},
+        WantTexts{BatchId(4), 100, 20},
         Goodbye{"drained"},
         Remark{"hello"},
         Welcome{},
@@ -33,6 +35,9 @@ std::vector<Message> samples() {
         Kill{TaskId(2), 8},
         KillAll{},
         Recall{17},
+        SealedBatch{BatchId(9), held, {1, -1, 0, -1}, std::chrono::seconds(3), 5, {"echo", "{}"}, "1-9:2", TaskId(77)},
+        Tickets{BatchId(9), 12, 2, true, {"a", ""}},
+        RevokedBatch{BatchId(9)},
         Dismiss{"the run is over", true},
         Beat{},
     };

@@ -1,0 +1,58 @@
+#include "app/batch_view.h"
+
+#include <algorithm>
+
+namespace wq::app {
+
+BatchView::BatchView(const wire::SealedBatch& sealed) : id_(sealed.batch), first_item_(sealed.first_item) {
+    sealed.tasks.for_each([&](Interval part) {
+        parts_.push_back({count_, part});
+        count_ += part.size();
+    });
+    if (sealed.command.empty()) return;
+    auto indexes = taskfile::IndexSet::parse(sealed.indexes);
+    if (!indexes) return;
+    indexes_ = std::move(*indexes);
+    command_.emplace(sealed.command);
+}
+
+TaskId BatchView::task(std::uint64_t ticket) const {
+    const auto after = std::upper_bound(parts_.begin(), parts_.end(), ticket,
+                                        [](std::uint64_t place, const Part& part) { return place < part.first_ticket; });
+    const Part& part = *std::prev(after);
+    return TaskId(part.tasks.first + (ticket - part.first_ticket));
+}
+
+std::string BatchView::index(std::uint64_t ticket) const {
+    return std::to_string(indexes_.at(task(ticket).value() - first_item_.value()));
+}
+
+std::string BatchView::command(std::uint64_t ticket) const { return command_->render(index(ticket)); }
+
+std::string encode(const TicketText& text) {
+    ByteWriter out;
+    out.blob(text.command);
+    out.u64(text.environment_position);
+    out.u64(text.variables.size());
+    for (const auto& [name, value] : text.variables) {
+        out.blob(name);
+        out.blob(value);
+    }
+    return out.take();
+}
+
+std::optional<TicketText> decode_ticket_text(std::string_view bytes) {
+    ByteReader in(bytes);
+    TicketText text;
+    text.command = in.blob();
+    text.environment_position = in.u64();
+    const std::uint64_t variables = in.count(2);
+    for (std::uint64_t index = 0; index < variables && in.ok(); ++index) {
+        std::string name(in.blob());
+        text.variables.emplace_back(std::move(name), in.blob());
+    }
+    if (!in.at_end()) return std::nullopt;
+    return text;
+}
+
+}  // namespace wq::app

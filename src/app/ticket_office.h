@@ -1,0 +1,45 @@
+// The manager's end of tickets: announces sealed batches and hands ranges of them to nodes that ask.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "app/batch_view.h"
+#include "app/task_table.h"
+#include "core/events.h"
+#include "wire/messages.h"
+
+namespace wq::app {
+
+class TicketOffice {
+  public:
+    explicit TicketOffice(const TaskTable& tasks) : tasks_(tasks) {}
+
+    // The announcement of a new batch; the one before is forgotten.
+    wire::SealedBatch open(const core::Seal& seal);
+    // No more is handed out of it.
+    void revoke(BatchId batch);
+    void close(BatchId batch);
+
+    // The current batch as it was announced, for a rank that joins late; nothing: there is none.
+    const std::optional<wire::SealedBatch>& current() const { return sealed_; }
+
+    // The next range for one of `nodes` nodes, of at least `least` tickets where so many are left: a part of what is
+    // left at first, little at the end, so that nodes end together.
+    wire::Tickets next(BatchId batch, std::uint64_t nodes, std::uint64_t least);
+    // The texts of a range that a rank has but not the texts of.
+    wire::Tickets texts(const wire::WantTexts& wanted) const;
+
+    // Bytes of text in one answer, but for a single ticket: a fill must fit several times into a rank's area.
+    static constexpr std::size_t most_text_bytes = 64u << 10;
+
+  private:
+    std::uint64_t add_texts(wire::Tickets& tickets, std::uint64_t most) const;
+
+    const TaskTable& tasks_;
+    std::optional<wire::SealedBatch> sealed_;
+    std::optional<BatchView> view_;
+    std::uint64_t next_ = 0;
+};
+
+}  // namespace wq::app

@@ -1,0 +1,164 @@
+#include "app/ticket_taker.h"
+
+#include <algorithm>
+
+namespace wq::app {
+
+namespace {
+// A rank that was to fetch the next range and has not for so long may be gone: another one asks.
+constexpr Duration refill_patience = std::chrono::milliseconds(50);
+}  // namespace
+
+void TicketTaker::on_message(const wire::SealedBatch& message) {
+    batch_.emplace(message);
+    give_ = core::allocate(message.needs, whole_);
+    timeout_ = message.timeout;
+    memory_limit_mb_ = message.memory_limit_mb;
+    asked_ = dry_ = told_ = false;
+    spare_.clear();
+    mine_ = std::move(early_);
+    early_.clear();
+    without_text_.clear();
+}
+
+void TicketTaker::on_message(const wire::Tickets& message) {
+    if (!batch_ || message.batch != batch_->id()) return;
+    if (message.texts_only) {
+        for (std::uint64_t index = 0; index < message.texts.size(); ++index) {
+            const std::uint64_t ticket = message.first + index;
+            const auto waits = std::find_if(without_text_.begin(), without_text_.end(),
+                                            [&](const Mine& mine) { return mine.ticket == ticket; });
+            if (waits == without_text_.end()) continue;
+            without_text_.erase(waits);
+            mine_.push_back({message.batch, ticket, message.texts[index]});
+        }
+        return;
+    }
+    asked_ = false;
+    pool_.end_refill_turn();
+    if (dry_) return;
+    if (message.count == 0)
+        dry_ = true;
+    else
+        spare_.push_back(message);
+}
+
+void TicketTaker::on_message(const wire::RevokedBatch& message) {
+    if (!batch_ || message.batch != batch_->id()) return;
+    pool_.revoke(message.batch);
+    spare_.clear();
+    mine_.clear();
+    without_text_.clear();
+    dry_ = true;
+}
+
+std::int64_t TicketTaker::lanes() const {
+    std::int64_t lanes = 1'000'000;
+    const auto fit = [&](std::int64_t whole, std::int64_t one) {
+        if (one > 0) lanes = std::min(lanes, whole / one);
+    };
+    fit(whole_.cores, give_.cores);
+    fit(whole_.memory_mb, give_.memory_mb);
+    fit(whole_.disk_mb, give_.disk_mb);
+    fit(whole_.gpus, give_.gpus);
+    return lanes;
+}
+
+std::vector<wire::Lease> TicketTaker::take(std::uint64_t room, Instant now, Outbox& outbox) {
+    std::vector<wire::Lease> leases;
+    if (!batch_) return leases;
+    while (leases.size() < room) {
+        if (mine_.empty() && !dry_ && early_.empty()) {
+            if (pool_.remaining() == 0 && !refill_from_spare()) {
+                ask(now, outbox);
+                break;
+            }
+            claim(room - leases.size());
+        }
+        if (mine_.empty()) break;
+        Mine mine = std::move(mine_.front());
+        mine_.pop_front();
+        if (auto lease = pass_on(std::move(mine), outbox)) leases.push_back(std::move(*lease));
+    }
+    return leases;
+}
+
+void TicketTaker::claim(std::uint64_t most) {
+    const transport::Claim claim = pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, transport::kMostClaim)));
+    if (claim.state != transport::Claim::State::claimed) return;
+    const auto texts = pool_.texts(claim);
+    for (std::uint64_t index = 0; index < claim.range.count; ++index) {
+        Mine mine{claim.range.batch, claim.range.first + index, std::nullopt};
+        if (texts && index < texts->size()) mine.text = (*texts)[index];
+        mine_.push_back(std::move(mine));
+    }
+}
+
+std::optional<wire::Lease> TicketTaker::pass_on(Mine mine, Outbox& outbox) {
+    if (mine.batch > batch_->id()) {
+        early_.push_back(std::move(mine));
+        return std::nullopt;
+    }
+    // Of an older batch, which is over: what was left in the word went back to the manager's account.
+    if (mine.batch != batch_->id() || mine.ticket >= batch_->count()) return std::nullopt;
+    if (!mine.text && !batch_->has_template()) {
+        outbox.put(wire::WantTexts{mine.batch, mine.ticket, 1});
+        without_text_.push_back(std::move(mine));
+        return std::nullopt;
+    }
+    return lease_of(mine);
+}
+
+bool TicketTaker::refill_from_spare() {
+    if (spare_.empty()) return false;
+    const wire::Tickets& range = spare_.front();
+    const transport::TicketRange whole{range.batch, range.first, static_cast<std::uint32_t>(range.count)};
+    const transport::Install result = pool_.install(whole, range.texts);
+    if (result == transport::Install::lost) return true;  // another rank's range is in the word
+    if (result == transport::Install::too_large)
+        for (std::uint64_t index = 0; index < range.count; ++index) {
+            Mine mine{range.batch, range.first + index, std::nullopt};
+            if (index < range.texts.size()) mine.text = range.texts[index];
+            mine_.push_back(std::move(mine));
+        }
+    spare_.pop_front();
+    return true;
+}
+
+void TicketTaker::ask(Instant now, Outbox& outbox) {
+    if (asked_ || !pool_.refill_turn(now, refill_patience)) return;
+    asked_ = true;
+    outbox.put(wire::WantTickets{batch_->id()});
+}
+
+std::optional<wire::Lease> TicketTaker::lease_of(const Mine& mine) const {
+    wire::Lease lease;
+    lease.task = batch_->task(mine.ticket);
+    lease.attempt = 1;
+    lease.give = give_;
+    lease.timeout = timeout_;
+    lease.memory_limit_mb = memory_limit_mb_;
+    if (batch_->has_template()) {
+        lease.text = batch_->command(mine.ticket);
+        lease.variables.emplace_back("WORK_QUEUE_TASK_INDEX", batch_->index(mine.ticket));
+        return lease;
+    }
+    auto text = decode_ticket_text(*mine.text);
+    if (!text) return std::nullopt;
+    lease.text = std::move(text->command);
+    lease.environment_position = text->environment_position;
+    lease.variables = std::move(text->variables);
+    return lease;
+}
+
+void TicketTaker::give_account(const IntervalSet& running, Outbox& outbox) {
+    if (!batch_ || !dry_ || told_) return;
+    told_ = true;
+    wire::Account account{batch_->id(), running, true};
+    for (const std::deque<Mine>* held : {&mine_, &without_text_})
+        for (const Mine& mine : *held)
+            if (mine.batch == batch_->id() && mine.ticket < batch_->count()) account.holding.insert(batch_->task(mine.ticket).value());
+    outbox.put(account);
+}
+
+}  // namespace wq::app

@@ -1,0 +1,69 @@
+// A rank's end of tickets: claims from its node's word, asks for more when that is dry, and gives account of a batch when
+// nothing is left of it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/batch_view.h"
+#include "app/outbox.h"
+#include "base/time.h"
+#include "core/resources.h"
+#include "transport/ticket_pool.h"
+#include "wire/messages.h"
+
+namespace wq::app {
+
+class TicketTaker {
+  public:
+    // `whole`: what the rank offers, of which a task without a say takes its share.
+    TicketTaker(transport::TicketPool& pool, const core::Resources& whole) : pool_(pool), whole_(whole) {}
+
+    void on_message(const wire::SealedBatch& message);
+    void on_message(const wire::Tickets& message);
+    void on_message(const wire::RevokedBatch& message);
+
+    // Tasks to run now, at most `room`, as leases of attempt 1.
+    std::vector<wire::Lease> take(std::uint64_t room, Instant now, Outbox& outbox);
+
+    // When nothing is left of the batch, once: what this rank still holds of it, besides `running`.
+    void give_account(const IntervalSet& running, Outbox& outbox);
+
+    // Whether a batch is open to this rank: its node's word is to be looked at each turn.
+    bool active() const { return batch_ && !dry_; }
+    // How many tasks of the batch this rank can run at once.
+    std::int64_t lanes() const;
+
+  private:
+    // A ticket that is ours. Without a text where it has yet to come, or the batch has a template.
+    struct Mine {
+        BatchId batch;
+        std::uint64_t ticket;
+        std::optional<std::string> text;
+    };
+
+    void claim(std::uint64_t most);
+    std::optional<wire::Lease> pass_on(Mine mine, Outbox& outbox);
+    bool refill_from_spare();
+    void ask(Instant now, Outbox& outbox);
+    std::optional<wire::Lease> lease_of(const Mine& mine) const;
+
+    transport::TicketPool& pool_;
+    core::Resources whole_;
+    std::optional<BatchView> batch_;
+    core::Resources give_;
+    Duration timeout_{0};
+    std::int64_t memory_limit_mb_ = 0;
+    std::deque<Mine> mine_;             // claimed, not yet passed on
+    std::deque<Mine> early_;            // claimed of a batch that a node-mate heard of first
+    std::deque<Mine> without_text_;     // claimed, their texts were asked for
+    std::deque<wire::Tickets> spare_;   // ranges that lost the install: they go into the word when it is dry
+    bool asked_ = false;
+    bool dry_ = false;                  // nothing is left; we claim no more of this batch
+    bool told_ = false;                 // our account was given
+};
+
+}  // namespace wq::app
