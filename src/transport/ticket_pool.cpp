@@ -96,37 +96,22 @@ TicketPool::Atomic* TicketPool::text_words(std::uint32_t rank) const {
     return std::launder(reinterpret_cast<Atomic*>(texts + rank * shape_.text_bytes));
 }
 
-Claim TicketPool::take(std::uint32_t most) {
-    const WordClaim got = claimer_.claim(most);
-    Claim claim;
-    if (got.count == 0) return claim;
-    if (!is_known(got.tag)) {
-        const auto found = meaning(got.tag);
-        if (!found) {
-            overwritten_ += got.count;
-            claim.state = Claim::State::overwritten;
-            return claim;
-        }
-        known_ = *found;
-        known_tag_ = got.tag;
+Claim TicketPool::take_from_new_fill(const WordClaim& got) {
+    const auto found = meaning(got.tag);
+    if (!found) {
+        overwritten_ += got.count;
+        Claim lost;
+        lost.state = Claim::State::overwritten;
+        return lost;
     }
-    claim.state = Claim::State::claimed;
-    claim.range = {BatchId(static_cast<std::uint32_t>(known_.batch)), known_.first + got.first, got.count};
-    claim.remaining = got.remaining;
-    claim.tag = got.tag;
-    claim.version = known_.version;
-    claim.offset = got.first;
-    return claim;
+    known_ = *found;
+    known_tag_ = got.tag;
+    known_state_ = &descriptor(got.tag).state;
+    return claim_of(got);
 }
 
 TicketPool::Descriptor& TicketPool::descriptor(std::uint32_t tag) const {
     return area(writer_of(tag)).descriptors[version_of(tag) % kDescriptors];
-}
-
-// Tags come back after 2^13 fills of a writer: a claimer that was busy for so long must not take the new for
-// the old.
-bool TicketPool::is_known(std::uint32_t tag) const {
-    return known_tag_ == tag && descriptor(tag).state.load(std::memory_order_relaxed) == known_.version;
 }
 
 std::optional<TicketPool::Meaning> TicketPool::meaning(std::uint32_t tag) const {

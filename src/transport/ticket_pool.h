@@ -60,7 +60,15 @@ class TicketPool {
     TicketPool(std::byte* segment, const PoolShape& shape, std::uint32_t self);
 
     // Up to `most` of what is left; see guided_size().
-    Claim take(std::uint32_t most);
+    Claim take(std::uint32_t most) {
+        const WordClaim got = claimer_.claim(most);
+        if (got.count == 0) return {};
+        // Tags come back after 2^13 fills of a writer: a claimer that was busy for so long must not take the
+        // new for the old.
+        const bool known = known_state_ && known_tag_ == got.tag &&
+                           known_state_->load(std::memory_order_relaxed) == known_.version;
+        return known ? claim_of(got) : take_from_new_fill(got);
+    }
 
     // The texts of a claim's tickets; none when its fill has no texts. nullopt: overwritten meanwhile, so ask
     // for them; the claim itself stands.
@@ -102,7 +110,15 @@ class TicketPool {
     Area& area(std::uint32_t rank) const;
     Atomic* text_words(std::uint32_t rank) const;
     Descriptor& descriptor(std::uint32_t tag) const;
-    bool is_known(std::uint32_t tag) const;
+    Claim take_from_new_fill(const WordClaim& got);
+    Claim claim_of(const WordClaim& got) const {
+        return {Claim::State::claimed,
+                {BatchId(static_cast<std::uint32_t>(known_.batch)), known_.first + got.first, got.count},
+                got.remaining,
+                got.tag,
+                known_.version,
+                got.first};
+    }
     std::optional<Meaning> meaning(std::uint32_t tag) const;
     bool write_texts(std::span<const std::string> texts, Meaning& meaning);
     std::uint32_t publish(const Meaning& meaning);
@@ -112,7 +128,9 @@ class TicketPool {
     PoolShape shape_;
     std::uint32_t self_;
     WordClaimer claimer_;
-    std::optional<std::uint32_t> known_tag_;
+    // The fill that was claimed from last.
+    std::uint32_t known_tag_ = 0;
+    const Atomic* known_state_ = nullptr;
     Meaning known_;
     std::uint64_t version_ = 0;  // of our next fill
     std::uint64_t overwritten_ = 0;
