@@ -9,6 +9,8 @@
 #include <array>
 #include <cstdio>
 
+#include "host/process_tree.h"
+
 namespace wq::host {
 
 namespace {
@@ -80,7 +82,6 @@ void EnvironmentShell::advance() {
 
 bool EnvironmentShell::launch() {
     make_pipe(script_read_, script_write_);
-    make_pipe(go_read_, go_write_);
     script_text_.clear();
     ++generation_;
     done_ = 0;
@@ -102,16 +103,25 @@ bool EnvironmentShell::launch() {
     return pid_ != 0;
 }
 
-// Ends the shell, and a subshell that waits for its go: the pipe that it waits on hangs up.
+// Ends the shell and what it started, a subshell that waits for its go among it.
 void EnvironmentShell::discard() {
-    if (pid_ > 0) ::kill(pid_, SIGKILL);
+    if (pid_ > 0) signal_tree(pid_, SIGKILL);
     if (subshell_ > 0) ::kill(subshell_, SIGKILL);
     pid_ = subshell_ = 0;
-    go_read_.reset();
-    go_write_.reset();
+    if (lane_ != nullptr) {
+        lane_->go_read.reset();
+        lane_->go_write.reset();
+    }
     script_read_.reset();
     script_write_.reset();
     script_text_.clear();
+    listener_.shell_gone();
+}
+
+// Nobody but the subshell of this very start may take it for its own.
+std::string EnvironmentShell::go_word() const {
+    return std::to_string(generation_) + "." + std::to_string(restarts_) + "." +
+           std::to_string(lane_->order.serial);
 }
 
 void EnvironmentShell::say(std::string text) {
@@ -137,11 +147,13 @@ void EnvironmentShell::run_line(const std::string& text) {
 void EnvironmentShell::begin_task() {
     state_ = State::starting_task;
     subshell_ = 0;
+    make_pipe(lane_->go_read, lane_->go_write);
     const Order& order = lane_->order.order;
     const TaskFacts facts{order.task, order.attempt, order.give, lane_->visible_gpus};
     const std::string reply = " >" + fd_folder_ + std::to_string(reply_write_.get());
     const std::string generation = std::to_string(generation_);
-    std::string text = "( ( command read wq_go <" + fd_folder_ + std::to_string(go_read_.get()) +
+    std::string text = "( ( command read wq_go <" + fd_folder_ + std::to_string(lane_->go_read.get()) +
+                       " && command test \"$wq_go\" = " + go_word() +
                        " || command exit 125; command unset wq_go; command export";
     for (const std::string& entry : lane_->environment.differences(facts, order.variables)) {
         const std::size_t equals = entry.find('=');
@@ -192,15 +204,17 @@ EnvironmentOutput EnvironmentShell::take_output(int exit_code) {
 }
 
 void EnvironmentShell::release_task() {
-    const pid_t task = std::exchange(subshell_, 0);
+    const pid_t task = subshell_;
     if (task <= 0 || setpgid(task, task) != 0) return fail("the shell could not fork a subshell");
+    subshell_ = 0;
     if (mask_.bytes() != 0) mask_.apply_to(task);
-    Lane* const lane = std::exchange(lane_, nullptr);
+    const std::string word = go_word() + "\n";
+    Lane& lane = *std::exchange(lane_, nullptr);
     state_ = State::idle;
-    lane->pid = task;
-    listener_.task_started(*lane);
+    lane.pid = task;
+    listener_.task_started(lane);
     // After the launcher knows its process: a task may end at once.
-    if (write(go_write_.get(), "\n", 1) != 1) ::kill(task, SIGKILL);
+    if (write(lane.go_write.get(), word.data(), word.size()) < 0) ::kill(task, SIGKILL);
 }
 
 void EnvironmentShell::fail(const std::string& reason) {

@@ -5,7 +5,7 @@
 // A task's subshell must be a child of the launcher, or its exact status and usage could not be waited for:
 // so it is forked twice, its parent ends, and it comes to the launcher, the nearest subreaper. Before it does
 // anything it waits for a line from the launcher, which meanwhile gives it its process group and its cores.
-// One order at a time is fed, so that one such line cannot reach the wrong subshell.
+// One order is fed at a time.
 //
 //   launcher                       shell                      task's subshell
 //   script "( (...) & echo p $! )" fork, fork
@@ -29,6 +29,7 @@ class ShellListener {
     virtual void task_started(Lane& lane) = 0;  // lane.pid is set
     virtual void task_not_started(Lane& lane, const std::string& reason) = 0;
     virtual void line_ended(EnvironmentOutput output) = 0;
+    virtual void shell_gone() = 0;  // what it had started is to be killed
     // A line ended the shell; `lane` is the task that had waited for it and was not begun.
     virtual void line_left(EnvironmentExit exit, Lane& lane) = 0;
 
@@ -70,6 +71,7 @@ class EnvironmentShell {
     void run_line(const std::string& text);
     void begin_task();
     void release_task();
+    std::string go_word() const;
     void fail(const std::string& reason);
     void say(std::string text);
     void on_line(const std::string& line);
@@ -85,7 +87,6 @@ class EnvironmentShell {
     Capture out_;
     Capture err_;
     Descriptor reply_read_, reply_write_;
-    Descriptor go_read_, go_write_;
     Descriptor script_read_, script_write_;
     std::string script_text_;  // not yet taken by the pipe
     std::string reply_text_;   // an unfinished line

@@ -32,6 +32,11 @@ struct Lane {
     LaneDirectory directory;
     TaskEnvironment environment;
 
+    // By which a subshell of the worker's shell is told to go on: of the lane, not of the shell, since a task
+    // that is killed before it has read its line would leave it to the next.
+    Descriptor go_read;
+    Descriptor go_write;
+
     // The task that runs in it.
     OrderMessage order;
     Holding holding;

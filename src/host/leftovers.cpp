@@ -34,7 +34,7 @@ Leftovers::Orphan Leftovers::classify(pid_t pid) const {
         if (const Lane* lane = lanes_.by_pid(leader)) return {Orphan::Of::task, lane->order.serial};
     // In the shell's session a group other than its own was a task's.
     if (facts->session == session_)
-        return {facts->group == group_ ? Orphan::Of::shell : Orphan::Of::ended_task, 0};
+        return {facts->group == group_ ? Orphan::Of::shell : Orphan::Of::ended_task, shells_gone_};
     // It left its task's session, but what it was started with still names the task.
     if (const auto task = environment_of(pid, "WORK_QUEUE_TASK_ID")) {
         const auto attempt = static_cast<Attempt>(number(environment_of(pid, "WORK_QUEUE_ATTEMPT")));
@@ -42,7 +42,7 @@ Leftovers::Orphan Leftovers::classify(pid_t pid) const {
         return lane != nullptr ? Orphan{Orphan::Of::task, lane->order.serial}
                                : Orphan{Orphan::Of::ended_task, 0};
     }
-    if (with_shell_) return {Orphan::Of::shell, 0};
+    if (with_shell_) return {Orphan::Of::shell, shells_gone_};
     // It belongs to some task that ran when it was first seen: it goes when the last of those has.
     Orphan orphan;
     for (const Lane* lane : lanes_.running()) orphan.serial = std::max(orphan.serial, lane->order.serial);
@@ -56,12 +56,18 @@ bool Leftovers::doomed(const Orphan& orphan) const {
         case Orphan::Of::ended_task:
             return true;
         case Orphan::Of::shell:
-            return false;
+            return orphan.serial < shells_gone_;
         case Orphan::Of::unknown:
             return std::none_of(lanes_.running().begin(), lanes_.running().end(),
                                 [&](const Lane* lane) { return lane->order.serial <= orphan.serial; });
     }
     return false;
+}
+
+void Leftovers::shell_gone() {
+    sweep();  // learns of those not yet seen
+    ++shells_gone_;
+    sweep();
 }
 
 bool Leftovers::sweep_if_cheap(Instant now) {

@@ -25,6 +25,9 @@ class Leftovers {
     // A child that is no task's main process was reaped.
     void reaped(pid_t pid);
 
+    // The worker's shell is no more: kills what it had started.
+    void shell_gone();
+
     // Looks at all children and kills the orphans whose task no longer runs. True when any was killed.
     bool sweep();
     // The same after tasks have ended, where that is cheap; else at most so often that it takes 2 % of the
@@ -43,7 +46,7 @@ class Leftovers {
     struct Orphan {
         enum class Of : std::uint8_t { task, ended_task, shell, unknown } of = Of::unknown;
         std::uint64_t serial =
-            0;  // of its task; for an unknown one of the newest task when it was first seen
+            0;  // of its task or shell; for an unknown one of the newest task when first seen
     };
     Orphan classify(pid_t pid) const;
     bool doomed(const Orphan& orphan) const;
@@ -56,6 +59,7 @@ class Leftovers {
     std::set<pid_t> own_;
     std::unordered_map<pid_t, Orphan> orphans_;
     std::size_t unknown_ = 0;
+    std::uint64_t shells_gone_ = 0;
     bool owed_ = false;
     Instant not_before_{};
 };

@@ -51,6 +51,7 @@ class TaskRunner final : private ShellListener {
     void task_started(Lane& lane) override;
     void task_not_started(Lane& lane, const std::string& reason) override;
     void line_ended(EnvironmentOutput output) override;
+    void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
 
     bool start_head(Instant now);

@@ -32,6 +32,32 @@ double seconds_since(wq::Instant begin) {
     return std::chrono::duration<double>(wq::instant_now() - begin).count();
 }
 
+// CPU time of this process and of all its children that have ended, in seconds: what a task costs even where
+// other programs take turns on the cores.
+double cpu_seconds() {
+    double sum = 0;
+    for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+        rusage usage{};
+        getrusage(who, &usage);
+        for (const timeval& time : {usage.ru_utime, usage.ru_stime})
+            sum += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    }
+    return sum;
+}
+
+struct Best {
+    double rate = 0;       // tasks/s, the highest
+    double cpu_us = 1e12;  // per task, the lowest
+    std::uint64_t failed = 0;
+
+    template <class Run>
+    void take(int tasks, Run&& run) {
+        const double cpu = cpu_seconds();
+        rate = std::max(rate, run());
+        cpu_us = std::min(cpu_us, (cpu_seconds() - cpu) / tasks * 1e6);
+    }
+};
+
 struct Pointers {
     explicit Pointers(const Words& words) {
         for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -114,12 +140,8 @@ double piped_floor_rate(const Words& command, int tasks) {
     return tasks / seconds_since(begin);
 }
 
-struct OurRate {
-    double rate = 0;
-    std::uint64_t wrong = 0;
-};
-
-OurRate launcher_rate(const Words& command, const std::string& line, int tasks, bool direct) {
+double launcher_rate(const Words& command, const std::string& line, int tasks, bool direct,
+                     std::uint64_t& failed) {
     auto launcher = Launcher::start().or_throw();
     wq::host::LauncherOptions options;
     for (const int pu : wq::host::CpuMask::of_process(0).indexes()) options.slice.cores.push_back({pu});
@@ -131,7 +153,6 @@ OurRate launcher_rate(const Words& command, const std::string& line, int tasks, 
 
     constexpr int ahead = 400;  // what a rank keeps queued: two batches of reports
     const wq::Instant begin = wq::instant_now();
-    OurRate result;
     int given = 0;
     for (int ended = 0; ended < tasks;) {
         for (; given < tasks && given - ended < ahead; ++given) {
@@ -150,31 +171,34 @@ OurRate launcher_rate(const Words& command, const std::string& line, int tasks, 
             const auto* end = std::get_if<wq::host::TaskEnded>(&report);
             if (end == nullptr) continue;
             ++ended;
-            if (!end->outcome.succeeded()) ++result.wrong;
+            if (!end->outcome.succeeded()) ++failed;
         }
     }
-    result.rate = tasks / seconds_since(begin);
+    const double rate = tasks / seconds_since(begin);
     launcher->close(std::chrono::seconds(5));
     rmdir(options.scratch.c_str());
-    return result;
+    return rate;
 }
 
 void compare(const char* name, const Words& command, const std::string& line, bool direct, int tasks,
              int rounds) {
-    double bare = 0;
-    double piped = 0;
-    double ours = 0;
-    std::uint64_t wrong = 0;
+    Best bare;
+    Best piped;
+    Best ours;
     for (int round = 0; round < rounds; ++round) {
-        bare = std::max(bare, floor_rate(command, tasks));
-        piped = std::max(piped, piped_floor_rate(command, tasks));
-        const OurRate mine = launcher_rate(command, line, tasks, direct);
-        ours = std::max(ours, mine.rate);
-        wrong += mine.wrong;
+        bare.take(tasks, [&] { return floor_rate(command, tasks); });
+        piped.take(tasks, [&] { return piped_floor_rate(command, tasks); });
+        ours.take(tasks, [&] { return launcher_rate(command, line, tasks, direct, ours.failed); });
     }
-    std::printf(
-        "%-24s floor %7.0f/s  with pipes %7.0f/s (%.2f)  launcher %7.0f/s (%.2f of the floor)  failed %llu\n",
-        name, bare, piped, piped / bare, ours, ours / bare, static_cast<unsigned long long>(wrong));
+    std::printf("%s\n", name);
+    const auto print = [&](const char* what, const Best& best) {
+        std::printf("  %-28s %7.0f tasks/s  %.2f of the floor   %6.0f us CPU a task  %.2f of the floor\n",
+                    what, best.rate, best.rate / bare.rate, best.cpu_us, best.cpu_us / bare.cpu_us);
+    };
+    print("floor: posix_spawn, wait", bare);
+    print("floor with pipes and wait4", piped);
+    print("launcher", ours);
+    if (ours.failed > 0) std::printf("  %llu tasks failed\n", static_cast<unsigned long long>(ours.failed));
 }
 
 }  // namespace

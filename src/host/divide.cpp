@@ -1,0 +1,85 @@
+#include "host/divide.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace wq::host {
+
+namespace {
+
+// Where part `index` of `parts` of a whole begins; the next part's beginning is its end.
+template <class T>
+T cut(T whole, std::size_t index, std::size_t parts) {
+    // In this order a part is never off by more than one, and the parts add up; 128 bits hold any product of
+    // two.
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<T>(static_cast<Wide>(whole) * index / parts);
+}
+
+// One "core" of all PUs: the kernel spreads what shares it.
+std::vector<int> all_pus(const Machine& machine) {
+    std::vector<int> pus;
+    for (const auto& core : machine.cores) pus.insert(pus.end(), core.begin(), core.end());
+    return pus;
+}
+
+std::string cores_text(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " core" : " cores");
+}
+
+}  // namespace
+
+std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::size_t ranks) {
+    const std::size_t cores = machine.cores.size();
+    const bool shared = ranks > cores;
+    std::vector<Slice> slices(ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        Slice& slice = slices[rank];
+        const std::size_t first = cut(cores, rank, ranks);
+        const std::size_t end = cut(cores, rank + 1, ranks);
+        const auto begin = machine.cores.begin();
+        slice.bind = !shared;
+        if (shared)
+            slice.cores = {all_pus(machine)};
+        else
+            slice.cores.assign(begin + static_cast<std::ptrdiff_t>(first),
+                               begin + static_cast<std::ptrdiff_t>(end));
+
+        const std::size_t parts = shared ? ranks : cores;
+        const auto share = [&](std::int64_t whole) {
+            return shared ? cut(whole, rank + 1, parts) - cut(whole, rank, parts)
+                          : cut(whole, end, parts) - cut(whole, first, parts);
+        };
+        slice.memory_mb = share(machine.memory_mb);
+        slice.disk_mb = share(disk_mb);
+        slice.gpu_variable = machine.gpus.variable;
+        const std::size_t gpus = machine.gpus.names.size();
+        for (std::size_t gpu = cut(gpus, rank, ranks); gpu < cut(gpus, rank + 1, ranks); ++gpu)
+            slice.gpus.push_back(machine.gpus.names[gpu]);
+    }
+    return slices;
+}
+
+std::vector<std::string> warnings(const Machine& machine, std::size_t ranks) {
+    std::vector<std::string> lines;
+    const std::size_t usable = machine.cores.size();
+    // mpirun's default: each rank has a core of its own and the others of the node stay idle. A batch job
+    // that was given a part of a node has, as a rule, more cores than ranks there.
+    if (usable <= ranks && usable < machine.cores_of_machine)
+        lines.push_back(
+            "bound to " + std::to_string(usable) + " of " + cores_text(machine.cores_of_machine) +
+            ": start with `mpirun --bind-to none` (srun: `-c` cores, `--cpu-bind=none`) to use them all");
+    else if (ranks > usable)
+        lines.push_back(std::to_string(ranks) + " ranks share " + cores_text(usable) +
+                        ": tasks are not bound and compete; one rank per node is enough");
+    if (machine.cpu_quota && *machine.cpu_quota + 0.01 < static_cast<double>(usable)) {
+        std::array<char, 32> quota;
+        std::snprintf(quota.data(), quota.size(), "%.1f", *machine.cpu_quota);
+        lines.push_back("the control group grants the time of " + std::string(quota.data()) + " of " +
+                        cores_text(usable) + ": raise its CPU quota, or run fewer tasks at once (--cores)");
+    }
+    return lines;
+}
+
+}  // namespace wq::host

@@ -1,0 +1,21 @@
+// A node's cores, GPUs, memory and disk over its ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/launcher.h"
+#include "host/topology.h"
+
+namespace wq::host {
+
+// Slice r is for the node's rank r. Cores are cut into runs of neighbours whose lengths differ by one at
+// most; memory and disk follow the cores, GPUs are cut likewise. With more ranks than cores every slice is
+// one core's worth of all of them, not bound. `ranks` is at least 1.
+std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::size_t ranks);
+
+// What the user should know before the run is slow: a binding that leaves most of the node idle, a CPU quota
+// below the cores, more ranks than cores. One line each, with the remedy.
+std::vector<std::string> warnings(const Machine& machine, std::size_t ranks);
+
+}  // namespace wq::host

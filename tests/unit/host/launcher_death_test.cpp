@@ -1,0 +1,147 @@
+// Every process of a launcher's can be killed; nothing stays and nothing is forgotten.
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "unit/host/launcher_support.h"
+
+namespace wq::host::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Named = std::pair<TaskId, Attempt>;
+
+// With a launcher of one core: task 1 runs `deed`, task 2 waits behind it.
+void run_until_death(Session& session, const std::string& deed) {
+    session.open();
+    session.launcher->run(shell_line(1, deed));
+    session.launcher->run(shell_line(2, "true"));
+    session.collect_until([&] { return session.died.has_value(); });
+}
+
+TEST(LauncherDeath, ATaskThatKillsItsParentKillsTheLauncherOnly) {
+    Session session(1);
+    run_until_death(session, "setsid sleep 1000 & kill -9 $PPID; sleep 1000");
+    ASSERT_TRUE(session.died);
+    EXPECT_EQ(session.died->why, "killed by signal 9");
+    EXPECT_THAT(session.died->started, ElementsAre(Named(TaskId(1), 1)));
+    EXPECT_THAT(session.died->not_started, ElementsAre(Named(TaskId(2), 1)));
+    EXPECT_THAT(processes_with(session.mark), IsEmpty());
+    EXPECT_TRUE(std::filesystem::is_empty(session.folder / "scratch"));
+}
+
+TEST(LauncherDeath, ANewLauncherTakesUpTheWork) {
+    Session session(1);
+    for (std::uint64_t round = 0; round < 5; ++round) {
+        session.died.reset();
+        run_until_death(session, "kill -9 $PPID; sleep 1000");
+        EXPECT_THAT(session.died->started, ElementsAre(Named(TaskId(1), 1)));
+    }
+    session.died.reset();
+    session.open();
+    EXPECT_EQ(session.run(shell_line(3, "echo again")).output.out, "again\n");
+}
+
+TEST(LauncherDeath, EndedTasksThatWereReportedAreNotLost) {
+    Session session(1);
+    session.open();
+    session.run(shell_line(5, "true"));
+    session.launcher->run(shell_line(1, "kill -9 $PPID; sleep 1000"));
+    session.collect_until([&] { return session.died.has_value(); });
+    EXPECT_THAT(session.died->started, ElementsAre(Named(TaskId(1), 1)));
+}
+
+TEST(LauncherDeath, OtherSignalsOfATaskDoNotReachTheLauncher) {
+    Session session(1);
+    session.open();
+    EXPECT_TRUE(
+        session.run(shell_line(1, "for s in HUP INT QUIT TERM USR1 USR2 PIPE ALRM; do kill -$s $PPID; done"))
+            .outcome.succeeded());
+    EXPECT_TRUE(session.run(shell_line(2, "true")).outcome.succeeded());
+}
+
+TEST(LauncherDeath, OrdersGivenBeforeTheNewLauncherGoToIt) {
+    Session session(1);
+    run_until_death(session, "kill -9 $PPID; sleep 1000");
+    session.died.reset();
+    session.launcher->run(shell_line(3, "echo kept"));
+    session.open();
+    session.collect_ends(1);
+    EXPECT_EQ(session.ended[3].output.out, "kept\n");
+}
+
+TEST(LauncherDeath, WithoutItsZygoteALauncherEndsAndOpenSaysSo) {
+    Session session(1);
+    // The parent of the launcher, in the fourth field of its stat.
+    run_until_death(
+        session, "setsid sleep 1000 & read a b c zygote rest </proc/$PPID/stat; kill -9 $zygote; sleep 1000");
+    ASSERT_TRUE(session.died);
+    EXPECT_THAT(session.died->started, ElementsAre(Named(TaskId(1), 1)));
+    const Status again = session.launcher->open(session.options);
+    ASSERT_FALSE(again.ok());
+    EXPECT_THAT(again.error().message, HasSubstr("was killed"));
+    session.launcher->close(std::chrono::seconds(1));
+    // The launcher outlives the zygote for as long as it takes to kill and remove.
+    while (!processes_with(session.mark).empty() || !std::filesystem::is_empty(session.folder / "scratch"))
+        sched_yield();
+}
+
+// Plays a rank that is killed while its tasks run; all that comes after is this process's to wait for.
+TEST(LauncherDeath, NothingOutlivesAKilledRank) {
+    Folder folder;
+    const std::string mark = unique_name();
+    const std::string begun = folder / "begun";
+    ASSERT_EQ(mkfifo(begun.c_str(), 0600), 0);
+    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    const pid_t rank = fork();
+    if (rank == 0) {
+        auto launcher = Launcher::start().or_throw();
+        LauncherOptions options;
+        options.slice = slice_of(1);
+        options.shell = "/bin/sh";
+        options.scratch = folder / "scratch";
+        options.environment = {{"WQ_TEST_MARK", mark}};
+        std::move(launcher->open(options)).or_throw();
+        launcher->run(shell_line(
+            1, "setsid sleep 1000 & sh -c 'sleep 1000 & sleep 1000' & echo >" + begun + "; sleep 1000"));
+        for (;;) {
+            pollfd ready{launcher->descriptor(), POLLIN, 0};
+            poll(&ready, 1, -1);
+            launcher->next();
+        }
+    }
+    read_file(begun);  // until the task has begun
+    kill(rank, SIGKILL);
+    int ended = 0;
+    while (waitpid(-1, nullptr, 0) > 0) ++ended;  // rank, then zygote (and what it left, if it did)
+    EXPECT_GE(ended, 2);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    EXPECT_THAT(processes_with(mark), IsEmpty());
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "scratch"));
+}
+
+TEST(LauncherDeath, NoDescriptorOfTheRankIsOpenInItsHelpers) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    Session session(1);
+    session.open();
+    session.run(shell_line(1, "true"));
+    close(ends[1]);
+    char byte = 0;
+    EXPECT_EQ(read(ends[0], &byte, 1), 0) << "a helper holds the other end";
+    close(ends[0]);
+    EXPECT_EQ(session.run(shell_line(2, "for i in 0 1 2; do readlink /proc/$PPID/fd/$i; done")).output.out,
+              "/dev/null\n/dev/null\n/dev/null\n");
+}
+
+TEST(LauncherDeath, CloseWithoutOpenEndsTheZygote) {
+    auto launcher = Launcher::start().or_throw();
+    launcher->close(std::chrono::seconds(30));
+}
+
+}  // namespace
+}  // namespace wq::host::test

@@ -1,0 +1,111 @@
+// Which order starts when.
+#include <sched.h>
+#include <sys/stat.h>
+
+#include "unit/host/launcher_support.h"
+
+namespace wq::host::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+
+TEST(LauncherQueue, OrdersStartFirstComeFirstServed) {
+    Session session(1);
+    session.open();
+    std::vector<std::uint64_t> given;
+    for (std::uint64_t task = 0; task < 200; ++task) {
+        given.push_back(task);
+        session.launcher->run(words(task, {"/bin/true"}));
+    }
+    session.collect_ends(200);
+    EXPECT_THAT(session.order_of_ends, ElementsAreArray(given));
+}
+
+TEST(LauncherQueue, AWideOrderAtTheHeadHoldsUpNarrowOnesBehindIt) {
+    Session session(2);
+    session.open();
+    const std::string go = session.folder / "go";
+    ASSERT_EQ(mkfifo(go.c_str(), 0600), 0);
+    session.launcher->run(shell_line(1, "cat go >/dev/null; echo 1 >>log"));
+    Order wide = shell_line(2, "echo 2 >>log");
+    wide.give.cores = 2;
+    session.launcher->run(wide);
+    session.launcher->run(shell_line(3, "echo 3 >>log"));
+    session.collect_until([&] { return !session.started.empty(); });
+    EXPECT_THAT(session.started, ElementsAre(1));
+    std::ofstream(go) << "go\n";
+    session.collect_ends(3);
+    EXPECT_EQ(read_file(session.folder / "log"), "1\n2\n3\n");
+}
+
+TEST(LauncherQueue, MemoryDiskAndGpusAreCounted) {
+    for (const core::Resources give :
+         {core::Resources{1, 600, 0, 0}, core::Resources{1, 0, 600, 0}, core::Resources{0, 0, 0, 1}}) {
+        Session session(8);
+        session.options.slice.gpus = {"0"};
+        session.options.slice.gpu_variable = "CUDA_VISIBLE_DEVICES";
+        session.open();
+        // Two at once would find each other's file.
+        for (std::uint64_t task = 0; task < 10; ++task) {
+            Order order = shell_line(task, "mkdir lock && sleep 0.01 && rmdir lock");
+            order.give = give;
+            session.launcher->run(order);
+        }
+        session.collect_ends(10);
+        for (const auto& [task, end] : session.ended) EXPECT_TRUE(end.outcome.succeeded()) << end.output.err;
+    }
+}
+
+TEST(LauncherQueue, AnOrderThatNeverFitsIsRefusedAndTheRestRuns) {
+    Session session(2);
+    session.open();
+    Order big = shell_line(1, "true");
+    big.give.cores = 3;
+    const TaskEnded end = session.run(big);
+    EXPECT_EQ(end.outcome.ending, core::Ending::not_started);
+    EXPECT_TRUE(session.run(shell_line(2, "true")).outcome.succeeded());
+}
+
+TEST(LauncherQueue, RecallReturnsTheLastThatHaveNotStarted) {
+    Session session(1);
+    session.open();
+    const std::string go = session.folder / "go";
+    ASSERT_EQ(mkfifo(go.c_str(), 0600), 0);
+    session.launcher->run(shell_line(0, "cat go"));
+    for (std::uint64_t task = 1; task < 6; ++task) session.launcher->run(shell_line(task, "true"));
+    session.collect_until([&] { return !session.started.empty(); });
+    session.launcher->recall(2);
+    session.collect_until([&] { return session.returned.size() == 2; });
+    EXPECT_THAT(session.returned, ElementsAre(5, 4));
+    session.launcher->recall(100);
+    session.collect_until([&] { return session.returned.size() == 5; });
+    std::ofstream(go) << "go\n";
+    session.collect_ends(1);
+    EXPECT_THAT(session.order_of_ends, ElementsAre(0));
+}
+
+TEST(LauncherQueue, TenThousandOrdersAtOnceAllEnd) {
+    Session session(2);
+    session.open();
+    for (std::uint64_t task = 0; task < 10000; ++task)
+        session.launcher->run(words(task, {task % 100 == 0 ? "/bin/true" : "/no/such/file"}));
+    session.collect_ends(10000);
+    EXPECT_EQ(session.ended.size(), 10000U);
+}
+
+TEST(LauncherQueue, OutputThatTheRankDoesNotReadHoldsUpNothingThatRuns) {
+    Session session(2);
+    session.options.output_limit = 8u << 20;
+    session.open();
+    for (std::uint64_t task = 0; task < 40; ++task)
+        session.launcher->run(shell_line(task, "head -c 6000000 /dev/zero; touch done$WORK_QUEUE_TASK_ID"));
+    session.launcher->next();  // sends the orders, reads nothing yet
+    // 64 MiB may wait in the launcher: the first ten run although nobody reads.
+    while (!std::filesystem::exists(session.folder / "done9")) sched_yield();
+    session.collect_ends(40);
+    for (const auto& [task, end] : session.ended) EXPECT_EQ(end.output.out.size(), 6000000U);
+}
+
+}  // namespace
+}  // namespace wq::host::test

@@ -1,0 +1,159 @@
+// A launcher with real processes for tests: opens it, runs orders, collects what comes back.
+#pragma once
+
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "host/cpu_mask.h"
+#include "host/launcher.h"
+
+namespace wq::host::test {
+
+inline constexpr int patience_ms = 20000;  // until a test gives up on an event; never how long it takes
+
+// Distinct for every test of every process of the test suite.
+inline std::string unique_name() {
+    static std::atomic<int> count{0};
+    return "wq-host-test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
+}
+
+class Folder {
+  public:
+    Folder() : path_(std::filesystem::temp_directory_path() / unique_name()) {
+        std::filesystem::create_directories(path_);
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    std::string path() const { return path_.string(); }
+    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+  private:
+    std::filesystem::path path_;
+};
+
+inline std::string read_file(const std::string& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+inline std::vector<pid_t> processes_with(const std::string& entry) {
+    std::vector<pid_t> found;
+    for (const auto& folder : std::filesystem::directory_iterator("/proc")) {
+        const std::string name = folder.path().filename();
+        if (std::isdigit(static_cast<unsigned char>(name[0])) == 0) continue;
+        if (read_file(folder.path() / "environ").find(entry) != std::string::npos)
+            found.push_back(std::stoi(name));
+    }
+    return found;
+}
+
+// Cores of their own for tests that count them: without binding any number may be claimed.
+inline Slice slice_of(std::size_t cores) {
+    Slice slice;
+    const std::vector<int> all = CpuMask::of_process(0).indexes();
+    for (std::size_t i = 0; i < cores; ++i) slice.cores.push_back({all[i % all.size()]});
+    slice.memory_mb = 1000;
+    slice.disk_mb = 1000;
+    slice.bind = false;
+    return slice;
+}
+
+inline Order shell_line(std::uint64_t task, std::string text) {
+    Order order;
+    order.task = TaskId(task);
+    order.give.cores = 1;
+    order.text = std::move(text);
+    return order;
+}
+
+inline Order words(std::uint64_t task, std::vector<std::string> argv) {
+    Order order = shell_line(task, "");
+    order.argv = std::move(argv);
+    return order;
+}
+
+class Session {
+  public:
+    explicit Session(std::size_t cores = 2) : launcher(Launcher::start().or_throw()) {
+        options.slice = slice_of(cores);
+        options.shell = "/bin/sh";
+        options.scratch = folder / "scratch";
+        options.working_directory = folder.path();
+        options.environment = {{"WQ_TEST_MARK", mark}};
+    }
+    ~Session() {
+        launcher->close(std::chrono::seconds(30));
+        EXPECT_THAT(processes_with(mark), testing::IsEmpty()) << "a task left a process";
+        EXPECT_TRUE(std::filesystem::is_empty(folder / "scratch")) << "the scratch folder was not removed";
+    }
+
+    void open() {
+        const Status status = launcher->open(options);
+        ASSERT_TRUE(status.ok()) << status.error().message;
+    }
+
+    // Takes reports until `enough` says so of all that came, or none comes for too long.
+    void collect_until(const std::function<bool()>& enough) {
+        while (!enough()) {
+            pollfd ready{launcher->descriptor(), POLLIN, 0};
+            if (poll(&ready, 1, patience_ms) == 0) {
+                ADD_FAILURE() << "nothing came for " << patience_ms << " ms";
+                return;
+            }
+            for (Report& report : launcher->next()) take(report);
+        }
+    }
+
+    void collect_ends(std::size_t count) {
+        collect_until([&] { return ended.size() >= count || died; });
+    }
+
+    TaskEnded run(Order order) {
+        const TaskId task = order.task;
+        launcher->run(std::move(order));
+        collect_until([&] { return ended.contains(task.value()) || died; });
+        return ended[task.value()];
+    }
+
+    void take(Report& report) {
+        if (auto* end = std::get_if<TaskEnded>(&report)) {
+            order_of_ends.push_back(end->task.value());
+            ended[end->task.value()] = *end;
+        }
+        if (auto* start = std::get_if<TaskStarted>(&report)) started.push_back(start->task.value());
+        if (auto* back = std::get_if<OrderReturned>(&report)) returned.push_back(back->task.value());
+        if (auto* line = std::get_if<EnvironmentOutput>(&report)) lines.push_back(*line);
+        if (auto* exit = std::get_if<EnvironmentExit>(&report)) left = *exit;
+        if (auto* death = std::get_if<LauncherDied>(&report)) died = *death;
+    }
+
+    Folder folder;
+    std::string mark = unique_name() + "-mark";
+    LauncherOptions options;
+    std::unique_ptr<Launcher> launcher;
+
+    std::map<std::uint64_t, TaskEnded> ended;
+    std::vector<std::uint64_t> order_of_ends;
+    std::vector<std::uint64_t> started;
+    std::vector<std::uint64_t> returned;
+    std::vector<EnvironmentOutput> lines;
+    std::optional<EnvironmentExit> left;
+    std::optional<LauncherDied> died;
+};
+
+}  // namespace wq::host::test
