@@ -10,17 +10,18 @@ _work_queue_run() {
     fi
     case $before in
     --tickets) mapfile -t COMPREPLY < <(compgen -W "auto rma message" -- "$word") ;;
-    --progress) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
+    --progress | --plots) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --run-dir | --output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
-    --retries | --max-losses | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array)
+    --retries | --max-losses | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "--array --cores --disk --dry-run --each --gpus --grace
-                --halt-on-failure --help --json --manager-only --max-losses --memory --output --progress --resume
-                --resume-failed --retries --run-dir --shell --stats-log --tickets --timeout --version --walltime -v" \
+                --halt-on-failure --help --json --manager-only --max-losses --memory --output --output-limit
+                --plots --progress --resume --resume-failed --retries --run-dir --shell --stats-log --tickets --timeout
+                --verbose --version --walltime -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -32,12 +33,13 @@ _work_queue_run() {
 _work_queue_graph_log() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
-    -T) mapfile -t COMPREPLY < <(compgen -W "png svg pdf" -- "$word") ;;
+    -T) mapfile -t COMPREPLY < <(compgen -W "png svg pdf script" -- "$word") ;;
     -u) mapfile -t COMPREPLY < <(compgen -W "s m h d" -- "$word") ;;
+    -c) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     -r) COMPREPLY=() ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "-o -T -r -u --help --version" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "-c -o -T -r -u --help --version" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi
