@@ -60,8 +60,7 @@ double h5_rows_per_second(const std::string& directory, std::uint64_t rows) {
         if (i % 65536 == 65535) static_cast<void>(std::move(writer.flush()).or_throw());
     }
     static_cast<void>(std::move(writer.close()).or_throw());
-    std::printf("rows into stats.h5\t%.2f\tM/s (goal: >= 1)\n",
-                double(rows) / (wall_seconds() - begin) / 1e6);
+    return double(rows) / (wall_seconds() - begin);
 }
 
 // `pause_ms`: after every 30 tasks, so that they come at the pace of a run; 0: as fast as they are taken.
