@@ -1,0 +1,179 @@
+// Thousands of runs. A failure prints its seed; WQ_SIM_SEED=N runs that one alone, WQ_SIM_RUNS=N runs more of
+// each.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "sim/simulation.h"
+
+namespace wq::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Seeds {
+    std::uint64_t first = 1;
+    std::uint64_t end = 301;
+};
+
+Seeds seeds() {
+    const char* one = std::getenv("WQ_SIM_SEED");
+    const char* runs = std::getenv("WQ_SIM_RUNS");
+    const auto number = [](const char* text) { return std::strtoull(text, nullptr, 10); };
+    if (one != nullptr) return {number(one), number(one) + 1};
+    if (runs != nullptr) return {1, 1 + number(runs)};
+    return {};
+}
+
+Counts run_all(const Weather& weather) {
+    Counts counts;
+    for (auto [seed, end] = seeds(); seed < end; ++seed) {
+        Simulation simulation(weather, seed);
+        const std::string wrong = simulation.run();
+        counts += simulation.counts();
+        EXPECT_EQ(wrong, "") << "seed " << seed;
+        if (!wrong.empty()) break;
+    }
+    return counts;
+}
+
+Weather storm() {
+    Weather weather;
+    weather.groups = true;
+    weather.failures = 0.2;
+    weather.too_large = 0.02;
+    weather.pins = true;
+    weather.late_joins = true;
+    weather.duplicates = 0.1;
+    weather.most_delay = 300ms;
+    return weather;
+}
+
+TEST(CoreSim, CalmWeather) {
+    EXPECT_EQ(run_all({}).stale, 0u);
+}
+
+TEST(CoreSim, ADelayingAndRepeatingNetwork) {
+    EXPECT_GT(run_all(storm()).stale, 0u);
+}
+
+TEST(CoreSim, WorkersComeAndGo) {
+    Weather weather = storm();
+    weather.losses = 0.05;
+    weather.max_losses = 1000;  // so that every task that can succeed must
+    EXPECT_GT(run_all(weather).lost, 0u);
+}
+
+TEST(CoreSim, WorkersComeAndGoAndTasksAreBlamed) {
+    Weather weather = storm();
+    weather.losses = 0.05;
+    EXPECT_GT(run_all(weather).alone, 0u);
+}
+
+TEST(CoreSim, QueuesInLaunchers) {
+    Weather weather = storm();
+    weather.short_tasks = true;
+    weather.most_tasks = 120;
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    const Counts counts = run_all(weather);
+    EXPECT_GT(counts.queued, 0u);
+    EXPECT_GT(counts.recalls, 0u);
+}
+
+TEST(CoreSim, InnocentNeighboursOfKillersNeverFail) {
+    Weather weather = storm();
+    weather.killers = 0.15;
+    EXPECT_GT(run_all(weather).alone, 0u);
+    weather.short_tasks = true;
+    weather.killers = 0.3;
+    run_all(weather);
+}
+
+Weather tickets() {
+    Weather weather;
+    weather.tickets = true;
+    weather.twins = true;
+    weather.most_tasks = 200;
+    weather.most_workers = 4;
+    weather.failures = 0.05;
+    weather.duplicates = 0.05;
+    weather.most_delay = 200ms;
+    weather.short_tasks = true;
+    return weather;
+}
+
+TEST(CoreSim, Tickets) {
+    EXPECT_GT(run_all(tickets()).tickets, 0u);
+}
+
+TEST(CoreSim, TicketsInAStorm) {
+    Weather weather = tickets();
+    weather.losses = 0.05;
+    weather.max_losses = 1000;
+    weather.late_joins = true;
+    weather.storage_trouble = true;
+    weather.short_tasks = false;
+    EXPECT_GT(run_all(weather).tickets, 0u);
+}
+
+TEST(CoreSim, TicketsOfKillers) {
+    Weather weather = tickets();
+    weather.killers = 0.01;
+    EXPECT_GT(run_all(weather).alone, 0u);
+}
+
+TEST(CoreSim, StorageTrouble) {
+    Weather weather = storm();
+    weather.storage_trouble = true;
+    run_all(weather);
+}
+
+TEST(CoreSim, ResumedLists) {
+    Weather weather = storm();
+    weather.resumed = true;
+    run_all(weather);
+}
+
+TEST(CoreSim, HaltOnFailure) {
+    Weather weather = storm();
+    weather.halt_on_failure = true;
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    run_all(weather);
+}
+
+// A run that is stopped at any moment and resumed ends as one that was left alone, and runs nothing again
+// that ended.
+void stop_and_resume(Weather weather) {
+    std::uint64_t stopped = 0;
+    for (auto [seed, end] = seeds(); seed < end; ++seed) {
+        weather.stop = static_cast<core::StopReason>(seed % 4);
+        Simulation first(weather, seed);
+        ASSERT_EQ(first.run(), "") << "seed " << seed;
+        if (first.reactor().stopping()) ++stopped;
+        Weather calm = weather;
+        calm.stop.reset();
+        Simulation second(calm, seed, first.rest());
+        ASSERT_EQ(second.run(), "") << "seed " << seed << ", resumed";
+    }
+    EXPECT_TRUE(stopped > 0 || std::getenv("WQ_SIM_SEED") != nullptr);
+}
+
+TEST(CoreSim, StoppedAndResumed) {
+    Weather weather = storm();
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    stop_and_resume(weather);
+}
+
+TEST(CoreSim, StoppedAndResumedWithTickets) {
+    Weather weather = tickets();
+    weather.short_tasks = false;
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    stop_and_resume(weather);
+}
+
+}  // namespace
+}  // namespace wq::sim

@@ -1,0 +1,100 @@
+#include "sim/plan.h"
+
+namespace wq::sim {
+
+using core::TaskState;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint32_t group_count = 4;
+
+core::Shape random_shape(const Weather& weather, Random& random, std::uint32_t workers) {
+    core::Shape shape;
+    if (chance(random, 0.4)) shape.needs.cores = 1 + static_cast<std::int64_t>(below(random, 4));
+    if (chance(random, 0.2)) shape.needs.memory_mb = 1 + static_cast<std::int64_t>(below(random, 4000));
+    if (chance(random, 0.1)) shape.needs.gpus = 1;
+    if (weather.pins && chance(random, 0.4))
+        for (std::uint32_t id = 0; id < workers; ++id)
+            if (shape.workers.empty() || chance(random, 0.2))
+                shape.workers.emplace_back(below(random, workers));
+    if (chance(random, 0.5)) shape.retries = static_cast<std::uint32_t>(below(random, 3));
+    return shape;
+}
+
+PlannedTask random_task(const Weather& weather, Random& random, const std::vector<core::Shape>& shapes) {
+    PlannedTask task;
+    task.shape = shapes[below(random, shapes.size())];
+    task.wall = weather.short_tasks && !chance(random, 0.05) ? up_to(random, 40ms) : 1s + up_to(random, 20s);
+    if (chance(random, weather.failures)) task.failures = 1 + static_cast<std::uint32_t>(below(random, 4));
+    task.kills_worker = chance(random, weather.killers);
+    if (chance(random, weather.too_large)) {
+        task.shape.needs.cores = 100;
+        task.fits = false;
+    }
+    if (weather.resumed && chance(random, 0.4))
+        task.before = chance(random, 0.1) ? TaskState::failed : TaskState::done;
+    if (!weather.groups) return task;
+    task.barrier_before = chance(random, 0.05);
+    for (auto left = below(random, 3); left > 0; --left)
+        task.groups.push_back({static_cast<std::uint32_t>(below(random, group_count)), chance(random, 0.4)});
+    return task;
+}
+
+bool member(const PlannedTask& task, std::uint32_t group, bool sequential) {
+    if (group == 0 && !sequential) return true;
+    for (const core::GroupTag& tag : task.groups)
+        if (tag.group == group && tag.sequential == sequential) return true;
+    return false;
+}
+
+}  // namespace
+
+Plan make_plan(const Weather& weather, Random& random) {
+    Plan plan;
+    const auto workers = 1 + static_cast<std::uint32_t>(below(random, weather.most_workers));
+    for (std::uint32_t id = 0; id < workers; ++id) {
+        PlannedWorker worker;
+        // All can hold what random_shape() asks for, so that a pinned task is never too large.
+        const auto cores = weather.twins ? 1 + static_cast<std::int64_t>(below(random, 2))
+                                         : 4 + static_cast<std::int64_t>(below(random, 5));
+        worker.offers = {cores, 4000 + static_cast<std::int64_t>(below(random, 2)) * cores * 1000, 0,
+                         1 + cores % 2};
+        worker.takes_tickets = weather.tickets && (id == 0 || chance(random, 0.8));
+        worker.node = id / 2;
+        if (weather.late_joins) worker.joins_after = up_to(random, 20s);
+        plan.workers.push_back(worker);
+    }
+    std::vector<core::Shape> shapes;
+    for (auto left = weather.twins ? 1 + below(random, 2) : 1 + below(random, 8); left > 0; --left)
+        shapes.push_back(weather.twins ? core::Shape{} : random_shape(weather, random, workers));
+    if (weather.twins) shapes.back().retries = 2;
+    for (auto left = 1 + below(random, weather.most_tasks); left > 0; --left)
+        plan.tasks.push_back(random_task(weather, random, shapes));
+    return plan;
+}
+
+std::vector<TaskState> Plan::verdict() const {
+    std::vector<TaskState> states;
+    bool passes = true;  // whether all barriers so far let through
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        const PlannedTask& task = tasks[i];
+        if (task.barrier_before)
+            for (const TaskState earlier : states) passes = passes && earlier == TaskState::done;
+        const bool fails = task.kills_worker || task.failures > task.shape.retries;
+        TaskState state = !task.fits ? TaskState::skipped : fails ? TaskState::failed : TaskState::done;
+        if (!passes) state = TaskState::skipped;
+        for (std::size_t j = 0; j < i; ++j)
+            for (std::uint32_t group = 0; group < group_count; ++group) {
+                const bool waits = (member(task, group, true) &&
+                                    (member(tasks[j], group, true) || member(tasks[j], group, false))) ||
+                                   (member(task, group, false) && member(tasks[j], group, true));
+                if (waits && states[j] != TaskState::done) state = TaskState::skipped;
+            }
+        if (task.before != TaskState::blocked) state = task.before;
+        states.push_back(state);
+    }
+    return states;
+}
+
+}  // namespace wq::sim

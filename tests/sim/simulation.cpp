@@ -1,0 +1,334 @@
+#include "sim/simulation.h"
+
+#include <utility>
+
+namespace wq::sim {
+
+using core::TaskState;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint64_t most_events = 200'000;
+constexpr Duration beat_every = 1s;
+constexpr Duration rejoin_limit = 60s;
+
+core::ReactorOptions options(const Weather& weather, const Plan& plan) {
+    core::ReactorOptions options;
+    options.max_losses = weather.max_losses;
+    options.halt_on_failure = weather.halt_on_failure;
+    options.expected_workers = static_cast<std::uint32_t>(plan.workers.size());
+    options.join_limit = 30s;
+    options.rejoin_limit = rejoin_limit;
+    options.seal_batches = weather.tickets;
+    return options;
+}
+
+Plan first_plan(const Weather& weather, std::uint64_t seed) {
+    Random random(seed);
+    return make_plan(weather, random);
+}
+
+}  // namespace
+
+Counts& Counts::operator+=(const Counts& o) {
+    events += o.events, leases += o.leases, queued += o.queued, seals += o.seals, tickets += o.tickets;
+    recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
+    return *this;
+}
+
+Simulation::Simulation(const Weather& weather, std::uint64_t seed)
+    : Simulation(weather, seed, first_plan(weather, seed)) {}
+
+Simulation::Simulation(const Weather& weather, std::uint64_t seed, Plan plan)
+    : weather_(weather),
+      random_(seed * 7919),
+      plan_(std::move(plan)),
+      now_(1h),
+      reactor_(options(weather, plan_), now()) {
+    const std::size_t tasks = plan_.tasks.size();
+    own_failures_.resize(tasks), final_records_.resize(tasks), last_attempt_.resize(tasks),
+        losses_.resize(tasks), runs_.resize(tasks);
+    present_.resize(plan_.workers.size());
+}
+
+core::Now Simulation::now() const {
+    return {now_, now_.time_since_epoch() / 1us};
+}
+
+void Simulation::wrong(const std::string& what) {
+    if (wrong_.empty()) wrong_ = what;
+}
+
+// ---- the network
+// ----------------------------------------------------------------------------------------------------
+
+void Simulation::over(Channel& channel, std::function<void()> what) {
+    channel.last = std::max(channel.last, now_ + up_to(random_, weather_.most_delay));
+    at(channel.last, what);
+    if (!chance(random_, weather_.duplicates)) return;
+    channel.last += up_to(random_, weather_.most_delay);
+    at(channel.last, std::move(what));
+}
+
+// ---- the world
+// ------------------------------------------------------------------------------------------------------
+
+void Simulation::feed(std::uint64_t index) {
+    const PlannedTask& task = plan_.tasks[index];
+    if (task.barrier_before) tell_manager(core::BarrierAdded{});
+    core::TasksAdded added{{TaskId(index), 1, task.shape, task.groups}, {}, {}};
+    if (task.before == TaskState::done) added.done.insert(index);
+    if (task.before == TaskState::failed) added.failed.insert(index);
+    tell_manager(added);
+}
+
+void Simulation::be_born(std::uint32_t id) {
+    if (finished_) return;
+    lives_.push_back(std::make_unique<Life>());
+    Life* life = lives_.back().get();
+    present_[id] = life;
+    FakeWorker::World world;
+    world.later = [this](Duration delay, std::function<void()> what) { later(delay, std::move(what)); };
+    world.send = [this, life](core::Event event) { over(life->up, [this, event] { tell_manager(event); }); };
+    world.run = [this](TaskId task) {
+        const PlannedTask& planned = plan_.tasks[task.value()];
+        core::Outcome outcome;
+        outcome.wall_us = planned.wall / 1us;
+        // A failure whose report is lost with the worker counts for nobody, so those that fail for good
+        // always do.
+        if (planned.failures > planned.shape.retries || own_failures_[task.value()] < planned.failures) {
+            ++own_failures_[task.value()];
+            outcome.exit_code = 1;
+            if (chance(random_, 0.3)) outcome.ending = core::Ending::timed_out;
+        }
+        return outcome;
+    };
+    world.wall = [this](TaskId task) { return plan_.tasks[task.value()].wall; };
+    world.kills = [this](TaskId task) { return plan_.tasks[task.value()].kills_worker; };
+    world.die = [this, life] { end_life(life, chance(random_, 0.8)); };
+    world.board = &board_;
+    life->worker = std::make_unique<FakeWorker>(WorkerId(id), plan_.workers[id], std::move(world));
+
+    const PlannedWorker& plan = plan_.workers[id];
+    core::WorkerJoined joined{WorkerId(id), "host", plan.offers, {}, plan.takes_tickets};
+    // Joined is an event of the transport: never twice.
+    life->up.last = std::max(life->up.last, now_ + up_to(random_, weather_.most_delay));
+    at(life->up.last, [this, life, joined] {
+        for (const auto& other : lives_)
+            if (other->worker->id() == joined.worker) other->known = false;
+        life->known = true;
+        tell_manager(joined);
+    });
+    beat(life);
+}
+
+void Simulation::beat(Life* life) {
+    if (!life->worker->alive() || finished_) return;
+    over(life->up, [this, life] { tell_manager(core::WorkerHeard{life->worker->id()}); });
+    later(beat_every, [this, life] { beat(life); });
+}
+
+// It dies; the manager is told, or is left to notice the silence. Its last words may arrive after that.
+void Simulation::end_life(Life* life, bool told) {
+    if (!life->worker->alive()) return;
+    life->worker->die();
+    ++counts_.lost;
+    const std::uint32_t node = life->worker->node();
+    bool node_lives = false;
+    for (const auto& other : lives_)
+        node_lives = node_lives || (other->worker->alive() && other->worker->node() == node);
+    if (!node_lives) board_.lose_node(node);
+    const WorkerId id = life->worker->id();
+    if (told)
+        later(up_to(random_, weather_.most_delay), [this, life, id] {
+            if (!life->known) return;
+            life->known = false;
+            tell_manager(core::WorkerLeft{id, "gone", true});
+        });
+    later(up_to(random_, 15s), [this, id] { be_born(id.value()); });
+}
+
+void Simulation::make_weather() {
+    if (finished_) return;
+    for (Life* life : present_)
+        if (life != nullptr && chance(random_, weather_.losses)) end_life(life, chance(random_, 0.7));
+    if (weather_.storage_trouble && chance(random_, 0.05)) {
+        tell_manager(core::StorageTrouble{true});
+        later(up_to(random_, 3s), [this] { tell_manager(core::StorageTrouble{false}); });
+    }
+    later(1s, [this] { make_weather(); });
+}
+
+// ---- the manager
+// ----------------------------------------------------------------------------------------------------
+
+void Simulation::tell_manager(const core::Event& event) {
+    if (finished_ || !wrong_.empty()) return;
+    ++counts_.events;
+    std::vector<core::Action> actions;
+    reactor_.on(event, now(), actions);
+    const bool idle = actions.empty() && std::holds_alternative<core::WorkerHeard>(event);
+    if (const auto contradiction = idle ? std::nullopt : reactor_.audit()) wrong("audit: " + *contradiction);
+    for (const core::Action& action : actions) obey(action);
+}
+
+Simulation::Life* Simulation::known_life(WorkerId worker) {
+    for (const auto& life : lives_)
+        if (life->known && life->worker->id() == worker) return life.get();
+    return nullptr;
+}
+
+void Simulation::obey(const core::Action& action) {
+    const auto send = [&](WorkerId worker) {
+        if (Life* life = known_life(worker)) over(life->down, [life, action] { life->worker->tell(action); });
+    };
+    if (const auto* lease = std::get_if<core::Lease>(&action)) {
+        check_lease(*lease);
+        send(lease->worker);
+    } else if (const auto* ended = std::get_if<core::AttemptEnded>(&action)) {
+        check_ended(*ended);
+    } else if (const auto* kill = std::get_if<core::KillAll>(&action)) {
+        send(kill->worker);
+    } else if (const auto* recall = std::get_if<core::Recall>(&action)) {
+        ++counts_.recalls;
+        send(recall->worker);
+    } else if (const auto* seal = std::get_if<core::Seal>(&action)) {
+        ++counts_.seals;
+        counts_.tickets += seal->tasks.count();
+        seal->tasks.for_each([&](Interval part) {
+            for (std::uint64_t id = part.first; id < part.end; ++id)
+                if (last_attempt_[id] > 0)
+                    wrong("task " + std::to_string(id) + " is sealed after it was leased");
+        });
+        board_.seal(*seal);
+        for (const auto& life : lives_)
+            if (life->known && plan_.workers[life->worker->id().value()].takes_tickets)
+                send(life->worker->id());
+    } else if (const auto* revoke = std::get_if<core::Revoke>(&action)) {
+        board_.revoke(revoke->batch);
+        for (const auto& life : lives_)
+            if (life->known) send(life->worker->id());
+    } else if (const auto* dismiss = std::get_if<core::Dismiss>(&action)) {
+        if (Life* life = known_life(dismiss->worker)) life->known = false;
+    } else if (const auto* finished = std::get_if<core::Finished>(&action)) {
+        finished_ = *finished;
+    }
+}
+
+void Simulation::check_lease(const core::Lease& lease) {
+    const std::string name =
+        "task " + std::to_string(lease.task.value()) + "." + std::to_string(lease.attempt);
+    ++counts_.leases;
+    ++runs_[lease.task.value()];
+    if (reactor_.stopping()) wrong(name + " is leased while stopping");
+    if (final_records_[lease.task.value()] > 0) wrong(name + " is leased after it ended");
+    if (std::exchange(last_attempt_[lease.task.value()], lease.attempt) >= lease.attempt)
+        wrong(name + " is no new attempt");
+    for (const auto& life : lives_)
+        if (life->known && life->worker->alive() && life->worker->holds().contains(lease.task))
+            wrong(name + " is leased while worker " + std::to_string(life->worker->id().value()) +
+                  " holds it");
+    const core::Worker* worker = reactor_.workers().find(lease.worker);
+    if (worker == nullptr) return wrong(name + " is leased to nobody");
+    if (worker->alone) ++counts_.alone;
+    if (worker->free().cores < 0) ++counts_.queued;
+    const bool queues = weather_.short_tasks;
+    if (!worker->used.fits_in(worker->whole) && !queues && !weather_.tickets)
+        wrong(name + " is one too many for its worker");
+}
+
+void Simulation::check_ended(const core::AttemptEnded& ended) {
+    const std::uint64_t id = ended.task.value();
+    if (final_records_[id] > 0) wrong("task " + std::to_string(id) + " ended again after its end");
+    if (ended.final) ++final_records_[id];
+    last_attempt_[id] = std::max(last_attempt_[id], ended.attempt);
+    if (ended.outcome.ending == core::Ending::worker_lost) ++losses_[id];
+}
+
+// ---- the run
+// --------------------------------------------------------------------------------------------------------
+
+std::string Simulation::run() {
+    Instant fed = now_;
+    for (std::uint64_t index = 0; index < plan_.tasks.size(); ++index) {
+        if (chance(random_, 0.1)) fed += up_to(random_, 5s);
+        at(fed, [this, index] { feed(index); });
+    }
+    at(fed, [this] { tell_manager(core::InputEnded{}); });
+    for (std::uint32_t id = 0; id < plan_.workers.size(); ++id)
+        later(plan_.workers[id].joins_after, [this, id] { be_born(id); });
+    make_weather();
+    if (weather_.stop)
+        later(up_to(random_, 60s), [this] {
+            tell_manager(core::StopRequested{*weather_.stop, up_to(random_, 10s)});
+        });
+
+    std::uint64_t ticks_at_once = 0;
+    while (!finished_ && wrong_.empty()) {
+        if (counts_.events > most_events) return "no end in sight; it waits for " + reactor_.waiting_for();
+        const auto wakeup = reactor_.wakeup();
+        if (wakeup && (agenda_.empty() || *wakeup <= agenda_.begin()->first)) {
+            ticks_at_once = *wakeup <= now_ ? ticks_at_once + 1 : 0;
+            if (ticks_at_once > 10) return "it asks for the same tick again and again";
+            now_ = std::max(now_, *wakeup);
+            tell_manager(core::Tick{});
+            continue;
+        }
+        if (agenda_.empty()) return "nothing will ever happen; it waits for " + reactor_.waiting_for();
+        auto next = agenda_.extract(agenda_.begin());
+        now_ = std::max(now_, next.key());
+        next.mapped()();
+    }
+    counts_.stale = reactor_.stale_reports();
+    if (wrong_.empty()) check_end();
+    return wrong_;
+}
+
+void Simulation::check_end() {
+    const core::Ledger& ledger = reactor_.ledger();
+    const std::vector<TaskState> verdict = plan_.verdict();
+    if (finished_->stopped.has_value() && !weather_.stop && !weather_.halt_on_failure)
+        wrong("it stopped by itself");
+    if (finished_->code == ExitCode::unreachable) wrong("it gave up its workers");
+    bool all_done = true;
+    for (std::uint64_t id = 0; id < ledger.size(); ++id) {
+        const PlannedTask& task = plan_.tasks[id];
+        const TaskState state = ledger.state(TaskId(id));
+        const std::string name = "task " + std::to_string(id) + " is " + core::name_of(state);
+        all_done = all_done && state == TaskState::done;
+        const bool ended_here =
+            (state == TaskState::done || state == TaskState::failed) && task.before == TaskState::blocked;
+        if (final_records_[id] != (ended_here ? 1U : 0U))
+            wrong(name + " with " + std::to_string(final_records_[id]) + " final records");
+        if (task.before != TaskState::blocked && runs_[id] > 0)
+            wrong(name + " and was run although an earlier run ended it");
+        if (finished_->stopped && !core::is_final(state)) continue;
+        // A worker may be lost so often under a task that it fails without being to blame, and what waits for
+        // it is skipped: only where the weather does that, and only with that many losses.
+        if (weather_.losses > 0 && weather_.max_losses < 10 && state != TaskState::done) {
+            if (state == TaskState::failed && ended_here && verdict[id] == TaskState::done &&
+                losses_[id] < weather_.max_losses)
+                wrong(name + " after " + std::to_string(losses_[id]) + " losses");
+            continue;
+        }
+        if (state != verdict[id]) wrong(name + ", by the plan " + core::name_of(verdict[id]));
+        if (task.kills_worker && state == TaskState::failed && ended_here && verdict[id] == state &&
+            task.failures == 0 && weather_.losses == 0 && losses_[id] > weather_.max_losses + 1)
+            wrong(name + " after " + std::to_string(losses_[id]) + " losses");
+    }
+    if (!finished_->stopped && ledger.size() != plan_.tasks.size()) wrong("it ended before the list did");
+    if (!finished_->stopped && finished_->code != (all_done ? ExitCode::ok : ExitCode::tasks_failed))
+        wrong("the exit code is wrong");
+}
+
+Plan Simulation::rest() const {
+    Plan rest = plan_;
+    for (std::uint64_t id = 0; id < reactor_.ledger().size(); ++id) {
+        const TaskState state = reactor_.ledger().state(TaskId(id));
+        if (state == TaskState::done || state == TaskState::failed) rest.tasks[id].before = state;
+    }
+    return rest;
+}
+
+}  // namespace wq::sim

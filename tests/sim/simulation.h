@@ -1,0 +1,87 @@
+// A whole run: the reactor, fake workers, the network between them and the weather, on one list of events in
+// time. The reactor is audited after every event, every action is checked against what is true, and the end
+// against the plan.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/reactor.h"
+#include "sim/fake_worker.h"
+#include "sim/plan.h"
+
+namespace wq::sim {
+
+struct Counts {
+    std::uint64_t events = 0, leases = 0, queued = 0, seals = 0, tickets = 0, recalls = 0, lost = 0,
+                  stale = 0, alone = 0;
+    Counts& operator+=(const Counts& other);
+};
+
+class Simulation {
+  public:
+    Simulation(const Weather& weather, std::uint64_t seed);
+    Simulation(const Weather& weather, std::uint64_t seed, Plan plan);  // the rest of a run that was stopped
+
+    // Runs to the end. The first thing that is wrong, in one line; empty: nothing.
+    std::string run();
+
+    const Counts& counts() const { return counts_; }
+    const core::Reactor& reactor() const { return reactor_; }
+    Plan rest() const;  // the plan, with what has ended marked so
+    const std::vector<std::uint32_t>& runs() const { return runs_; }
+
+  private:
+    struct Channel {  // one direction of one connection: delays, duplicates, never reorders
+        Instant last;
+    };
+    struct Life {
+        std::unique_ptr<FakeWorker> worker;
+        Channel up;
+        Channel down;
+        bool known = false;  // the manager has been told of it, and not of its end
+    };
+
+    void at(Instant when, std::function<void()> what) { agenda_.emplace(when, std::move(what)); }
+    void later(Duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
+    void over(Channel& channel, std::function<void()> what);
+
+    void feed(std::uint64_t index);
+    void be_born(std::uint32_t worker);
+    void beat(Life* life);
+    void end_life(Life* life, bool told);
+    void make_weather();
+
+    void tell_manager(const core::Event& event);
+    void obey(const core::Action& action);
+    void check_lease(const core::Lease& lease);
+    void check_ended(const core::AttemptEnded& ended);
+    void check_end();
+    Life* known_life(WorkerId worker);
+    void wrong(const std::string& what);
+    core::Now now() const;
+
+    Weather weather_;
+    Random random_;
+    Plan plan_;
+    Instant now_;
+    core::Reactor reactor_;
+    TicketBoard board_;
+    std::multimap<Instant, std::function<void()>> agenda_;
+    std::vector<std::unique_ptr<Life>> lives_;
+    std::vector<Life*> present_;  // by worker id
+    std::vector<std::uint32_t> own_failures_;
+    std::vector<std::uint32_t> final_records_;
+    std::vector<Attempt> last_attempt_;
+    std::vector<std::uint32_t> losses_;
+    std::vector<std::uint32_t> runs_;  // leases and tickets, as the manager knows them
+    std::optional<core::Finished> finished_;
+    std::string wrong_;
+    Counts counts_;
+};
+
+}  // namespace wq::sim

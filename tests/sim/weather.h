@@ -1,0 +1,36 @@
+// What a simulated run has to endure. Chances are 0 to 1.
+#pragma once
+
+#include <optional>
+
+#include "base/time.h"
+#include "core/events.h"
+
+namespace wq::sim {
+
+struct Weather {
+    // The list.
+    std::uint64_t most_tasks = 40;
+    bool groups = false;
+    bool pins = false;         // `#@i`
+    bool short_tasks = false;  // that wait in launchers, and are recalled from there
+    double failures = 0;       // tasks that fail, for good or at first
+    double killers = 0;        // tasks that kill their worker
+    double too_large = 0;      // tasks that no worker can hold
+    bool twins = false;        // many tasks of one shape, as batches are made of
+    // The pool.
+    bool tickets = false;
+    std::uint32_t most_workers = 5;
+    double losses = 0;  // per worker and second
+    bool late_joins = false;
+    std::uint32_t max_losses = 3;
+    // The network, and the rest.
+    double duplicates = 0;
+    Duration most_delay{0};
+    bool storage_trouble = false;
+    std::optional<core::StopReason> stop;
+    bool halt_on_failure = false;
+    bool resumed = false;  // parts of the list ended in an earlier run
+};
+
+}  // namespace wq::sim
