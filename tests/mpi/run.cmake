@@ -1,0 +1,20 @@
+# The command itself, as processes: run_NAME_test.py has MPIRUN (a command line) and PROGRAM.
+# wq_run_test(NAME [PROCESSORS N]): N is 2 for those whose runs keep the machine busy.
+function(wq_run_test name)
+  cmake_parse_arguments(ARG "" "PROCESSORS" "" ${ARGN})
+  if(NOT ARG_PROCESSORS)
+    set(ARG_PROCESSORS 1)
+  endif()
+  list(JOIN WQ_MPIRUN " " mpirun)
+  add_test(NAME mpi.run_${name}
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/run_${name}_test.py)
+  set_tests_properties(mpi.run_${name} PROPERTIES LABELS mpi TIMEOUT 180 PROCESSORS ${ARG_PROCESSORS}
+    ENVIRONMENT "${WQ_MPI_ENVIRONMENT};MPIRUN=${mpirun};PROGRAM=$<TARGET_FILE:work_queue_run>")
+endfunction()
+
+if(TARGET work_queue_run)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  wq_run_test(bad_input)
+  wq_run_test(ends PROCESSORS 2)
+  wq_run_test(lost PROCESSORS 2)
+endif()

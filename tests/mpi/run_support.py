@@ -1,0 +1,294 @@
+"""What tests of work_queue_run share: runs of the real program, bells that tasks ring, and the journal as it is on disk.
+
+CMake sets PROGRAM (the program) and MPIRUN (a command line). Every process of a test carries a word of its own in its
+environment, so that what is left behind is found by looking through /proc. Nothing here waits for a time: it waits for
+a thing to happen, at most DEADLINE seconds."""
+
+import os
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+from run_journal import read_journal, succeeded  # noqa: F401  for the tests
+
+PROGRAM = os.environ["PROGRAM"]
+MPIRUN = shlex.split(os.environ["MPIRUN"])
+DEADLINE = float(os.environ.get("DEADLINE", "60"))
+MARK = "WQ_TEST_MARK"
+
+
+def tagged(mark):
+    """Process ids whose environment has the mark; zombies have none."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if wanted in file.read().split(b"\0"):
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+def command_of(process):
+    try:
+        with open(f"/proc/{process}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def stat_of(process):
+    """(parent, state) or None."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return int(fields[1]), fields[0]
+    except (OSError, IndexError):
+        return None
+
+
+def wait_for_end(process, deadline):
+    """True when the process has ended before the deadline (time.monotonic)."""
+    try:
+        descriptor = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    try:
+        ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
+        return bool(ready)
+    finally:
+        os.close(descriptor)
+
+
+class Bell:
+    """A FIFO that tasks write a line to: `echo word > BELL`. A writer never waits."""
+
+    def __init__(self, path):
+        os.mkfifo(path)
+        self.path = path
+        self.descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self.partial = b""
+        self.rung = []
+
+    def close(self):
+        os.close(self.descriptor)
+
+    def take(self, limit):
+        """New lines, waiting for them at most `limit` seconds."""
+        ready, _, _ = select.select([self.descriptor], [], [], max(0, limit))
+        if not ready:
+            return []
+        self.partial += os.read(self.descriptor, 1 << 16)
+        *lines, self.partial = self.partial.split(b"\n")
+        self.rung += [line.decode() for line in lines]
+        return lines
+
+    def wait(self, count=1, word=None, limit=DEADLINE):
+        """Until so many lines, of this word if one is given, have come since the start."""
+        end = time.monotonic() + limit
+        while sum(1 for line in self.rung if word in (None, line)) < count:
+            if time.monotonic() > end:
+                raise AssertionError(f"{count} of {word or 'any'} did not come in {limit} s: {self.rung[-5:]}")
+            self.take(end - time.monotonic())
+
+
+class Gate:
+    """A FIFO that tasks wait at: `read x < GATE`, until open() lets `count` of them through."""
+
+    def __init__(self, path):
+        os.mkfifo(path)
+        self.path = path
+        self.descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+    def open(self):
+        os.write(self.descriptor, b"\n")
+
+    def close(self):
+        os.close(self.descriptor)
+
+
+class Run:
+    """One run of the program, alone or under mpirun."""
+
+    def __init__(self, case, words, ranks=0, stdin=None, env=None, cwd=None, before=(), commands=None):
+        self.case = case
+        self.number = case.count_runs()
+        self.out_path = os.path.join(case.folder, f"out.{self.number}")
+        self.err_path = os.path.join(case.folder, f"err.{self.number}")
+        if commands is not None:
+            line = [*MPIRUN, *commands]
+        elif ranks:
+            line = [*MPIRUN, "-n", str(ranks), PROGRAM, *words]
+        else:
+            line = [PROGRAM, *words]
+        self.line = [*before, *line]
+        environment = {**os.environ, MARK: case.mark, **(env or {})}
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.process = subprocess.Popen(
+                self.line, stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=out, stderr=err,
+                cwd=cwd or case.folder, env=environment, start_new_session=True)
+        case.runs.append(self)
+
+    def wait(self, limit=DEADLINE):
+        try:
+            return self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            processes = [f"{p} {command_of(p)}" for p in tagged(self.case.mark)]
+            self.case.kill_what_is_left()
+            self.process.wait()
+            raise AssertionError(f"no end in {limit} s: {self}\nprocesses: {processes}") from None
+
+    def wait_at_most(self, seconds):
+        """Whether it ended so soon."""
+        try:
+            self.process.wait(seconds)
+            return True
+        except subprocess.TimeoutExpired:
+            return False
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def code(self):
+        return self.process.returncode
+
+    @property
+    def out(self):
+        with open(self.out_path, encoding="utf-8", errors="replace") as file:
+            return file.read().replace("\r\n", "\n")
+
+    @property
+    def err(self):
+        with open(self.err_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def wait_for_text(self, text, limit=DEADLINE):
+        """Until stderr has the text. A growing file tells nobody, so it is looked at every 10 ms."""
+        end = time.monotonic() + limit
+        while text not in self.err:
+            if self.wait_at_most(0.01) or time.monotonic() > end:
+                if text in self.err:
+                    return
+                raise AssertionError(f"{text!r} did not come: {self}")
+
+    def guards(self):
+        """By rank: the guards that mpirun has started."""
+        found = {}
+        for process in tagged(self.case.mark):
+            try:
+                with open(f"/proc/{process}/environ", "rb") as file:
+                    entries = file.read().split(b"\0")
+            except OSError:
+                continue
+            rank = [e.partition(b"=")[2] for e in entries if e.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            stat = stat_of(process)
+            if rank and stat and stat[0] == self.process.pid:
+                found[int(rank[0])] = process
+        return found
+
+    def children(self, parent):
+        return [p for p in tagged(self.case.mark) if (stat_of(p) or (0,))[0] == parent]
+
+    def ranks(self):
+        """By rank: the processes that are the ranks."""
+        return {rank: children[0] for rank, guard in self.guards().items() if (children := self.children(guard))}
+
+    def __str__(self):
+        return f"{' '.join(self.line)} -> {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}\n---"
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.mark = uuid.uuid4().hex
+        self.folder = tempfile.mkdtemp(prefix="wq-run-")
+        self.runs = []
+        self.fifos = []
+        self.run_count = 0
+
+    def tearDown(self):
+        self.kill_what_is_left()
+        for run in self.runs:
+            run.process.wait()
+        for fifo in self.fifos:
+            fifo.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def count_runs(self):
+        self.run_count += 1
+        return self.run_count
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        return name
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def lines(self, name):
+        return self.read(name).splitlines() if os.path.exists(self.path(name)) else []
+
+    def bell(self, name="bell"):
+        self.fifos.append(Bell(self.path(name)))
+        return self.fifos[-1]
+
+    def gate(self, name="gate"):
+        self.fifos.append(Gate(self.path(name)))
+        return self.fifos[-1]
+
+    def start(self, *words, **how):
+        return Run(self, [str(word) for word in words], **how)
+
+    def run_to_end(self, *words, code=0, limit=DEADLINE, **how):
+        run = self.start(*words, **how)
+        run.wait(limit)
+        if code is not None:
+            self.assertEqual(run.code, code, str(run))
+        return run
+
+    def kill_what_is_left(self):
+        for process in tagged(self.mark):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def assert_nothing_left(self, limit=15):
+        """No process of this test lives, at the latest after `limit` seconds."""
+        end = time.monotonic() + limit
+        while left := tagged(self.mark):
+            for process in left:
+                if not wait_for_end(process, end):
+                    self.fail(f"left behind: {[f'{p} {command_of(p)}' for p in left]}")
+
+    def status(self, run_dir):
+        lines = self.read(os.path.join(run_dir, "status")).splitlines()
+        return {key: shlex.split(value)[0] if shlex.split(value) else "" for key, _, value in
+                (line.partition("=") for line in lines)}
+
+    def journal(self, run_dir):
+        return read_journal(self.path(os.path.join(run_dir, "journal")))
+
+
+def main():
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
