@@ -18,7 +18,7 @@ Manager::Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& reco
       tasks_(tasks),
       recorder_(recorder),
       reactor_(options_.reactor, started),
-      office_(tasks),
+      office_(tasks, options_.counter),
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
@@ -221,7 +221,11 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* kill = std::get_if<core::Kill>(&action)) return send(kill->worker, wire::Kill{kill->task, kill->attempt});
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
     if (auto* recall = std::get_if<core::Recall>(&action)) return send(recall->worker, wire::Recall{recall->most});
-    if (auto* seal = std::get_if<core::Seal>(&action)) return tell_pool(office_.open(*seal));
+    if (auto* seal = std::get_if<core::Seal>(&action)) {
+        wire::SealedBatch sealed = office_.open(*seal);
+        sealed.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(pool_cores_.size(), 1));
+        return tell_pool(sealed);
+    }
     if (auto* revoke = std::get_if<core::Revoke>(&action)) {
         office_.revoke(revoke->batch);
         return tell_pool(wire::RevokedBatch{revoke->batch});

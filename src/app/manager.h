@@ -29,6 +29,7 @@ struct ManagerOptions {
     // Records and output that wait to be written: above it nothing is given out until half of it is.
     std::uint64_t most_unwritten_bytes = 512u << 20;
     std::vector<std::string> categories{"default"};
+    transport::CounterWindow* counter = nullptr;  // nodes draw ranges of an array from it; null: by message
 };
 
 class Manager {

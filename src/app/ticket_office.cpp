@@ -17,11 +17,15 @@ wire::SealedBatch TicketOffice::open(const core::Seal& seal) {
     next_ = 0;
     view_.emplace(sealed);
     sealed_ = std::move(sealed);
+    sealed_->by_counter = view_->has_template() && counter_ != nullptr && counter_->exchange(counter_of(seal.batch), 0).ok();
     return *sealed_;
 }
 
 void TicketOffice::revoke(BatchId batch) {
-    if (view_ && view_->id() == batch) next_ = view_->count();
+    if (!view_ || view_->id() != batch) return;
+    next_ = view_->count();
+    // Its answer is of no use: what a node drew before stays drawn, and its account will say so.
+    if (sealed_->by_counter) static_cast<void>(counter_->exchange(counter_of(batch), view_->count()));
 }
 
 void TicketOffice::close(BatchId batch) {

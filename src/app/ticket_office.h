@@ -7,13 +7,20 @@
 #include "app/batch_view.h"
 #include "app/task_table.h"
 #include "core/events.h"
+#include "transport/mpi_counter_window.h"
 #include "wire/messages.h"
 
 namespace wq::app {
 
 class TicketOffice {
   public:
-    explicit TicketOffice(const TaskTable& tasks) : tasks_(tasks) {}
+    // `counter`: where nodes draw ranges of batches that have a template; null: they ask by message for all.
+    explicit TicketOffice(const TaskTable& tasks, transport::CounterWindow* counter = nullptr)
+        : tasks_(tasks), counter_(counter) {}
+
+    // A batch's counter is one of so many: a late look at the one before harms nobody.
+    static constexpr std::size_t counters = 4;
+    static std::size_t counter_of(BatchId batch) { return batch.value() % counters; }
 
     // The announcement of a new batch; the one before is forgotten.
     wire::SealedBatch open(const core::Seal& seal);
@@ -37,6 +44,7 @@ class TicketOffice {
     std::uint64_t add_texts(wire::Tickets& tickets, std::uint64_t most) const;
 
     const TaskTable& tasks_;
+    transport::CounterWindow* counter_;
     std::optional<wire::SealedBatch> sealed_;
     std::optional<BatchView> view_;
     std::uint64_t next_ = 0;

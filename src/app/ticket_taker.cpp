@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/ticket_office.h"
+
 namespace wq::app {
 
 namespace {
@@ -11,6 +13,9 @@ constexpr Duration refill_patience = std::chrono::milliseconds(50);
 
 void TicketTaker::on_message(const wire::SealedBatch& message) {
     batch_.emplace(message);
+    by_counter_ = message.by_counter && counter_ != nullptr;
+    drawn_ = 0;
+    nodes_ = std::max<std::uint64_t>(message.nodes, 1);
     give_ = core::allocate(message.needs, whole_);
     timeout_ = message.timeout;
     memory_limit_mb_ = message.memory_limit_mb;
@@ -127,8 +132,27 @@ bool TicketTaker::refill_from_spare() {
 
 void TicketTaker::ask(Instant now, Outbox& outbox) {
     if (asked_ || !pool_.refill_turn(now, refill_patience)) return;
+    if (by_counter_) return draw();
     asked_ = true;
     outbox.put(wire::WantTickets{batch_->id()});
+}
+
+void TicketTaker::draw() {
+    const std::uint64_t left = batch_->count() - std::min(drawn_, batch_->count());
+    const std::uint64_t most = transport::guided_size(left, nodes_, static_cast<std::uint64_t>(std::max<std::int64_t>(lanes(), 1)), transport::kMostTickets, 4);
+    const auto before = counter_->add(TicketOffice::counter_of(batch_->id()), std::max<std::uint64_t>(most, 1));
+    pool_.end_refill_turn();
+    // A counter that fails is one that is dry for us: what it holds comes back when the batch is reconciled.
+    if (!before || *before >= batch_->count()) {
+        dry_ = true;
+        return;
+    }
+    drawn_ = *before + most;
+    wire::Tickets range;
+    range.batch = batch_->id();
+    range.first = *before;
+    range.count = std::min(most, batch_->count() - *before);
+    spare_.push_back(std::move(range));
 }
 
 std::optional<wire::Lease> TicketTaker::lease_of(const Mine& mine) const {

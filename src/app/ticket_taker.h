@@ -12,6 +12,7 @@
 #include "app/outbox.h"
 #include "base/time.h"
 #include "core/resources.h"
+#include "transport/mpi_counter_window.h"
 #include "transport/ticket_pool.h"
 #include "wire/messages.h"
 
@@ -20,7 +21,9 @@ namespace wq::app {
 class TicketTaker {
   public:
     // `whole`: what the rank offers, of which a task without a say takes its share.
-    TicketTaker(transport::TicketPool& pool, const core::Resources& whole) : pool_(pool), whole_(whole) {}
+    // `counter`: rank 0's, for batches that say so; may be null.
+    TicketTaker(transport::TicketPool& pool, const core::Resources& whole, transport::CounterWindow* counter = nullptr)
+        : pool_(pool), whole_(whole), counter_(counter) {}
 
     void on_message(const wire::SealedBatch& message);
     void on_message(const wire::Tickets& message);
@@ -49,11 +52,16 @@ class TicketTaker {
     std::optional<wire::Lease> pass_on(Mine mine, Outbox& outbox);
     bool refill_from_spare();
     void ask(Instant now, Outbox& outbox);
+    void draw();
     std::optional<wire::Lease> lease_of(const Mine& mine) const;
 
     transport::TicketPool& pool_;
     core::Resources whole_;
+    transport::CounterWindow* counter_;
     std::optional<BatchView> batch_;
+    bool by_counter_ = false;
+    std::uint64_t drawn_ = 0;           // the counter when we last looked
+    std::uint64_t nodes_ = 1;
     core::Resources give_;
     Duration timeout_{0};
     std::int64_t memory_limit_mb_ = 0;

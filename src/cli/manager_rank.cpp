@@ -66,6 +66,7 @@ class Run {
         reactor.seal_batches = rank.tickets != nullptr;
         app::ManagerOptions options;
         options.reactor = reactor;
+        options.counter = rank.counter;
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
         app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path()};
@@ -115,7 +116,7 @@ class Run {
         worker_end_ = network_->endpoint(transport::PeerId(1));
         network_->connect(transport::PeerId(0), transport::PeerId(1));
         rank_.worker.hello.takes_tickets = rank_.tickets != nullptr;
-        if (rank_.tickets != nullptr) ticket_taker_.emplace(*rank_.tickets, rank_.worker.hello.offers);
+        if (rank_.tickets != nullptr) ticket_taker_.emplace(*rank_.tickets, rank_.worker.hello.offers, rank_.counter);
         worker_ = std::make_unique<app::Worker>(rank_.worker, *worker_end_, transport::PeerId(0), rank_.launcher,
                                                 ticket_taker_ ? &*ticket_taker_ : nullptr);
     }

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "host/launcher.h"
+#include "transport/mpi_counter_window.h"
 #include "transport/mpi_session.h"
 #include "transport/ticket_pool.h"
 #include "transport/transport.h"
@@ -28,7 +29,8 @@ struct ManagerRank {
     app::WorkerOptions worker;        // of its own worker; not used with --manager-only
     app::StopPolicy stop;
     std::vector<std::string> remarks;
-    transport::TicketPool* tickets;   // of this node; null: everything is leased
+    transport::TicketPool* tickets;      // of this node; null: everything is leased
+    transport::CounterWindow* counter;   // null: nodes refill by message
 
     // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be dismissed.
     int run();

@@ -1,26 +1,92 @@
 #include "cli/node_share.h"
 
-#include <sched.h>
+#include "base/bytes.h"
+#include "host/divide.h"
+#include "host/topology.h"
+#include "host/wire_fields.h"
 
 namespace wq::cli {
 
-Result<NodeShare> share_node(const transport::MpiSession& session, const std::string&, bool works) {
+namespace {
+
+// What a rank brings to the division: which units it may use, and whether it works at all.
+std::string describe_rank(bool works) {
+    ByteWriter out;
+    out.boolean(works);
+    const std::vector<int> units = host::CpuMask::of_process(0).indexes();
+    out.u64(units.size());
+    for (const int unit : units) out.i64(unit);
+    return out.take();
+}
+
+struct NodeRanks {
+    host::CpuMask allowed;       // the union: mpirun may have bound each rank to one core
+    std::vector<bool> works;
+    std::size_t workers = 0;
+};
+
+NodeRanks read_ranks(const std::vector<std::string>& blobs) {
+    NodeRanks ranks;
+    for (const std::string& blob : blobs) {
+        ByteReader in(blob);
+        ranks.works.push_back(in.boolean());
+        ranks.workers += ranks.works.back() ? 1 : 0;
+        for (std::uint64_t left = in.count(); left > 0; --left) ranks.allowed.add(static_cast<int>(in.i64()));
+    }
+    return ranks;
+}
+
+std::string encode(const host::Slice& slice, const std::vector<std::string>& remarks) {
+    ByteWriter out;
+    write_field(out, slice);
+    out.u64(remarks.size());
+    for (const std::string& remark : remarks) out.blob(remark);
+    return out.take();
+}
+
+// All shares, one blob a rank, made by the node's first rank alone: reading the topology of a large node takes a while.
+Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
+    const auto machine = host::discover(ranks.allowed);
+    if (!machine) return machine.error();
+    const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
+    const std::vector<host::Slice> slices = host::divide(*machine, host::free_disk_mb(folder), workers);
+    ByteWriter out;
+    std::size_t next = 0;
+    for (const bool works : ranks.works) {
+        const bool first = works && next == 0;
+        out.blob(works ? encode(slices[next++], first ? host::warnings(*machine, workers) : std::vector<std::string>()) : encode({}, {}));
+    }
+    return out.take();
+}
+
+}  // namespace
+
+Result<NodeShare> share_node(const transport::MpiSession& session, const std::string& folder, bool works) {
+    const auto blobs = session.gather_node(describe_rank(works));
+    if (!blobs) return blobs.error();
+    std::string mine;
+    std::optional<Error> failed;
+    if (session.node_rank() == 0) {
+        auto shares = divide_node(read_ranks(*blobs), folder);
+        if (shares)
+            mine = std::move(*shares);
+        else
+            failed = shares.error();
+    }
+    // Everyone takes part in the gathering, also when the division failed, so that nobody waits for ever.
+    const auto gathered = session.gather_node(mine);
+    if (failed) return *failed;
+    if (!gathered) return gathered.error();
+    ByteReader all(gathered->front());
+    std::string_view share_bytes;
+    for (int rank = 0; rank <= session.node_rank(); ++rank) share_bytes = all.blob();
+    ByteReader in(share_bytes);
     NodeShare share;
-    if (!works) return share;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    ::sched_getaffinity(0, sizeof set, &set);
-    std::vector<int> all;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-        if (CPU_ISSET(cpu, &set)) all.push_back(cpu);
-    const int ranks = session.node_size();
-    for (std::size_t index = 0; index < all.size(); ++index)
-        if (static_cast<int>(index) % ranks == session.node_rank()) share.slice.cores.push_back({all[index]});
-    if (share.slice.cores.empty()) share.slice.cores.push_back({all[0]});
-    share.slice.memory_mb = 1024;
-    share.slice.disk_mb = 1024;
-    share.slice.bind = false;
-    share.offers = {static_cast<std::int64_t>(share.slice.cores.size()), 1024, 1024, 0};
+    share.slice = host::read_slice(in);
+    for (std::uint64_t left = in.count(); left > 0; --left) share.remarks.emplace_back(in.blob());
+    if (!in.ok()) return Error{ExitCode::internal, "the first rank of this node could not divide it; its message says why"};
+    share.offers = {static_cast<std::int64_t>(share.slice.cores.size()), share.slice.memory_mb, share.slice.disk_mb,
+                    static_cast<std::int64_t>(share.slice.gpus.size())};
     return share;
 }
 

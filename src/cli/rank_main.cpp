@@ -13,6 +13,7 @@
 #include "stats/run_status.h"
 #include "transport/mpi_shared_window.h"
 #include "transport/mpi_transport.h"
+#include "transport/ticket_paths.h"
 #include "transport/ticket_pool.h"
 
 namespace wq::cli {
@@ -52,13 +53,14 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const Nod
     worker.hello.host = stats::host_name();
     worker.hello.offers = share.offers;
     worker.hello.leaves_at = job_end(options);
-    for (const std::string& remark : share.remarks) worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
+    for (const std::string& remark : rank == 0 ? std::vector<std::string>() : share.remarks) worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
     worker.launcher.slice = share.slice;
     worker.launcher.shell = find_shell(options.shell);
     worker.launcher.scratch = scratch_folder(rank);
     worker.launcher.working_directory = std::filesystem::current_path().string();
     worker.launcher.environment = {{"WORKERID", std::to_string(rank)}};
     worker.launcher.output_limit = options.output_limit;
+    worker.launcher.environment_lines = true;
     return worker;
 }
 
@@ -119,6 +121,21 @@ class Rank {
         if (session_->node_rank() == 0) transport::TicketPool::format(segment_->data(), shape);
         session_->gather_node("").or_throw();  // nobody attaches before it is formatted
         pool_ = std::make_unique<transport::TicketPool>(segment_->data(), shape, static_cast<std::uint32_t>(session_->node_rank()));
+        if (session_->node_size() < session_->size() && options_.tickets != Tickets::message) open_counter();
+    }
+
+    // Level 2 of tickets: how a node fetches its next range from rank 0.
+    void open_counter() {
+        auto window = transport::CounterWindow::open(*session_, app::TicketOffice::counters);
+        const std::string problem = window ? "" : window.error().message;
+        if (window) counter_ = std::move(*window);
+        if (options_.tickets == Tickets::rma) {
+            if (!counter_) throw Failure{{ExitCode::usage, "--tickets rma: " + problem + "; --tickets auto takes messages then"}};
+            return;
+        }
+        const auto paths = transport::measure_ticket_paths(*session_, counter_.get(), problem).or_throw();
+        if (!paths.window) counter_.reset();
+        if (options_.verbose && session_->rank() == 0) ticket_remarks_.push_back("tickets: " + paths.why);
     }
 
     int rehearse() {
@@ -131,8 +148,10 @@ class Rank {
         try {
             if (session_->size() == 1 && !works_)
                 throw Failure{{ExitCode::usage, "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
+            std::vector<std::string> remarks = share_.remarks;
+            remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
             ManagerRank manager{options_, command_line_, *session_, ranks_.get(), *launcher_, signals_,
-                                worker_options(options_, 0, share_), stop_, share_.remarks, pool_.get()};
+                                worker_options(options_, 0, share_), stop_, remarks, pool_.get(), counter_.get()};
             if (works_) launcher_->open(manager.worker.launcher).or_throw();
             return manager.run();
         } catch (const Failure& failure) {
@@ -147,7 +166,7 @@ class Rank {
         launcher_->open(options.launcher).or_throw();
         options.hello.takes_tickets = pool_ != nullptr;
         std::optional<app::TicketTaker> tickets;
-        if (pool_) tickets.emplace(*pool_, options.hello.offers);
+        if (pool_) tickets.emplace(*pool_, options.hello.offers, counter_.get());
         app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_, tickets ? &*tickets : nullptr);
         app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, signals_, stop_});
         loop.run();
@@ -163,6 +182,8 @@ class Rank {
     std::unique_ptr<transport::MpiTransport> ranks_;
     std::unique_ptr<transport::Segment> segment_;
     std::unique_ptr<transport::TicketPool> pool_;
+    std::unique_ptr<transport::CounterWindow> counter_;
+    std::vector<std::string> ticket_remarks_;
     app::StopPolicy stop_;
     bool works_ = true;
     NodeShare share_;

@@ -52,8 +52,8 @@ struct LauncherOptions {
     std::vector<std::string> unset_prefixes{"OMPI_", "PMIX_", "PMI_", "OPAL_", "PRTE_", "MPI_LOCALRANKID"};
     std::uint64_t output_limit =
         8u << 20;  // bytes kept of each stream of a task; the rest is counted and marked
-    bool environment_lines =
-        false;  // the list has `#!` lines: every task runs in a subshell of the worker's shell
+    // The list may have `#!` lines: a task below one runs in a subshell of the worker's shell.
+    bool environment_lines = false;
 };
 
 // `#!` lines that apply to this worker, in order; told once each, `position` counts them from 1.

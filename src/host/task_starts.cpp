@@ -12,7 +12,8 @@ void TaskRunner::start_tasks(Instant now) {
 }
 
 bool TaskRunner::start_head(Instant now) {
-    if (shell_ && !shell_->idle()) return false;
+    const bool by_shell = shell_ && queue_.front().order.environment_position > 0;
+    if (by_shell && !shell_->idle()) return false;
     auto holding = accounts_.take(queue_.front().order.give);
     if (!holding) return false;
     Lane* const lane = lanes_.acquire();
@@ -30,7 +31,7 @@ bool TaskRunner::start_head(Instant now) {
     // Before it can do anything, so that a task that kills the launcher is known to have run.
     shared_.last_started.store(lane->order.serial, std::memory_order_release);
     const CpuMask mask = accounts_.mask(lane->holding);
-    if (shell_) {
+    if (by_shell) {
         shell_->feed(*lane, mask);
         watch_shell();
         return true;

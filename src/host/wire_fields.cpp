@@ -44,6 +44,8 @@ core::Resources read_resources(ByteReader& in) {
     return amount;
 }
 
+}  // namespace
+
 void write_field(ByteWriter& out, const Slice& slice) {
     out.u64(slice.cores.size());
     for (const auto& core : slice.cores) {
@@ -69,8 +71,6 @@ Slice read_slice(ByteReader& in) {
     slice.bind = in.boolean();
     return slice;
 }
-
-}  // namespace
 
 void write_field(ByteWriter& out, const LauncherOptions& options) {
     write_field(out, options.slice);

@@ -6,6 +6,9 @@
 
 namespace wq::host {
 
+void write_field(ByteWriter& out, const Slice& slice);
+Slice read_slice(ByteReader& in);
+
 void write_field(ByteWriter& out, const LauncherOptions& options);
 LauncherOptions read_options(ByteReader& in);
 

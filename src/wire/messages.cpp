@@ -148,6 +148,8 @@ void body(ByteWriter& out, const SealedBatch& m) {
     strings(out, m.command);
     out.blob(m.indexes);
     out.u64(m.first_item.value());
+    out.boolean(m.by_counter);
+    out.u64(m.nodes);
 }
 void body(ByteReader& in, SealedBatch& m) {
     m.batch = BatchId(in.u32());
@@ -158,6 +160,8 @@ void body(ByteReader& in, SealedBatch& m) {
     strings(in, m.command);
     m.indexes = in.blob();
     m.first_item = TaskId(in.u64());
+    m.by_counter = in.boolean();
+    m.nodes = in.u32();
 }
 
 void body(ByteWriter& out, const Tickets& m) {

@@ -103,6 +103,8 @@ struct SealedBatch {  // may be claimed by ticket; ticket n is the n-th task of 
     std::vector<std::string> command;
     std::string indexes;
     TaskId first_item;
+    bool by_counter = false;  // ranges are drawn from rank 0's counter window, not asked for
+    std::uint32_t nodes = 1;  // that share it: for the size of a range
 };
 struct Tickets {  // answer to WantTickets and WantTexts
     BatchId batch;

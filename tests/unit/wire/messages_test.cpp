@@ -35,7 +35,7 @@ std::vector<Message> samples() {
         Kill{TaskId(2), 8},
         KillAll{},
         Recall{17},
-        SealedBatch{BatchId(9), held, {1, -1, 0, -1}, std::chrono::seconds(3), 5, {"echo", "{}"}, "1-9:2", TaskId(77)},
+        SealedBatch{BatchId(9), held, {1, -1, 0, -1}, std::chrono::seconds(3), 5, {"echo", "{}"}, "1-9:2", TaskId(77), true, 3},
         Tickets{BatchId(9), 12, 2, true, {"a", ""}},
         RevokedBatch{BatchId(9)},
         Dismiss{"the run is over", true},
