@@ -13,16 +13,25 @@ namespace {
 
 std::string dtype_of(const Column& column) {
     switch (column.type) {
-        case ColumnType::u64: return "uint64";
-        case ColumnType::i64: return "int64";
-        case ColumnType::u32: return "uint32";
-        case ColumnType::i32: return "int32";
-        case ColumnType::u16: return "uint16";
-        case ColumnType::f64: return "float64";
-        case ColumnType::text: return "S" + std::to_string(column.bytes);
-        case ColumnType::flag: return "bool";
+        case ColumnType::u64:
+            return "uint64";
+        case ColumnType::i64:
+            return "int64";
+        case ColumnType::u32:
+            return "uint32";
+        case ColumnType::i32:
+            return "int32";
+        case ColumnType::u16:
+            return "uint16";
+        case ColumnType::f64:
+            return "float64";
+        case ColumnType::text:
+            return "S" + std::to_string(column.bytes);
+        case ColumnType::flag:
+            return "bool";
         case ColumnType::ending:
-        case ColumnType::direction: return "uint8 (enum)";
+        case ColumnType::direction:
+            return "uint8 (enum)";
     }
     return "";
 }

@@ -136,13 +136,13 @@ class TinyDisk {
 
 TEST(RecorderOnAFullDisk, StopsAtABorderAndGoesOnOnARealOne) {
     const TempDir dir;
-    TinyDisk disk(dir.file("disk"), "size=512k");
+    TinyDisk disk(dir.file("disk"), "size=256k");
     if (disk.error() != 0) GTEST_SKIP() << "cannot mount a tmpfs: " << std::strerror(disk.error());
     const std::string path = dir.file("disk");
     auto recorder = open_recorder(options_in(path));
     ASSERT_TRUE(recorder.ok()) << recorder.error().message;
     std::uint64_t tasks = 0;
-    for (; tasks < 10000; ++tasks) (*recorder)->task(recorded_number(tasks));
+    for (; tasks < 4000; ++tasks) (*recorder)->task(recorded_number(tasks));
     ASSERT_TRUE(wait_for(**recorder, [&] { return (*recorder)->trouble().has_value(); }));
     EXPECT_THAT(*(*recorder)->trouble(), HasSubstr("No space left on device"));
     expect_truth(path, (*recorder)->acknowledged());
