@@ -27,7 +27,8 @@ bool Capture::renew() {
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
     read_.reset(ends[0]);
     close(ends[1]);
-    path_ = "/proc/self/fd/" + std::to_string(ends[0]);
+    // Not /proc/self: in each new process that would be new to the kernel, and cost it several allocations.
+    path_ = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(ends[0]);
     enlarged_ = in_poller = false;
     return true;
 }

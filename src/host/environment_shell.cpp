@@ -97,7 +97,7 @@ bool EnvironmentShell::launch() {
     plan.out = out_.writer_path();
     plan.err = err_.writer_path();
     plan.files = files_;
-    plan.own_session = false;  // so that setpgid() can reach the subshells of tasks
+    plan.own_group = false;  // ours, by which what it starts is told from what tasks start
     const Spawned child = spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
     return pid_ != 0;

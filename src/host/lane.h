@@ -63,7 +63,7 @@ class Lanes {
     Lane& at(std::size_t index) { return *all_[index]; }
 
     const std::vector<Lane*>& running() const { return running_; }
-    Lane* by_pid(pid_t pid) const;  // also by process group and by session
+    Lane* by_pid(pid_t pid) const;  // also the process group of it and what it started
     Lane* by_task(TaskId task, Attempt attempt) const;
     Lane* by_serial(std::uint64_t serial) const;
 

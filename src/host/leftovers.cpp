@@ -30,19 +30,20 @@ void Leftovers::reaped(pid_t pid) {
 Leftovers::Orphan Leftovers::classify(pid_t pid) const {
     const auto facts = facts_of(pid);
     if (!facts) return {Orphan::Of::ended_task, 0};
-    for (const pid_t leader : {facts->group, facts->session})
-        if (const Lane* lane = lanes_.by_pid(leader)) return {Orphan::Of::task, lane->order.serial};
-    // In the shell's session a group other than its own was a task's.
-    if (facts->session == session_)
-        return {facts->group == group_ ? Orphan::Of::shell : Orphan::Of::ended_task, shells_gone_};
-    // It left its task's session, but what it was started with still names the task.
+    if (const Lane* lane = lanes_.by_pid(facts->group)) return {Orphan::Of::task, lane->order.serial};
+    // It left its task's process group, but what it was started with still names the task.
     if (const auto task = environment_of(pid, "WORK_QUEUE_TASK_ID")) {
         const auto attempt = static_cast<Attempt>(number(environment_of(pid, "WORK_QUEUE_ATTEMPT")));
         const Lane* lane = lanes_.by_task(TaskId(number(task)), attempt);
         return lane != nullptr ? Orphan{Orphan::Of::task, lane->order.serial}
                                : Orphan{Orphan::Of::ended_task, 0};
     }
-    if (with_shell_) return {Orphan::Of::shell, shells_gone_};
+    if (with_shell_) {
+        // A subshell that executed nothing shows the shell's environment. In our session a group other than
+        // ours was a task's.
+        const bool of_task = facts->session == session_ && facts->group != group_;
+        return {of_task ? Orphan::Of::ended_task : Orphan::Of::shell, shells_gone_};
+    }
     // It belongs to some task that ran when it was first seen: it goes when the last of those has.
     Orphan orphan;
     for (const Lane* lane : lanes_.running()) orphan.serial = std::max(orphan.serial, lane->order.serial);

@@ -25,6 +25,8 @@ class Leftovers {
     // A child that is no task's main process was reaped.
     void reaped(pid_t pid);
 
+    bool cheap() const { return children_.cheap(); }  // to list orphans
+
     // The worker's shell is no more: kills what it had started.
     void shell_gone();
 

@@ -116,8 +116,8 @@ std::vector<pid_t> children_in(const ChildMap& map, pid_t pid) {
 
 }  // namespace
 
-OwnChildren::OwnChildren() : buffer_(4096, '\0') {
-    file_.reset(open(own_children_file().c_str(), O_RDONLY | O_CLOEXEC));
+OwnChildren::OwnChildren(From from) : buffer_(4096, '\0') {
+    if (from == From::kernels_list) file_.reset(open(own_children_file().c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 const std::vector<pid_t>& OwnChildren::list() {

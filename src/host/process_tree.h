@@ -16,7 +16,8 @@ namespace wq::host {
 // The children of this process, orphans that a subreaper was given among them.
 class OwnChildren {
   public:
-    OwnChildren();
+    enum class From : std::uint8_t { kernels_list, scan };  // the former falls back to the latter
+    explicit OwnChildren(From from = From::kernels_list);
     // The kernel keeps a list (CONFIG_PROC_CHILDREN): list() is one pread. Else it is a scan of /proc, about
     // a millisecond per hundred processes of the machine.
     bool cheap() const { return file_.valid(); }

@@ -29,7 +29,7 @@ struct ChildArgument {
 __attribute__((no_sanitize("address", "undefined", "thread"))) int child_main(void* raw) {
     auto* const argument = static_cast<ChildArgument*>(raw);
     const SpawnPlan& plan = *argument->plan;
-    if (plan.own_session) setsid();
+    if (plan.own_group) setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (plan.mask != nullptr) syscall(SYS_sched_setaffinity, 0, plan.mask->bytes(), plan.mask->words());
     if (plan.files != nullptr) setrlimit(RLIMIT_NOFILE, plan.files);

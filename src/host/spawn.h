@@ -21,7 +21,9 @@ struct SpawnPlan {
     int keep = -1;                  // one more descriptor that stays open, at its number
     const CpuMask* mask = nullptr;  // nullptr: ours
     const rlimit* files = nullptr;  // RLIMIT_NOFILE to restore; nullptr: ours is right
-    bool own_session = true;
+    // A process group, not a session: where the kernel groups processes by session for scheduling
+    // (autogroup), a new one costs memory for every processor there is.
+    bool own_group = true;
 };
 
 struct Spawned {

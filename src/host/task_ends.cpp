@@ -39,12 +39,13 @@ void TaskRunner::children_ended(Instant now) {
         }
         leftovers_.reaped(pid);
     }
-    // What stayed in a task's process group goes at once, whether or not the sweep below can be afforded.
-    bool killed = false;
-    for (const Lane* lane : ended) killed = ::kill(-lane->pid, SIGKILL) == 0 || killed;
-    for (Lane* lane : ended) killed = held_open(*lane) || killed;
-    killed = (killed || others ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now)) || killed;
-    for (Lane* lane : ended) finish(*lane, killed);
+    bool left = others;
+    for (Lane* lane : ended) left = held_open(*lane) || left;
+    // Where orphans are costly to list, at least what stayed in the process group goes at once.
+    if (!leftovers_.cheap())
+        for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
+    const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
+    for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
     if (!ended.empty()) forks_fail_ = false;
 }
 
@@ -94,8 +95,8 @@ bool TaskRunner::held_open(Lane& lane) {
     return out != Capture::State::closed || err != Capture::State::closed;
 }
 
-void TaskRunner::finish(Lane& lane, bool leftovers_killed) {
-    if (leftovers_killed) held_open(lane);  // for what they wrote in the meantime
+void TaskRunner::finish(Lane& lane, bool may_be_held) {
+    if (may_be_held) held_open(lane);  // for what they wrote in the meantime
     judge(lane);
     lane.outcome.stdout_bytes = lane.out.total();
     lane.outcome.stderr_bytes = lane.err.total();
@@ -104,7 +105,7 @@ void TaskRunner::finish(Lane& lane, bool leftovers_killed) {
     outbox_.add(lane.order.serial,
                 TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
     if (!std::exchange(lane.watched, false)) --unwatched_;
-    if (leftovers_killed) {
+    if (may_be_held) {
         // The killed may not be dead yet, and still hold the other end.
         lane.out.renew();
         lane.err.renew();

@@ -61,7 +61,7 @@ class TaskRunner final : private ShellListener {
     void note_end(Lane& lane, int status, const rusage& usage, Instant now) const;
     void judge(Lane& lane);
     static bool held_open(Lane& lane);
-    void finish(Lane& lane, bool leftovers_killed);
+    void finish(Lane& lane, bool may_be_held);
     void release(Lane& lane);
     void remove_aside(const std::string& path);
     void give_back(const OrderMessage& message);

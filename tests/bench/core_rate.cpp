@@ -1,0 +1,113 @@
+// How many events a second the core decides, and what a task costs it in memory: one shape, many workers, a
+// ledger full of waiting tasks. Prints a table; takes no arguments but the number of tasks and workers.
+#include <malloc.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <deque>
+
+#include "core/reactor.h"
+
+namespace {
+
+using namespace wq;
+using namespace wq::core;
+
+double cpu_seconds() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+std::size_t heap_bytes() {
+    return mallinfo2().uordblks;
+}
+
+struct Bench {
+    Bench(std::uint64_t task_count, std::uint32_t worker_count) : tasks(task_count) {
+        ReactorOptions options;
+        options.expected_workers = worker_count;
+        reactor = Reactor(options, now);
+        for (std::uint32_t id = 0; id < worker_count; ++id)
+            on(WorkerJoined{WorkerId(id), "node", {16, 64'000, 0, 0}, {}, false});
+    }
+    void on(const Event& event) {
+        now.instant += std::chrono::microseconds(1);
+        ++now.wall;
+        ++events;
+        actions.clear();
+        reactor.on(event, now, actions);
+        for (const Action& action : actions)
+            if (const auto* lease = std::get_if<Lease>(&action)) out.push_back(*lease);
+    }
+    // As the lines of a list come: a thousand at a time, every line with its own tags where `tagged`.
+    void feed(bool tagged) {
+        for (std::uint64_t id = 0; id < tasks;) {
+            TaskRange range{TaskId(id), tagged ? 1 : std::min<std::uint64_t>(1000, tasks - id), {}, {}};
+            if (tagged) range.groups = {{static_cast<std::uint32_t>(1 + id / 100), id % 100 == 99}};
+            on(TasksAdded{range, {}, {}});
+            id += range.count;
+        }
+        on(InputEnded{});
+    }
+    void run(std::int64_t wall_us) {
+        while (!out.empty()) {
+            const Lease lease = out.front();
+            out.pop_front();
+            Outcome outcome;
+            outcome.wall_us = wall_us;
+            on(WorkerHeard{lease.worker});
+            on(TaskReported{lease.worker, lease.task, lease.attempt, outcome});
+        }
+    }
+
+    std::uint64_t tasks;
+    Now now{Instant(std::chrono::hours(1)), 0};
+    Reactor reactor{ReactorOptions{}, now};
+    std::vector<Action> actions;
+    std::deque<Lease> out;
+    std::uint64_t events = 0;
+};
+
+void measure(const char* what, std::uint64_t tasks, std::uint32_t workers, std::int64_t wall_us,
+             bool tagged) {
+    Bench bench(tasks, workers);
+    const std::size_t empty = heap_bytes();
+    const auto started = cpu_seconds();
+    bench.feed(tagged);
+    const auto fed = cpu_seconds();
+    const std::size_t leases = bench.out.size() * (sizeof(Lease) + 300);  // what is out is not what waits
+    const double waiting = static_cast<double>(heap_bytes() - empty) - static_cast<double>(leases);
+    bench.events = 0;
+    const auto begun = cpu_seconds();
+    bench.run(wall_us);
+    const double took = cpu_seconds() - begun;
+    const double feeding = fed - started;
+    const double done = static_cast<double>(heap_bytes()) - static_cast<double>(empty);
+    const auto count = static_cast<double>(tasks);
+    std::printf(
+        "%-34s %9llu tasks %5u workers: %8.0f tasks/s fed, %8.0f tasks/s, %9.0f events/s, %6.1f B waiting, "
+        "%5.1f B done%s\n",
+        what, static_cast<unsigned long long>(tasks), workers, count / feeding, count / took,
+        static_cast<double>(bench.events) / took, std::max(waiting, 0.0) / count, std::max(done, 0.0) / count,
+        bench.reactor.finished() ? "" : "  NOT FINISHED");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::uint64_t tasks = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
+    const auto workers = static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1000);
+    measure("one shape, tasks of 5 s", tasks, workers, 5'000'000, false);
+    measure("one shape, tasks of 5 s", tasks, 1, 5'000'000, false);
+    measure("one shape, tasks of 1 ms, queued", tasks, workers, 1'000, false);
+    measure("groups of 100", tasks, workers, 5'000'000, true);
+
+    Bench bench(0, workers);
+    const std::size_t before = heap_bytes();
+    const double begun = cpu_seconds();
+    bench.on(TasksAdded{{TaskId(0), 100'000'000, {}, {}}, {}, {}});
+    const double took = cpu_seconds() - begun;
+    std::printf("10^8 tasks in one range: %.1f ms with %zu leases, %zu KiB\n", took * 1e3, bench.out.size(),
+                (heap_bytes() - before) / 1024);
+    return 0;
+}
