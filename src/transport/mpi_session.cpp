@@ -52,10 +52,6 @@ Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& e
     return session;
 }
 
-MpiSession::~MpiSession() {
-    finish(to_int(ExitCode::interrupted));
-}
-
 Status MpiSession::join_world() {
     MPI_Comm world = MPI_COMM_NULL;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

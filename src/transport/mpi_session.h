@@ -20,8 +20,9 @@ class MpiSession {
     // the one that makes all MPI calls from then on.
     static Result<std::unique_ptr<MpiSession>> start(const LaunchEnvironment& environment);
 
-    // finish() with the code of an interrupted run, unless it was called.
-    ~MpiSession();
+    // Without finish() nothing is finalized: who leaves on an error must not wait for ranks that do not
+    // leave. The guard says goodbye.
+    ~MpiSession() = default;
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
 

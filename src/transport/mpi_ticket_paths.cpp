@@ -59,15 +59,16 @@ double message_rate(MPI_Comm comm, Duration time) {
     return rate(claims, start);
 }
 
-// Why the window is out; empty: it answers.
-std::string try_window(CounterWindow& window, Duration limit) {
+// Why the window is out; empty: it answers, and `next` is what its counter stands at.
+std::string try_window(CounterWindow& window, Duration limit, std::uint64_t& next) {
     auto trial = window.try_add(kCounter, 1);
     if (!trial) return trial.error().message;
     const Instant start = instant_now();
     while (!(*trial)->done()) {
         if (instant_now() - start > limit) return "the window does not answer while rank 0 sleeps";
     }
-    return (*trial)->before() == 0 ? "" : "the window counts wrong";
+    next = (*trial)->before() + 1;
+    return {};
 }
 
 void end_hung_start() {
@@ -75,14 +76,15 @@ void end_hung_start() {
     ::_exit(to_int(ExitCode::unreachable));
 }
 
-std::string window_rate(CounterWindow& window, const TicketPathOptions& options, double& result) {
+std::string window_rate(CounterWindow& window, const TicketPathOptions& options, std::uint64_t next,
+                        double& result) {
     const Watchdog watchdog(options.watchdog + options.each, end_hung_start);
     const Instant start = instant_now();
     std::uint64_t claims = 0;
     for (; instant_now() - start < options.each; ++claims) {
         const auto before = window.add(kCounter, 1);
         if (!before) return before.error().message;
-        if (*before != claims + 1) return "the window counts wrong";
+        if (*before != next + claims) return "the window counts wrong";
     }
     result = rate(claims, start);
     return {};
@@ -98,8 +100,9 @@ std::string line(const char* verdict, const TicketPaths& paths) {
 TicketPaths measure(MPI_Comm comm, CounterWindow& window, const TicketPathOptions& options) {
     TicketPaths paths;
     paths.message_per_second = message_rate(comm, options.each);
-    std::string problem = try_window(window, options.watchdog);
-    if (problem.empty()) problem = window_rate(window, options, paths.window_per_second);
+    std::uint64_t next = 0;
+    std::string problem = try_window(window, options.watchdog, next);
+    if (problem.empty()) problem = window_rate(window, options, next, paths.window_per_second);
     ask(comm, kEnd);
     if (!problem.empty()) {
         paths.why = "tickets by message: " + problem;

@@ -18,6 +18,21 @@ inline void check(bool fine, const char* what, const char* file, int line) {
 }
 #define CHECK(condition) ::wq::test::check((condition), #condition, __FILE__, __LINE__)
 
+// run_guarded() with what a test program does, whose start may throw.
+inline int run_rank(const std::function<int(transport::GuardLink&)>& rank_main) {
+    transport::GuardOptions options;
+    options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    const auto guarded = [&](transport::GuardLink& guard) {
+        try {
+            return rank_main(guard);
+        } catch (const Failure& failure) {
+            std::fprintf(stderr, "%s\n", failure.error.message.c_str());
+            ::_exit(1);
+        }
+    };
+    return transport::run_guarded(transport::read_launch_environment(), guarded, options);
+}
+
 // Start-up as every rank of ours does it.
 inline std::unique_ptr<transport::MpiSession> start_rank(transport::GuardLink& guard) {
     guard.mpi_starting();

@@ -103,5 +103,5 @@ int rank_main(GuardLink& guard) {
 }  // namespace wq::test
 
 int main() {
-    return wq::transport::run_guarded(wq::transport::read_launch_environment(), wq::test::rank_main);
+    return wq::test::run_rank(wq::test::rank_main);
 }
