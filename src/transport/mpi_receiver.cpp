@@ -84,11 +84,12 @@ MpiReceiver::~MpiReceiver() {
     MPI_Finalized(&finalized);
     for (auto* queue : {&ring_->posted, &ring_->aside}) {
         for (auto& slot : *queue) {
-            if (!finalized) {
-                MPI_Cancel(&slot->request);
-                MPI_Request_free(&slot->request);
+            int over = 0;
+            if (!finalized && MPI_Cancel(&slot->request) == MPI_SUCCESS) {
+                MPI_Test(&slot->request, &over, MPI_STATUS_IGNORE);
             }
-            // A message under way may still be written here: the library keeps the address.
+            if (over) continue;
+            // Of a message under way the library keeps the address.
             [[maybe_unused]] Slot* left_behind = slot.release();
         }
     }
