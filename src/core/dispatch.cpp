@@ -134,6 +134,7 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     ++attempted.attempt;
     // A lost rank may have had a ticket for it, which was attempt 1.
     if (attempted.attempt == 1 && doubtful_.contains(task.value())) attempted.attempt = 2;
+    attempted.by_ticket = false;
     attempted.worker = worker.id;
     attempted.given = allocate(what.needs, worker.whole);
     attempted.dispatched_us = now.wall;
@@ -144,7 +145,8 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     }
     ++counters_.tasks_dispatched;
     const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
-    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, what.timeout, limit});
+    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, what.timeout, limit, what.category,
+                            ledger_.submitted(task)});
     if (reserved_ && reserved_->shape == shape && reserved_->suspect == suspect) end_reservation();
 }
 

@@ -99,6 +99,8 @@ struct Lease {
     Resources give;
     Duration timeout{0};
     std::int64_t memory_limit_mb = 0;  // 0: none
+    CategoryId category;
+    WallMicros submitted_us = 0;
 };
 struct Kill {
     WorkerId worker;
@@ -135,6 +137,7 @@ struct AttemptEnded {
     TaskId task;
     Attempt attempt = 1;
     bool final = true;
+    bool by_ticket = false;  // no Lease told of its beginning
     WorkerId worker;
     CategoryId category;
     Resources given;

@@ -27,6 +27,7 @@ struct Attempted {
     std::uint32_t failures = 0;  // by itself
     std::uint32_t losses = 0;    // with its worker
     bool leased = false;
+    bool by_ticket = false;      // the present or last attempt was claimed, not leased
     WorkerId worker;  // holds it while leased
     Resources given;
     WallMicros dispatched_us = 0;

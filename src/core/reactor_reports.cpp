@@ -1,5 +1,5 @@
 // How attempts end.
-#include <algorithm>
+#include <utility>
 
 #include "core/reactor.h"
 
@@ -22,15 +22,14 @@ bool Reactor::holds(WorkerId worker, TaskId task, Attempt attempt) const {
 // A worker that said anything about its leases has had its turn to answer a recall.
 void Reactor::answered(WorkerId id) {
     Worker* worker = workers_.find(id);
-    if (worker == nullptr) return;
-    worker->recalling = false;
-    workers_.changed(*worker);
+    if (worker != nullptr && std::exchange(worker->recalling, false)) workers_.changed(*worker);
 }
 
 // A sealed task gets its record with the first word about it.
 void Reactor::take_ticket_back(WorkerId worker, TaskId task, WallMicros started) {
     Attempted& attempted = ledger_.attempted(task);
     attempted.attempt = 1;
+    attempted.by_ticket = true;
     attempted.worker = worker;
     attempted.given = allocate(ledger_.shape(batch_->shape).needs, workers_.find(worker)->whole);
     attempted.dispatched_us = started;
@@ -135,6 +134,7 @@ void Reactor::record(TaskId task, bool final, Outcome outcome, Actions& actions)
     ended.task = task;
     ended.attempt = attempted.attempt;
     ended.final = final;
+    ended.by_ticket = attempted.by_ticket;
     ended.worker = attempted.worker;
     ended.category = ledger_.shape(ledger_.shape_of(task)).category;
     ended.given = attempted.given;

@@ -146,7 +146,8 @@ void Simulation::end_life(Life* life, bool told) {
             life->known = false;
             tell_manager(core::WorkerLeft{id, "gone", true});
         });
-    later(up_to(random_, 15s), [this, id] { be_born(id.value()); });
+    later(up_to(random_, chance(random_, 0.3) ? weather_.most_delay : 15s),
+          [this, id] { be_born(id.value()); });
 }
 
 void Simulation::make_weather() {
@@ -199,7 +200,7 @@ void Simulation::obey(const core::Action& action) {
         seal->tasks.for_each([&](Interval part) {
             for (std::uint64_t id = part.first; id < part.end; ++id)
                 if (last_attempt_[id] > 0)
-                    wrong("task " + std::to_string(id) + " is sealed after it was leased");
+                    wrong("task " + std::to_string(id) + " is sealed after it was out");
         });
         board_.seal(*seal);
         for (const auto& life : lives_)
@@ -225,6 +226,7 @@ void Simulation::check_lease(const core::Lease& lease) {
     if (final_records_[lease.task.value()] > 0) wrong(name + " is leased after it ended");
     if (std::exchange(last_attempt_[lease.task.value()], lease.attempt) >= lease.attempt)
         wrong(name + " is no new attempt");
+    if (lease.attempt == 1 && board_.was_claimed(lease.task)) wrong(name + " was a ticket before");
     for (const auto& life : lives_)
         if (life->known && life->worker->alive() && life->worker->holds().contains(lease.task))
             wrong(name + " is leased while worker " + std::to_string(life->worker->id().value()) +

@@ -26,8 +26,12 @@ class TicketBoard {
                 word.insert(*refill);
         const auto ticket = word.take_front(1);
         if (!ticket) return std::nullopt;
+        claimed_.insert(*ticket);
         return TaskId(ticket->first);
     }
+
+    // Whether some rank, living or not, ever had its ticket, which was attempt 1.
+    bool was_claimed(TaskId task) const { return claimed_.contains(task.value()); }
 
   private:
     struct Batch {
@@ -35,6 +39,7 @@ class TicketBoard {
         std::map<std::uint32_t, IntervalSet> words;
     };
     std::map<BatchId, Batch> batches_;
+    IntervalSet claimed_;
 };
 
 }  // namespace wq::sim

@@ -168,6 +168,25 @@ TEST_F(ReactorTest, AManyCoredTaskIsNotPassedOverForEver) {
     expect({first.c_str(), second.c_str(), "lease 300.1 to 1"});
 }
 
+TEST_F(ReactorTest, AWorkerKeptFreeForASuspectThatItHasNoTimeForAnyMoreServesOthers) {
+    options({.max_losses = 2, .silence = 1h, .rejoin_limit = 1h});
+    join(1);
+    Shape slow;
+    slow.min_time = 60s;
+    add(1, slow);
+    join(2, 2, false, 70s);
+    add(2);
+    lose(1);  // its last chance is to be alone, so worker 2 is kept free
+    expect({"lease 0.1 to 1", "lease 1.1 to 2", "lease 2.1 to 2",
+            "0.1 ended: worker lost: worker 1 on node1: gone"});
+    ok(2, 1);
+    add(1);
+    expect({"1.1 ended for good: exit 0"});
+    pass(20s);
+    hear(2);
+    expect({"lease 3.1 to 2"});
+}
+
 TEST_F(ReactorTest, ASpecialWorkerBehindManyOthersIsFound) {
     for (std::uint32_t id = 1; id <= 100; ++id) join(id, 8);
     event(WorkerJoined{WorkerId(200), "gpu", {4, 4000, 0, 1}, {}, false});

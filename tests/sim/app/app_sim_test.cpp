@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include "sim/app/app_simulation.h"
+
+namespace wq::sim {
+namespace {
+
+constexpr std::uint64_t seeds = 60;
+
+// Every task is recorded final exactly once (but for those that can never run), and ended as it does by itself.
+void check(const AppWeather& weather, std::uint64_t seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    AppSimulation simulation(weather, seed);
+    ASSERT_TRUE(simulation.run()) << "waits for " << simulation.manager().reactor().waiting_for();
+    const core::Ledger& ledger = simulation.manager().reactor().ledger();
+    std::map<TaskId, int> finals;
+    std::map<TaskId, Attempt> last;
+    for (const stats::Recorded& recorded : simulation.records()) {
+        const stats::TaskRecord& record = recorded.record;
+        EXPECT_GT(record.attempt, last[record.task]) << "task " << record.task.value();
+        EXPECT_EQ(finals[record.task], 0) << "task " << record.task.value() << " went on after its end";
+        last[record.task] = record.attempt;
+        if (!record.final) continue;
+        ++finals[record.task];
+        const bool fails = simulation.task(record.task).failures > record.attempt - 1;
+        EXPECT_EQ(record.outcome.succeeded(), !fails) << "task " << record.task.value();
+        EXPECT_EQ(recorded.output.out, "out\n");
+    }
+    for (std::uint64_t id = 0; id < weather.tasks; ++id) {
+        const bool skipped = ledger.state(TaskId(id)) == core::TaskState::skipped;
+        ASSERT_EQ(finals[TaskId(id)], skipped ? 0 : 1) << "task " << id;
+        if (!weather.flaky) ASSERT_FALSE(skipped);
+    }
+    const auto contradiction = simulation.manager().reactor().audit();
+    EXPECT_FALSE(contradiction) << *contradiction;
+}
+
+void check_all(const AppWeather& weather) {
+    for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) check(weather, seed);
+}
+
+transport::LoopbackFaults late_and_twice() {
+    transport::LoopbackFaults faults;
+    faults.delay = 0.3;
+    faults.most_delay = std::chrono::milliseconds(200);
+    faults.duplicate = 0.1;
+    return faults;
+}
+
+TEST(AppRun, InFairWeather) {
+    check_all({});
+}
+
+TEST(AppRun, WithGroupsAndFailures) {
+    AppWeather weather;
+    weather.groups = weather.flaky = true;
+    check_all(weather);
+}
+
+TEST(AppRun, WithFramesLateAndTwice) {
+    AppWeather weather;
+    weather.groups = weather.flaky = true;
+    weather.network = late_and_twice();
+    check_all(weather);
+}
+
+TEST(AppRun, WithConnectionsCut) {
+    AppWeather weather;
+    weather.network = late_and_twice();
+    weather.network.cut = 0.003;
+    check_all(weather);
+}
+
+TEST(AppRun, WithWorkersLost) {
+    AppWeather weather;
+    weather.groups = true;
+    weather.losses = 0.004;
+    check_all(weather);
+}
+
+TEST(AppRun, WithLaunchersThatDie) {
+    AppWeather weather;
+    weather.flaky = true;
+    weather.launcher_deaths = 0.01;
+    check_all(weather);
+}
+
+TEST(AppRun, WithSlowStorage) {
+    AppWeather weather;
+    weather.slow_storage = true;
+    weather.losses = 0.002;
+    check_all(weather);
+}
+
+TEST(AppRun, ByTicketInFairWeather) {
+    AppWeather weather;
+    weather.tickets = true;
+    weather.tasks = 400;
+    check_all(weather);
+}
+
+TEST(AppRun, ByTicketWithFramesLate) {
+    AppWeather weather;
+    weather.tickets = true;
+    weather.tasks = 400;
+    weather.network = late_and_twice();
+    weather.network.duplicate = 0;
+    check_all(weather);
+}
+
+TEST(AppRun, ByTicketWithEverything) {
+    AppWeather weather;
+    weather.tickets = weather.flaky = weather.groups = weather.slow_storage = true;
+    weather.tasks = 300;
+    weather.workers = 4;
+    weather.losses = 0.002;
+    weather.launcher_deaths = 0.002;
+    weather.network = late_and_twice();
+    weather.network.duplicate = 0;
+    check_all(weather);
+}
+
+}  // namespace
+}  // namespace wq::sim

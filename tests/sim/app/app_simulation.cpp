@@ -1,0 +1,171 @@
+#include "sim/app/app_simulation.h"
+
+#include <algorithm>
+
+namespace wq::sim {
+
+namespace {
+
+constexpr core::Resources whole{4, 4096, 4096, 0};
+constexpr transport::PeerId manager_peer{0};
+constexpr std::uint32_t flaky_retries = 2;
+
+app::ManagerOptions manager_options(const AppWeather& weather) {
+    app::ManagerOptions options;
+    options.reactor.expected_workers = weather.workers;
+    options.reactor.max_losses = 1'000'000;  // here every task is to end by itself
+    options.reactor.seal_batches = weather.tickets;
+    // Ranks never come back; where there are no tickets, others take their place here.
+    if (!weather.tickets) options.reactor.rejoin_limit = std::chrono::seconds(30);
+    return options;
+}
+
+transport::PoolShape pool_shape(const AppWeather& weather) {
+    return {std::max(weather.workers, 1U), 64 * 1024};
+}
+
+}  // namespace
+
+AppSimulation::AppSimulation(AppWeather weather, std::uint64_t seed)
+    : weather_(weather),
+      random_(seed),
+      seed_(seed),
+      network_(1, seed, weather.network),
+      manager_end_(network_.endpoint(manager_peer)),
+      segment_(transport::TicketPool::bytes_needed(pool_shape(weather)) / sizeof(CacheLine) + 1) {
+    network_.advance(std::chrono::hours(1));
+    transport::TicketPool::format(segment(), pool_shape(weather));
+    manager_ = std::make_unique<app::Manager>(manager_options(weather), tasks_, recorder_, now());
+    for (std::uint32_t rank = 0; rank < weather.workers; ++rank) add_worker(rank);
+    add_list();
+}
+
+core::Now AppSimulation::now() const {
+    return {network_.now(), std::chrono::duration_cast<std::chrono::microseconds>(network_.now().time_since_epoch()).count()};
+}
+
+FakeTask AppSimulation::task(TaskId id) const {
+    std::mt19937_64 own(seed_ * 1'000'003 + id.value());
+    FakeTask task;
+    task.wall = std::chrono::milliseconds(own() % 50 == 0 ? 2000 : own() % 40);
+    if (weather_.flaky) task.failures = static_cast<std::uint32_t>(own() % 8 < 6 ? 0 : own() % 4);
+    return task;
+}
+
+void AppSimulation::add_list() {
+    std::uint64_t line = 1;
+    while (tasks_.size() < weather_.tasks) {
+        const bool tagged = weather_.groups && random_() % 3 == 0;
+        const std::uint64_t count = tagged ? 1 : std::min(1 + random_() % 20, weather_.tasks - tasks_.size());
+        core::TaskRange range{TaskId(tasks_.size()), count, {}, {}};
+        range.shape.retries = weather_.flaky ? flaky_retries : 0;
+        range.shape.needs.cores = weather_.tickets ? 1 : static_cast<std::int64_t>(1 + random_() % 3);
+        if (tagged) range.groups.push_back({static_cast<std::uint32_t>(random_() % 3), random_() % 2 == 0});
+        for (std::uint64_t n = 0; n < count; ++n, ++line) tasks_.add_line("task " + std::to_string(line), line, 0);
+        manager_->add(range, {}, {}, now());
+        if (weather_.groups && random_() % 10 == 0) manager_->add_barrier(now());
+    }
+    manager_->end_input(now());
+}
+
+void AppSimulation::add_worker(std::uint32_t rank) {
+    auto node = std::make_unique<Node>();
+    node->rank = rank;
+    node->peer = network_.add();
+    node->transport = network_.endpoint(node->peer);
+    network_.connect(manager_peer, node->peer);
+    node->launcher = std::make_unique<FakeLauncher>(whole, [this](TaskId id) { return task(id); });
+    app::WorkerOptions options;
+    options.hello.rank = rank;
+    options.hello.host = "node";
+    options.hello.offers = whole;
+    if (weather_.tickets) {
+        node->pool = std::make_unique<transport::TicketPool>(segment(), pool_shape(weather_), rank);
+        node->taker = std::make_unique<app::TicketTaker>(*node->pool, whole);
+        options.hello.takes_tickets = true;
+    }
+    node->worker = std::make_unique<app::Worker>(std::move(options), *node->transport, manager_peer, *node->launcher, node->taker.get());
+    nodes_.push_back(std::move(node));
+}
+
+void AppSimulation::turn(Node& node) {
+    const Instant at = network_.now();
+    node.launcher->set_time(at);
+    if (!std::exchange(node.greeted, true)) node.worker->start(at);
+    std::vector<transport::Arrival> inbox;
+    node.transport->poll(inbox);
+    for (const transport::Arrival& arrival : inbox) {
+        if (const auto* frame = std::get_if<transport::Frame>(&arrival)) node.worker->on_frame(frame->bytes, at);
+        if (const auto* left = std::get_if<transport::Left>(&arrival)) node.worker->on_manager_left(left->why);
+    }
+    node.worker->on_launcher(at);
+    node.worker->tick(at);
+}
+
+void AppSimulation::turn() {
+    std::vector<transport::Arrival> inbox;
+    manager_end_->poll(inbox);
+    for (const transport::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
+    manager_->on_recorder(now());
+    manager_->tick(now());
+    manager_->flush();
+    for (auto& node : nodes_) turn(*node);
+    if (!weather_.slow_storage || random_() % 4 == 0) recorder_.write();
+}
+
+void AppSimulation::make_weather() {
+    if (weather_.slow_storage && random_() % 20 == 0) recorder_.set_trouble(random_() % 3 == 0);
+    std::vector<std::uint32_t> lost;
+    for (auto& node : nodes_) {
+        const bool stays = weather_.tickets && node->rank == 0;  // somebody must be left
+        if (happens(weather_.launcher_deaths)) node->launcher->die("killed by signal 9");
+        if (!node->worker->ended() && !stays && happens(weather_.losses)) {
+            ++losses_;
+            if (random_() % 2 == 0)
+                network_.crash(node->peer, "killed");
+            else
+                network_.silence(node->peer);
+            lost.push_back(node->rank);
+            node->worker.reset();
+        } else if (node->worker->ended()) {  // a cut of the network's
+            lost.push_back(node->rank);
+            node->worker.reset();
+        }
+    }
+    std::erase_if(nodes_, [](const auto& node) { return node->worker == nullptr; });
+    if (!weather_.tickets)
+        for (const std::uint32_t rank : lost) add_worker(rank);
+}
+
+void AppSimulation::advance() {
+    std::optional<Instant> next = manager_->wakeup();
+    const auto consider = [&](std::optional<Instant> at) {
+        if (at && (!next || *at < *next)) next = at;
+    };
+    consider(network_.next_arrival());
+    for (const auto& node : nodes_) {
+        consider(node->worker->wakeup());
+        consider(node->launcher->next_end());
+    }
+    const Duration least = std::chrono::microseconds(200);
+    const Duration most = std::chrono::milliseconds(20);  // that is how long an idle rank backs off
+    network_.advance(std::clamp<Duration>(next ? *next - network_.now() : most, least, most));
+}
+
+bool AppSimulation::happens(double chance) {
+    return chance > 0 && std::uniform_real_distribution<double>(0, 1)(random_) < chance;
+}
+
+bool AppSimulation::run() {
+    const Instant limit = network_.now() + std::chrono::hours(1);
+    while (!manager_->over()) {
+        if (network_.now() > limit) return false;
+        turn();
+        if (manager_->finished() && !weather_.slow_storage) recorder_.write();
+        make_weather();
+        advance();
+    }
+    return true;
+}
+
+}  // namespace wq::sim

@@ -1,0 +1,83 @@
+// One run of app::Manager with app::Workers, by a clock that is moved by hand. Workers are lost, launchers die, frames
+// are late or come twice; whoever is lost is replaced. All chance comes from the seed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "app/manager.h"
+#include "app/task_table.h"
+#include "app/worker.h"
+#include "sim/app/fake_launcher.h"
+#include "support/fake_recorder.h"
+#include "transport/loopback.h"
+#include "transport/ticket_pool.h"
+
+namespace wq::sim {
+
+struct AppWeather {
+    std::uint64_t tasks = 60;
+    std::uint32_t workers = 3;
+    bool tickets = false;
+    bool groups = false;
+    bool flaky = false;               // some tasks fail at first, some for good
+    double losses = 0;                // of a worker, per step of the simulation
+    double launcher_deaths = 0;
+    transport::LoopbackFaults network{};
+    bool slow_storage = false;        // the recorder acknowledges late and is in trouble now and then
+};
+
+class AppSimulation {
+  public:
+    AppSimulation(AppWeather weather, std::uint64_t seed);
+
+    // Until the manager is over; false when it is not after an hour of its time.
+    bool run();
+
+    const std::vector<stats::Recorded>& records() const { return recorder_.written(); }
+    const app::Manager& manager() const { return *manager_; }
+    FakeTask task(TaskId id) const;  // what it does
+    std::uint64_t losses() const { return losses_; }
+
+  private:
+    struct Node {
+        std::uint32_t rank = 0;
+        transport::PeerId peer;
+        std::unique_ptr<transport::Transport> transport;
+        std::unique_ptr<FakeLauncher> launcher;
+        std::unique_ptr<transport::TicketPool> pool;
+        std::unique_ptr<app::TicketTaker> taker;
+        std::unique_ptr<app::Worker> worker;
+        bool greeted = false;
+    };
+
+    core::Now now() const;
+    void add_list();
+    void add_worker(std::uint32_t rank);
+    void turn();
+    void turn(Node& node);
+    void make_weather();
+    void advance();
+    bool happens(double chance);
+    std::byte* segment() { return segment_.front().bytes; }
+
+    AppWeather weather_;
+    std::mt19937_64 random_;
+    std::uint64_t seed_;
+    transport::LoopbackNetwork network_;
+    std::unique_ptr<transport::Transport> manager_end_;
+    struct alignas(64) CacheLine {
+        std::byte bytes[64];
+    };
+    std::vector<CacheLine> segment_;
+    testing::FakeRecorder recorder_;
+    app::TaskTable tasks_;
+    std::unique_ptr<app::Manager> manager_;
+    std::vector<std::unique_ptr<Node>> nodes_;
+    std::uint64_t losses_ = 0;
+};
+
+}  // namespace wq::sim

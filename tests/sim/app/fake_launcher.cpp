@@ -1,0 +1,85 @@
+#include "sim/app/fake_launcher.h"
+
+#include <algorithm>
+
+namespace wq::sim {
+
+void FakeLauncher::run(host::Order order) {
+    queue_.push_back(std::move(order));
+}
+
+void FakeLauncher::start_what_fits() {
+    while (!queue_.empty()) {
+        core::Resources then = used_;
+        then += queue_.front().give;
+        if (!then.fits_in(whole_)) return;
+        used_ = then;
+        const TaskId task = queue_.front().task;
+        running_.push_back({std::move(queue_.front()), now_ + tasks_(task).wall});
+        queue_.pop_front();
+    }
+}
+
+void FakeLauncher::finish(const Running& task) {
+    const FakeTask what = tasks_(task.order.task);
+    core::Outcome outcome;
+    outcome.wall_us = what.wall.count() / 1000;
+    if (task.killed)
+        outcome.ending = core::Ending::killed;
+    else if (task.order.attempt <= what.failures)
+        outcome.exit_code = 1;
+    used_ -= task.order.give;
+    reports_.emplace_back(host::TaskEnded{task.order.task, task.order.attempt, outcome, {"out\n", ""}});
+}
+
+void FakeLauncher::kill(TaskId task, Attempt attempt) {
+    for (Running& running : running_)
+        if (running.order.task == task && running.order.attempt == attempt) running.killed = true, running.ends = now_;
+    const auto queued = std::find_if(queue_.begin(), queue_.end(),
+                                     [&](const host::Order& order) { return order.task == task && order.attempt == attempt; });
+    if (queued == queue_.end()) return;
+    reports_.emplace_back(host::OrderReturned{task, attempt});
+    queue_.erase(queued);
+}
+
+void FakeLauncher::recall(std::uint64_t most) {
+    for (; most > 0 && !queue_.empty(); --most) {
+        reports_.emplace_back(host::OrderReturned{queue_.back().task, queue_.back().attempt});
+        queue_.pop_back();
+    }
+}
+
+void FakeLauncher::kill_all() {
+    recall(queue_.size());
+    for (Running& running : running_) running.killed = true, running.ends = now_;
+}
+
+void FakeLauncher::die(const std::string& why) {
+    host::LauncherDied died;
+    for (const Running& running : running_) died.started.emplace_back(running.order.task, running.order.attempt);
+    for (const host::Order& order : queue_) died.not_started.emplace_back(order.task, order.attempt);
+    died.why = why;
+    running_.clear();
+    queue_.clear();
+    used_ = {};
+    reports_.emplace_back(std::move(died));
+}
+
+std::vector<host::Report> FakeLauncher::next() {
+    start_what_fits();
+    const auto over = std::stable_partition(running_.begin(), running_.end(), [&](const Running& task) { return task.ends > now_; });
+    for (auto task = over; task != running_.end(); ++task) finish(*task);
+    running_.erase(over, running_.end());
+    start_what_fits();
+    return std::exchange(reports_, {});
+}
+
+std::optional<Instant> FakeLauncher::next_end() const {
+    std::optional<Instant> first;
+    for (const Running& task : running_)
+        if (!first || task.ends < *first) first = task.ends;
+    if (!reports_.empty()) first = now_;
+    return first;
+}
+
+}  // namespace wq::sim
