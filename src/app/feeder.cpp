@@ -2,21 +2,58 @@
 
 namespace wq::app {
 
-void Feeder::feed(const std::vector<taskfile::Item>& items, Manager& manager, core::Now now) {
-    for (const taskfile::Item& any : items) std::visit([&](const auto& known) { item(known, manager, now); }, any);
+namespace {
+
+std::string tags_of(const std::vector<taskfile::GroupMembership>& groups,
+                    const std::vector<std::uint32_t>& workers) {
+    std::string tags;
+    for (const taskfile::GroupMembership& group : groups)
+        tags += (group.sequential ? " #:" : " #+") + group.name;
+    for (const std::uint32_t worker : workers) tags += " #@" + std::to_string(worker);
+    return tags;
 }
 
-core::Shape Feeder::shape(Manager& manager) const {
-    const TaskDefaults& defaults = options_.defaults;
+// A setting, or the run's default where that says anything (`least` is the smallest that does).
+template <class T, class Default>
+std::optional<T> or_default(const std::optional<T>& said, const Default& value, const Default& least) {
+    if (said || value < least) return said;
+    return static_cast<T>(value);
+}
+
+taskfile::Settings with_defaults(taskfile::Settings settings, const TaskDefaults& defaults) {
+    constexpr std::int64_t none = 0;
+    constexpr std::int64_t one = 1;
+    settings.cores = or_default(settings.cores, defaults.needs.cores, none);
+    settings.memory_mb = or_default(settings.memory_mb, defaults.needs.memory_mb, one);
+    settings.disk_mb = or_default(settings.disk_mb, defaults.needs.disk_mb, none);
+    settings.gpus = or_default(settings.gpus, defaults.needs.gpus, none);
+    settings.time = or_default(settings.time, defaults.timeout, Duration{1});
+    settings.retries = or_default(settings.retries, defaults.retries, 1U);
+    return settings;
+}
+
+}  // namespace
+
+void Feeder::feed(const std::vector<taskfile::Item>& items, Manager& manager, core::Now now) {
+    for (const taskfile::Item& any : items)
+        std::visit([&](const auto& known) { item(known, manager, now); }, any);
+}
+
+core::Shape Feeder::shape(Manager& manager) {
+    taskfile::Settings settings = with_defaults(settings_, options_.defaults);
     core::Shape shape;
-    shape.needs.cores = settings_.cores.value_or(defaults.needs.cores);
-    shape.needs.memory_mb = settings_.memory_mb.value_or(defaults.needs.memory_mb);
-    shape.needs.disk_mb = settings_.disk_mb.value_or(defaults.needs.disk_mb);
-    shape.needs.gpus = settings_.gpus.value_or(defaults.needs.gpus);
-    shape.timeout = settings_.time.value_or(defaults.timeout);
-    shape.min_time = settings_.min_time.value_or(Duration{0});
-    shape.retries = settings_.retries.value_or(defaults.retries);
-    if (settings_.category) shape.category = manager.category(*settings_.category);
+    shape.needs.cores = settings.cores.value_or(-1);
+    shape.needs.memory_mb = settings.memory_mb.value_or(-1);
+    shape.needs.disk_mb = settings.disk_mb.value_or(-1);
+    shape.needs.gpus = settings.gpus.value_or(-1);
+    shape.timeout = settings.time.value_or(Duration{0});
+    shape.min_time = settings.min_time.value_or(Duration{0});
+    shape.retries = settings.retries.value_or(0);
+    if (settings.category) shape.category = manager.category(*settings.category);
+    if (!(settings == told_)) {
+        told_ = settings;
+        tasks_.add_settings(std::move(settings));
+    }
     return shape;
 }
 
@@ -28,30 +65,39 @@ void Feeder::item(const taskfile::TaskLine& line, Manager& manager, core::Now no
     core::Shape what = shape(manager);
     for (const std::uint32_t worker : line.workers) what.workers.emplace_back(worker);
     std::vector<core::GroupTag> tags;
-    for (const taskfile::GroupMembership& membership : line.groups) tags.push_back({group(membership.name), membership.sequential});
-    append(tasks_.add_line(line.command, line.line, line.environment_position), std::move(what), std::move(tags), manager, now);
+    for (const taskfile::GroupMembership& membership : line.groups)
+        tags.push_back({group(membership.name), membership.sequential});
+    const TaskId task = tasks_.add_line(line.command, line.line, line.environment_position,
+                                        tags_of(line.groups, line.workers));
+    append(task, std::move(what), std::move(tags), manager, now);
 }
 
 void Feeder::item(const taskfile::EnvironmentLine& line, Manager& manager, core::Now) {
+    tasks_.add_environment_line(line.command + " #!" + tags_of({}, line.workers));
     manager.add_environment_line(line.position, line.command, line.workers);
 }
 
-void Feeder::item(const taskfile::SettingsLine& line, Manager&, core::Now) { settings_ = line.settings; }
+void Feeder::item(const taskfile::SettingsLine& line, Manager&, core::Now) {
+    settings_ = line.settings;
+}
 
 void Feeder::item(const taskfile::Barrier&, Manager& manager, core::Now now) {
     flush(manager, now);
     manager.add_barrier(now);
 }
 
-void Feeder::value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command, Manager& manager, core::Now now) {
-    append(tasks_.add_value(value, line, command), shape(manager), {}, manager, now);
+void Feeder::value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command,
+                   Manager& manager, core::Now now) {
+    core::Shape what = shape(manager);
+    append(tasks_.add_value(value, line, command), std::move(what), {}, manager, now);
 }
 
-void Feeder::indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command, Manager& manager, core::Now now) {
+void Feeder::indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command,
+                     Manager& manager, core::Now now) {
     flush(manager, now);
+    range_.shape = shape(manager);
     range_.first = tasks_.add_indexes(indexes, command);
     range_.count = indexes.count();
-    range_.shape = shape(manager);
     std::uint64_t first = range_.first.value();
     for (const taskfile::IndexRange& part : indexes.ranges()) {
         for (const auto& [index, end] : options_.earlier.ends) {
@@ -63,8 +109,10 @@ void Feeder::indexes(const taskfile::IndexSet& indexes, const taskfile::CommandT
     flush(manager, now);
 }
 
-void Feeder::append(TaskId task, core::Shape what, std::vector<core::GroupTag> groups, Manager& manager, core::Now now) {
-    if (range_.count > 0 && (!groups.empty() || !range_.groups.empty() || !(range_.shape == what))) flush(manager, now);
+void Feeder::append(TaskId task, core::Shape what, std::vector<core::GroupTag> groups, Manager& manager,
+                    core::Now now) {
+    if (range_.count > 0 && (!groups.empty() || !range_.groups.empty() || !(range_.shape == what)))
+        flush(manager, now);
     if (range_.count == 0) {
         range_.first = task;
         range_.shape = std::move(what);

@@ -17,8 +17,10 @@ class Feeder {
     Feeder(const SourceOptions& options, TaskTable& tasks) : options_(options), tasks_(tasks) {}
 
     void feed(const std::vector<taskfile::Item>& items, Manager& manager, core::Now now);
-    void value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command, Manager& manager, core::Now now);
-    void indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command, Manager& manager, core::Now now);
+    void value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command,
+               Manager& manager, core::Now now);
+    void indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command,
+                 Manager& manager, core::Now now);
     // What is gathered so far goes to the manager.
     void flush(Manager& manager, core::Now now);
 
@@ -27,13 +29,15 @@ class Feeder {
     void item(const taskfile::EnvironmentLine& line, Manager& manager, core::Now now);
     void item(const taskfile::SettingsLine& line, Manager& manager, core::Now now);
     void item(const taskfile::Barrier& line, Manager& manager, core::Now now);
-    void append(TaskId task, core::Shape shape, std::vector<core::GroupTag> groups, Manager& manager, core::Now now);
-    core::Shape shape(Manager& manager) const;
+    void append(TaskId task, core::Shape shape, std::vector<core::GroupTag> groups, Manager& manager,
+                core::Now now);
+    core::Shape shape(Manager& manager);
     std::uint32_t group(const std::string& name);
 
     const SourceOptions& options_;
     TaskTable& tasks_;
-    taskfile::Settings settings_;
+    taskfile::Settings settings_;  // what `#WQ` lines say
+    taskfile::Settings told_;      // what the task table was told last
     std::map<std::string, std::uint32_t> groups_{{"", 0}};
     core::TaskRange range_{{}, 0, {}, {}};
     IntervalSet done_;

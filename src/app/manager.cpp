@@ -275,7 +275,6 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
         const Link* link = link_of(action.worker);
         failures_.add({action.task, action.attempt, text.line, link != nullptr ? link->record->host : "", text.command, record.outcome,
                        last_lines(recorded.output.err, 5)});
-        recorded.failed_lines = text.command + "\n";
     }
     ++recorded_;
     recorder_.task(std::move(recorded));
@@ -306,7 +305,14 @@ void Manager::act_on(core::Dismiss& action, core::Now now) {
 
 // ---- the run ----
 
-void Manager::stop(core::StopReason reason, Duration grace, core::Now now) { react(core::StopRequested{reason, grace}, now); }
+void Manager::stop(core::StopReason reason, Duration grace, core::Now now) {
+    if (finished_) gave_up_ = true;
+    react(core::StopRequested{reason, grace}, now);
+}
+
+bool Manager::over() const {
+    return finished_ && (finished_->stopped || gave_up_ || recorder_.acknowledged() >= recorded_);
+}
 
 void Manager::on_recorder(core::Now now) {
     recorder_.settle();
@@ -316,7 +322,6 @@ void Manager::on_recorder(core::Now now) {
     const bool hold = trouble || recorder_.backlog_bytes() > (holding_ ? limit / 2 : limit);
     if (hold == holding_) return;
     holding_ = hold;
-    if (trouble) say(*trouble + "; no task is started until it can be written");
     react(core::StorageTrouble{hold}, now);
 }
 
@@ -326,6 +331,14 @@ void Manager::tick(core::Now now) {
         for (auto& [key, link] : links_)
             if (link.record) link.outbox->put(wire::Beat{});
         next_beat_ = now.instant + options_.beat;
+    if (trouble && !trouble_since_) {
+        trouble_since_ = now.instant;
+        say(*trouble + "; no task is started until it can be written, which is tried for " +
+            format_duration(options_.storage_patience));
+    } else if (!trouble && trouble_since_) {
+        trouble_since_.reset();
+        say("results can be written again");
+    }
     }
     if (now.instant >= next_sample_) {
         recorder_.sample({now.wall, stats()});
@@ -334,7 +347,14 @@ void Manager::tick(core::Now now) {
     }
 }
 
+void Manager::watch_storage(core::Now now) {
+    if (gave_up_ || !trouble_since_ || now.instant < *trouble_since_ + options_.storage_patience) return;
+    gave_up_ = true;
+    stop(core::StopReason::storage, Duration{0}, now);
+}
+
 std::optional<Instant> Manager::wakeup() const {
+    watch_storage(now);
     Instant next = std::min(next_beat_, next_sample_);
     if (const auto at = reactor_.wakeup()) next = std::min(next, *at);
     return next;
@@ -351,6 +371,7 @@ void Manager::dismiss_all(const std::string& why) {
 
 core::ManagerStats Manager::stats() const {
     core::ManagerStats stats = reactor_.stats();
+    if (trouble_since_ && !gave_up_) next = std::min(next, *trouble_since_ + options_.storage_patience);
     stats.time_polling = times_.time_polling;
     stats.time_internal = times_.time_internal;
     stats.bytes_received = times_.bytes_received;

@@ -28,6 +28,8 @@ struct ManagerOptions {
     Duration sample_every = std::chrono::seconds(1);  // of the time series; doubled as the run grows long
     // Records and output that wait to be written: above it nothing is given out until half of it is.
     std::uint64_t most_unwritten_bytes = 512u << 20;
+    // Storage that takes no records is tried for so long; then the run stops, to be resumed.
+    Duration storage_patience = std::chrono::seconds(60);
     std::vector<std::string> categories{"default"};
     transport::CounterWindow* counter = nullptr;  // nodes draw ranges of an array from it; null: by message
 };
@@ -56,6 +58,8 @@ class Manager {
     void dismiss_all(const std::string& why);
 
     const std::optional<core::Finished>& finished() const { return finished_; }
+    // Finished, and what ended by itself is written, or its patience is over.
+    bool over() const;
     const core::Reactor& reactor() const { return reactor_; }
     const Failures& failures() const { return failures_; }
     bool lost_a_worker() const { return lost_a_worker_; }
@@ -106,6 +110,7 @@ class Manager {
     void act_on(core::Skipped& action, core::Now now);
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
+    void watch_storage(core::Now now);
     Link* link_of(WorkerId worker);
 
     ManagerOptions options_;
@@ -128,6 +133,8 @@ class Manager {
     Instant next_beat_;
     Instant next_sample_;
     Duration sample_every_;
+    std::optional<Instant> trouble_since_;
+    bool gave_up_ = false;             // the storage's patience is over
     std::uint64_t samples_ = 0;
     core::ManagerStats times_;
 };

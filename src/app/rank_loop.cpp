@@ -46,7 +46,7 @@ Duration StopPolicy::grace_after(int signal) const {
 Status ManagerLoop::run() {
     turn_began_ = instant_now();
     if (parts_.worker != nullptr) parts_.worker->start(turn_began_);
-    while (!parts_.manager.finished()) wait(turn());
+    while (!parts_.manager.over()) wait(turn());
     say_goodbye();
     if (source_error_) return *source_error_;
     return success();

@@ -56,7 +56,8 @@ class InputFile {
     }
 
   private:
-    InputFile(int descriptor, bool owned, bool stream) : descriptor_(descriptor), owned_(owned), stream_(stream) {}
+    InputFile(int descriptor, bool owned, bool stream)
+        : descriptor_(descriptor), owned_(owned), stream_(stream) {}
     int descriptor_;
     bool owned_;
     bool stream_;
@@ -70,8 +71,10 @@ class ValueReader {
     Status feed(std::string_view bytes, F&& value) {
         partial_.append(bytes);
         std::size_t begin = 0;
-        for (std::size_t end = partial_.find('\n'); end != std::string::npos; end = partial_.find('\n', begin)) {
-            if (Status bad = take(std::string_view(partial_).substr(begin, end - begin), value); !bad) return bad;
+        for (std::size_t end = partial_.find('\n'); end != std::string::npos;
+             end = partial_.find('\n', begin)) {
+            if (Status bad = take(std::string_view(partial_).substr(begin, end - begin), value); !bad)
+                return bad;
             begin = end + 1;
         }
         partial_.erase(0, begin);
@@ -107,7 +110,10 @@ class ValueReader {
 class FileSource : public Source {
   public:
     FileSource(SourceSpec spec, SourceOptions options, TaskTable& tasks, InputFile file)
-        : spec_(std::move(spec)), options_(std::move(options)), feeder_(options_, tasks), file_(std::move(file)) {}
+        : spec_(std::move(spec)),
+          options_(std::move(options)),
+          feeder_(options_, tasks),
+          file_(std::move(file)) {}
 
     int descriptor() const override { return ended_ || !file_.stream() ? -1 : file_.descriptor(); }
     bool ended() const override { return ended_; }
@@ -132,11 +138,11 @@ class FileSource : public Source {
             ended_ = true;
             return fed;
         }
-        if (copy_) {
-            Status written = size > 0 ? copy_->append(buffer_) : copy_->finish();
-            if (!written) return written;
-        }
+        if (copy_) uncopied_ += buffer_;
+        const Status copied = copy(size == 0);
         if (size == 0) {
+            if (!copied)
+                manager.say("the run directory lacks its copy of the list: " + copied.error().message);
             ended_ = true;
             manager.end_input(now);
         }
@@ -152,8 +158,18 @@ class FileSource : public Source {
     Feeder feeder_;
 
   private:
+    // What cannot be written now is tried again with the next piece: the copy is for people, the run goes on
+    // without.
+    Status copy(bool last) {
+        if (!copy_) return success();
+        if (const Status written = copy_->append(uncopied_); !written) return written;
+        uncopied_.clear();
+        return last ? copy_->finish() : success();
+    }
+
     InputFile file_;
     std::optional<stats::ListCopy> copy_;
+    std::string uncopied_;
     std::string buffer_;
     bool ended_ = false;
 };
@@ -183,14 +199,20 @@ class ListSource : public FileSource {
 class EachSource : public FileSource {
   public:
     EachSource(SourceSpec spec, SourceOptions options, TaskTable& tasks, InputFile file)
-        : FileSource(std::move(spec), std::move(options), tasks, std::move(file)), command_(spec_.command), reader_(spec_.name()) {}
+        : FileSource(std::move(spec), std::move(options), tasks, std::move(file)),
+          command_(spec_.command),
+          reader_(spec_.name()) {}
 
   private:
     Status take(std::string_view bytes, Manager& manager, core::Now now) override {
-        return reader_.feed(bytes, [&](std::string_view value, std::uint64_t line) { feeder_.value(value, line, command_, manager, now); });
+        return reader_.feed(bytes, [&](std::string_view value, std::uint64_t line) {
+            feeder_.value(value, line, command_, manager, now);
+        });
     }
     Status finish(Manager& manager, core::Now now) override {
-        return reader_.finish([&](std::string_view value, std::uint64_t line) { feeder_.value(value, line, command_, manager, now); });
+        return reader_.finish([&](std::string_view value, std::uint64_t line) {
+            feeder_.value(value, line, command_, manager, now);
+        });
     }
     taskfile::CommandTemplate command_;
     ValueReader reader_;
@@ -199,7 +221,11 @@ class EachSource : public FileSource {
 class ArraySource : public Source {
   public:
     ArraySource(SourceSpec spec, SourceOptions options, TaskTable& tasks, taskfile::IndexSet indexes)
-        : spec_(std::move(spec)), options_(std::move(options)), feeder_(options_, tasks), indexes_(std::move(indexes)), command_(spec_.command) {}
+        : spec_(std::move(spec)),
+          options_(std::move(options)),
+          feeder_(options_, tasks),
+          indexes_(std::move(indexes)),
+          command_(spec_.command) {}
     int descriptor() const override { return -1; }
     bool ended() const override { return ended_; }
     std::string name() const override { return spec_.name(); }
@@ -230,10 +256,12 @@ std::string SourceSpec::name() const {
 std::uint64_t SourceSpec::fingerprint() const {
     std::string what;
     if (kind == Kind::array) {
-        what = "array " + taskfile::CommandTemplate(command).describe();  // another index range of it is the same source
+        what = "array " +
+               taskfile::CommandTemplate(command).describe();  // another index range of it is the same source
     } else {
         char resolved[PATH_MAX];
-        what = (kind == Kind::each ? "each " + taskfile::CommandTemplate(command).describe() + " " : std::string("list ")) +
+        what = (kind == Kind::each ? "each " + taskfile::CommandTemplate(command).describe() + " "
+                                   : std::string("list ")) +
                (path != "-" && ::realpath(path.c_str(), resolved) != nullptr ? resolved : path);
     }
     return taskfile::content_key(what, 0);
@@ -268,7 +296,8 @@ Result<SourceSummary> check_source(const SourceSpec& spec) {
         else
             fed = size > 0 ? values.feed(buffer, count) : values.finish(count);
         if (!fed) return fed.error();
-        for (const taskfile::Item& item : items) summary.tasks += std::holds_alternative<taskfile::TaskLine>(item) ? 1 : 0;
+        for (const taskfile::Item& item : items)
+            summary.tasks += std::holds_alternative<taskfile::TaskLine>(item) ? 1 : 0;
         if (size == 0) return summary;
     }
 }
@@ -277,13 +306,16 @@ Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOption
     if (spec.kind == SourceSpec::Kind::array) {
         auto indexes = taskfile::IndexSet::parse(spec.indexes);
         if (!indexes) return indexes.error();
-        return std::unique_ptr<Source>(std::make_unique<ArraySource>(spec, std::move(options), tasks, std::move(*indexes)));
+        return std::unique_ptr<Source>(
+            std::make_unique<ArraySource>(spec, std::move(options), tasks, std::move(*indexes)));
     }
     auto file = InputFile::open(spec.path);
     if (!file) return file.error();
     if (spec.kind == SourceSpec::Kind::each)
-        return std::unique_ptr<Source>(std::make_unique<EachSource>(spec, std::move(options), tasks, std::move(*file)));
-    return std::unique_ptr<Source>(std::make_unique<ListSource>(spec, std::move(options), tasks, std::move(*file)));
+        return std::unique_ptr<Source>(
+            std::make_unique<EachSource>(spec, std::move(options), tasks, std::move(*file)));
+    return std::unique_ptr<Source>(
+        std::make_unique<ListSource>(spec, std::move(options), tasks, std::move(*file)));
 }
 
 }  // namespace wq::app

@@ -10,8 +10,8 @@ constexpr std::size_t block_bytes = 4u << 20;
 }
 
 TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each) {
-    if (blocks_.empty() || blocks_.back().text.size() + text.size() > block_bytes || blocks_.back().each != each ||
-        blocks_.back().first + blocks_.back().ends.size() != size_) {
+    if (blocks_.empty() || blocks_.back().text.size() + text.size() > block_bytes ||
+        blocks_.back().each != each || blocks_.back().first + blocks_.back().ends.size() != size_) {
         blocks_.emplace_back();
         blocks_.back().first = size_;
         blocks_.back().first_line = line;
@@ -26,13 +26,16 @@ TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const task
     return TaskId(size_++);
 }
 
-TaskId TaskTable::add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position) {
+TaskId TaskTable::add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position,
+                           std::string tags) {
+    if (!tags.empty()) tags_.emplace(size_, std::move(tags));
     if (environment_.empty() || environment_.rbegin()->second != environment_position)
         environment_.emplace(size_, environment_position);
     return add_text(command, line, nullptr);
 }
 
-TaskId TaskTable::add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command) {
+TaskId TaskTable::add_value(std::string_view value, std::uint64_t line,
+                            const taskfile::CommandTemplate& command) {
     return add_text(value, line, &command);
 }
 
@@ -44,14 +47,16 @@ TaskId TaskTable::add_indexes(taskfile::IndexSet indexes, const taskfile::Comman
 }
 
 const TaskTable::Block& TaskTable::block_of(TaskId task) const {
-    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), task.value(),
-                                        [](std::uint64_t id, const Block& block) { return id < block.first; });
+    const auto after =
+        std::upper_bound(blocks_.begin(), blocks_.end(), task.value(),
+                         [](std::uint64_t id, const Block& block) { return id < block.first; });
     return *std::prev(after);
 }
 
 const TaskTable::IndexBlock* TaskTable::index_block_of(TaskId task) const {
-    const auto after = std::upper_bound(index_blocks_.begin(), index_blocks_.end(), task.value(),
-                                        [](std::uint64_t id, const IndexBlock& block) { return id < block.first; });
+    const auto after =
+        std::upper_bound(index_blocks_.begin(), index_blocks_.end(), task.value(),
+                         [](std::uint64_t id, const IndexBlock& block) { return id < block.first; });
     if (after == index_blocks_.begin()) return nullptr;
     const IndexBlock& block = *std::prev(after);
     return task.value() - block.first < block.indexes.count() ? &block : nullptr;
@@ -68,7 +73,7 @@ TaskText TaskTable::text(TaskId task) const {
     if (const IndexBlock* indexes = index_block_of(task)) {
         const std::string index = std::to_string(indexes->indexes.at(task.value() - indexes->first));
         text.command = indexes->command->render(index);
-        text.variables.emplace_back("WORK_QUEUE_TASK_INDEX", index);
+        text.variables.emplace_back(index_variable_name, index);
         return text;
     }
     const Block& block = block_of(task);
@@ -77,16 +82,33 @@ TaskText TaskTable::text(TaskId task) const {
     text.line = block.first_line + block.lines[task.value() - block.first];
     if (const auto after = environment_.upper_bound(task.value()); after != environment_.begin())
         text.environment_position = std::prev(after)->second;
-    if (block.each != nullptr) text.variables.emplace_back("WORK_QUEUE_TASK_INDEX", std::to_string(task.value() + 1));
+    if (block.each != nullptr)
+        text.variables.emplace_back(index_variable_name, std::to_string(task.value() + 1));
     return text;
 }
 
-std::string TaskTable::command(TaskId task) const { return text(task).command; }
+const std::string& TaskTable::tags(TaskId task) const {
+    static const std::string none;
+    const auto found = tags_.find(task.value());
+    return found == tags_.end() ? none : found->second;
+}
+
+const taskfile::Settings& TaskTable::settings(TaskId task) const {
+    static const taskfile::Settings none;
+    const auto after = settings_.upper_bound(task.value());
+    return after == settings_.begin() ? none : std::prev(after)->second;
+}
+
+std::string TaskTable::command(TaskId task) const {
+    return text(task).command;
+}
 
 stats::TaskKey TaskTable::key(TaskId task) const {
-    if (const IndexBlock* indexes = index_block_of(task)) return {indexes->indexes.at(task.value() - indexes->first)};
+    if (const IndexBlock* indexes = index_block_of(task))
+        return {indexes->indexes.at(task.value() - indexes->first)};
     const auto occurrence = occurrences_.find(task);
-    return {taskfile::content_key(stored(task, block_of(task)), occurrence == occurrences_.end() ? 0 : occurrence->second)};
+    return {taskfile::content_key(stored(task, block_of(task)),
+                                  occurrence == occurrences_.end() ? 0 : occurrence->second)};
 }
 
 void TaskTable::describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const {

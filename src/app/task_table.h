@@ -1,5 +1,5 @@
-// What a task is made of, by its id: the text of list lines, or the template and index of ranges. Text of lines stands in
-// blocks with one 32-bit offset a line; ranges cost nothing per task.
+// What a task is made of, by its id: the text of list lines, or the template and index of ranges. Text of
+// lines stands in blocks with one 32-bit offset a line; ranges cost nothing per task.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,12 @@
 
 namespace wq::app {
 
+// In the environment of a task of --array or --each: its index.
+inline constexpr const char* index_variable_name = "WORK_QUEUE_TASK_INDEX";
+
 struct TaskText {
     std::string command;
-    std::uint64_t line = 0;                  // in the list; 0: not from a list
+    std::uint64_t line = 0;  // in the list; 0: not from a list
     std::uint64_t environment_position = 0;
     std::vector<std::pair<std::string, std::string>> variables;
 };
@@ -30,13 +33,23 @@ class TaskTable {
   public:
     std::uint64_t size() const { return size_; }
 
-    TaskId add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position);
+    // `tags`: as the line bore them, for failed.sh.
+    TaskId add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position,
+                    std::string tags = {});
     // `--each`: a task whose command is the template with the value in it.
     TaskId add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command);
     // `--array`: count() tasks at once; the template must outlive the table.
     TaskId add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command);
 
+    // What `#WQ` lines and the command line say of the tasks added from now on; also for failed.sh.
+    void add_settings(taskfile::Settings settings) { settings_.insert_or_assign(size_, std::move(settings)); }
+    // A `#!` line with its tags; the next position.
+    void add_environment_line(std::string line) { environment_lines_.push_back(std::move(line)); }
+
     TaskText text(TaskId task) const;
+    const std::string& tags(TaskId task) const;  // empty: none
+    const taskfile::Settings& settings(TaskId task) const;
+    const std::vector<std::string>& environment_lines() const { return environment_lines_; }
     std::string command(TaskId task) const;
     stats::TaskKey key(TaskId task) const;
 
@@ -48,10 +61,10 @@ class TaskTable {
 
   private:
     struct Block {
-        std::uint64_t first = 0;             // id of its first line
+        std::uint64_t first = 0;  // id of its first line
         std::string text;
-        std::vector<std::uint32_t> ends;     // end of each line in `text`
-        std::vector<std::uint32_t> lines;    // line number less first_line of each
+        std::vector<std::uint32_t> ends;   // end of each line in `text`
+        std::vector<std::uint32_t> lines;  // line number less first_line of each
         std::uint64_t first_line = 0;
         const taskfile::CommandTemplate* each = nullptr;
     };
@@ -69,9 +82,12 @@ class TaskTable {
     std::uint64_t size_ = 0;
     std::vector<Block> blocks_;
     std::vector<IndexBlock> index_blocks_;
-    std::map<std::uint64_t, std::uint64_t> environment_;              // first id -> position from there on
-    std::unordered_map<std::uint64_t, std::uint32_t> seen_;           // content hash -> lines that had it
-    std::unordered_map<TaskId, std::uint32_t> occurrences_;           // only of lines with an equal one above
+    std::map<std::uint64_t, std::uint64_t> environment_;  // first id -> position from there on
+    std::vector<std::string> environment_lines_;
+    std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> what holds from there on
+    std::unordered_map<std::uint64_t, std::string> tags_;    // of lines that have any
+    std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> lines that had it
+    std::unordered_map<TaskId, std::uint32_t> occurrences_;  // only of lines with an equal one above
 };
 
 }  // namespace wq::app

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/task_table.h"
+
 #include "app/ticket_office.h"
 
 namespace wq::app {
@@ -164,7 +166,7 @@ std::optional<wire::Lease> TicketTaker::lease_of(const Mine& mine) const {
     lease.memory_limit_mb = memory_limit_mb_;
     if (batch_->has_template()) {
         lease.text = batch_->command(mine.ticket);
-        lease.variables.emplace_back("WORK_QUEUE_TASK_INDEX", batch_->index(mine.ticket));
+        lease.variables.emplace_back(index_variable_name, batch_->index(mine.ticket));
         return lease;
     }
     auto text = decode_ticket_text(*mine.text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/task_table.h"
 #include "taskfile/sources.h"
 
 namespace wq::app {
@@ -70,6 +71,9 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     if (message.environment_position == 0 && !taskfile::needs_shell(message.text))
         order.argv = taskfile::split_words(message.text);
     order.variables = message.variables;
+    if (!options_.index_variable.empty())
+        for (const auto& [name, value] : message.variables)
+            if (name == index_variable_name) order.variables.emplace_back(options_.index_variable, value);
     launcher_.run(std::move(order));
 }
 

@@ -24,6 +24,7 @@ namespace wq::app {
 struct WorkerOptions {
     wire::Hello hello;
     host::LauncherOptions launcher;
+    std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
     Duration beat = std::chrono::seconds(1);
     // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given it.
     Duration manager_silence = std::chrono::seconds(9);

@@ -101,9 +101,9 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     Rehearsal rehearsal(std::move(workers));
     const auto move = [&] {
         std::vector<transport::Arrival> inbox;
+        manager.flush();
         rehearsal.poll(inbox);
         for (const transport::Arrival& arrival : inbox) manager.on_arrival(rehearsal, arrival, app::now());
-        manager.flush();
         return !inbox.empty();
     };
     rehearsal.begin();

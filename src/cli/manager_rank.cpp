@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 
+#include "app/failed_list.h"
 #include "app/rank_loop.h"
 #include "base/units.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
 #include "cli/summary.h"
+#include "stats/append_file.h"
 #include "stats/run_status.h"
 #include "taskfile/sources.h"
 #include "transport/loopback.h"
@@ -44,7 +47,9 @@ std::string resume_command(const std::vector<std::string>& command_line) {
     std::string text;
     for (std::size_t word = 0; word < command_line.size(); ++word) {
         text += (text.empty() ? "" : " ") + taskfile::shell_quote(command_line[word]);
-        if (word == 0 && std::find(command_line.begin(), command_line.end(), "--resume") == command_line.end()) text += " --resume";
+        if (word == 0 &&
+            std::find(command_line.begin(), command_line.end(), "--resume") == command_line.end())
+            text += " --resume";
     }
     return text;
 }
@@ -57,7 +62,10 @@ std::uint32_t expected_workers(const ManagerRank& rank) {
 class Run {
   public:
     explicit Run(ManagerRank& rank, RunPlace place)
-        : rank_(rank), started_(app::now()), place_(std::move(place)), progress_(progress_style(rank.options), started_.instant) {
+        : rank_(rank),
+          started_(app::now()),
+          place_(std::move(place)),
+          progress_(progress_style(rank.options), started_.instant) {
         open_recorder();
         core::ReactorOptions reactor;
         reactor.max_losses = rank.options.max_losses;
@@ -66,6 +74,7 @@ class Run {
         reactor.seal_batches = rank.tickets != nullptr;
         app::ManagerOptions options;
         options.reactor = reactor;
+        options.storage_patience = rank.options.storage_patience;
         options.counter = rank.counter;
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
@@ -78,8 +87,8 @@ class Run {
         write_status("running", std::nullopt, "").or_throw();
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
         if (rank_.options.verbose)
-            progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() + " with " +
-                          std::to_string(expected_workers(rank_)) + " workers");
+            progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
+                          " with " + std::to_string(expected_workers(rank_)) + " workers");
         app::ManagerLoopParts parts{*manager_, *source_, *recorder_, rank_.signals};
         parts.ranks = rank_.ranks;
         parts.own_end_of_manager = manager_end_.get();
@@ -116,16 +125,29 @@ class Run {
         worker_end_ = network_->endpoint(transport::PeerId(1));
         network_->connect(transport::PeerId(0), transport::PeerId(1));
         rank_.worker.hello.takes_tickets = rank_.tickets != nullptr;
-        if (rank_.tickets != nullptr) ticket_taker_.emplace(*rank_.tickets, rank_.worker.hello.offers, rank_.counter);
-        worker_ = std::make_unique<app::Worker>(rank_.worker, *worker_end_, transport::PeerId(0), rank_.launcher,
-                                                ticket_taker_ ? &*ticket_taker_ : nullptr);
+        if (rank_.tickets != nullptr)
+            ticket_taker_.emplace(*rank_.tickets, rank_.worker.hello.offers, rank_.counter);
+        worker_ = std::make_unique<app::Worker>(rank_.worker, *worker_end_, transport::PeerId(0),
+                                                rank_.launcher, ticket_taker_ ? &*ticket_taker_ : nullptr);
     }
 
     Status write_status(const std::string& state, std::optional<int> code, const std::string& message) {
         const core::ManagerStats stats = manager_->stats();
-        return stats::write_status(place_.directory.path(),
-                                   {state, code, started_.wall, code ? wall_now() : 0, static_cast<std::uint64_t>(stats.tasks_done),
-                                    static_cast<std::uint64_t>(stats.tasks_failed), message});
+        return stats::write_status(
+            place_.directory.path(),
+            {state, code, started_.wall, code ? wall_now() : 0, static_cast<std::uint64_t>(stats.tasks_done),
+             static_cast<std::uint64_t>(stats.tasks_failed), message});
+    }
+
+    Status write_failed_list() {
+        const std::string path = place_.directory.file("failed.sh");
+        const IntervalSet& failed = manager_->reactor().ledger().failed();
+        if (!failed.empty())
+            return stats::write_atomically(path, app::failed_list(tasks_, failed, rank_.options.source.name(),
+                                                                  rank_.options.index_variable));
+        std::error_code none_there;
+        std::filesystem::remove(path, none_there);
+        return success();
     }
 
     int finish(const Status& read) {
@@ -134,7 +156,8 @@ class Run {
         std::string message;
         recorder_->sample({wall_now(), manager_->stats()});
         const Status written = recorder_->close();
-        for (const Status* status : {&read, &written}) {
+        const Status listed = write_failed_list();
+        for (const Status* status : {&listed, &read, &written}) {
             if (*status) continue;
             code = status->error().code;
             message = status->error().message;
@@ -152,11 +175,17 @@ class Run {
         summary.stopped = finished.stopped;
         summary.run_directory = place_.directory.path();
         summary.failures = &manager_->failures();
-        if (code == ExitCode::interrupted || finished.stopped) summary.resume_command = resume_command(rank_.command_line);
-        const bool quick_end = rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
-        const Status status = write_status(finished.stopped ? "interrupted" : code == ExitCode::ok ? "finished" : "failed", to_int(code), message);
+        if (code == ExitCode::interrupted || finished.stopped)
+            summary.resume_command = resume_command(rank_.command_line);
+        const bool quick_end =
+            rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
+        const Status status = write_status(finished.stopped       ? "interrupted"
+                                           : code == ExitCode::ok ? "finished"
+                                                                  : "failed",
+                                           to_int(code), message);
         if (!status) progress_.say(status.error().message);
-        if (!quick_end) summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
+        if (!quick_end)
+            summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
         const std::string text = rank_.options.json ? summary_json(summary) : summary_text(summary);
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
@@ -183,7 +212,8 @@ class Run {
 int ManagerRank::run() {
     const auto checked = app::check_source(options.source);
     if (!checked) throw Failure{checked.error()};
-    const std::string path = choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
+    const std::string path =
+        choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
     auto place = take_run_place(options, path);
     if (!place) throw Failure{place.error()};
     return Run(*this, std::move(*place)).go();

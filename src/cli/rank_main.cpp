@@ -60,6 +60,7 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const Nod
     worker.launcher.working_directory = std::filesystem::current_path().string();
     worker.launcher.environment = {{"WORKERID", std::to_string(rank)}};
     worker.launcher.output_limit = options.output_limit;
+    worker.index_variable = options.index_variable;
     worker.launcher.environment_lines = true;
     return worker;
 }

@@ -18,46 +18,64 @@ constexpr int help_width = 100;
 po::options_description visible_options() {
     po::options_description all("", help_width, help_width / 2);
     po::options_description source("Tasks", help_width, help_width / 2);
-    source.add_options()
-        ("each", po::value<std::string>()->value_name("FILE"), "one task per line of FILE (- for stdin): CMD after --, with the line in place of {}")
-        ("array", po::value<std::string>()->value_name("RANGES"), "one task per index, e.g. 1-1000000:2,7 : CMD after --, with the index in place of {}")
-        ("shell", po::value<std::string>()->value_name("PATH"), "shell for lines that need one (default: bash, else sh)");
-    po::options_description needs("What a task gets, where its line does not say", help_width, help_width / 2);
-    needs.add_options()
-        ("cores", po::value<std::string>()->value_name("N"), "cores (default 1)")
-        ("memory", po::value<std::string>()->value_name("SIZE"), "memory, e.g. 4G; above it the task is ended (default: its share, not enforced)")
-        ("disk", po::value<std::string>()->value_name("SIZE"), "disk (default: none reserved)")
-        ("gpus", po::value<std::string>()->value_name("N"), "GPUs (default 0)")
-        ("timeout", po::value<std::string>()->value_name("TIME"), "wall time of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")
-        ("retries", po::value<std::string>()->value_name("N"), "attempts more for a task that fails by itself (default 0)");
+    source.add_options()(
+        "each", po::value<std::string>()->value_name("FILE"),
+        "one task per line of FILE (- for stdin): CMD after --, with the line in place of {}")(
+        "array", po::value<std::string>()->value_name("RANGES"),
+        "one task per index, e.g. 1-1000000:2,7 : CMD after --, with the index in place of {}")(
+        "index-variable", po::value<std::string>()->value_name("NAME"),
+        "of --each and --array: WORK_QUEUE_TASK_INDEX under this name too, e.g. SLURM_ARRAY_TASK_ID")(
+        "shell", po::value<std::string>()->value_name("PATH"),
+        "shell for lines that need one (default: bash, else sh)");
+    po::options_description needs("What a task gets, where its line does not say", help_width,
+                                  help_width / 2);
+    needs.add_options()("cores", po::value<std::string>()->value_name("N"), "cores (default 1)")(
+        "memory", po::value<std::string>()->value_name("SIZE"),
+        "memory, e.g. 4G; above it the task is ended (default: its share, not enforced)")(
+        "disk", po::value<std::string>()->value_name("SIZE"), "disk (default: none reserved)")(
+        "gpus", po::value<std::string>()->value_name("N"), "GPUs (default 0)")(
+        "timeout", po::value<std::string>()->value_name("TIME"),
+        "wall time of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
+        "retries", po::value<std::string>()->value_name("N"),
+        "attempts more for a task that fails by itself (default 0)");
     po::options_description run("The run", help_width, help_width / 2);
-    run.add_options()
-        ("run-dir", po::value<std::string>()->value_name("DIR"), "where everything of the run is kept (default: TASKLIST.wq; in a batch job TASKLIST.wq-JOBID)")
-        ("resume", "go on with the run of this list, or start one if there is none")
-        ("resume-failed", "as --resume, and run again what failed")
-        ("max-losses", po::value<std::string>()->value_name("N"), "a task that was lost with its worker so often has failed (default 3)")
-        ("halt-on-failure", "end the run at the first task that fails for good")
-        ("manager-only", "rank 0 manages and runs no task")
-        ("tickets", po::value<std::string>()->value_name("auto|rma|message"), "how nodes refill their tickets (default auto)")
-        ("walltime", po::value<std::string>()->value_name("TIME"), "the run is to be over after TIME: it drains 60 s before (default: what SLURM_JOB_END_TIME says)")
-        ("grace", po::value<std::string>()->value_name("TIME"), "after a signal running tasks may finish for TIME (default 10)")
-        ("output-limit", po::value<std::string>()->value_name("SIZE"), "kept of each stream of a task (default 8M)");
+    run.add_options()(
+        "run-dir", po::value<std::string>()->value_name("DIR"),
+        "where everything of the run is kept (default: TASKLIST.wq; in a batch job TASKLIST.wq-JOBID)")(
+        "resume", "go on with the run of this list, or start one if there is none")(
+        "resume-failed", "as --resume, and run again what failed")(
+        "max-losses", po::value<std::string>()->value_name("N"),
+        "a task that was lost with its worker so often has failed (default 3)")(
+        "halt-on-failure", "end the run at the first task that fails for good")(
+        "manager-only", "rank 0 manages and runs no task")(
+        "tickets", po::value<std::string>()->value_name("auto|rma|message"),
+        "how nodes refill their tickets (default auto)")(
+        "walltime", po::value<std::string>()->value_name("TIME"),
+        "the run is to be over after TIME: it drains 60 s before (default: what SLURM_JOB_END_TIME says)")(
+        "grace", po::value<std::string>()->value_name("TIME"),
+        "after a signal running tasks may finish for TIME (default 10)")(
+        "storage-patience", po::value<std::string>()->value_name("TIME"),
+        "a full disk is tried for TIME, then the run stops with 75 (default 60)")(
+        "output-limit", po::value<std::string>()->value_name("SIZE"),
+        "kept of each stream of a task (default 8M)");
     po::options_description shown("What is shown", help_width, help_width / 2);
-    shown.add_options()
-        ("dry-run", "print what would run where, and run nothing")
-        ("output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN_DIR TASK"), "print what a task of a run wrote, and end; TASK counts from 1, as in joblog.tsv")
-        ("progress", po::value<std::string>()->value_name("auto|always|never"), "a progress line on a terminal, else a plain line a minute (default auto)")
-        ("plots", po::value<std::string>()->value_name("auto|always|never"), "draw the run's plots at its end (default auto: when it took 5 s or more)")
-        ("json", "the summary as JSON on stdout")
-        ("stats-log", po::value<std::string>()->value_name("FILE"), "also write Work Queue's statistics log")
-        ("verbose,v", "say more")
-        ("version", "print the version and end")
-        ("help,h", "this text");
+    shown.add_options()("dry-run", "print what would run where, and run nothing")(
+        "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN_DIR TASK"),
+        "print what a task of a run wrote, and end; TASK counts from 1, as in joblog.tsv")(
+        "progress", po::value<std::string>()->value_name("auto|always|never"),
+        "a progress line on a terminal, else a plain line a minute (default auto)")(
+        "plots", po::value<std::string>()->value_name("auto|always|never"),
+        "draw the run's plots at its end (default auto: when it took 5 s or more)")(
+        "json", "the summary as JSON on stdout")("stats-log", po::value<std::string>()->value_name("FILE"),
+                                                 "also write Work Queue's statistics log")(
+        "verbose,v", "say more")("version", "print the version and end")("help,h", "this text");
     all.add(source).add(needs).add(run).add(shown);
     return all;
 }
 
-Error usage(const std::string& what) { return {ExitCode::usage, what + "; try --help"}; }
+Error usage(const std::string& what) {
+    return {ExitCode::usage, what + "; try --help"};
+}
 
 // The value of an option, converted; the error names the option.
 template <class T, class Convert>
@@ -70,7 +88,8 @@ Status take(const po::variables_map& given, const char* name, T& target, Convert
 }
 
 template <class T>
-Status take_word(const po::variables_map& given, const char* name, T& target, const std::map<std::string, T>& words) {
+Status take_word(const po::variables_map& given, const char* name, T& target,
+                 const std::map<std::string, T>& words) {
     if (given.count(name) == 0) return success();
     const std::string& word = given[name].as<std::string>();
     const auto found = words.find(word);
@@ -97,6 +116,16 @@ auto duration() {
     return [](const std::string& text) { return parse_duration(text); };
 }
 
+Result<std::string> variable_name(const std::string& text) {
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (!text.empty() && letter(text.front()) &&
+        std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || digit(c); }))
+        return text;
+    return Error{ExitCode::usage,
+                 quote_for_message(text) + " is no name of a variable; use letters, digits and _"};
+}
+
 Status convert(const po::variables_map& given, RunOptions& run) {
     std::optional<Status> bad;
     const auto check = [&](Status status) {
@@ -112,10 +141,18 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "max-losses", run.max_losses, counted(1, 1'000'000)));
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
-    check(take(given, "output-limit", run.output_limit, [](const std::string& text) { return parse_size(text, 1); }));
-    check(take_word<Tickets>(given, "tickets", run.tickets, {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));
-    check(take_word<Progress>(given, "progress", run.progress, {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));
-    check(take_word<Plots>(given, "plots", run.plots, {{"auto", Plots::automatic}, {"always", Plots::always}, {"never", Plots::never}}));
+    check(take(given, "storage-patience", run.storage_patience, duration()));
+    check(take(given, "index-variable", run.index_variable, variable_name));
+    check(take(given, "output-limit", run.output_limit,
+               [](const std::string& text) { return parse_size(text, 1); }));
+    check(take_word<Tickets>(
+        given, "tickets", run.tickets,
+        {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));
+    check(take_word<Progress>(
+        given, "progress", run.progress,
+        {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));
+    check(take_word<Plots>(given, "plots", run.plots,
+                           {{"auto", Plots::automatic}, {"always", Plots::always}, {"never", Plots::never}}));
     if (bad) return *bad;
     if (given.count("walltime") != 0) run.walltime = walltime;
     const auto text = [&](const char* name, std::string& target) {
@@ -134,17 +171,25 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     return success();
 }
 
-Status choose_source(const po::variables_map& given, const std::vector<std::string>& command, app::SourceSpec& source) {
-    const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>() : std::vector<std::string>{};
+Status choose_source(const po::variables_map& given, const std::vector<std::string>& command,
+                     app::SourceSpec& source) {
+    const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
+                                                    : std::vector<std::string>{};
     const bool each = given.count("each") != 0;
     const bool array = given.count("array") != 0;
     if ((each ? 1U : 0U) + (array ? 1U : 0U) + lists.size() != 1)
-        return usage(lists.size() > 1 ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " + quote_for_message(lists[1])
-                                      : std::string("give a task list (- for stdin), or one of --each and --array"));
-    if ((each || array) && command.empty()) return usage(std::string(each ? "--each" : "--array") + " takes a command after --, e.g. -- gzip {}");
-    if (!each && !array && !command.empty()) return usage("a command after -- goes with --each or --array only");
+        return usage(lists.size() > 1
+                         ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
+                               quote_for_message(lists[1])
+                         : std::string("give a task list (- for stdin), or one of --each and --array"));
+    if ((each || array) && command.empty())
+        return usage(std::string(each ? "--each" : "--array") + " takes a command after --, e.g. -- gzip {}");
+    if (!each && !array && !command.empty())
+        return usage("a command after -- goes with --each or --array only");
     source.command = command;
-    source.kind = each ? app::SourceSpec::Kind::each : array ? app::SourceSpec::Kind::array : app::SourceSpec::Kind::list;
+    source.kind = each    ? app::SourceSpec::Kind::each
+                  : array ? app::SourceSpec::Kind::array
+                          : app::SourceSpec::Kind::list;
     if (each) source.path = given["each"].as<std::string>();
     if (array) source.indexes = given["array"].as<std::string>();
     if (!lists.empty()) source.path = lists.front();
@@ -168,7 +213,8 @@ Result<Command> output_command(const po::variables_map& given) {
 Result<Command> parse_command_line(int argc, const char* const* argv) {
     // What follows `--` is the user's command and none of our business.
     const char* const* const end = argv + argc;
-    const char* const* const dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+    const char* const* const dashes =
+        std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
     const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
 
     po::options_description all = visible_options();
@@ -178,7 +224,12 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     po::variables_map given;
     try {
         const auto style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(static_cast<int>(dashes - argv), argv).options(all).positional(positional).style(style).run(), given);
+        po::store(po::command_line_parser(static_cast<int>(dashes - argv), argv)
+                      .options(all)
+                      .positional(positional)
+                      .style(style)
+                      .run(),
+                  given);
         po::notify(given);
     } catch (const po::error& wrong) {
         return usage(wrong.what());
@@ -199,8 +250,10 @@ std::string help_text() {
             "       work_queue_run [OPTIONS] --each FILE -- CMD {}\n"
             "       work_queue_run [OPTIONS] --array RANGES -- CMD {}\n"
             "\n"
-            "Runs every line of a shell task list on the cores of this machine, or, started by mpirun or srun, of all\n"
-            "ranks. Nothing that has ended is lost: after any interruption the same command with --resume goes on.\n"
+            "Runs every line of a shell task list on the cores of this machine, or, started by mpirun or "
+            "srun, of all\n"
+            "ranks. Nothing that has ended is lost: after any interruption the same command with --resume "
+            "goes on.\n"
          << visible_options()
          << "\nExamples:\n"
             "  work_queue_run tasks.sh                            all cores of this machine\n"
@@ -209,8 +262,10 @@ std::string help_text() {
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
             "  work_queue_run --output tasks.sh.wq 17             what the 17th task wrote\n"
-            "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input, 69 no worker, 70 our bug,\n"
-            "75 interrupted (go on with --resume), 77 not allowed. The run directory's file `status` has it too.\n";
+            "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input, 69 no worker, 70 "
+            "our bug,\n"
+            "75 interrupted (go on with --resume), 77 not allowed. The run directory's file `status` has it "
+            "too.\n";
     return text.str();
 }
 

@@ -28,6 +28,8 @@ struct RunOptions {
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
+    Duration storage_patience = std::chrono::seconds(60);
+    std::string index_variable;          // a further name of WORK_QUEUE_TASK_INDEX; empty: none
     std::string shell;                   // empty: bash, else sh
     std::string stats_log;
     std::uint64_t output_limit = 8u << 20;

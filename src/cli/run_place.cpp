@@ -14,7 +14,7 @@ namespace {
 class EndsByKey : public stats::JournalVisitor {
   public:
     EndsByKey(app::EarlierRun& run, bool forget_failed) : run_(run), forget_failed_(forget_failed) {}
-    void task(const stats::TaskRecord& record, std::string_view) override {
+    void task(const stats::TaskRecord& record) override {
         if (!record.final) return;
         if (record.outcome.succeeded())
             run_.ends[record.key.value] = app::EarlierRun::End::done;
@@ -33,9 +33,11 @@ class EndsByKey : public stats::JournalVisitor {
 
 std::string base_name(const app::SourceSpec& source) {
     switch (source.kind) {
-        case app::SourceSpec::Kind::array: return "array.wq";
+        case app::SourceSpec::Kind::array:
+            return "array.wq";
         case app::SourceSpec::Kind::each:
-        case app::SourceSpec::Kind::list: return (source.path == "-" ? std::string("stdin") : source.path) + ".wq";
+        case app::SourceSpec::Kind::list:
+            return (source.path == "-" ? std::string("stdin") : source.path) + ".wq";
     }
     return "run.wq";
 }
@@ -95,7 +97,8 @@ Result<RunPlace> take_run_place(const RunOptions& options, const std::string& pa
     const auto journal = stats::scan_journal(place.directory.file("journal"), ends);
     if (!journal) return journal.error();
     if (journal->header.source_fingerprint != options.source.fingerprint())
-        return Error{ExitCode::bad_input, path + " holds the run of " + journal->header.list_name + ", not of " + options.source.name() +
+        return Error{ExitCode::bad_input, path + " holds the run of " + journal->header.list_name +
+                                              ", not of " + options.source.name() +
                                               "; give another --run-dir, or resume what it holds"};
     place.resumed = true;
     return place;

@@ -29,7 +29,9 @@ std::string place(const app::FailureExample& example) {
 std::string indented(const std::string& text) {
     std::string out = "      | ";
     for (const char c : text) {
-        out += c;
+        // A task's bytes are not let loose on the terminal.
+        const bool control = (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
+        out += control ? '?' : c;
         if (c == '\n') out += "      | ";
     }
     return out + "\n";

@@ -20,7 +20,7 @@ constexpr std::uint64_t most_rows_waiting = 1'000'000;
 
 struct TaskCounter : JournalVisitor {
     std::uint64_t tasks = 0;
-    void task(const TaskRecord&, std::string_view) override { ++tasks; }
+    void task(const TaskRecord&) override { ++tasks; }
     void worker(const WorkerRecord&) override {}
     void sample(const Sample&) override {}
 };
@@ -90,12 +90,11 @@ void Derived::note_once(bool& said, const Status& status) {
 }
 
 // The journal's visitor: what an earlier run recorded.
-void Derived::task(const TaskRecord& record, std::string_view failed_lines) {
+void Derived::task(const TaskRecord& record) {
     if (h5_) {
         h5_->append(Dataset::tasks, row_of(record));
         if (h5_->pending_rows() >= 65536) flush();
     }
-    failed_.task(record, failed_lines);
     if (joblog_has_ > 0) {
         --joblog_has_;
     } else if (joblog_.is_open()) {
@@ -127,7 +126,6 @@ void Derived::record(const Recorded& ended) {
     if (h5_) h5_->append(Dataset::tasks, row_of(record));
     if (joblog_.is_open()) put_joblog_line(joblog_.lines(), record, place.host, ended.command);
     if (transactions_.is_open()) put_task_lines(transactions_.lines(), pid_, record, place.address);
-    failed_.task(record, ended.failed_lines);
 }
 
 void Derived::record(const WorkerRecord& record) {
@@ -189,7 +187,6 @@ void Derived::close() {
     }
     if (h5_) note(h5_->close());
     h5_.reset();
-    note(failed_.write(options_.run_directory + "/failed.sh", options_.list_name));
 }
 
 }  // namespace wq::stats

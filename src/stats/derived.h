@@ -1,5 +1,5 @@
 // Everything that can be made again from the journal: stats.h5, joblog.tsv, transactions.log, the text
-// statistics log, failed.sh. Each file fails for itself and says so once.
+// statistics log. Each file fails for itself and says so once.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "stats/failed_list.h"
 #include "stats/h5_writer.h"
 #include "stats/journal.h"
 #include "stats/recorder.h"
@@ -36,7 +35,7 @@ class Derived : private JournalVisitor {
     std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
   private:
-    void task(const TaskRecord& record, std::string_view failed_lines) override;
+    void task(const TaskRecord& record) override;
     void worker(const WorkerRecord& record) override;
     void sample(const Sample& sample) override;
 
@@ -52,7 +51,6 @@ class Derived : private JournalVisitor {
     std::optional<H5Writer> h5_;
     TextLog joblog_, transactions_, stats_log_;
     bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false;
-    FailedList failed_;
     std::uint64_t joblog_has_ = 0;  // lines of an earlier run, while its journal is read
     std::map<std::pair<std::uint32_t, WallMicros>, std::uint64_t> worker_rows_;
     std::uint64_t worker_row_count_ = 0;

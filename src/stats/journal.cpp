@@ -39,9 +39,8 @@ bool visit(std::string_view body, JournalVisitor& visitor) {
     ByteReader reader(body.substr(1));
     if (kind == RecordKind::task) {
         TaskRecord record;
-        std::string_view failed_lines;
-        if (!decode(reader, record, failed_lines)) return false;
-        visitor.task(record, failed_lines);
+        if (!decode(reader, record)) return false;
+        visitor.task(record);
         return true;
     }
     if (kind == RecordKind::worker) {
@@ -81,15 +80,7 @@ class Collector : public JournalVisitor {
   public:
     explicit Collector(JournalContents& contents) : contents_(contents) {}
 
-    void task(const TaskRecord& record, std::string_view failed_lines) override {
-        contents_.tasks.push_back(record);
-        if (!record.final) return;
-        if (record.outcome.succeeded()) {
-            contents_.failed_lines.erase(record.key.value);
-        } else {
-            contents_.failed_lines[record.key.value] = failed_lines;
-        }
-    }
+    void task(const TaskRecord& record) override { contents_.tasks.push_back(record); }
 
     void worker(const WorkerRecord& record) override {
         const auto [known, is_new] =

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -32,9 +31,7 @@ struct JournalContents {
     RunHeader header;
     std::vector<TaskRecord> tasks;      // in order of their ends
     std::vector<WorkerRecord> workers;  // the last of each; a worker is told by its id and when it joined
-    std::unordered_map<std::uint64_t, std::string>
-        failed_lines;               // by TaskKey, of tasks whose last end was a failure
-    std::uint64_t valid_bytes = 0;  // appending goes on here
+    std::uint64_t valid_bytes = 0;      // appending goes on here
     bool torn = false;
 };
 
@@ -45,7 +42,7 @@ Result<JournalContents> read_journal(const std::string& path);
 class JournalVisitor {
   public:
     virtual ~JournalVisitor() = default;
-    virtual void task(const TaskRecord& record, std::string_view failed_lines) = 0;
+    virtual void task(const TaskRecord& record) = 0;
     virtual void worker(const WorkerRecord& record) = 0;
     virtual void sample(const Sample& sample) = 0;
 };
@@ -60,8 +57,7 @@ Result<JournalScan> scan_journal_bytes(std::string_view bytes, const std::string
 
 // With the mark and the record of kind `run`: the beginning of a journal.
 std::string encode_header(const RunHeader& header);
-// `failed_lines`: what failed.sh gets when this is the task's last end and a failure.
-std::string encode_record(const TaskRecord& record, std::string_view failed_lines = {});
+std::string encode_record(const TaskRecord& record);
 std::string encode_record(const WorkerRecord& record);
 std::string encode_record(const Sample& sample);
 

@@ -102,24 +102,22 @@ bool decode(ByteReader& in, RunHeader& header) {
     return in.at_end();
 }
 
-std::string encode_record(const TaskRecord& record, std::string_view failed_lines) {
+std::string encode_record(const TaskRecord& record) {
     ByteWriter out = begin_record(RecordKind::task);
     out.u64(record.task.value()), out.u64(record.key.value), out.u64(record.attempt);
     out.boolean(record.final), out.u64(record.worker.value()), out.u64(record.line);
     out.u64(record.category.value()), put(out, record.given);
     out.i64(record.submitted_us), out.i64(record.dispatched_us), out.i64(record.received_us);
     put(out, record.outcome);
-    out.blob(failed_lines);
     return end_record(std::move(out));
 }
 
-bool decode(ByteReader& in, TaskRecord& record, std::string_view& failed_lines) {
+bool decode(ByteReader& in, TaskRecord& record) {
     record.task = TaskId(in.u64()), record.key.value = in.u64(), record.attempt = in.u32();
     record.final = in.boolean(), record.worker = WorkerId(in.u32()), record.line = in.u64();
     record.category = CategoryId(in.u32()), get(in, record.given);
     get(in, record.submitted_us), get(in, record.dispatched_us), get(in, record.received_us);
     get(in, record.outcome);
-    failed_lines = in.blob();
     return in.at_end();
 }
 

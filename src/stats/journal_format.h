@@ -21,7 +21,7 @@ std::uint32_t frame_checksum(std::uint32_t length, std::string_view kind_and_pay
 
 // False: not what the encoder of this version writes.
 bool decode(ByteReader& reader, RunHeader& header);
-bool decode(ByteReader& reader, TaskRecord& record, std::string_view& failed_lines);
+bool decode(ByteReader& reader, TaskRecord& record);
 bool decode(ByteReader& reader, WorkerRecord& record);
 bool decode(ByteReader& reader, Sample& sample);
 

@@ -47,8 +47,7 @@ using Item = std::variant<Recorded, WorkerRecord, Sample, NewCategory, Transacti
 
 std::uint64_t weight(const Item& item) {
     if (const auto* ended = std::get_if<Recorded>(&item)) {
-        return 256 + ended->output.out.size() + ended->output.err.size() + ended->command.size() +
-               ended->failed_lines.size();
+        return 256 + ended->output.out.size() + ended->output.err.size() + ended->command.size();
     }
     return 256;
 }
@@ -273,7 +272,7 @@ class RecorderThread final : public Recorder {
 };
 
 struct NoVisitor : JournalVisitor {
-    void task(const TaskRecord&, std::string_view) override {}
+    void task(const TaskRecord&) override {}
     void worker(const WorkerRecord&) override {}
     void sample(const Sample&) override {}
 };

@@ -37,9 +37,7 @@ struct RecorderOptions {
 struct Recorded {
     TaskRecord record;
     core::Output output;
-    std::string command;       // for joblog.tsv
-    std::string failed_lines;  // what failed.sh gets if it failed for good: the line with its #WQ and #!
-                               // context; may be empty
+    std::string command;  // for joblog.tsv
 };
 
 class Recorder {
@@ -64,7 +62,7 @@ class Recorder {
     virtual std::optional<std::string> trouble() const = 0;
     // Lines about derived files that ended, each told once.
     virtual std::vector<std::string> notices() = 0;
-    // Writes all that can be written, failed.sh too, and ends the thread; nothing may be recorded after it.
+    // Writes all that can be written and ends the thread; nothing may be recorded after it.
     // Error interrupted: something of the truth could not be written.
     virtual Status close() = 0;
 };

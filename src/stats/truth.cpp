@@ -19,8 +19,7 @@ Result<Truth> Truth::open(const std::string& run_directory, const RunHeader& hea
 
 void Truth::stage(const Recorded& ended) {
     batch_.add(ended.record, ended.output);
-    const bool failed = ended.record.final && !ended.record.outcome.succeeded();
-    journal_bytes_ += encode_record(ended.record, failed ? ended.failed_lines : std::string());
+    journal_bytes_ += encode_record(ended.record);
 }
 
 Status Truth::write() {

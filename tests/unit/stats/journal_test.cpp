@@ -22,8 +22,7 @@ RunHeader header() {
 std::string journal_of(std::uint64_t tasks) {
     std::string bytes = encode_header(header());
     bytes += encode_record(worker_number(1));
-    for (std::uint64_t i = 0; i < tasks; ++i)
-        bytes += encode_record(record_number(i), i % 11 == 5 ? "false\n" : "");
+    for (std::uint64_t i = 0; i < tasks; ++i) bytes += encode_record(record_number(i));
     bytes += encode_record(sample_number(3));
     return bytes;
 }
@@ -31,9 +30,7 @@ std::string journal_of(std::uint64_t tasks) {
 // Every record as its own encoding, so that two journals can be compared.
 struct Collected : JournalVisitor {
     std::vector<std::string> records;
-    void task(const TaskRecord& record, std::string_view lines) override {
-        records.push_back(encode_record(record, lines));
-    }
+    void task(const TaskRecord& record) override { records.push_back(encode_record(record)); }
     void worker(const WorkerRecord& record) override { records.push_back(encode_record(record)); }
     void sample(const Sample& sample) override { records.push_back(encode_record(sample)); }
 };
@@ -55,25 +52,15 @@ TEST(Journal, GivesBackWhatWasWritten) {
     EXPECT_EQ(contents->valid_bytes, journal_of(30).size());
 }
 
-TEST(Journal, KeepsTheLastOfEachWorkerAndTheLinesOfWhatFailedForGood) {
+TEST(Journal, KeepsTheLastOfEachWorker) {
     const TempDir dir;
     WorkerRecord left = worker_number(2);
     left.left_us = 5;
-    TaskRecord failed = record_number(0);
-    failed.outcome.exit_code = 1;
-    TaskRecord mended = record_number(1);
-    mended.outcome.exit_code = 1;
-    std::string bytes = encode_header(header()) + encode_record(worker_number(2)) + encode_record(left);
-    bytes += encode_record(failed, "false # a\n") + encode_record(mended, "false # b\n");
-    mended.outcome.exit_code = 0;
-    bytes += encode_record(mended);
-    spill(dir.file("journal"), bytes);
+    spill(dir.file("journal"), encode_header(header()) + encode_record(worker_number(2)) + encode_record(left));
     const auto contents = read_journal(dir.file("journal"));
     ASSERT_TRUE(contents.ok());
     ASSERT_EQ(contents->workers.size(), 1u);
     EXPECT_EQ(contents->workers[0].left_us, 5);
-    ASSERT_EQ(contents->failed_lines.size(), 1u);
-    EXPECT_EQ(contents->failed_lines.at(failed.key.value), "false # a\n");
 }
 
 TEST(Journal, EveryTruncationGivesAPrefixOfTheRecords) {

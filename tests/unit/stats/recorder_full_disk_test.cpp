@@ -26,7 +26,7 @@ using testing::wait_for;
 
 struct Nobody : JournalVisitor {
     std::uint64_t tasks = 0;
-    void task(const TaskRecord&, std::string_view) override { ++tasks; }
+    void task(const TaskRecord&) override { ++tasks; }
     void worker(const WorkerRecord&) override {}
     void sample(const Sample&) override {}
 };

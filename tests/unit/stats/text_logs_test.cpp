@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 
-#include "stats/failed_list.h"
 #include "stats/joblog.h"
 #include "stats/stats_log.h"
 #include "stats/text_log.h"
@@ -167,33 +166,6 @@ TEST(TextLog, WritesNumbersAsTheyAre) {
     put_seconds(out, -1'500'000, 3), out += ' ';
     put_json_string(out, "a\"b\\c\n");
     EXPECT_EQ(out, "1.234567 -1.500 \"a\\\"b\\\\c\\u000a\"");
-}
-
-TEST(FailedList, IsATaskListInTheOrderOfTheList) {
-    const TempDir dir;
-    const std::string path = dir.file("failed.sh");
-    FailedList failed;
-    TaskRecord record = record_number(7);
-    record.final = true;
-    record.outcome = {};
-    record.outcome.exit_code = 3;
-    failed.task(record, "#WQ cores=2\nfalse 7");
-    TaskRecord earlier = record_number(1);
-    earlier.final = true;
-    earlier.outcome = {};
-    earlier.outcome.exit_code = 1;
-    failed.task(earlier, "false 1\n");
-    ASSERT_TRUE(failed.write(path, "tasks.sh").ok());
-    EXPECT_EQ(slurp(path),
-              "# 2 failed of tasks.sh; run them again: work_queue_run failed.sh\n"
-              "# task 2, line 11: exit 1\nfalse 1\n"
-              "# task 8, line 17: exit 3\n#WQ cores=2\nfalse 7\n");
-    record.outcome.exit_code = earlier.outcome.exit_code = 0;
-    failed.task(record, "");
-    failed.task(earlier, "");
-    ASSERT_TRUE(failed.write(path, "tasks.sh").ok());
-    EXPECT_FALSE(std::filesystem::exists(path));
-    EXPECT_TRUE(failed.write(path, "tasks.sh").ok());
 }
 
 }  // namespace

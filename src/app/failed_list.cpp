@@ -1,0 +1,106 @@
+#include "app/failed_list.h"
+
+#include <optional>
+
+#include "base/units.h"
+
+namespace wq::app {
+
+namespace {
+
+std::string text_of(std::int64_t value) {
+    return std::to_string(value);
+}
+std::string text_of(std::uint32_t value) {
+    return std::to_string(value);
+}
+const std::string& text_of(const std::string& value) {
+    return value;
+}
+std::string text_of(Duration value) {
+    constexpr std::int64_t second = 1'000'000'000;
+    std::string text = std::to_string(value.count() / second);
+    if (value.count() % second == 0) return text;
+    text += "." + std::to_string(second + value.count() % second).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+    return text;
+}
+
+template <class T>
+void put_change(std::string& line, const char* key, const std::optional<T>& before,
+                const std::optional<T>& now, const char* unit = "") {
+    if (now == before) return;
+    line += std::string(" ") + key + "=" + (now ? text_of(*now) + unit : "");
+}
+
+// "#WQ cores=2 time=" and a newline; nothing where nothing changes.
+std::string settings_line(const taskfile::Settings& before, const taskfile::Settings& now) {
+    std::string line;
+    put_change(line, "cores", before.cores, now.cores);
+    put_change(line, "memory", before.memory_mb, now.memory_mb, "M");
+    put_change(line, "disk", before.disk_mb, now.disk_mb, "M");
+    put_change(line, "gpus", before.gpus, now.gpus);
+    put_change(line, "time", before.time, now.time);
+    put_change(line, "min-time", before.min_time, now.min_time);
+    put_change(line, "retries", before.retries, now.retries);
+    put_change(line, "category", before.category, now.category);
+    return line.empty() ? line : "#WQ" + line + "\n";
+}
+
+// What a template makes may be no line of a list: it may hold newlines and words like tags. Any shell can
+// undo this.
+std::string as_list_line(const std::string& command) {
+    if (command.find_first_of("#\n\r\\") == std::string::npos) return command;
+    std::string text = "eval \"$(printf %b '";
+    for (const char c : command) {
+        if (c == '\'')
+            text += "'\\''";
+        else if (c == '\\')
+            text += "\\\\";
+        else if (c == '#')
+            text += "\\0043";
+        else if (c == '\n')
+            text += "\\n";
+        else if (c == '\r')
+            text += "\\r";
+        else
+            text += c;
+    }
+    return text + "')\"";
+}
+
+std::string command_line(const TaskText& text, const std::string& tags, const std::string& index_variable) {
+    if (text.variables.empty()) return text.command + tags;
+    std::string line = "export";
+    for (const auto& [name, value] : text.variables) {
+        line += " " + name + "=" + taskfile::shell_quote(value);
+        if (name == index_variable_name && !index_variable.empty())
+            line += " " + index_variable + "=" + value;
+    }
+    return line + "; " + as_list_line(text.command);
+}
+
+}  // namespace
+
+std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, const std::string& list_name,
+                        const std::string& index_variable) {
+    std::string out = "# " + format_count(failed.count()) + " failed of " + quote_for_message(list_name) +
+                      "; this list runs them again\n";
+    taskfile::Settings settings;
+    std::uint64_t position = 0;
+    const auto put = [&](TaskId task) {
+        const TaskText text = tasks.text(task);
+        for (; position < text.environment_position; ++position)
+            out += tasks.environment_lines()[position] + "\n";
+        out += settings_line(settings, tasks.settings(task));
+        settings = tasks.settings(task);
+        if (text.line > 0) out += "# line " + std::to_string(text.line) + "\n";
+        out += command_line(text, tasks.tags(task), index_variable) + "\n";
+    };
+    failed.for_each([&](Interval part) {
+        for (std::uint64_t id = part.first; id < part.end; ++id) put(TaskId(id));
+    });
+    return out;
+}
+
+}  // namespace wq::app

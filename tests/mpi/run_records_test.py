@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""What is kept of tasks: their output, what failed, and a list that runs just that again."""
+
+import json
+import os
+import unittest
+
+import run_support as support
+from run_support import Case, PROGRAM
+
+
+class Outputs(Case):
+    def test_output_of_a_task(self):
+        self.write("tasks.sh", "echo out; echo err >&2\nprintf 'a\\0b'\ntrue\n")
+        self.run_to_end("tasks.sh")
+        run = self.run_to_end("--output", "tasks.sh.wq", "1")
+        self.assertEqual((run.out, run.err), ("out\n", "err\n"))
+        self.assertEqual(self.run_to_end("--output", "tasks.sh.wq", "2").out, "a\0b")
+        for task in ("3", "4"):
+            run = self.run_to_end("--output", "tasks.sh.wq", task, code=65)
+            self.assertEqual(len(run.err.splitlines()), 1, str(run))
+        run = self.run_to_end("--output", "nowhere", "1", code=65)
+        self.assertEqual(len(run.err.splitlines()), 1, str(run))
+
+    def test_too_much_output_is_cut_with_a_mark(self):
+        self.write("tasks.sh", "head -c 300000000 /dev/zero | tr '\\0' x; echo; echo the end\n")
+        self.run_to_end("--output-limit", "1M", "tasks.sh")
+        self.assertLess(os.path.getsize(self.path("tasks.sh.wq/output.log")), 1_100_000)
+        out = self.run_to_end("--output", "tasks.sh.wq", "1").out
+        self.assertLess(len(out), 1_100_000)
+        kept = out.replace("x", "")
+        self.assertEqual(kept.strip(), "[work_queue: 298951433 more bytes of stdout not kept; the limit is 1048576 bytes]")
+
+
+class Failed(Case):
+    def test_summary_names_each_kind_once(self):
+        self.write("tasks.sh", "".join(f"echo 'file {n} is missing' >&2; exit 4\n" for n in range(30)) +
+                   "for i in 1 2 3 4 5 6 7; do echo line $i >&2; done; kill -SEGV $$\nnosuchcommand\ntrue\n")
+        run = self.run_to_end("tasks.sh", code=1)
+        self.assertEqual(run.out.count("is missing"), 2, str(run))  # the command, and its stderr
+        self.assertIn("29 more like it", run.out)
+        self.assertIn("signal 11", run.out)
+        self.assertIn("| line 3\n", run.out)
+        self.assertNotIn("| line 2\n", run.out)
+        self.assertIn("line 32 on ", run.out)
+        self.assertIn("could not be started: 'nosuchcommand' is not in PATH", run.out)
+
+    def test_json(self):
+        self.write("tasks.sh", "true\nexit 3 #:g\ntrue #:g\n")
+        run = self.run_to_end("--json", "tasks.sh", code=1)
+        summary = json.loads(run.out)
+        self.assertEqual((summary["schema"], summary["exit_code"]), (1, 1))
+        self.assertEqual(summary["tasks"], {"submitted": 3, "succeeded": 1, "failed": 1, "never_ran": 1, "not_run": 0})
+        self.assertEqual([(f["line"], f["exit_code"], f["count"]) for f in summary["failures"]], [(2, 3, 1)])
+
+    def repair_and_run(self, run_dir, *words, **how):
+        """failed.sh as a list of its own, after the repair."""
+        self.write("repaired", "")
+        os.replace(self.path("seen"), self.path("seen.before"))
+        run = self.run_to_end(*words, "--run-dir", "again", os.path.join(run_dir, "failed.sh"), **how)
+        return run
+
+    def test_failed_sh_runs_just_what_failed(self):
+        os.mkdir(self.path("sub"))
+        self.write("tasks.sh", f"""
+R={self.folder} #!
+ok() {{ echo "$1 $PWD $CORES $GREETING" >> $R/seen; [ -e $R/repaired ] || [ "$2" = ok ]; }} #!
+ok a ok
+ok b
+cd sub #!
+export GREETING='hello there' #!
+#WQ cores=2 category=big retries=1
+ok c fail # a remark
+ok d ok
+#WQ cores=1
+ok e fail #@0
+ok f fail #+group
+ok g fail #:group
+""")
+        run = self.run_to_end("tasks.sh", code=1)
+        failed = self.read("tasks.sh.wq/failed.sh")
+        self.assertIn("Failed lines: tasks.sh.wq/failed.sh", run.out)
+        self.repair_and_run("tasks.sh.wq")
+        top, sub = os.path.realpath(self.folder), os.path.realpath(self.path("sub"))
+        cores = {line.split()[0]: line.split()[2] for line in self.lines("seen")}
+        self.assertEqual(sorted(self.lines("seen")), [
+            f"b {top} 1 ", f"c {sub} {cores['c']} hello there", f"e {sub} 1 hello there", f"f {sub} 1 hello there"], failed)
+        self.assertEqual(cores["c"], "2")
+
+    def test_failed_sh_goes_away_when_nothing_failed(self):
+        self.write("tasks.sh", "[ -e repaired ]\n")
+        self.run_to_end("tasks.sh", code=1)
+        self.assertIn("[ -e repaired ]", self.read("tasks.sh.wq/failed.sh"))
+        self.write("repaired", "")
+        self.run_to_end("--resume-failed", "tasks.sh")
+        self.assertFalse(os.path.exists(self.path("tasks.sh.wq/failed.sh")))
+
+    def test_failed_sh_after_a_resume_has_the_earlier_ones(self):
+        self.write("tasks.sh", "echo first >> seen; [ -e repaired ]\ntrue\n")
+        self.run_to_end("tasks.sh", code=1)
+        self.write("tasks.sh", "# now further down\n\nV=x #!\necho first >> seen; [ -e repaired ]\necho $V >> seen; false\n")
+        self.run_to_end("--resume", "tasks.sh", code=1)
+        self.repair_and_run("tasks.sh.wq", code=1)
+        self.assertEqual(sorted(self.lines("seen")), ["first", "x"])
+
+    def test_failed_sh_of_an_array_and_of_each(self):
+        command = "echo {} $WORK_QUEUE_TASK_INDEX >> seen; [ -e repaired ] || [ {} != 3 ] # {} #:x"
+        self.run_to_end("--run-dir", "r", "--timeout", "5m", "--array", "1-5", "--", command, code=1)
+        self.repair_and_run("r")
+        self.assertEqual(self.lines("seen"), ["3 3"])
+        os.unlink(self.path("repaired"))
+        self.write("values", "1\na b\n#c\n")
+        self.run_to_end("--run-dir", "e", "--each", "values", "--", "sh", "-c",
+                        'echo "$WORK_QUEUE_TASK_INDEX:$1:" >> seen\n[ -e repaired ]', "sh", "{}", code=1)
+        os.unlink(self.path("seen"))
+        self.write("seen", "")
+        self.write("repaired", "")
+        self.run_to_end("--run-dir", "e2", "e/failed.sh")
+        self.assertEqual(sorted(self.lines("seen")), ["1:1:", "2:a b:", "3:#c:"])
+
+    def test_failed_sh_has_the_defaults_of_the_command_line(self):
+        self.write("tasks.sh", "sleep 1000\n")
+        self.run_to_end("--timeout", "0.2", "--retries", "1", "tasks.sh", code=1)
+        failed = self.read("tasks.sh.wq/failed.sh")
+        self.assertIn("#WQ ", failed)
+        self.run_to_end("--run-dir", "again", "tasks.sh.wq/failed.sh", code=1)
+        self.assertEqual([(r["attempt"], r["ending"]) for r in self.journal("again")], [(1, "timed_out"), (2, "timed_out")])
+
+
+if __name__ == "__main__":
+    support.main()
