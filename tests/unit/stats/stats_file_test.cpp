@@ -11,12 +11,16 @@
 #include "stats/stats_reader.h"
 #include "stats_testing.h"
 
-// A file that could not be written is abandoned, with what the library holds of it: no leak worth a report, least of
-// all on the stderr that a test below wants empty.
+// A file that could not be written is abandoned, with what the library holds of it: no leak worth a report,
+// least of all on the stderr that a test below wants empty.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_options();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
-extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
+extern "C" const char* __lsan_default_suppressions() {
+    return "leak:libhdf5";
+}
+extern "C" const char* __lsan_default_options() {
+    return "print_suppressions=0";
+}
 
 namespace wq::stats {
 namespace {
@@ -149,7 +153,7 @@ TEST(StatsFile, RefusesWhatIsNone) {
     }
     const std::string whole = slurp(dir.file("cut.h5"));
     EXPECT_TRUE(is_hdf5(dir.file("cut.h5")));
-    for (const std::size_t part : {2, 3, 10}) {
+    for (const std::size_t part : {2u, 3u, 10u}) {
         spill(dir.file("cut.h5"), whole.substr(0, whole.size() / part));
         const auto reader = StatsReader::open(dir.file("cut.h5"));
         EXPECT_FALSE(reader.ok() && reader->tasks().ok()) << part;
