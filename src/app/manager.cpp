@@ -22,14 +22,19 @@ Manager::Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& reco
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
-    for (const std::string& name : options_.categories)
+    for (const std::string& name : options_.categories) {
         category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
+        categories_.push_back(name);
+    }
 }
 
 CategoryId Manager::category(const std::string& name) {
     const auto next = static_cast<std::uint32_t>(category_ids_.size());
     const auto [found, added] = category_ids_.try_emplace(name, next);
-    if (added) recorder_.category(found->second, name);
+    if (added) {
+        categories_.push_back(name);
+        recorder_.category(found->second, name);
+    }
     return found->second;
 }
 
@@ -249,7 +254,14 @@ void Manager::act_on(core::Lease& action, core::Now now) {
     lease.text = std::move(text.command);
     lease.variables = std::move(text.variables);
     link->outbox->put(lease);
-    static_cast<void>(now);
+    note_dispatch(action.task, action.attempt, action.category, *link, action.give, action.submitted_us, now.wall);
+}
+
+void Manager::note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link, const core::Resources& given,
+                            WallMicros submitted_us, WallMicros dispatched_us) {
+    if (attempt == 1)
+        recorder_.transaction(submitted_us, stats::task_waiting_text(task, categories_[category.value()], given));
+    recorder_.transaction(dispatched_us, stats::task_running_text(task, link.address, given));
 }
 
 void Manager::act_on(core::AttemptEnded& action, core::Now now) {
@@ -271,8 +283,10 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     recorded.command = text.command;
     if (output_ != nullptr) recorded.output = std::move(*output_);
     output_ = nullptr;
+    const Link* link = link_of(action.worker);
+    if (action.by_ticket && link != nullptr)
+        note_dispatch(action.task, action.attempt, action.category, *link, action.given, action.submitted_us, action.dispatched_us);
     if (record.final && !record.outcome.succeeded()) {
-        const Link* link = link_of(action.worker);
         failures_.add({action.task, action.attempt, text.line, link != nullptr ? link->record->host : "", text.command, record.outcome,
                        last_lines(recorded.output.err, 5)});
     }
@@ -318,19 +332,6 @@ void Manager::on_recorder(core::Now now) {
     recorder_.settle();
     for (const std::string& notice : recorder_.notices()) say(notice);
     const auto trouble = recorder_.trouble();
-    const std::uint64_t limit = options_.most_unwritten_bytes;
-    const bool hold = trouble || recorder_.backlog_bytes() > (holding_ ? limit / 2 : limit);
-    if (hold == holding_) return;
-    holding_ = hold;
-    react(core::StorageTrouble{hold}, now);
-}
-
-void Manager::tick(core::Now now) {
-    if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
-    if (now.instant >= next_beat_) {
-        for (auto& [key, link] : links_)
-            if (link.record) link.outbox->put(wire::Beat{});
-        next_beat_ = now.instant + options_.beat;
     if (trouble && !trouble_since_) {
         trouble_since_ = now.instant;
         say(*trouble + "; no task is started until it can be written, which is tried for " +
@@ -339,12 +340,11 @@ void Manager::tick(core::Now now) {
         trouble_since_.reset();
         say("results can be written again");
     }
-    }
-    if (now.instant >= next_sample_) {
-        recorder_.sample({now.wall, stats()});
-        if (++samples_ % samples_before_doubling == 0) sample_every_ = std::min(2 * sample_every_, longest_between_samples);
-        next_sample_ = now.instant + sample_every_;
-    }
+    const std::uint64_t limit = options_.most_unwritten_bytes;
+    const bool hold = trouble || recorder_.backlog_bytes() > (holding_ ? limit / 2 : limit);
+    if (hold == holding_) return;
+    holding_ = hold;
+    react(core::StorageTrouble{hold}, now);
 }
 
 void Manager::watch_storage(core::Now now) {
@@ -353,10 +353,25 @@ void Manager::watch_storage(core::Now now) {
     stop(core::StopReason::storage, Duration{0}, now);
 }
 
-std::optional<Instant> Manager::wakeup() const {
+void Manager::tick(core::Now now) {
     watch_storage(now);
+    if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
+    if (now.instant >= next_beat_) {
+        for (auto& [key, link] : links_)
+            if (link.record) link.outbox->put(wire::Beat{});
+        next_beat_ = now.instant + options_.beat;
+    }
+    if (now.instant >= next_sample_) {
+        recorder_.sample({now.wall, stats()});
+        if (++samples_ % samples_before_doubling == 0) sample_every_ = std::min(2 * sample_every_, longest_between_samples);
+        next_sample_ = now.instant + sample_every_;
+    }
+}
+
+std::optional<Instant> Manager::wakeup() const {
     Instant next = std::min(next_beat_, next_sample_);
     if (const auto at = reactor_.wakeup()) next = std::min(next, *at);
+    if (trouble_since_ && !gave_up_) next = std::min(next, *trouble_since_ + options_.storage_patience);
     return next;
 }
 
@@ -371,7 +386,6 @@ void Manager::dismiss_all(const std::string& why) {
 
 core::ManagerStats Manager::stats() const {
     core::ManagerStats stats = reactor_.stats();
-    if (trouble_since_ && !gave_up_) next = std::min(next, *trouble_since_ + options_.storage_patience);
     stats.time_polling = times_.time_polling;
     stats.time_internal = times_.time_internal;
     stats.bytes_received = times_.bytes_received;

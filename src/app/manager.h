@@ -25,7 +25,7 @@ namespace wq::app {
 struct ManagerOptions {
     core::ReactorOptions reactor;
     Duration beat = std::chrono::seconds(1);
-    Duration sample_every = std::chrono::seconds(1);  // of the time series; doubled as the run grows long
+    Duration sample_every = std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long
     // Records and output that wait to be written: above it nothing is given out until half of it is.
     std::uint64_t most_unwritten_bytes = 512u << 20;
     // Storage that takes no records is tried for so long; then the run stops, to be resumed.
@@ -111,6 +111,9 @@ class Manager {
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
     void watch_storage(core::Now now);
+    // Work Queue's transaction log tells of the beginnings too.
+    void note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link, const core::Resources& given,
+                       WallMicros submitted_us, WallMicros dispatched_us);
     Link* link_of(WorkerId worker);
 
     ManagerOptions options_;
@@ -124,17 +127,18 @@ class Manager {
     std::unordered_map<WorkerId, LinkKey> workers_;
     std::vector<EnvironmentLine> environment_;
     std::map<std::string, CategoryId> category_ids_;
+    std::vector<std::string> categories_;  // by CategoryId
     std::vector<core::Action> actions_;
     core::Output* output_ = nullptr;   // of the attempt whose end is being handled
     std::uint64_t recorded_ = 0;
     bool holding_ = false;             // storage trouble told to the core
+    std::optional<Instant> trouble_since_;
+    bool gave_up_ = false;             // the storage's patience is over
     bool lost_a_worker_ = false;
     std::optional<core::Finished> finished_;
     Instant next_beat_;
     Instant next_sample_;
     Duration sample_every_;
-    std::optional<Instant> trouble_since_;
-    bool gave_up_ = false;             // the storage's patience is over
     std::uint64_t samples_ = 0;
     core::ManagerStats times_;
 };

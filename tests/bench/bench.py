@@ -95,13 +95,13 @@ def engine_figures(options, folder):
 
 
 def others(options):
-    for name in ("bench_tickets", "bench_stats", "bench_launcher"):
+    for name in ("bench_transport", "bench_core", "bench_stats", "bench_host"):
         program = pathlib.Path(options.build) / "tests/bench" / name
         print(f"\n### {name}\n", flush=True)
         if not program.exists():
             print("not built")
             continue
-        done = subprocess.run([*(peers.mpirun(2) if name == "bench_tickets" else []), program], check=False)
+        done = subprocess.run([*(peers.mpirun(2) if name == "bench_transport" else []), program], check=False)
         if done.returncode:
             print(f"{name} ended with {done.returncode}")
 

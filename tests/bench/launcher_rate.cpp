@@ -1,7 +1,7 @@
 // Tasks a second through the launcher, against bare loops of the same command in this program: posix_spawn
 // and wait, two in flight, with the output thrown away (the floor) and with pipes, wait4 and what they yield.
 //
-//   bench_launcher [TASKS [ROUNDS]]
+//   bench_host [TASKS [ROUNDS]]
 //
 // All are taken in turns and the best of each counts, since other load only ever slows one down.
 #include <fcntl.h>
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
         compare("sh -c 'echo hi'", {"/bin/sh", "-c", "echo hi"}, "echo hi", false, tasks, rounds);
         compare("/bin/echo hi, directly", {"/bin/echo", "hi"}, "", true, tasks, rounds);
     } catch (const wq::Failure& failure) {
-        std::fprintf(stderr, "bench_launcher: %s\n", failure.error.message.c_str());
+        std::fprintf(stderr, "bench_host: %s\n", failure.error.message.c_str());
         return wq::to_int(failure.error.code);
     }
     return 0;
