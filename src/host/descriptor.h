@@ -30,4 +30,7 @@ class Descriptor {
     int fd_ = -1;
 };
 
+// Closes every descriptor from `first` on, in a process that has just been forked.
+void close_from(int first);
+
 }  // namespace wq::host

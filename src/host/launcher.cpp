@@ -15,6 +15,7 @@
 #include <map>
 
 #include "host/launcher_wire.h"
+#include "host/scratch.h"
 #include "host/zygote.h"
 
 namespace wq::host {
@@ -131,10 +132,12 @@ Status RankEnd::open(const LauncherOptions& options) {
     launcher_ = 0;
     fork_error_ = 0;
     end_.clear();
-    if (!ask_for_launcher(zygote_.control.get(), theirs.get(), scratch_) || !wait_for_fork())
+    if (!ask_for_launcher(zygote_.control.get(), theirs.get(), scratch_) || !wait_for_fork()) {
+        if (!scratch_.empty()) remove_tree(scratch_);
         return Error{ExitCode::unreachable,
                      std::string("cannot fork the launcher: ") +
                          (fork_error_ != 0 ? strerror(fork_error_) : "the process that does it is gone")};
+    }
     socket_ = std::move(ours);
     stream_ = {};
     reported_ = false;
@@ -257,9 +260,10 @@ void RankEnd::close(Duration limit) {
     }
     hang_up();
     if (zygote_.pid <= 0) return;
+    const bool ends_at_once = !end_.empty() || launcher_ == 0 || zygote_gone_;
     zygote_.control.reset();  // it ends, and ends what still is there
     zygote_gone_ = true;
-    if (!end_.empty() || launcher_ == 0) waitpid(zygote_.pid, nullptr, 0);
+    if (ends_at_once) waitpid(zygote_.pid, nullptr, 0);
     zygote_.pid = -1;
 }
 

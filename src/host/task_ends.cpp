@@ -125,7 +125,7 @@ void TaskRunner::remove_aside(const std::string& path) {
     if (pid > 0) leftovers_.add_own(pid);
     if (pid != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close_range(3, ~0U, 0);
+    close_from(3);
     remove_tree(path);
     _exit(0);
 }

@@ -140,7 +140,7 @@ int keep_only(int control) {
     constexpr int place = 3;
     if (control != place) dup2(control, place);
     fcntl(place, F_SETFD, FD_CLOEXEC);
-    close_range(place + 1, ~0U, 0);
+    close_from(place + 1);
     const int nothing = open("/dev/null", O_RDWR);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
     if (nothing > place) close(nothing);

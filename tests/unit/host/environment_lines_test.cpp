@@ -48,6 +48,13 @@ TEST_P(EnvironmentLines, TasksSeeFunctionsVariablesMaskAndFolder) {
     EXPECT_THAT(session.lines, IsEmpty());
 }
 
+TEST_P(EnvironmentLines, ATaskAboveAllLinesNeedsNoShell) {
+    line(1, "sleep 1000");
+    Order direct = at(1, 0, "");
+    direct.argv = {"echo", "direct"};
+    EXPECT_EQ(session.run(direct).output.out, "direct\n");
+}
+
 TEST_P(EnvironmentLines, ATaskChangesNothingForTheNext) {
     line(1, "a=1");
     EXPECT_EQ(text_of(1, 1, "a=2; cd /; echo $a"), "2\n");
@@ -81,45 +88,49 @@ TEST_P(EnvironmentLines, AShellKilledByATaskIsReplaced) {
 }
 
 TEST_P(EnvironmentLines, StatusSignalsAndUsageAreExact) {
-    EXPECT_EQ(session.run(at(1, 0, "exit 41")).outcome.exit_code, 41);
-    EXPECT_EQ(session.run(at(2, 0, "false")).outcome.exit_code, 1);
-    EXPECT_EQ(session.run(at(3, 0, "no-such-command-anywhere")).outcome.exit_code, 127);
-    EXPECT_EQ(session.run(at(4, 0, "if then")).outcome.ending, Ending::exited);
+    line(1, ":");
+    EXPECT_EQ(session.run(at(1, 1, "exit 41")).outcome.exit_code, 41);
+    EXPECT_EQ(session.run(at(2, 1, "false")).outcome.exit_code, 1);
+    EXPECT_EQ(session.run(at(3, 1, "no-such-command-anywhere")).outcome.exit_code, 127);
+    EXPECT_EQ(session.run(at(4, 1, "if then")).outcome.ending, Ending::exited);
     EXPECT_NE(session.ended[4].outcome.exit_code, 0);
     const TaskEnded busy =
-        session.run(at(5, 0, "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo oh >&2"));
+        session.run(at(5, 1, "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo oh >&2"));
     EXPECT_GT(busy.outcome.user_us, 0);
     EXPECT_EQ(busy.output.err, "oh\n");
 }
 
 TEST_P(EnvironmentLines, QuotesAndNewlinesReachTheTaskUnchanged) {
-    EXPECT_EQ(text_of(1, 0, "printf '%s|' \"it's\" 'a\\b' \"$((1+1))\" \\* 'two\nlines'"),
+    line(1, ":");
+    EXPECT_EQ(text_of(1, 1, "printf '%s|' \"it's\" 'a\\b' \"$((1+1))\" \\* 'two\nlines'"),
               "it's|a\\b|2|*|two\nlines|");
     const std::string long_word(200000, 'y');
-    EXPECT_EQ(text_of(2, 0, "x=" + long_word + "; echo ${#x}"), "200000\n");
+    EXPECT_EQ(text_of(2, 1, "x=" + long_word + "; echo ${#x}"), "200000\n");
 }
 
 TEST_P(EnvironmentLines, TasksRunAtTheSameTimeWithTheirOwnVariables) {
+    line(1, ":");
     ASSERT_EQ(mkfifo((session.folder / "pipe").c_str(), 0600), 0);
-    session.launcher->run(at(1, 0, "read x <pipe; echo $x $WORK_QUEUE_TASK_ID $OMP_NUM_THREADS"));
-    session.launcher->run(at(2, 0, "echo from2 >pipe; echo $WORK_QUEUE_TASK_ID"));
+    session.launcher->run(at(1, 1, "read x <pipe; echo $x $WORK_QUEUE_TASK_ID $OMP_NUM_THREADS"));
+    session.launcher->run(at(2, 1, "echo from2 >pipe; echo $WORK_QUEUE_TASK_ID"));
     session.collect_ends(2);
     EXPECT_EQ(session.ended[1].output.out, "from2 1 1\n");
     EXPECT_EQ(session.ended[2].output.out, "2\n");
 }
 
 TEST_P(EnvironmentLines, TimeoutsAndKillsReachTheSubshellsTree) {
-    Order order = at(1, 0, "sleep 1000 & (sleep 1000; true)");
+    line(1, ":");
+    Order order = at(1, 1, "sleep 1000 & (sleep 1000; true)");
     order.timeout = std::chrono::milliseconds(200);
     EXPECT_EQ(session.run(order).outcome.ending, Ending::timed_out);
-    session.launcher->run(at(2, 0, "sleep 1000 & setsid sleep 1000 & wait"));
+    session.launcher->run(at(2, 1, "sleep 1000 & setsid sleep 1000 & wait"));
     session.collect_until([&] {
         return std::find(session.started.begin(), session.started.end(), 2) != session.started.end();
     });
     session.launcher->kill(TaskId(2), 1);
     session.collect_ends(2);
     EXPECT_EQ(session.ended[2].outcome.ending, Ending::killed);
-    EXPECT_EQ(text_of(3, 0, "echo on"), "on\n");
+    EXPECT_EQ(text_of(3, 1, "echo on"), "on\n");
 }
 
 TEST_P(EnvironmentLines, WhatATaskLeavesIsKilledButDaemonsOfLinesStay) {

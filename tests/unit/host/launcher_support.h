@@ -23,7 +23,7 @@
 
 namespace wq::host::test {
 
-inline constexpr int patience_ms = 20000;  // until a test gives up on an event; never how long it takes
+inline constexpr int patience_ms = 60000;  // until a test gives up on an event; never how long it takes
 
 // Distinct for every test of every process of the test suite.
 inline std::string unique_name() {
