@@ -84,7 +84,7 @@ MpiReceiver::~MpiReceiver() {
     MPI_Finalized(&finalized);
     for (auto* queue : {&ring_->posted, &ring_->aside}) {
         for (auto& slot : *queue) {
-            int over = 0;
+            int over = finalized;  // after MPI_Finalize nobody writes any more
             if (!finalized && MPI_Cancel(&slot->request) == MPI_SUCCESS) {
                 MPI_Test(&slot->request, &over, MPI_STATUS_IGNORE);
             }
