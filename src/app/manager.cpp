@@ -109,6 +109,7 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     stats::WorkerRecord record;
     record.worker = WorkerId(message.rank);
     record.host = message.host;
+    link.address = message.host + ":rank " + std::to_string(message.rank);
     record.address = link.address;
     record.rank = message.rank;
     record.offers = message.offers;

@@ -1,4 +1,5 @@
 // work_queue_run: see cli/run_options.cpp for what it takes and share/doc for what it does.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -46,6 +47,8 @@ int main(int argc, char** argv) {
     wq::transport::GuardOptions guard;
     guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
     const std::vector<std::string> words(argv, argv + argc);
+    // A file that may not grow is an error of the write, told with its path, not the end of the run.
+    std::signal(SIGXFSZ, SIG_IGN);
     return wq::transport::run_guarded(
         wq::transport::read_launch_environment(),
         [&](wq::transport::GuardLink& link) { return wq::cli::rank_main(command->run, words, link); }, guard);
