@@ -167,6 +167,7 @@ void Simulation::make_weather() {
 void Simulation::tell_manager(const core::Event& event) {
     if (finished_ || !wrong_.empty()) return;
     ++counts_.events;
+    if (const auto* trouble = std::get_if<core::StorageTrouble>(&event)) storage_trouble_ = trouble->now;
     std::vector<core::Action> actions;
     reactor_.on(event, now(), actions);
     const bool idle = actions.empty() && std::holds_alternative<core::WorkerHeard>(event);
@@ -223,6 +224,7 @@ void Simulation::check_lease(const core::Lease& lease) {
     ++counts_.leases;
     ++runs_[lease.task.value()];
     if (reactor_.stopping()) wrong(name + " is leased while stopping");
+    if (storage_trouble_) wrong(name + " is leased although its result cannot be written");
     if (final_records_[lease.task.value()] > 0) wrong(name + " is leased after it ended");
     if (std::exchange(last_attempt_[lease.task.value()], lease.attempt) >= lease.attempt)
         wrong(name + " is no new attempt");

@@ -79,6 +79,7 @@ class Simulation {
     std::vector<Attempt> last_attempt_;
     std::vector<std::uint32_t> losses_;
     std::vector<std::uint32_t> runs_;  // leases and tickets, as the manager knows them
+    bool storage_trouble_ = false;
     std::optional<core::Finished> finished_;
     std::string wrong_;
     Counts counts_;
