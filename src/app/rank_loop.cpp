@@ -46,7 +46,10 @@ Duration StopPolicy::grace_after(int signal) const {
 Status ManagerLoop::run() {
     turn_began_ = instant_now();
     if (parts_.worker != nullptr) parts_.worker->start(turn_began_);
-    while (!parts_.manager.over()) wait(turn());
+    while (!parts_.manager.over()) {
+        const bool moved = turn();
+        if (!parts_.manager.over()) wait(moved);
+    }
     say_goodbye();
     if (source_error_) return *source_error_;
     return success();

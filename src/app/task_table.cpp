@@ -83,7 +83,7 @@ TaskText TaskTable::text(TaskId task) const {
     if (const auto after = environment_.upper_bound(task.value()); after != environment_.begin())
         text.environment_position = std::prev(after)->second;
     if (block.each != nullptr)
-        text.variables.emplace_back(index_variable_name, std::to_string(task.value() + 1));
+        text.variables.emplace_back(index_variable_name, std::to_string(text.line));
     return text;
 }
 

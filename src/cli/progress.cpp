@@ -19,6 +19,13 @@ constexpr Duration between_rewrites = std::chrono::milliseconds(200);
 constexpr Duration between_lines = std::chrono::minutes(1);
 constexpr double recent_seconds = 5;  // the rate follows about this much of the past
 
+constexpr double longest_guess = 10 * 365 * 86400.0;  // seconds; a run that stands still has no end in sight
+
+std::string whole_seconds(double value) {
+    const auto seconds = static_cast<std::int64_t>(value);
+    return seconds < 10 ? std::to_string(seconds) + "s" : format_duration(std::chrono::seconds(seconds));
+}
+
 // /proc/PID/stat: "pid (comm) state ppid ..."; comm may hold anything, its ')' is the last.
 pid_t parent_of(pid_t process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
@@ -66,10 +73,10 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
         std::snprintf(shown.data(), shown.size(), rate < 10 ? "%.1f/s" : "%.0f/s", rate);
         text += std::string(" | ") + shown.data();
         const std::int64_t left = stats.tasks_waiting + stats.tasks_on_workers;
-        if (total_known && left > 0)
-            text += " | " + format_duration(std::chrono::seconds(static_cast<std::int64_t>(std::ceil(static_cast<double>(left) / rate)))) + " left";
+        const double seconds_left = std::ceil(static_cast<double>(left) / rate);
+        if (total_known && left > 0 && seconds_left < longest_guess) text += " | " + whole_seconds(seconds_left) + " left";
     }
-    return text + " | " + format_duration(std::chrono::duration_cast<std::chrono::seconds>(elapsed));
+    return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count());
 }
 
 ProgressLine::ProgressLine(Style style, Instant started)

@@ -9,14 +9,20 @@ namespace wq::cli {
 
 namespace {
 
-std::uint64_t positive(std::int64_t value) { return value > 0 ? static_cast<std::uint64_t>(value) : 0; }
+std::uint64_t positive(std::int64_t value) {
+    return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
 
 const char* name_of(core::StopReason reason) {
     switch (reason) {
-        case core::StopReason::interrupted: return "interrupted";
-        case core::StopReason::out_of_time: return "out of time";
-        case core::StopReason::halted: return "halted at the first failure";
-        case core::StopReason::storage: return "storage trouble";
+        case core::StopReason::interrupted:
+            return "interrupted";
+        case core::StopReason::out_of_time:
+            return "out of time";
+        case core::StopReason::halted:
+            return "halted at the first failure";
+        case core::StopReason::storage:
+            return "storage trouble";
     }
     return "stopped";
 }
@@ -37,6 +43,14 @@ std::string indented(const std::string& text) {
     return out + "\n";
 }
 
+// Of the failed, those that this run has found so already.
+std::uint64_t failed_earlier(const Summary& summary) {
+    std::uint64_t now = summary.failures->of_other_kinds();
+    for (const app::FailureExample& example : summary.failures->kinds()) now += example.count;
+    const std::uint64_t all = positive(summary.stats.tasks_failed);
+    return all > now ? all - now : 0;
+}
+
 std::string count_of(std::uint64_t count, const char* noun) {
     return format_count(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -47,7 +61,8 @@ std::string summary_text(const Summary& summary) {
     const core::ManagerStats& stats = summary.stats;
     const std::uint64_t failed = positive(stats.tasks_failed);
     const std::uint64_t unfinished = positive(stats.tasks_waiting + stats.tasks_on_workers);
-    std::string text = count_of(positive(stats.tasks_done) - failed, "task") + " done, " + format_count(failed) + " failed";
+    std::string text =
+        count_of(positive(stats.tasks_done) - failed, "task") + " done, " + format_count(failed) + " failed";
     if (summary.skipped > 0) text += ", " + format_count(summary.skipped) + " can never run";
     if (unfinished > 0) text += ", " + format_count(unfinished) + " not run";
     const auto elapsed = std::chrono::milliseconds(static_cast<std::int64_t>(summary.seconds * 1000));
@@ -59,17 +74,23 @@ std::string summary_text(const Summary& summary) {
     const app::Failures& failures = *summary.failures;
     if (!failures.kinds().empty()) text += "Failures, each kind once:\n";
     for (const app::FailureExample& example : failures.kinds()) {
-        text += "  " + place(example) + (example.host.empty() ? "" : " on " + example.host) + ": " + core::describe(example.outcome);
+        text += "  " + place(example) + (example.host.empty() ? "" : " on " + example.host) + ": " +
+                core::describe(example.outcome);
         if (example.attempt > 1) text += ", attempt " + std::to_string(example.attempt);
         if (example.count > 1) text += "; " + format_count(example.count - 1) + " more like it";
         text += "\n      " + quote_for_message(example.command) + "\n";
         if (!example.stderr_tail.empty()) text += indented(example.stderr_tail);
     }
-    if (failures.of_other_kinds() > 0) text += "  and " + count_of(failures.of_other_kinds(), "failure") + " of other kinds\n";
+    if (failures.of_other_kinds() > 0)
+        text += "  and " + count_of(failures.of_other_kinds(), "failure") + " of other kinds\n";
     if (!failures.skipped().empty()) text += "Can never run:\n";
     for (const app::SkippedExample& example : failures.skipped())
-        text += "  " + count_of(example.count, "task") + (example.first_line > 0 ? " from line " + std::to_string(example.first_line) + " on" : "") +
+        text += "  " + count_of(example.count, "task") +
+                (example.first_line > 0 ? " from line " + std::to_string(example.first_line) + " on" : "") +
                 ": " + example.reason + "\n";
+    if (const std::uint64_t earlier = failed_earlier(summary); earlier > 0)
+        text +=
+            count_of(earlier, "task") + " failed in an earlier run; --resume-failed runs what failed again\n";
     if (failed > 0) text += "Failed lines: " + summary.run_directory + "/failed.sh\n";
     text += "Results and statistics: " + summary.run_directory + "\n";
     for (const std::string& plot : summary.plots) text += "Plot: " + plot + "\n";
@@ -89,6 +110,7 @@ std::string summary_json(const Summary& summary) {
                      {"failed", stats.tasks_failed},
                      {"never_ran", summary.skipped},
                      {"not_run", stats.tasks_waiting + stats.tasks_on_workers}};
+    root["failed_earlier"] = failed_earlier(summary);
     root["attempts"] = stats.tasks_dispatched;
     root["workers"] = {{"joined", stats.workers_joined}, {"lost", stats.workers_lost}};
     root["stale_reports"] = summary.stale_reports;
@@ -109,7 +131,8 @@ std::string summary_json(const Summary& summary) {
                                     {"count", example.count}});
     root["skipped"] = nlohmann::ordered_json::array();
     for (const app::SkippedExample& example : summary.failures->skipped())
-        root["skipped"].push_back({{"reason", example.reason}, {"count", example.count}, {"first_line", example.first_line}});
+        root["skipped"].push_back(
+            {{"reason", example.reason}, {"count", example.count}, {"first_line", example.first_line}});
     // Commands and stderr are bytes; JSON is UTF-8.
     return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -137,7 +137,7 @@ class Golden(unittest.TestCase):
         run = self.run_it("failing.sh")
         self.assertEqual(run.returncode, 1, run)
         self.compare("summary_failing.txt", neutral(run.stdout))
-        self.compare("failed.sh", pathlib.Path(self.folder, "failing.sh.wq", "failed.sh").read_text(encoding="utf-8"))
+        self.compare("failed_list.txt", pathlib.Path(self.folder, "failing.sh.wq", "failed.sh").read_text(encoding="utf-8"))
         again = self.run_it("--resume", "failing.sh")
         self.assertEqual(again.returncode, 1, again)
         self.compare("summary_resumed.txt", neutral(again.stdout))

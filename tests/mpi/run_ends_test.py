@@ -45,8 +45,9 @@ class Alone(Ends):
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"):
             with self.subTest(name):
                 self.write("tasks.sh", f"echo a #:g\n{FAMILY} #:g\ntouch never #:g\n")
+                up = self.ring.settle()
                 run = self.start("tasks.sh", "--run-dir", name, "--grace", "0.2")
-                self.ring.wait(len(self.ring.rung) + 1)
+                self.ring.wait(up + 1)
                 run.signal(signal.Signals[name])
                 self.assertEqual(run.wait(), 75, str(run))
                 self.assert_nothing_left()
@@ -117,7 +118,7 @@ class UnderMpirun(Ends):
     def test_term_int_and_hup(self):
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             with self.subTest(name):
-                up = len(self.ring.rung)
+                up = self.ring.settle()
                 self.write("tasks.sh", f"echo a #:g\n#:\n{FAMILY}\n{FAMILY}\ntouch never #:h\n")
                 run = self.start("--cores", "1", "tasks.sh", "--run-dir", name, ranks=2)
                 self.ring.wait(up + 2)

@@ -88,6 +88,21 @@ class Survivors(Lost):
         gate.open()
         self.assert_nothing_left()
 
+    def test_without_the_launchers_parent_a_worker_leaves(self):
+        """Its rank can start no launcher any more: others do the work, and alone the run ends with 69, to be resumed."""
+        self.kill_when(10, lambda run: run.children(run.ranks()[1])[0], code=0)
+        self.check_complete("r", 60)
+        self.write("tasks.sh", "".join(count_task(n) for n in range(1, 200)))
+        rung = self.ring.settle()
+        run = self.start("tasks.sh", "--run-dir", "alone")
+        self.ring.wait(rung + 10)
+        os.kill(run.children(run.process.pid)[0], signal.SIGKILL)
+        self.assertEqual(run.wait(), 69, str(run))
+        self.assertIn("no worker is left", run.err)
+        self.assert_nothing_left()
+        self.run_to_end("tasks.sh", "--run-dir", "alone", "--resume")
+        self.check_complete("alone", 199)
+
     def test_tasks_that_kill_their_launcher_fail_and_the_others_go_on(self):
         tasks = [count_task(n) for n in range(1, 40)]
         tasks[20] = "echo x >> killer; kill -9 $PPID\n"
@@ -126,36 +141,49 @@ class Resumed(Lost):
         self.kill_when(20, lambda run: run.process.pid)
         self.resume()
 
-    def test_fifty_random_instants(self):
+    def kill_at_random(self, turns, tasks, ranks, kill):
         """Half of them from the start on, half from the first task on; at every one the journal is held against what
         was run."""
         chance = random.Random(os.environ.get("SEED"))
-        tasks = 400
         self.write("tasks.sh", "".join(count_task(n) for n in range(1, tasks + 1)))
         journaled = {}
         ended_early = 0
-        for turn in range(50):
-            run = self.start("tasks.sh", "--run-dir", "r", "--resume")
+        for turn in range(turns):
+            rung = self.ring.settle()
+            run = self.start("tasks.sh", "--run-dir", "r", "--resume", ranks=ranks)
             if turn % 2:
-                rung = len(self.ring.rung)
                 while not run.wait_at_most(0.001) and len(self.ring.rung) == rung:
                     self.ring.take(0.05)
-            ended_early += run.wait_at_most(chance.uniform(0, 0.04 if turn % 2 else 0.15))
-            run.kill()
+            ended_early += run.wait_at_most(chance.uniform(0, 0.04 if turn % 2 else 0.15 + ranks / 5))
+            kill(run, chance)
             self.assert_nothing_left()
-            self.ring.take(0)
             if not os.path.exists(self.path("r/journal")) or not os.path.getsize(self.path("r/journal")):
                 continue
             for record in self.journal("r"):
-                self.assertTrue(support.succeeded(record), record)
+                if not support.succeeded(record):
+                    continue
                 runs = self.runs_of(record["line"])
                 self.assertEqual(journaled.setdefault(record["line"], runs), runs, "journaled, and run again")
-        print(f"{len(journaled)} of {tasks} tasks were done after 50 kills, {ended_early} runs ended before theirs")
-        self.run_to_end("tasks.sh", "--run-dir", "r", "--resume")
+        print(f"{len(journaled)} of {tasks} tasks were done after {turns} kills, {ended_early} runs ended before theirs")
+        self.run_to_end("tasks.sh", "--run-dir", "r", "--resume", ranks=ranks)
         self.check_complete("r", tasks)
         for line, runs in journaled.items():
             self.assertEqual(self.runs_of(line), runs)
         self.assertTrue(all(self.runs_of(line) >= 1 for line in range(1, tasks + 1)))
+
+    def test_fifty_random_instants(self):
+        self.kill_at_random(50, 400, 0, lambda run, chance: run.kill())
+
+    def test_random_instants_of_ranks(self):
+        """mpirun, rank 0 or a guard, whichever of them are there at that time."""
+        def kill(run, chance):
+            victims = [run.process.pid, *run.guards().values(), *([run.ranks()[0]] if 0 in run.ranks() else [])]
+            try:
+                os.kill(chance.choice(victims), signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it was over
+            run.wait()
+        self.kill_at_random(8, 1000, 2, kill)
 
 
 class EditedLists(Lost):

@@ -127,5 +127,46 @@ ok g fail #:group
         self.assertEqual([(r["attempt"], r["ending"]) for r in self.journal("again")], [(1, "timed_out"), (2, "timed_out")])
 
 
+class Shown(Case):
+    def stderr_of(self, ranks, terminal):
+        """What a run writes to stderr when that is a terminal, or a file."""
+        if not terminal:
+            return self.run_to_end("--run-dir", f"file{ranks}", "tasks.sh", ranks=ranks).err
+        ours, theirs = os.openpty()
+        run = self.start("--run-dir", f"terminal{ranks}", "tasks.sh", ranks=ranks, stderr=theirs)
+        os.close(theirs)
+        self.assertEqual(run.wait(), 0, str(run))
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # all of it was read and nobody holds the other end
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(ours)
+        return text.decode()
+
+    def test_progress_is_for_terminals(self):
+        """Under mpirun a rank's stderr is never one: there mpirun's own counts."""
+        self.write("tasks.sh", "true\n" * 5)
+        for ranks in (0, 2):
+            self.assertNotIn("\r", self.stderr_of(ranks, terminal=False))
+            shown = self.stderr_of(ranks, terminal=True)
+            self.assertIn("\r\x1b[K5 done, 0 failed, 0 running of 5 | 100%", shown)
+
+    def test_a_manager_that_only_manages(self):
+        self.write("tasks.sh", "echo $WORKERID >> where\n" * 10)
+        self.run_to_end("--manager-only", "tasks.sh", ranks=2)
+        self.assertEqual(self.lines("where"), ["1"] * 10)
+
+    def test_the_shell_and_the_statistics_log(self):
+        self.write("tasks.sh", "ps -o comm= -p $$ > shell; :\n")
+        self.run_to_end("--shell", "/bin/sh", "--stats-log", "log", "tasks.sh")
+        self.assertTrue(self.lines("log")[0].startswith("# time"), self.lines("log")[:1])
+        self.assertEqual(self.lines("shell"), ["sh"])
+
+
 if __name__ == "__main__":
     support.main()

@@ -94,6 +94,12 @@ class Bell:
         self.rung += [line.decode() for line in lines]
         return lines
 
+    def settle(self):
+        """How many have come in all, when nobody rings any more."""
+        while self.take(0):
+            pass
+        return len(self.rung)
+
     def wait(self, count=1, word=None, limit=DEADLINE):
         """Until so many lines, of this word if one is given, have come since the start."""
         end = time.monotonic() + limit
@@ -121,7 +127,7 @@ class Gate:
 class Run:
     """One run of the program, alone or under mpirun."""
 
-    def __init__(self, case, words, ranks=0, stdin=None, env=None, cwd=None, before=(), commands=None):
+    def __init__(self, case, words, ranks=0, stdin=None, env=None, cwd=None, before=(), commands=None, stderr=None):
         self.case = case
         self.number = case.count_runs()
         self.out_path = os.path.join(case.folder, f"out.{self.number}")
@@ -136,7 +142,7 @@ class Run:
         environment = {**os.environ, MARK: case.mark, **(env or {})}
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.process = subprocess.Popen(
-                self.line, stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=out, stderr=err,
+                self.line, stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=out, stderr=stderr or err,
                 cwd=cwd or case.folder, env=environment, start_new_session=True)
         case.runs.append(self)
 

@@ -41,7 +41,8 @@ AppSimulation::AppSimulation(AppWeather weather, std::uint64_t seed)
 }
 
 core::Now AppSimulation::now() const {
-    return {network_.now(), std::chrono::duration_cast<std::chrono::microseconds>(network_.now().time_since_epoch()).count()};
+    return {network_.now(),
+            std::chrono::duration_cast<std::chrono::microseconds>(network_.now().time_since_epoch()).count()};
 }
 
 FakeTask AppSimulation::task(TaskId id) const {
@@ -61,7 +62,8 @@ void AppSimulation::add_list() {
         range.shape.retries = weather_.flaky ? flaky_retries : 0;
         range.shape.needs.cores = weather_.tickets ? 1 : static_cast<std::int64_t>(1 + random_() % 3);
         if (tagged) range.groups.push_back({static_cast<std::uint32_t>(random_() % 3), random_() % 2 == 0});
-        for (std::uint64_t n = 0; n < count; ++n, ++line) tasks_.add_line("task " + std::to_string(line), line, 0);
+        for (std::uint64_t n = 0; n < count; ++n, ++line)
+            tasks_.add_line("task " + std::to_string(line), line, 0);
         manager_->add(range, {}, {}, now());
         if (weather_.groups && random_() % 10 == 0) manager_->add_barrier(now());
     }
@@ -84,7 +86,8 @@ void AppSimulation::add_worker(std::uint32_t rank) {
         node->taker = std::make_unique<app::TicketTaker>(*node->pool, whole);
         options.hello.takes_tickets = true;
     }
-    node->worker = std::make_unique<app::Worker>(std::move(options), *node->transport, manager_peer, *node->launcher, node->taker.get());
+    node->worker = std::make_unique<app::Worker>(std::move(options), *node->transport, manager_peer,
+                                                 *node->launcher, node->taker.get());
     nodes_.push_back(std::move(node));
 }
 
@@ -95,9 +98,12 @@ void AppSimulation::turn(Node& node) {
     std::vector<transport::Arrival> inbox;
     node.transport->poll(inbox);
     for (const transport::Arrival& arrival : inbox) {
-        if (const auto* frame = std::get_if<transport::Frame>(&arrival)) node.worker->on_frame(frame->bytes, at);
-        if (const auto* left = std::get_if<transport::Left>(&arrival)) node.worker->on_manager_left(left->why);
+        if (const auto* frame = std::get_if<transport::Frame>(&arrival))
+            node.worker->on_frame(frame->bytes, at);
+        if (const auto* left = std::get_if<transport::Left>(&arrival))
+            node.worker->on_manager_left(left->why);
     }
+    used_tickets_ = used_tickets_ || (node.taker && node.taker->active());
     node.worker->on_launcher(at);
     node.worker->tick(at);
 }

@@ -1,5 +1,5 @@
-// One run of app::Manager with app::Workers, by a clock that is moved by hand. Workers are lost, launchers die, frames
-// are late or come twice; whoever is lost is replaced. All chance comes from the seed.
+// One run of app::Manager with app::Workers, by a clock that is moved by hand. Workers are lost, launchers
+// die, frames are late or come twice; whoever is lost is replaced. All chance comes from the seed.
 #pragma once
 
 #include <map>
@@ -23,11 +23,11 @@ struct AppWeather {
     std::uint32_t workers = 3;
     bool tickets = false;
     bool groups = false;
-    bool flaky = false;               // some tasks fail at first, some for good
-    double losses = 0;                // of a worker, per step of the simulation
+    bool flaky = false;  // some tasks fail at first, some for good
+    double losses = 0;   // of a worker, per step of the simulation
     double launcher_deaths = 0;
     transport::LoopbackFaults network{};
-    bool slow_storage = false;        // the recorder acknowledges late and is in trouble now and then
+    bool slow_storage = false;  // the recorder acknowledges late and is in trouble now and then
 };
 
 class AppSimulation {
@@ -41,6 +41,7 @@ class AppSimulation {
     const app::Manager& manager() const { return *manager_; }
     FakeTask task(TaskId id) const;  // what it does
     std::uint64_t losses() const { return losses_; }
+    bool used_tickets() const { return used_tickets_; }
 
   private:
     struct Node {
@@ -78,6 +79,7 @@ class AppSimulation {
     std::unique_ptr<app::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::uint64_t losses_ = 0;
+    bool used_tickets_ = false;
 };
 
 }  // namespace wq::sim

@@ -34,9 +34,11 @@ void FakeLauncher::finish(const Running& task) {
 
 void FakeLauncher::kill(TaskId task, Attempt attempt) {
     for (Running& running : running_)
-        if (running.order.task == task && running.order.attempt == attempt) running.killed = true, running.ends = now_;
-    const auto queued = std::find_if(queue_.begin(), queue_.end(),
-                                     [&](const host::Order& order) { return order.task == task && order.attempt == attempt; });
+        if (running.order.task == task && running.order.attempt == attempt)
+            running.killed = true, running.ends = now_;
+    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const host::Order& order) {
+        return order.task == task && order.attempt == attempt;
+    });
     if (queued == queue_.end()) return;
     reports_.emplace_back(host::OrderReturned{task, attempt});
     queue_.erase(queued);
@@ -56,7 +58,8 @@ void FakeLauncher::kill_all() {
 
 void FakeLauncher::die(const std::string& why) {
     host::LauncherDied died;
-    for (const Running& running : running_) died.started.emplace_back(running.order.task, running.order.attempt);
+    for (const Running& running : running_)
+        died.started.emplace_back(running.order.task, running.order.attempt);
     for (const host::Order& order : queue_) died.not_started.emplace_back(order.task, order.attempt);
     died.why = why;
     running_.clear();
@@ -67,7 +70,8 @@ void FakeLauncher::die(const std::string& why) {
 
 std::vector<host::Report> FakeLauncher::next() {
     start_what_fits();
-    const auto over = std::stable_partition(running_.begin(), running_.end(), [&](const Running& task) { return task.ends > now_; });
+    const auto over = std::stable_partition(running_.begin(), running_.end(),
+                                            [&](const Running& task) { return task.ends > now_; });
     for (auto task = over; task != running_.end(); ++task) finish(*task);
     running_.erase(over, running_.end());
     start_what_fits();

@@ -1,4 +1,5 @@
-// A launcher without processes: orders start first come, first served as they fit, and end when the clock says so.
+// A launcher without processes: orders start first come, first served as they fit, and end when the clock
+// says so.
 #pragma once
 
 #include <deque>
@@ -18,7 +19,8 @@ struct FakeTask {
 
 class FakeLauncher final : public host::Launcher {
   public:
-    FakeLauncher(core::Resources whole, std::function<FakeTask(TaskId)> tasks) : whole_(whole), tasks_(std::move(tasks)) {}
+    FakeLauncher(core::Resources whole, std::function<FakeTask(TaskId)> tasks)
+        : whole_(whole), tasks_(std::move(tasks)) {}
 
     Status open(const host::LauncherOptions&) override { return success(); }
     int descriptor() const override { return -1; }

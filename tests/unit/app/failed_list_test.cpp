@@ -1,0 +1,89 @@
+#include "app/failed_list.h"
+
+#include <gtest/gtest.h>
+
+#include "taskfile/list.h"
+
+namespace wq::app {
+namespace {
+
+IntervalSet all_of(const TaskTable& table) {
+    IntervalSet all;
+    all.insert({0, table.size()});
+    return all;
+}
+
+std::vector<taskfile::Item> read(const std::string& text) {
+    taskfile::ListReader reader("failed.sh");
+    std::vector<taskfile::Item> items;
+    reader.feed(text, items).or_throw();
+    reader.finish(items).or_throw();
+    return items;
+}
+
+TEST(FailedList, PutsEachLineIntoItsContext) {
+    TaskTable table;
+    taskfile::Settings settings;
+    table.add_line("fine", 1, 0);
+    table.add_environment_line("cd x #!");
+    table.add_environment_line("A=1 #! #@2");
+    settings.cores = 2;
+    settings.memory_mb = 300;
+    settings.time = std::chrono::milliseconds(1500);
+    settings.category = "big";
+    table.add_settings(settings);
+    table.add_line("first # remark", 5, 2, " #:g #@0");
+    settings.memory_mb.reset();
+    settings.time = std::chrono::hours(1);
+    table.add_settings(settings);
+    table.add_line("second", 7, 2);
+    table.add_environment_line("cd y #!");
+    table.add_settings({});
+    table.add_line("third", 9, 3);
+    IntervalSet failed = all_of(table);
+    failed.erase(0);
+    const std::string text = failed_list(table, failed, "tasks.sh", "");
+    EXPECT_EQ(text,
+              "# 3 failed of 'tasks.sh'; this list runs them again\n"
+              "cd x #!\n"
+              "A=1 #! #@2\n"
+              "#WQ cores=2 memory=300M time=1.5 category=big\n"
+              "# line 5\n"
+              "first # remark #:g #@0\n"
+              "#WQ memory= time=3600\n"
+              "# line 7\n"
+              "second\n"
+              "cd y #!\n"
+              "#WQ cores= time= category=\n"
+              "# line 9\n"
+              "third\n");
+    EXPECT_EQ(read(text).size(), 9u);
+}
+
+TEST(FailedList, GivesItemsOfArraysTheirIndex) {
+    TaskTable table;
+    const taskfile::CommandTemplate command({"work", "--seed={}"});
+    table.add_indexes(taskfile::IndexSet::parse("5-7").or_throw(), command);
+    IntervalSet failed;
+    failed.insert(2);
+    EXPECT_EQ(failed_list(table, failed, "--array 5-7", "SLURM_ARRAY_TASK_ID"),
+              "# 1 failed of '--array 5-7'; this list runs them again\n"
+              "export WORK_QUEUE_TASK_INDEX=7 SLURM_ARRAY_TASK_ID=7; work --seed=7\n");
+}
+
+TEST(FailedList, IsAListWhateverTheCommandHolds) {
+    for (const std::string command :
+         {"a\nb", "echo {} #:tag", "echo '#@7'", "it's\\n # {}", "echo a\\", "x\ry"}) {
+        TaskTable table;
+        const taskfile::CommandTemplate words({command});
+        table.add_indexes(taskfile::IndexSet::parse("1").or_throw(), words);
+        const auto items = read(failed_list(table, all_of(table), "a\nlist", ""));
+        ASSERT_EQ(items.size(), 1u) << command;
+        const auto* line = std::get_if<taskfile::TaskLine>(items.data());
+        ASSERT_NE(line, nullptr) << command;
+        EXPECT_TRUE(line->groups.empty() && line->workers.empty()) << command;
+    }
+}
+
+}  // namespace
+}  // namespace wq::app

@@ -1,0 +1,196 @@
+#include "app/source.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/fake_recorder.h"
+
+namespace wq::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class SourceTest : public ::testing::Test {
+  protected:
+    SourceTest() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "wq_app_XXXXXX").string();
+        folder_ = ::mkdtemp(pattern.data());
+    }
+    ~SourceTest() override { std::filesystem::remove_all(folder_); }
+
+    SourceSpec list(const std::string& text, const std::string& name = "tasks.sh") {
+        std::ofstream(folder_ / name, std::ios::binary) << text;
+        SourceSpec spec;
+        spec.path = (folder_ / name).string();
+        return spec;
+    }
+    static SourceSpec array(const std::string& indexes) {
+        SourceSpec spec;
+        spec.kind = SourceSpec::Kind::array;
+        spec.indexes = indexes;
+        spec.command = {"work", "{}"};
+        return spec;
+    }
+
+    // Reads it to the end into tasks() and manager().
+    Status read(const SourceSpec& spec, EarlierRun earlier = {}, TaskDefaults defaults = {},
+                const std::string& run_directory = {}) {
+        source_.reset();
+        manager_.reset();
+        tasks_ = std::make_unique<TaskTable>();
+        manager_ = std::make_unique<Manager>(ManagerOptions{}, *tasks_, recorder_, core::Now{});
+        source_ = open_source(spec, {defaults, std::move(earlier), run_directory}, *tasks_).or_throw();
+        while (!source_->ended())
+            if (Status bad = source_->read(*manager_, {}); !bad) return bad;
+        return success();
+    }
+    const core::Ledger& ledger() const { return manager_->reactor().ledger(); }
+    const core::Shape& shape(std::uint64_t task) const {
+        return ledger().shape(ledger().shape_of(TaskId(task)));
+    }
+    std::string states() const {
+        std::string text;
+        for (std::uint64_t id = 0; id < ledger().size(); ++id)
+            text += core::name_of(ledger().state(TaskId(id)))[0];
+        return text;
+    }
+    EarlierRun ended(const std::vector<std::pair<std::uint64_t, EarlierRun::End>>& tasks) const {
+        EarlierRun run;
+        for (const auto& [id, end] : tasks) run.ends[tasks_->key(TaskId(id)).value] = end;
+        return run;
+    }
+
+    std::filesystem::path folder_;
+    testing::FakeRecorder recorder_;
+    std::unique_ptr<TaskTable> tasks_;
+    std::unique_ptr<Manager> manager_;
+    std::unique_ptr<Source> source_;
+};
+
+TEST_F(SourceTest, ShapesComeFromTheListAndTheDefaults) {
+    TaskDefaults defaults;
+    defaults.needs.memory_mb = 100;
+    defaults.retries = 2;
+    defaults.timeout = std::chrono::minutes(5);
+    ASSERT_TRUE(
+        read(list("a\n#WQ cores=3 memory=1G retries=0 category=x\nb #@4#@2\n#WQ memory= category=\nc\n"), {},
+             defaults));
+    EXPECT_EQ(shape(0).needs, (core::Needs{-1, 100, -1, -1}));
+    EXPECT_EQ(shape(0).retries, 2u);
+    EXPECT_EQ(shape(0).timeout, std::chrono::minutes(5));
+    EXPECT_EQ(shape(1).needs, (core::Needs{3, 1024, -1, -1}));
+    EXPECT_EQ(shape(1).retries, 0u);
+    EXPECT_EQ(shape(1).workers, (std::vector{WorkerId(4), WorkerId(2)}));
+    EXPECT_EQ(shape(2).needs, (core::Needs{3, 100, -1, -1}));
+    EXPECT_EQ(shape(2).category, shape(0).category);
+    EXPECT_NE(shape(1).category, shape(0).category);
+    EXPECT_EQ(tasks_->settings(TaskId(2)).cores, 3);
+    EXPECT_EQ(tasks_->settings(TaskId(2)).memory_mb, 100);
+    EXPECT_EQ(tasks_->tags(TaskId(1)), " #@4 #@2");
+}
+
+TEST_F(SourceTest, NeighboursOfOneShapeAreOneRange) {
+    std::string text;
+    for (int n = 0; n < 100'000; ++n) text += "work " + std::to_string(n) + "\n";
+    ASSERT_TRUE(read(list(text)));
+    EXPECT_EQ(ledger().size(), 100'000u);
+    EXPECT_EQ(ledger().shapes(), 1u);
+    EXPECT_EQ(tasks_->text(TaskId(77'777)).command, "work 77777");
+}
+
+TEST_F(SourceTest, ResumedLinesAreMatchedByTheirContent) {
+    ASSERT_TRUE(read(list("a\nb\nc\nb\n")));
+    const EarlierRun earlier =
+        ended({{0, EarlierRun::End::done}, {1, EarlierRun::End::done}, {2, EarlierRun::End::failed}});
+    ASSERT_TRUE(read(list("b\nnew\nc\n# moved\na\nb\nb\n"), earlier));
+    EXPECT_EQ(states(), "drfdrr");  // the first b is done, the others are not
+}
+
+TEST_F(SourceTest, AFailureOfAnEarlierRunBlocksItsGroup) {
+    ASSERT_TRUE(read(list("a #:g\n")));
+    const EarlierRun earlier = ended({{0, EarlierRun::End::failed}});
+    ASSERT_TRUE(read(list("a #:g\nb #:g\nc\n"), earlier));
+    EXPECT_EQ(states(), "fsr");
+}
+
+TEST_F(SourceTest, ResumedArraysAreMatchedByTheirIndexes) {
+    EarlierRun earlier;
+    for (const std::uint64_t index : {5U, 9U, 100U, 4U, 50'000'000U})
+        earlier.ends[index] = EarlierRun::End::done;
+    earlier.ends[13] = EarlierRun::End::failed;
+    ASSERT_TRUE(read(array("1-100000000:4,100"), earlier));
+    EXPECT_EQ(ledger().size(), 25'000'001u);
+    std::vector<std::uint64_t> done;
+    ledger().done().for_each([&](Interval part) {
+        for (std::uint64_t id = part.first; id < part.end; ++id) done.push_back(id);
+    });
+    EXPECT_EQ(done,
+              (std::vector<std::uint64_t>{1, 2, 25'000'000}));  // 5, 9 and 100; 4 and 50000000 are not of it
+    EXPECT_TRUE(ledger().failed().contains(3));
+}
+
+TEST_F(SourceTest, EachTakesLinesAsTheyAre) {
+    SourceSpec spec = list("a b\r\n\n#c\nlast");
+    spec.kind = SourceSpec::Kind::each;
+    spec.command = {"work", "{}"};
+    EXPECT_EQ(check_source(spec)->tasks, 3u);
+    ASSERT_TRUE(read(spec));
+    EXPECT_EQ(tasks_->command(TaskId(0)), "work 'a b'");
+    EXPECT_EQ(tasks_->command(TaskId(1)), "work '#c'");
+    EXPECT_EQ(tasks_->text(TaskId(2)).line, 4u);
+}
+
+TEST_F(SourceTest, BadInputNamesFileAndLine) {
+    const std::pair<std::string, std::string> bad[] = {{"a\nb #@x\n", ":2: "},
+                                                       {"#WQ cpu=3\n", ":1: "},
+                                                       {std::string("a\nb\0c\n", 6), ":2: "},
+                                                       {"a\n" + std::string(2 << 20, 'x'), ":2: "}};
+    for (const auto& [text, place] : bad) {
+        const SourceSpec spec = list(text);
+        const auto checked = check_source(spec);
+        ASSERT_FALSE(checked);
+        EXPECT_EQ(checked.error().code, ExitCode::bad_input);
+        EXPECT_THAT(checked.error().message, StartsWith(spec.path + place));
+        const Status fed = read(spec);
+        ASSERT_FALSE(fed);
+        EXPECT_EQ(fed.error().message, checked.error().message);
+        EXPECT_TRUE(source_->ended());
+    }
+}
+
+TEST_F(SourceTest, WhatCannotBeReadIsSaid) {
+    SourceSpec nowhere;
+    nowhere.path = (folder_ / "nowhere").string();
+    EXPECT_THAT(check_source(nowhere).error().message, HasSubstr("No such file"));
+    nowhere.path = folder_.string();
+    EXPECT_THAT(check_source(nowhere).error().message, HasSubstr("is a directory"));
+}
+
+TEST_F(SourceTest, TheListIsCopied) {
+    std::filesystem::create_directory(folder_ / "run");
+    const std::string text = "a #:g\n#WQ cores=1\nb\n";
+    ASSERT_TRUE(read(list(text), {}, {}, (folder_ / "run").string()));
+    std::ifstream copy(folder_ / "run" / "list");
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(copy), {}), text);
+}
+
+TEST_F(SourceTest, ARunIsToldByItsSourceAndNotByItsContent) {
+    const SourceSpec one = list("a\n");
+    const std::uint64_t before = one.fingerprint();
+    EXPECT_EQ(list("b\n").fingerprint(), before);
+    EXPECT_NE(list("a\n", "other.sh").fingerprint(), before);
+    EXPECT_EQ(array("1-5").fingerprint(), array("1-50").fingerprint());
+    SourceSpec other = array("1-5");
+    other.command = {"other", "{}"};
+    EXPECT_NE(other.fingerprint(), array("1-5").fingerprint());
+    SourceSpec each = one;
+    each.kind = SourceSpec::Kind::each;
+    each.command = {"work", "{}"};
+    EXPECT_NE(each.fingerprint(), before);
+}
+
+}  // namespace
+}  // namespace wq::app

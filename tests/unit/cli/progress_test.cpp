@@ -1,0 +1,64 @@
+#include "cli/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace wq::cli {
+namespace {
+
+core::ManagerStats stats(std::int64_t done, std::int64_t failed, std::int64_t running, std::int64_t all) {
+    core::ManagerStats stats;
+    stats.tasks_done = done;
+    stats.tasks_failed = failed;
+    stats.tasks_running = stats.tasks_on_workers = running;
+    stats.tasks_submitted = all;
+    stats.tasks_waiting = all - done - running;
+    return stats;
+}
+
+TEST(ProgressText, SaysWhatIsKnown) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(progress_text(stats(415, 3, 2, 1000), true, 2s, 210),
+              "412 done, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s");
+    EXPECT_EQ(progress_text(stats(10, 0, 1, 5000), false, 61s, 0.25),
+              "10 done, 0 failed, 1 running of 5,000+ | 0.2/s | 1m01s");
+    EXPECT_EQ(progress_text(stats(0, 0, 0, 0), false, 0s, -1), "0 done, 0 failed, 0 running of 0+ | 0s");
+    EXPECT_EQ(progress_text(stats(5, 0, 0, 5), true, 1s, 5),
+              "5 done, 0 failed, 0 running of 5 | 100% | 5.0/s | 1s");
+    EXPECT_EQ(progress_text(stats(5, 0, 1, 100), true, 1h, 1e-300),
+              "5 done, 0 failed, 1 running of 100 | 5% | 0.0/s | 1h00m");
+}
+
+TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
+    ProgressLine line(ProgressLine::Style::none, Instant{});
+    EXPECT_FALSE(line.wakeup());
+    ::testing::internal::CaptureStderr();
+    line.update(stats(1, 0, 0, 2), true, Instant{} + std::chrono::hours(1));
+    line.finish(stats(2, 0, 0, 2), Instant{} + std::chrono::hours(1));
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ProgressLine, IsAPlainLineAMinute) {
+    ProgressLine line(ProgressLine::Style::plain, Instant{});
+    ::testing::internal::CaptureStderr();
+    for (int second = 0; second <= 125; ++second)
+        line.update(stats(second, 0, 1, 1000), true, Instant{} + std::chrono::seconds(second));
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+    EXPECT_EQ(text.find('\r'), std::string::npos);
+    EXPECT_NE(text.find("work_queue_run: 60 done"), std::string::npos) << text;
+}
+
+TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
+    ProgressLine line(ProgressLine::Style::rewritten, Instant{});
+    ::testing::internal::CaptureStderr();
+    line.update(stats(1, 0, 1, 10), true, Instant{} + std::chrono::seconds(1));
+    line.say("a remark");
+    line.finish(stats(10, 0, 0, 10), Instant{} + std::chrono::seconds(2));
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(text.find("\r\033[K1 done"), 0u) << text;
+    EXPECT_NE(text.find("\r\033[Kwork_queue_run: a remark\n"), std::string::npos);
+    EXPECT_EQ(text.back(), '\n');
+}
+
+}  // namespace
+}  // namespace wq::cli

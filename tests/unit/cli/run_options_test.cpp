@@ -1,0 +1,103 @@
+#include "cli/run_options.h"
+
+#include <gmock/gmock.h>
+
+namespace wq::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+Result<Command> parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "work_queue_run");
+    return parse_command_line(static_cast<int>(words.size()), words.data());
+}
+
+TEST(RunOptions, AreReadWithTheirUnits) {
+    const auto command = parse({"--cores",
+                                "2",
+                                "--memory",
+                                "4G",
+                                "--disk",
+                                "1",
+                                "--gpus=1",
+                                "--timeout",
+                                "1h30m",
+                                "--retries",
+                                "3",
+                                "--grace",
+                                "0.5",
+                                "--walltime",
+                                "1-00:00:00",
+                                "--output-limit",
+                                "64k",
+                                "--storage-patience",
+                                "5m",
+                                "--max-losses",
+                                "1",
+                                "--index-variable",
+                                "SLURM_ARRAY_TASK_ID",
+                                "--shell",
+                                "/bin/dash",
+                                "-v",
+                                "tasks.sh"});
+    ASSERT_TRUE(command) << command.error().message;
+    const RunOptions& run = command->run;
+    EXPECT_EQ(run.defaults.needs, (core::Needs{2, 4096, 1, 1}));
+    EXPECT_EQ(run.defaults.timeout, std::chrono::minutes(90));
+    EXPECT_EQ(run.defaults.retries, 3u);
+    EXPECT_EQ(run.grace, std::chrono::milliseconds(500));
+    EXPECT_EQ(run.walltime, std::chrono::hours(24));
+    EXPECT_EQ(run.output_limit, 64u << 10);
+    EXPECT_EQ(run.storage_patience, std::chrono::minutes(5));
+    EXPECT_EQ(run.index_variable, "SLURM_ARRAY_TASK_ID");
+    EXPECT_EQ(run.source.path, "tasks.sh");
+    EXPECT_TRUE(run.verbose);
+    EXPECT_FALSE(run.resume);
+}
+
+TEST(RunOptions, LeaveTheCommandAfterTheDashesAlone) {
+    const auto command = parse({"--array", "1-3", "--json", "--", "sim", "--cores", "9", "--", "{}"});
+    ASSERT_TRUE(command) << command.error().message;
+    EXPECT_EQ(command->run.source.command, (std::vector<std::string>{"sim", "--cores", "9", "--", "{}"}));
+    EXPECT_EQ(command->run.defaults.needs.cores, -1);
+    EXPECT_TRUE(command->run.json);
+}
+
+TEST(RunOptions, ResumeFailedResumes) {
+    EXPECT_TRUE(parse({"--resume-failed", "a"})->run.resume);
+    EXPECT_TRUE(parse({"--resume-failed", "a"})->run.resume_failed);
+    EXPECT_FALSE(parse({"--resume", "a"})->run.resume_failed);
+}
+
+TEST(RunOptions, OutputTakesADirectoryAndATask) {
+    const auto command = parse({"--output", "tasks.sh.wq", "17"});
+    ASSERT_TRUE(command);
+    EXPECT_EQ(command->kind, Command::Kind::output);
+    EXPECT_EQ(command->output_directory, "tasks.sh.wq");
+    EXPECT_EQ(command->output_task, 16u);
+}
+
+TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
+    const std::pair<std::vector<const char*>, const char*> wrong[] = {
+        {{}, "give a task list"},
+        {{"a", "b"}, "one task list at a time"},
+        {{"--cores", "x", "a"}, "--cores: "},
+        {{"--memory", "4Q", "a"}, "--memory: "},
+        {{"--grace", "-1", "a"}, "--grace: "},
+        {{"--tickets", "x", "a"}, "'x' is none of auto, message, rma"},
+        {{"--array", "1-3"}, "command after --"},
+        {{"a", "--", "b"}, "goes with --each or --array"},
+        {{"--max", "3", "a"}, "unrecognised option"},
+        {{"--index-variable", "a-b", "a"}, "--index-variable: 'a-b' is no name"},
+        {{"--output", "x", "0"}, "--output: TASK: "}};
+    for (const auto& [words, expected] : wrong) {
+        const auto command = parse(words);
+        ASSERT_FALSE(command) << expected;
+        EXPECT_EQ(command.error().code, ExitCode::usage);
+        EXPECT_THAT(command.error().message, HasSubstr(expected));
+        EXPECT_THAT(command.error().message, ::testing::EndsWith("; try --help"));
+    }
+}
+
+}  // namespace
+}  // namespace wq::cli

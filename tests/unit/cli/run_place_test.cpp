@@ -1,0 +1,123 @@
+#include "cli/run_place.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "stats/journal.h"
+
+namespace wq::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class RunPlaceTest : public ::testing::Test {
+  protected:
+    RunPlaceTest() {
+        std::string pattern = (fs::temp_directory_path() / "wq_place_XXXXXX").string();
+        folder_ = ::mkdtemp(pattern.data());
+        options_.source.path = file("tasks.sh");
+        std::ofstream(file("tasks.sh")) << "true\n";
+    }
+    ~RunPlaceTest() override { fs::remove_all(folder_); }
+
+    std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+    // A run of these ends, as its journal says.
+    void earlier_run(const std::string& name, const std::vector<stats::TaskRecord>& records = {}) {
+        fs::create_directories(folder_ / name);
+        std::ofstream journal(folder_ / name / "journal", std::ios::binary);
+        journal << stats::encode_header({1, "id", options_.source.name(), options_.source.fingerprint(), 0});
+        for (const stats::TaskRecord& record : records) journal << stats::encode_record(record);
+    }
+    static stats::TaskRecord ended(std::uint64_t key, int exit_code, bool final = true) {
+        stats::TaskRecord record;
+        record.key.value = key;
+        record.final = final;
+        record.outcome.exit_code = exit_code;
+        return record;
+    }
+
+    fs::path folder_;
+    RunOptions options_;
+};
+
+std::string job_id(const std::map<std::string, std::string>& environment) {
+    return batch_job_id([&](const char* name) -> const char* {
+        const auto found = environment.find(name);
+        return found == environment.end() ? nullptr : found->second.c_str();
+    });
+}
+
+TEST(BatchJobId, IsOfTheSystemThatRunsIt) {
+    EXPECT_EQ(job_id({}), "");
+    EXPECT_EQ(job_id({{"SLURM_JOB_ID", "17"}}), "17");
+    EXPECT_EQ(job_id({{"PBS_JOBID", "9.server"}}), "9.server");
+    EXPECT_EQ(job_id({{"JOB_ID", "4"}}), "") << "too common a name to be believed alone";
+    EXPECT_EQ(job_id({{"JOB_ID", "4"}, {"SGE_ROOT", "/sge"}}), "4");
+    EXPECT_EQ(job_id({{"SLURM_JOB_ID", ""}}), "");
+}
+
+TEST_F(RunPlaceTest, ANewRunIsBesideItsList) {
+    EXPECT_EQ(choose_run_directory(options_, ""), file("tasks.sh.wq"));
+    EXPECT_EQ(choose_run_directory(options_, "17"), file("tasks.sh.wq-17"));
+    options_.run_directory = "elsewhere";
+    EXPECT_EQ(choose_run_directory(options_, "17"), "elsewhere");
+    RunOptions array;
+    array.source.kind = app::SourceSpec::Kind::array;
+    EXPECT_EQ(choose_run_directory(array, ""), "array.wq");
+    RunOptions stream;
+    stream.source.path = "-";
+    EXPECT_EQ(choose_run_directory(stream, ""), "stdin.wq");
+}
+
+TEST_F(RunPlaceTest, ResumeTakesTheNewestRunOfTheList) {
+    options_.resume = true;
+    EXPECT_EQ(choose_run_directory(options_, "18"), file("tasks.sh.wq-18")) << "none there: a new one";
+    earlier_run("tasks.sh.wq");
+    earlier_run("tasks.sh.wq-17");
+    earlier_run("tasks.sh.wq2");                         // another list's
+    fs::create_directories(folder_ / "tasks.sh.wq-99");  // of a run that never began
+    fs::last_write_time(folder_ / "tasks.sh.wq" / "journal",
+                        fs::file_time_type::clock::now() - std::chrono::hours(1));
+    EXPECT_EQ(choose_run_directory(options_, "18"), file("tasks.sh.wq-17"));
+    EXPECT_EQ(choose_run_directory(options_, ""), file("tasks.sh.wq")) << "its own, where it is there";
+}
+
+TEST_F(RunPlaceTest, TheEndsOfAnEarlierRunAreRead) {
+    earlier_run("tasks.sh.wq",
+                {ended(1, 0), ended(2, 1), ended(3, 1, false), ended(4, 1), ended(4, 0), ended(5, 0)});
+    options_.resume = true;
+    const auto place = take_run_place(options_, file("tasks.sh.wq"));
+    ASSERT_TRUE(place) << place.error().message;
+    EXPECT_TRUE(place->resumed);
+    using End = app::EarlierRun::End;
+    EXPECT_EQ(place->earlier.ends, (std::unordered_map<std::uint64_t, End>{
+                                       {1, End::done}, {2, End::failed}, {4, End::done}, {5, End::done}}));
+}
+
+TEST_F(RunPlaceTest, ResumeFailedForgetsTheFailed) {
+    earlier_run("tasks.sh.wq", {ended(1, 0), ended(2, 1)});
+    options_.resume = options_.resume_failed = true;
+    const auto place = take_run_place(options_, file("tasks.sh.wq"));
+    ASSERT_TRUE(place) << place.error().message;
+    EXPECT_EQ(place->earlier.ends.size(), 1u);
+    EXPECT_TRUE(place->earlier.ends.contains(1));
+}
+
+TEST_F(RunPlaceTest, TheRunOfSomethingElseIsRefused) {
+    earlier_run("tasks.sh.wq");
+    options_.resume = true;
+    options_.source.path = file("other.sh");
+    const auto place = take_run_place(options_, file("tasks.sh.wq"));
+    ASSERT_FALSE(place);
+    EXPECT_EQ(place.error().code, ExitCode::bad_input);
+    EXPECT_THAT(place.error().message,
+                HasSubstr("holds the run of " + file("tasks.sh") + ", not of " + file("other.sh")));
+}
+
+}  // namespace
+}  // namespace wq::cli
