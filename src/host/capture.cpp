@@ -14,12 +14,6 @@ constexpr std::size_t chunk = 64u << 10;  // a pipe's size unless enlarged
 constexpr int large_pipe = 1 << 20;       // what a task that writes much gets: fewer wake-ups
 constexpr std::size_t splice_most = 1u << 20;
 
-// /dev/null, opened once for a process: where splice() moves pages without reading them.
-int null_sink() {
-    static const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    return fd;
-}
-
 }  // namespace
 
 bool Capture::renew() {
@@ -63,8 +57,10 @@ std::int64_t Capture::read_some() {
     return got;
 }
 
-std::int64_t Capture::discard_some() const {
-    return splice(read_.get(), nullptr, null_sink(), nullptr, splice_most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+// Moves pages to /dev/null without reading them.
+std::int64_t Capture::discard_some() {
+    if (!sink_.valid()) sink_.reset(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    return splice(read_.get(), nullptr, sink_.get(), nullptr, splice_most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 }
 
 std::string Capture::take(const char* stream) {

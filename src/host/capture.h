@@ -33,9 +33,10 @@ class Capture {
 
   private:
     std::int64_t read_some();
-    std::int64_t discard_some() const;
+    std::int64_t discard_some();
 
     Descriptor read_;
+    Descriptor sink_;  // opened when first needed
     std::uint64_t limit_ = 0;
     std::uint64_t total_ = 0;
     bool enlarged_ = false;
