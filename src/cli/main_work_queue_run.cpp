@@ -1,5 +1,8 @@
 // work_queue_run: see cli/run_options.cpp for what it takes and share/doc for what it does.
 #include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -27,6 +30,13 @@ int print(const std::string& text) {
     return 0;
 }
 
+// A file that were opened as descriptor 1 or 2 would get what is printed: where one is closed, it is /dev/null.
+void fill_standard_descriptors() {
+    int descriptor = 0;
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
+    if (descriptor >= 0) ::close(descriptor);
+}
+
 int print_output(const wq::cli::Command& command) {
     const auto output = wq::stats::read_task_output(command.output_directory, wq::TaskId(command.output_task));
     if (!output) return fail(output.error());
@@ -38,6 +48,7 @@ int print_output(const wq::cli::Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    fill_standard_descriptors();
     const auto command = wq::cli::parse_command_line(argc, argv);
     if (!command) return fail(command.error());
     using Kind = wq::cli::Command::Kind;

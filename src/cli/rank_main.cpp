@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -85,6 +86,8 @@ class Rank {
           command_line_(command_line),
           launcher_(host::Launcher::start().or_throw()),
           signals_(app::Signals::block().or_throw()) {
+        // A reader of our output that has gone ends no run. After the launcher: its tasks do not inherit it.
+        ::signal(SIGPIPE, SIG_IGN);
         const transport::LaunchEnvironment environment = transport::read_launch_environment();
         if (environment.launched) guard.mpi_starting();
         session_ = transport::MpiSession::start(environment).or_throw();

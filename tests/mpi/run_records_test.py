@@ -156,6 +156,19 @@ class Shown(Case):
             shown = self.stderr_of(ranks, terminal=True)
             self.assertIn("\r\x1b[K5 done, 0 failed, 0 running of 5 | 100%", shown)
 
+    def test_readers_that_have_gone_end_no_run(self):
+        """Nor do closed descriptors: no file of the run may take their number and get what is printed."""
+        self.write("tasks.sh", "false\ncd nowhere #!\ntrue\nyes | head -n 1 > yes; echo ${PIPESTATUS[0]} > pipe\n")
+        closed = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
+        script = ("import os, signal, sys; signal.signal(signal.SIGPIPE, signal.SIG_DFL); r, w = os.pipe(); "
+                  "os.dup2(w, 1); os.dup2(w, 2); os.close(r); os.execvp(sys.argv[1], sys.argv[1:])")
+        broken = (support.sys.executable, "-c", script)
+        for name, before in (("closed", closed), ("broken", broken)):
+            self.run_to_end("--run-dir", name, "tasks.sh", before=before, code=1)
+            self.assertEqual(self.status(name)["exit_code"], "1")
+            self.assertEqual(len(self.journal(name)), 3)
+            self.assertEqual(self.lines("pipe"), ["141"], "tasks do not inherit that it is ignored")
+
     def test_a_manager_that_only_manages(self):
         self.write("tasks.sh", "echo $WORKERID >> where\n" * 10)
         self.run_to_end("--manager-only", "tasks.sh", ranks=2)
