@@ -13,8 +13,11 @@
 // was killed, and open() begins anew: a helper parent ("zygote", see zygote.h) forked before MPI_Init does
 // the fork and the killing.
 //
-// When the main process of a task has ended, what it left behind (its session, and orphans that left the
-// session) is killed at once: a task cannot leave a daemon.
+// When the main process of a task has ended, what it left behind (its process group, and orphans that left
+// the group) is killed at once: a task cannot leave a daemon. Daemons of `#!` lines live as long as the
+// worker's shell.
+//
+// Tasks inherit the environment of the time of start(), less `unset_prefixes`.
 #pragma once
 
 #include <cstdint>
