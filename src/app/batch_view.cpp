@@ -17,8 +17,9 @@ BatchView::BatchView(const wire::SealedBatch& sealed) : id_(sealed.batch), first
 }
 
 TaskId BatchView::task(std::uint64_t ticket) const {
-    const auto after = std::upper_bound(parts_.begin(), parts_.end(), ticket,
-                                        [](std::uint64_t place, const Part& part) { return place < part.first_ticket; });
+    const auto after =
+        std::upper_bound(parts_.begin(), parts_.end(), ticket,
+                         [](std::uint64_t place, const Part& part) { return place < part.first_ticket; });
     const Part& part = *std::prev(after);
     return TaskId(part.tasks.first + (ticket - part.first_ticket));
 }
@@ -27,7 +28,9 @@ std::string BatchView::index(std::uint64_t ticket) const {
     return std::to_string(indexes_.at(task(ticket).value() - first_item_.value()));
 }
 
-std::string BatchView::command(std::uint64_t ticket) const { return command_->render(index(ticket)); }
+std::string BatchView::command(std::uint64_t ticket) const {
+    return command_->render(index(ticket));
+}
 
 std::string encode(const TicketText& text) {
     ByteWriter out;

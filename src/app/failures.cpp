@@ -41,8 +41,9 @@ void Failures::add(FailureExample example) {
 }
 
 void Failures::skip(SkippedExample example) {
-    const auto same = std::find_if(skipped_.begin(), skipped_.end(),
-                                   [&](const SkippedExample& known) { return known.reason == example.reason; });
+    const auto same = std::find_if(skipped_.begin(), skipped_.end(), [&](const SkippedExample& known) {
+        return known.reason == example.reason;
+    });
     if (same != skipped_.end())
         same->count += example.count;
     else

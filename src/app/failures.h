@@ -16,12 +16,12 @@ namespace wq::app {
 struct FailureExample {
     TaskId task;
     Attempt attempt = 1;
-    std::uint64_t line = 0;       // in the list; 0: not from a list
+    std::uint64_t line = 0;  // in the list; 0: not from a list
     std::string host;
     std::string command;
     core::Outcome outcome;
-    std::string stderr_tail;      // last lines of it, at most 5
-    std::uint64_t count = 1;      // failures like this one
+    std::string stderr_tail;  // last lines of it, at most 5
+    std::uint64_t count = 1;  // failures like this one
 };
 
 struct SkippedExample {

@@ -1,4 +1,5 @@
-// Waiting: one poll() on every descriptor that can wake a process, with a back-off where something must be asked instead.
+// Waiting: one poll() on every descriptor that can wake a process, with a back-off where something must be
+// asked instead.
 #pragma once
 
 #include <poll.h>
@@ -11,8 +12,8 @@
 
 namespace wq::app {
 
-// How long to wait before MPI is asked again. It grows from 50 us to 10 ms while nothing moves: one look at MPI costs
-// about 20 us, so that an idle rank stays below 1 % CPU.
+// How long to wait before MPI is asked again. It grows from 50 us to 10 ms while nothing moves: one look at
+// MPI costs about 20 us, so that an idle rank stays below 1 % CPU.
 class BackOff {
   public:
     void moved() { wait_ = shortest; }

@@ -1,5 +1,6 @@
-// The manager of a run: the only place where events come in from the wires and actions go out to wires and records.
-// It decides nothing; core/reactor does. It has no clock and no descriptor of its own: the loop calls it.
+// The manager of a run: the only place where events come in from the wires and actions go out to wires and
+// records. It decides nothing; core/reactor does. It has no clock and no descriptor of its own: the loop
+// calls it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ namespace wq::app {
 struct ManagerOptions {
     core::ReactorOptions reactor;
     Duration beat = std::chrono::seconds(1);
-    Duration sample_every = std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long
+    Duration sample_every =
+        std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long
     // Records and output that wait to be written: above it nothing is given out until half of it is.
     std::uint64_t most_unwritten_bytes = 512u << 20;
     // Storage that takes no records is tried for so long; then the run stops, to be resumed.
@@ -51,10 +53,10 @@ class Manager {
 
     // ---- the run ----
     void stop(core::StopReason reason, Duration grace, core::Now now);
-    void on_recorder(core::Now now);   // its descriptor is readable
+    void on_recorder(core::Now now);  // its descriptor is readable
     void tick(core::Now now);
     std::optional<Instant> wakeup() const;
-    void flush();                      // messages of this turn leave
+    void flush();  // messages of this turn leave
     void dismiss_all(const std::string& why);
 
     const std::optional<core::Finished>& finished() const { return finished_; }
@@ -112,8 +114,8 @@ class Manager {
     void tell_pool(const wire::Message& message);
     void watch_storage(core::Now now);
     // Work Queue's transaction log tells of the beginnings too.
-    void note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link, const core::Resources& given,
-                       WallMicros submitted_us, WallMicros dispatched_us);
+    void note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
+                       const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us);
     Link* link_of(WorkerId worker);
 
     ManagerOptions options_;
@@ -122,18 +124,18 @@ class Manager {
     core::Reactor reactor_;
     Failures failures_;
     TicketOffice office_;
-    std::map<std::string, std::int64_t> pool_cores_;   // by host, of ranks that take tickets
+    std::map<std::string, std::int64_t> pool_cores_;  // by host, of ranks that take tickets
     std::map<LinkKey, Link> links_;
     std::unordered_map<WorkerId, LinkKey> workers_;
     std::vector<EnvironmentLine> environment_;
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;  // by CategoryId
     std::vector<core::Action> actions_;
-    core::Output* output_ = nullptr;   // of the attempt whose end is being handled
+    core::Output* output_ = nullptr;  // of the attempt whose end is being handled
     std::uint64_t recorded_ = 0;
-    bool holding_ = false;             // storage trouble told to the core
+    bool holding_ = false;  // storage trouble told to the core
     std::optional<Instant> trouble_since_;
-    bool gave_up_ = false;             // the storage's patience is over
+    bool gave_up_ = false;  // the storage's patience is over
     bool lost_a_worker_ = false;
     std::optional<core::Finished> finished_;
     Instant next_beat_;

@@ -34,14 +34,16 @@ void let_frames_leave(transport::Transport& ranks) {
 
 }  // namespace
 
-core::Now now() { return {instant_now(), wall_now()}; }
+core::Now now() {
+    return {instant_now(), wall_now()};
+}
 
 Duration StopPolicy::grace_after(int signal) const {
     const bool passed_on_freely = signal == SIGUSR1 || signal == SIGUSR2;
     return killed_after_signal && !passed_on_freely ? Duration{0} : grace;
 }
 
-// ---- rank 0 -------------------------------------------------------------------------------------------------------
+// ---- rank 0 ----
 
 Status ManagerLoop::run() {
     turn_began_ = instant_now();
@@ -82,14 +84,17 @@ bool ManagerLoop::move_frames() {
         if (transport == nullptr) continue;
         inbox_.clear();
         moved = transport->poll(inbox_) || moved;
-        for (const transport::Arrival& arrival : inbox_) parts_.manager.on_arrival(*transport, arrival, now());
+        for (const transport::Arrival& arrival : inbox_)
+            parts_.manager.on_arrival(*transport, arrival, now());
     }
     if (parts_.own_end_of_worker == nullptr) return moved;
     inbox_.clear();
     moved = parts_.own_end_of_worker->poll(inbox_) || moved;
     for (const transport::Arrival& arrival : inbox_) {
-        if (const auto* frame = std::get_if<transport::Frame>(&arrival)) parts_.worker->on_frame(frame->bytes, instant_now());
-        if (const auto* left = std::get_if<transport::Left>(&arrival)) parts_.worker->on_manager_left(left->why);
+        if (const auto* frame = std::get_if<transport::Frame>(&arrival))
+            parts_.worker->on_frame(frame->bytes, instant_now());
+        if (const auto* left = std::get_if<transport::Left>(&arrival))
+            parts_.worker->on_manager_left(left->why);
     }
     return moved;
 }
@@ -107,7 +112,8 @@ void ManagerLoop::handle_signals() {
     while (const auto signal = parts_.signals.next()) {
         const Duration grace = parts_.stop.grace_after(*signal);
         parts_.manager.say(std::string("stopping at signal ") + strsignal(*signal) + ": " +
-                           (grace > Duration{0} ? "running tasks may finish; a second one ends them at once" : "running tasks are killed"));
+                           (grace > Duration{0} ? "running tasks may finish; a second one ends them at once"
+                                                : "running tasks are killed"));
         parts_.manager.stop(core::StopReason::interrupted, grace, now());
     }
 }
@@ -118,7 +124,8 @@ void ManagerLoop::wait(bool moved) {
     if (parts_.worker != nullptr) earliest(next, parts_.worker->wakeup());
     earliest(next, parts_.deadline.drain_at);
     earliest(next, parts_.each_turn(before));
-    const bool more_to_read = !parts_.source.ended() && parts_.source.descriptor() < 0 && !parts_.manager.reactor().stopping();
+    const bool more_to_read =
+        !parts_.source.ended() && parts_.source.descriptor() < 0 && !parts_.manager.reactor().stopping();
     if (more_to_read || moved) next = before;
     if (moved) back_off_.moved();
     if (parts_.ranks != nullptr) earliest(next, before + back_off_.next());
@@ -127,7 +134,8 @@ void ManagerLoop::wait(bool moved) {
     waiter_.watch(parts_.signals.descriptor());
     waiter_.watch(parts_.recorder.descriptor());
     if (parts_.launcher != nullptr) waiter_.watch(parts_.launcher->descriptor());
-    if (!parts_.source.ended() && !parts_.manager.reactor().stopping()) waiter_.watch(parts_.source.descriptor());
+    if (!parts_.source.ended() && !parts_.manager.reactor().stopping())
+        waiter_.watch(parts_.source.descriptor());
     if (parts_.ranks != nullptr)
         for (const int descriptor : parts_.ranks->descriptors()) waiter_.watch(descriptor);
     waiter_.wait(until(next, before));
@@ -141,7 +149,7 @@ void ManagerLoop::say_goodbye() {
     if (parts_.ranks != nullptr) let_frames_leave(*parts_.ranks);
 }
 
-// ---- the other ranks ----------------------------------------------------------------------------------------------
+// ---- the other ranks ----
 
 void WorkerLoop::run() {
     parts_.worker.start(instant_now());
@@ -160,7 +168,8 @@ bool WorkerLoop::move_frames() {
     const bool moved = parts_.ranks.poll(inbox_);
     for (const transport::Arrival& arrival : inbox_) {
         const auto* frame = std::get_if<transport::Frame>(&arrival);
-        if (frame != nullptr && frame->peer == parts_.manager) parts_.worker.on_frame(frame->bytes, instant_now());
+        if (frame != nullptr && frame->peer == parts_.manager)
+            parts_.worker.on_frame(frame->bytes, instant_now());
         const auto* left = std::get_if<transport::Left>(&arrival);
         if (left != nullptr && left->peer == parts_.manager) parts_.worker.on_manager_left(left->why);
     }
@@ -168,7 +177,8 @@ bool WorkerLoop::move_frames() {
 }
 
 void WorkerLoop::handle_signals() {
-    // The manager has the same signal and decides; but where the job is killed soon after, nobody waits for it.
+    // The manager has the same signal and decides; but where the job is killed soon after, nobody waits for
+    // it.
     while (const auto signal = parts_.signals.next()) {
         if (parts_.stop.grace_after(*signal) > Duration{0}) continue;
         parts_.worker.drain();

@@ -21,15 +21,16 @@ core::Now now();
 // What a signal to stop gives running tasks.
 struct StopPolicy {
     Duration grace = std::chrono::seconds(10);
-    // mpirun kills 1 s after it has passed INT, TERM or HUP on: no time for grace. USR1 and USR2 it passes on freely.
+    // mpirun kills 1 s after it has passed INT, TERM or HUP on: no time for grace. USR1 and USR2 it passes on
+    // freely.
     bool killed_after_signal = false;
 
     Duration grace_after(int signal) const;
 };
 
 struct RunDeadline {
-    std::optional<Instant> drain_at;      // give nothing out from then on
-    Duration grace{0};                    // running tasks may finish for so long after
+    std::optional<Instant> drain_at;  // give nothing out from then on
+    Duration grace{0};                // running tasks may finish for so long after
 };
 
 struct ManagerLoopParts {
@@ -53,7 +54,8 @@ class ManagerLoop {
   public:
     explicit ManagerLoop(ManagerLoopParts parts) : parts_(std::move(parts)) {}
 
-    // Until the run is over and every worker was told. An error is of the source: what was running has ended first.
+    // Until the run is over and every worker was told. An error is of the source: what was running has ended
+    // first.
     Status run();
 
   private:

@@ -18,7 +18,8 @@ Result<Signals> Signals::block() {
     if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0)
         return Error{ExitCode::internal, std::string("signals cannot be blocked: ") + std::strerror(errno)};
     const int descriptor = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (descriptor < 0) return Error{ExitCode::internal, std::string("no signal descriptor: ") + std::strerror(errno)};
+    if (descriptor < 0)
+        return Error{ExitCode::internal, std::string("no signal descriptor: ") + std::strerror(errno)};
     return Signals(descriptor);
 }
 

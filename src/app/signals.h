@@ -1,4 +1,5 @@
-// Signals as a descriptor. Blocked before MPI starts its threads, which inherit the mask, so that only we see them.
+// Signals as a descriptor. Blocked before MPI starts its threads, which inherit the mask, so that only we see
+// them.
 #pragma once
 
 #include <optional>

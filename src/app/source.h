@@ -1,5 +1,5 @@
-// Where tasks come from: a list (file or stream), `--each FILE`, `--array`. A source feeds the task table and the
-// manager; what an earlier run of the same source did is told along, so that it does not run again.
+// Where tasks come from: a list (file or stream), `--each FILE`, `--array`. A source feeds the task table and
+// the manager; what an earlier run of the same source did is told along, so that it does not run again.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ class Source {
     // Poll it for reading; -1: read() never waits.
     virtual int descriptor() const = 0;
 
-    // Takes what is there, at most some 10 ms of work, and passes it on. Error bad_input: nothing of the rest is read.
+    // Takes what is there, at most some 10 ms of work, and passes it on. Error bad_input: nothing of the rest
+    // is read.
     virtual Status read(Manager& manager, core::Now now) = 0;
 
     virtual bool ended() const = 0;
@@ -54,9 +55,9 @@ class Source {
 struct SourceSpec {
     enum class Kind : std::uint8_t { list, each, array };
     Kind kind = Kind::list;
-    std::string path;                   // of the list or of --each's FILE; "-": standard input
-    std::string indexes;                // of --array
-    std::vector<std::string> command;   // after `--`
+    std::string path;                  // of the list or of --each's FILE; "-": standard input
+    std::string indexes;               // of --array
+    std::vector<std::string> command;  // after `--`
 
     std::string name() const;
     // Equal for two runs of the same source, whatever the list's content: what --resume compares.

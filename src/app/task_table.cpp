@@ -82,8 +82,7 @@ TaskText TaskTable::text(TaskId task) const {
     text.line = block.first_line + block.lines[task.value() - block.first];
     if (const auto after = environment_.upper_bound(task.value()); after != environment_.begin())
         text.environment_position = std::prev(after)->second;
-    if (block.each != nullptr)
-        text.variables.emplace_back(index_variable_name, std::to_string(text.line));
+    if (block.each != nullptr) text.variables.emplace_back(index_variable_name, std::to_string(text.line));
     return text;
 }
 

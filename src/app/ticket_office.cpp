@@ -17,7 +17,8 @@ wire::SealedBatch TicketOffice::open(const core::Seal& seal) {
     next_ = 0;
     view_.emplace(sealed);
     sealed_ = std::move(sealed);
-    sealed_->by_counter = view_->has_template() && counter_ != nullptr && counter_->exchange(counter_of(seal.batch), 0).ok();
+    sealed_->by_counter =
+        view_->has_template() && counter_ != nullptr && counter_->exchange(counter_of(seal.batch), 0).ok();
     return *sealed_;
 }
 
@@ -60,7 +61,8 @@ std::uint64_t TicketOffice::add_texts(wire::Tickets& tickets, std::uint64_t most
     std::size_t bytes = 0;
     while (tickets.texts.size() < most && bytes < most_text_bytes) {
         TaskText text = tasks_.text(view_->task(tickets.first + tickets.texts.size()));
-        tickets.texts.push_back(encode(TicketText{std::move(text.command), std::move(text.variables), text.environment_position}));
+        tickets.texts.push_back(encode(
+            TicketText{std::move(text.command), std::move(text.variables), text.environment_position}));
         bytes += tickets.texts.back().size();
     }
     return tickets.texts.size();

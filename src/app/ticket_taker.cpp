@@ -91,7 +91,8 @@ std::vector<wire::Lease> TicketTaker::take(std::uint64_t room, Instant now, Outb
 }
 
 void TicketTaker::claim(std::uint64_t most) {
-    const transport::Claim claim = pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, transport::kMostClaim)));
+    const transport::Claim claim =
+        pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, transport::kMostClaim)));
     if (claim.state != transport::Claim::State::claimed) return;
     const auto texts = pool_.texts(claim);
     for (std::uint64_t index = 0; index < claim.range.count; ++index) {
@@ -141,8 +142,11 @@ void TicketTaker::ask(Instant now, Outbox& outbox) {
 
 void TicketTaker::draw() {
     const std::uint64_t left = batch_->count() - std::min(drawn_, batch_->count());
-    const std::uint64_t most = transport::guided_size(left, nodes_, static_cast<std::uint64_t>(std::max<std::int64_t>(lanes(), 1)), transport::kMostTickets, 4);
-    const auto before = counter_->add(TicketOffice::counter_of(batch_->id()), std::max<std::uint64_t>(most, 1));
+    const std::uint64_t most =
+        transport::guided_size(left, nodes_, static_cast<std::uint64_t>(std::max<std::int64_t>(lanes(), 1)),
+                               transport::kMostTickets, 4);
+    const auto before =
+        counter_->add(TicketOffice::counter_of(batch_->id()), std::max<std::uint64_t>(most, 1));
     pool_.end_refill_turn();
     // A counter that fails is one that is dry for us: what it holds comes back when the batch is reconciled.
     if (!before || *before >= batch_->count()) {
@@ -183,7 +187,8 @@ void TicketTaker::give_account(const IntervalSet& running, Outbox& outbox) {
     wire::Account account{batch_->id(), running, true};
     for (const std::deque<Mine>* held : {&mine_, &without_text_})
         for (const Mine& mine : *held)
-            if (mine.batch == batch_->id() && mine.ticket < batch_->count()) account.holding.insert(batch_->task(mine.ticket).value());
+            if (mine.batch == batch_->id() && mine.ticket < batch_->count())
+                account.holding.insert(batch_->task(mine.ticket).value());
     outbox.put(account);
 }
 

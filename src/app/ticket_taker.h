@@ -1,5 +1,5 @@
-// A rank's end of tickets: claims from its node's word, asks for more when that is dry, and gives account of a batch when
-// nothing is left of it.
+// A rank's end of tickets: claims from its node's word, asks for more when that is dry, and gives account of
+// a batch when nothing is left of it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ class TicketTaker {
   public:
     // `whole`: what the rank offers, of which a task without a say takes its share.
     // `counter`: rank 0's, for batches that say so; may be null.
-    TicketTaker(transport::TicketPool& pool, const core::Resources& whole, transport::CounterWindow* counter = nullptr)
+    TicketTaker(transport::TicketPool& pool, const core::Resources& whole,
+                transport::CounterWindow* counter = nullptr)
         : pool_(pool), whole_(whole), counter_(counter) {}
 
     void on_message(const wire::SealedBatch& message);
@@ -60,18 +61,18 @@ class TicketTaker {
     transport::CounterWindow* counter_;
     std::optional<BatchView> batch_;
     bool by_counter_ = false;
-    std::uint64_t drawn_ = 0;           // the counter when we last looked
+    std::uint64_t drawn_ = 0;  // the counter when we last looked
     std::uint64_t nodes_ = 1;
     core::Resources give_;
     Duration timeout_{0};
     std::int64_t memory_limit_mb_ = 0;
-    std::deque<Mine> mine_;             // claimed, not yet passed on
-    std::deque<Mine> early_;            // claimed of a batch that a node-mate heard of first
-    std::deque<Mine> without_text_;     // claimed, their texts were asked for
-    std::deque<wire::Tickets> spare_;   // ranges that lost the install: they go into the word when it is dry
+    std::deque<Mine> mine_;            // claimed, not yet passed on
+    std::deque<Mine> early_;           // claimed of a batch that a node-mate heard of first
+    std::deque<Mine> without_text_;    // claimed, their texts were asked for
+    std::deque<wire::Tickets> spare_;  // ranges that lost the install: they go into the word when it is dry
     bool asked_ = false;
-    bool dry_ = false;                  // nothing is left; we claim no more of this batch
-    bool told_ = false;                 // our account was given
+    bool dry_ = false;   // nothing is left; we claim no more of this batch
+    bool told_ = false;  // our account was given
 };
 
 }  // namespace wq::app

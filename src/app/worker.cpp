@@ -7,8 +7,8 @@
 
 namespace wq::app {
 
-Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher,
-               TicketTaker* tickets)
+Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
+               host::Launcher& launcher, TicketTaker* tickets)
     : options_(std::move(options)), outbox_(transport, manager), launcher_(launcher), tickets_(tickets) {}
 
 void Worker::start(Instant now) {
@@ -51,7 +51,9 @@ void Worker::on_message(const wire::RevokedBatch& message) {
     if (tickets_ != nullptr) tickets_->on_message(message);
 }
 
-void Worker::on_message(const wire::Lease& message) { run(message, false); }
+void Worker::on_message(const wire::Lease& message) {
+    run(message, false);
+}
 
 void Worker::run(const wire::Lease& message, bool ticket) {
     if (!held_.emplace(Key{message.task, message.attempt}, ticket).second) return;
@@ -81,8 +83,12 @@ void Worker::on_message(const wire::Kill& message) {
     if (held_.contains({message.task, message.attempt})) launcher_.kill(message.task, message.attempt);
 }
 
-void Worker::on_message(const wire::KillAll&) { kill_all(); }
-void Worker::on_message(const wire::Recall& message) { launcher_.recall(message.most); }
+void Worker::on_message(const wire::KillAll&) {
+    kill_all();
+}
+void Worker::on_message(const wire::Recall& message) {
+    launcher_.recall(message.most);
+}
 void Worker::on_message(const wire::Dismiss& message) {
     ranks_lost_ = message.ranks_lost;
     end(message.why);
@@ -94,7 +100,9 @@ void Worker::on_manager_left(const std::string& why) {
     end("the manager is gone: " + why);
 }
 
-void Worker::kill_all() { launcher_.kill_all(); }
+void Worker::kill_all() {
+    launcher_.kill_all();
+}
 
 void Worker::drain() {
     if (leaving_ || ended_) return;
@@ -137,7 +145,8 @@ void Worker::take_tickets(Instant now) {
 void Worker::on_report(host::TaskEnded& report) {
     pace_.ended(report.outcome.wall_us);
     held_.erase({report.task, report.attempt});
-    outbox_.put(wire::Ended{report.task, report.attempt, std::move(report.outcome), std::move(report.output)});
+    outbox_.put(
+        wire::Ended{report.task, report.attempt, std::move(report.outcome), std::move(report.output)});
 }
 
 void Worker::on_report(const host::OrderReturned& report) {
@@ -149,7 +158,8 @@ void Worker::on_report(const host::EnvironmentOutput& report) {
     if (report.exit_code == 0 && report.output.err.empty()) return;
     const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
     outbox_.put(wire::Remark{"#! line " + std::to_string(report.position) + " ended with " +
-                             std::to_string(report.exit_code) + (text.empty() ? "" : ": " + text.substr(0, 500))});
+                             std::to_string(report.exit_code) +
+                             (text.empty() ? "" : ": " + text.substr(0, 500))});
 }
 
 void Worker::on_report(const host::EnvironmentExit& report) {
@@ -194,7 +204,9 @@ void Worker::tick(Instant now) {
     if (now - last_heard_ >= options_.manager_silence) {
         manager_lost_ = ranks_lost_ = true;
         return end("the manager was silent for " +
-                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.manager_silence).count()) + " s");
+                   std::to_string(
+                       std::chrono::duration_cast<std::chrono::seconds>(options_.manager_silence).count()) +
+                   " s");
     }
     if (now - last_sent_ >= options_.beat) {
         outbox_.put(wire::Beat{});

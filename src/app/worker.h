@@ -1,6 +1,7 @@
-// A worker of the run, seen from inside: it passes leases on to its launcher and outcomes back to its manager. It has
-// no clock and no descriptor of its own; the loop that owns them calls it. Messages are taken in any number and order
-// and twice: a lease that it holds already is not run again, a kill of what it does not hold is nothing.
+// A worker of the run, seen from inside: it passes leases on to its launcher and outcomes back to its
+// manager. It has no clock and no descriptor of its own; the loop that owns them calls it. Messages are taken
+// in any number and order and twice: a lease that it holds already is not run again, a kill of what it does
+// not hold is nothing.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +27,21 @@ struct WorkerOptions {
     host::LauncherOptions launcher;
     std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
     Duration beat = std::chrono::seconds(1);
-    // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given it.
+    // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given
+    // it.
     Duration manager_silence = std::chrono::seconds(9);
 };
 
 class Worker {
   public:
-    Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager, host::Launcher& launcher,
-           TicketTaker* tickets = nullptr);
+    Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
+           host::Launcher& launcher, TicketTaker* tickets = nullptr);
 
     void start(Instant now);
     void on_frame(std::string_view bytes, Instant now);
     void on_manager_left(const std::string& why);
-    void on_launcher(Instant now);     // its descriptor is readable
-    void drain();                      // give back what has not started, end when the rest is over
+    void on_launcher(Instant now);  // its descriptor is readable
+    void drain();                   // give back what has not started, end when the rest is over
     void kill_all();
     void tick(Instant now);
     std::optional<Instant> wakeup() const;
@@ -89,9 +91,9 @@ class Worker {
     WorkerOptions options_;
     Outbox outbox_;
     host::Launcher& launcher_;
-    TicketTaker* tickets_;             // null: this worker is leased all its tasks
+    TicketTaker* tickets_;  // null: this worker is leased all its tasks
     Pace pace_;
-    std::map<Key, bool> held_;         // what is not yet answered; true: claimed by ticket
+    std::map<Key, bool> held_;  // what is not yet answered; true: claimed by ticket
     std::uint64_t last_environment_ = 0;
     bool leaving_ = false;
     std::string why_leaving_;

@@ -49,8 +49,9 @@ class Rehearsal : public transport::Transport {
 
   private:
     static void print(const wire::Hello& worker, const wire::Lease& lease) {
-        std::printf("task %llu\tworker %u on %s\t%s\t%s\n", static_cast<unsigned long long>(lease.task.value() + 1), worker.rank,
-                    worker.host.c_str(), core::describe(lease.give).c_str(), lease.text.c_str());
+        std::printf("task %llu\tworker %u on %s\t%s\t%s\n",
+                    static_cast<unsigned long long>(lease.task.value() + 1), worker.rank, worker.host.c_str(),
+                    core::describe(lease.give).c_str(), lease.text.c_str());
     }
     std::vector<wire::Hello> workers_;
     std::vector<transport::Arrival> arrivals_;
@@ -91,7 +92,8 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     app::check_source(options.source).or_throw();
     std::vector<wire::Hello> workers = decode_workers(hellos);
     for (const wire::Hello& worker : workers)
-        std::printf("worker %u on %s\t%s\n", worker.rank, worker.host.c_str(), core::describe(worker.offers).c_str());
+        std::printf("worker %u on %s\t%s\n", worker.rank, worker.host.c_str(),
+                    core::describe(worker.offers).c_str());
     app::ManagerOptions manager_options;
     manager_options.reactor.expected_workers = static_cast<std::uint32_t>(workers.size());
     NoRecords records;

@@ -1,7 +1,7 @@
 // work_queue_run: see cli/run_options.cpp for what it takes and share/doc for what it does.
-#include <csignal>
 #include <fcntl.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,8 @@ int print(const std::string& text) {
     return 0;
 }
 
-// A file that were opened as descriptor 1 or 2 would get what is printed: where one is closed, it is /dev/null.
+// A file that were opened as descriptor 1 or 2 would get what is printed: where one is closed, it is
+// /dev/null.
 void fill_standard_descriptors() {
     int descriptor = 0;
     while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
@@ -38,7 +39,8 @@ void fill_standard_descriptors() {
 }
 
 int print_output(const wq::cli::Command& command) {
-    const auto output = wq::stats::read_task_output(command.output_directory, wq::TaskId(command.output_task));
+    const auto output =
+        wq::stats::read_task_output(command.output_directory, wq::TaskId(command.output_task));
     if (!output) return fail(output.error());
     std::fwrite(output->out.data(), 1, output->out.size(), stdout);
     std::fwrite(output->err.data(), 1, output->err.size(), stderr);

@@ -1,4 +1,5 @@
-// Rank 0 of work_queue_run: the run directory, the source, the records, the manager, its own worker, the summary.
+// Rank 0 of work_queue_run: the run directory, the source, the records, the manager, its own worker, the
+// summary.
 #pragma once
 
 #include <memory>
@@ -23,16 +24,17 @@ struct ManagerRank {
     const RunOptions& options;
     const std::vector<std::string>& command_line;
     transport::MpiSession& session;
-    transport::Transport* ranks;      // null: one rank
+    transport::Transport* ranks;  // null: one rank
     host::Launcher& launcher;
     app::Signals& signals;
-    app::WorkerOptions worker;        // of its own worker; not used with --manager-only
+    app::WorkerOptions worker;  // of its own worker; not used with --manager-only
     app::StopPolicy stop;
     std::vector<std::string> remarks;
-    transport::TicketPool* tickets;      // of this node; null: everything is leased
-    transport::CounterWindow* counter;   // null: nodes refill by message
+    transport::TicketPool* tickets;     // of this node; null: everything is leased
+    transport::CounterWindow* counter;  // null: nodes refill by message
 
-    // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be dismissed.
+    // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be
+    // dismissed.
     int run();
 };
 

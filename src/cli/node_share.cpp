@@ -20,7 +20,7 @@ std::string describe_rank(bool works) {
 }
 
 struct NodeRanks {
-    host::CpuMask allowed;       // the union: mpirun may have bound each rank to one core
+    host::CpuMask allowed;  // the union: mpirun may have bound each rank to one core
     std::vector<bool> works;
     std::size_t workers = 0;
 };
@@ -44,7 +44,8 @@ std::string encode(const host::Slice& slice, const std::vector<std::string>& rem
     return out.take();
 }
 
-// All shares, one blob a rank, made by the node's first rank alone: reading the topology of a large node takes a while.
+// All shares, one blob a rank, made by the node's first rank alone: reading the topology of a large node
+// takes a while.
 Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
     const auto machine = host::discover(ranks.allowed);
     if (!machine) return machine.error();
@@ -54,7 +55,9 @@ Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folde
     std::size_t next = 0;
     for (const bool works : ranks.works) {
         const bool first = works && next == 0;
-        out.blob(works ? encode(slices[next++], first ? host::warnings(*machine, workers) : std::vector<std::string>()) : encode({}, {}));
+        out.blob(works ? encode(slices[next++],
+                                first ? host::warnings(*machine, workers) : std::vector<std::string>())
+                       : encode({}, {}));
     }
     return out.take();
 }
@@ -84,9 +87,11 @@ Result<NodeShare> share_node(const transport::MpiSession& session, const std::st
     NodeShare share;
     share.slice = host::read_slice(in);
     for (std::uint64_t left = in.count(); left > 0; --left) share.remarks.emplace_back(in.blob());
-    if (!in.ok()) return Error{ExitCode::internal, "the first rank of this node could not divide it; its message says why"};
-    share.offers = {static_cast<std::int64_t>(share.slice.cores.size()), share.slice.memory_mb, share.slice.disk_mb,
-                    static_cast<std::int64_t>(share.slice.gpus.size())};
+    if (!in.ok())
+        return Error{ExitCode::internal,
+                     "the first rank of this node could not divide it; its message says why"};
+    share.offers = {static_cast<std::int64_t>(share.slice.cores.size()), share.slice.memory_mb,
+                    share.slice.disk_mb, static_cast<std::int64_t>(share.slice.gpus.size())};
     return share;
 }
 

@@ -16,8 +16,8 @@ struct NodeShare {
     std::vector<std::string> remarks;  // what the user should know, e.g. "bound to 1 of 64 cores"
 };
 
-// Collective over the node's ranks. `folder`: whose free disk counts. `works`: false for a rank that runs no tasks and
-// takes no share.
+// Collective over the node's ranks. `folder`: whose free disk counts. `works`: false for a rank that runs no
+// tasks and takes no share.
 Result<NodeShare> share_node(const transport::MpiSession& session, const std::string& folder, bool works);
 
 }  // namespace wq::cli

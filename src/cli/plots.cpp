@@ -54,13 +54,16 @@ bool run_quietly(const std::vector<std::string>& words) {
 std::vector<std::string> draw_plots(Plots when, const std::string& run_directory, double run_seconds) {
     if (when == Plots::never || (when == Plots::automatic && run_seconds < worth_a_plot_seconds)) return {};
     std::error_code failed;
-    const fs::path program = fs::read_symlink("/proc/self/exe", failed).parent_path() / "work_queue_graph_log";
+    const fs::path program =
+        fs::read_symlink("/proc/self/exe", failed).parent_path() / "work_queue_graph_log";
     if (failed || ::access(program.c_str(), X_OK) != 0 || !in_path("gnuplot")) return {};
     const fs::path folder = fs::path(run_directory) / "plots";
     fs::create_directories(folder, failed);
-    if (!run_quietly({program.string(), "-o", (folder / "run").string(), run_directory + "/stats.h5"})) return {};
+    if (!run_quietly({program.string(), "-o", (folder / "run").string(), run_directory + "/stats.h5"}))
+        return {};
     std::vector<std::string> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) files.push_back(entry.path().string());
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
+        files.push_back(entry.path().string());
     std::sort(files.begin(), files.end());
     return files;
 }

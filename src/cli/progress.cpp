@@ -63,9 +63,12 @@ bool stderr_ends_at_terminal() {
 }
 
 std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate) {
-    const auto number = [](std::int64_t value) { return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))); };
-    std::string text = number(stats.tasks_done - stats.tasks_failed) + " done, " + number(stats.tasks_failed) + " failed, " +
-                       number(stats.tasks_running) + " running of " + number(stats.tasks_submitted) + (total_known ? "" : "+");
+    const auto number = [](std::int64_t value) {
+        return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
+    };
+    std::string text = number(stats.tasks_done - stats.tasks_failed) + " done, " +
+                       number(stats.tasks_failed) + " failed, " + number(stats.tasks_running) +
+                       " running of " + number(stats.tasks_submitted) + (total_known ? "" : "+");
     if (total_known && stats.tasks_submitted > 0)
         text += " | " + std::to_string(100 * stats.tasks_done / stats.tasks_submitted) + "%";
     if (rate > 0) {
@@ -74,13 +77,17 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
         text += std::string(" | ") + shown.data();
         const std::int64_t left = stats.tasks_waiting + stats.tasks_on_workers;
         const double seconds_left = std::ceil(static_cast<double>(left) / rate);
-        if (total_known && left > 0 && seconds_left < longest_guess) text += " | " + whole_seconds(seconds_left) + " left";
+        if (total_known && left > 0 && seconds_left < longest_guess)
+            text += " | " + whole_seconds(seconds_left) + " left";
     }
     return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count());
 }
 
 ProgressLine::ProgressLine(Style style, Instant started)
-    : style_(style), started_(started), next_(started + (style == Style::plain ? between_lines : between_rewrites)), last_at_(started) {}
+    : style_(style),
+      started_(started),
+      next_(started + (style == Style::plain ? between_lines : between_rewrites)),
+      last_at_(started) {}
 
 std::optional<Instant> ProgressLine::wakeup() const {
     if (style_ == Style::none) return std::nullopt;

@@ -26,7 +26,8 @@ constexpr Duration launcher_close_limit = std::chrono::milliseconds(500);
 std::string find_shell(const std::string& wanted) {
     if (!wanted.empty()) {
         if (::access(wanted.c_str(), X_OK) != 0)
-            throw Failure{{ExitCode::usage, "--shell: " + wanted + " cannot be executed; give the path of a shell"}};
+            throw Failure{
+                {ExitCode::usage, "--shell: " + wanted + " cannot be executed; give the path of a shell"}};
         return std::filesystem::absolute(wanted).string();
     }
     for (const char* shell : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
@@ -36,12 +37,13 @@ std::string find_shell(const std::string& wanted) {
 
 std::string scratch_folder(int rank) {
     const char* base = std::getenv("TMPDIR");
-    return std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/work_queue_run-" + std::to_string(::getuid()) + "-" +
-           std::to_string(::getpid()) + "-" + std::to_string(rank);
+    return std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/work_queue_run-" +
+           std::to_string(::getuid()) + "-" + std::to_string(::getpid()) + "-" + std::to_string(rank);
 }
 
 std::optional<WallMicros> job_end(const RunOptions& options) {
-    if (options.walltime) return wall_now() + std::chrono::duration_cast<std::chrono::microseconds>(*options.walltime).count();
+    if (options.walltime)
+        return wall_now() + std::chrono::duration_cast<std::chrono::microseconds>(*options.walltime).count();
     const char* end = std::getenv("SLURM_JOB_END_TIME");
     const long long seconds = end != nullptr ? std::strtoll(end, nullptr, 10) : 0;
     if (seconds <= 0) return std::nullopt;
@@ -54,7 +56,8 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const Nod
     worker.hello.host = stats::host_name();
     worker.hello.offers = share.offers;
     worker.hello.leaves_at = job_end(options);
-    for (const std::string& remark : rank == 0 ? std::vector<std::string>() : share.remarks) worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
+    for (const std::string& remark : rank == 0 ? std::vector<std::string>() : share.remarks)
+        worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
     worker.launcher.slice = share.slice;
     worker.launcher.shell = find_shell(options.shell);
     worker.launcher.scratch = scratch_folder(rank);
@@ -68,7 +71,8 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const Nod
 
 void dismiss(transport::Transport& ranks, int size, const std::string& why) {
     const std::string frame = wire::encode(wire::Dismiss{why, false});
-    for (int rank = 1; rank < size; ++rank) ranks.send(transport::PeerId(static_cast<std::uint32_t>(rank)), frame);
+    for (int rank = 1; rank < size; ++rank)
+        ranks.send(transport::PeerId(static_cast<std::uint32_t>(rank)), frame);
     std::vector<transport::Arrival> ignored;
     app::BackOff back_off;
     app::Waiter waiter;
@@ -121,10 +125,12 @@ class Rank {
         transport::PoolShape shape;
         shape.ranks = static_cast<std::uint32_t>(session_->node_size());
         if (shape.ranks > transport::kMostClaimers) return;
-        segment_ = transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape)).or_throw();
+        segment_ =
+            transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape)).or_throw();
         if (session_->node_rank() == 0) transport::TicketPool::format(segment_->data(), shape);
         session_->gather_node("").or_throw();  // nobody attaches before it is formatted
-        pool_ = std::make_unique<transport::TicketPool>(segment_->data(), shape, static_cast<std::uint32_t>(session_->node_rank()));
+        pool_ = std::make_unique<transport::TicketPool>(segment_->data(), shape,
+                                                        static_cast<std::uint32_t>(session_->node_rank()));
         if (session_->node_size() < session_->size() && options_.tickets != Tickets::message) open_counter();
     }
 
@@ -134,7 +140,9 @@ class Rank {
         const std::string problem = window ? "" : window.error().message;
         if (window) counter_ = std::move(*window);
         if (options_.tickets == Tickets::rma) {
-            if (!counter_) throw Failure{{ExitCode::usage, "--tickets rma: " + problem + "; --tickets auto takes messages then"}};
+            if (!counter_)
+                throw Failure{
+                    {ExitCode::usage, "--tickets rma: " + problem + "; --tickets auto takes messages then"}};
             return;
         }
         const auto paths = transport::measure_ticket_paths(*session_, counter_.get(), problem).or_throw();
@@ -151,11 +159,22 @@ class Rank {
     int manage() {
         try {
             if (session_->size() == 1 && !works_)
-                throw Failure{{ExitCode::usage, "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
+                throw Failure{
+                    {ExitCode::usage,
+                     "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
             std::vector<std::string> remarks = share_.remarks;
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
-            ManagerRank manager{options_, command_line_, *session_, ranks_.get(), *launcher_, signals_,
-                                worker_options(options_, 0, share_), stop_, remarks, pool_.get(), counter_.get()};
+            ManagerRank manager{options_,
+                                command_line_,
+                                *session_,
+                                ranks_.get(),
+                                *launcher_,
+                                signals_,
+                                worker_options(options_, 0, share_),
+                                stop_,
+                                remarks,
+                                pool_.get(),
+                                counter_.get()};
             if (works_) launcher_->open(manager.worker.launcher).or_throw();
             return manager.run();
         } catch (const Failure& failure) {
@@ -171,7 +190,8 @@ class Rank {
         options.hello.takes_tickets = pool_ != nullptr;
         std::optional<app::TicketTaker> tickets;
         if (pool_) tickets.emplace(*pool_, options.hello.offers, counter_.get());
-        app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_, tickets ? &*tickets : nullptr);
+        app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_,
+                           tickets ? &*tickets : nullptr);
         app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, signals_, stop_});
         loop.run();
         if (worker.ranks_lost()) session_->note_lost_rank();
@@ -195,7 +215,8 @@ class Rank {
 
 }  // namespace
 
-int rank_main(const RunOptions& options, const std::vector<std::string>& command_line, transport::GuardLink& guard) {
+int rank_main(const RunOptions& options, const std::vector<std::string>& command_line,
+              transport::GuardLink& guard) {
     try {
         Rank rank(options, command_line, guard);
         const int code = rank.run();

@@ -8,6 +8,7 @@ namespace wq::cli {
 
 // Starts the launcher, MPI, divides the node, then manages (rank 0) or works (the others).
 // `command_line`: as the user gave it, for "To go on: ...".
-int rank_main(const RunOptions& options, const std::vector<std::string>& command_line, transport::GuardLink& guard);
+int rank_main(const RunOptions& options, const std::vector<std::string>& command_line,
+              transport::GuardLink& guard);
 
 }  // namespace wq::cli

@@ -19,7 +19,7 @@ enum class Plots { automatic, always, never };
 struct RunOptions {
     app::SourceSpec source;
     app::TaskDefaults defaults;
-    std::string run_directory;           // empty: by the source's name
+    std::string run_directory;  // empty: by the source's name
     bool resume = false;
     bool resume_failed = false;
     std::uint32_t max_losses = 3;
@@ -29,8 +29,8 @@ struct RunOptions {
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
     Duration storage_patience = std::chrono::seconds(60);
-    std::string index_variable;          // a further name of WORK_QUEUE_TASK_INDEX; empty: none
-    std::string shell;                   // empty: bash, else sh
+    std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
+    std::string shell;           // empty: bash, else sh
     std::string stats_log;
     std::uint64_t output_limit = 8u << 20;
     Progress progress = Progress::automatic;
@@ -45,7 +45,7 @@ struct Command {
     enum class Kind { run, help, version, output };
     Kind kind = Kind::run;
     RunOptions run;
-    std::string output_directory;        // of --output
+    std::string output_directory;  // of --output
     std::uint64_t output_task = 0;
 };
 

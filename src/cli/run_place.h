@@ -16,7 +16,8 @@ using Lookup = std::function<const char*(const char*)>;
 // The id of the batch job that we are in, by the variables of Slurm, PBS, LSF and Grid Engine; empty: none.
 std::string batch_job_id(const Lookup& environment);
 
-// LIST.wq beside the list, LIST.wq-JOBID in a batch job; --resume takes the newest of them that has a journal.
+// LIST.wq beside the list, LIST.wq-JOBID in a batch job; --resume takes the newest of them that has a
+// journal.
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id);
 
 struct RunPlace {
@@ -25,8 +26,8 @@ struct RunPlace {
     bool resumed = false;
 };
 
-// Takes the directory and reads the journal of an earlier run. Errors: those of RunDirectory::take and of the journal;
-// bad_input when the directory holds the run of something else.
+// Takes the directory and reads the journal of an earlier run. Errors: those of RunDirectory::take and of the
+// journal; bad_input when the directory holds the run of something else.
 Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path);
 
 }  // namespace wq::cli

@@ -14,14 +14,14 @@ namespace wq::cli {
 
 struct Summary {
     core::ManagerStats stats;
-    std::uint64_t skipped = 0;          // can never run
+    std::uint64_t skipped = 0;  // can never run
     std::uint64_t stale_reports = 0;
     double seconds = 0;
     ExitCode code = ExitCode::ok;
     std::optional<core::StopReason> stopped;
     std::string run_directory;
-    std::string resume_command;         // how to go on, where that makes sense
-    std::vector<std::string> plots;     // paths
+    std::string resume_command;      // how to go on, where that makes sense
+    std::vector<std::string> plots;  // paths
     const app::Failures* failures = nullptr;
 };
 

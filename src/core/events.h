@@ -24,8 +24,7 @@ struct Now {
     WallMicros wall = 0;
 };
 
-// ---- events: the task source
-// --------------------------------------------------------------------------------------
+// ---- events: the task source ----
 
 // Tasks follow in the list; range.first is the number of tasks added so far.
 struct TasksAdded {
@@ -36,8 +35,7 @@ struct TasksAdded {
 struct BarrierAdded {};
 struct InputEnded {};  // no more tasks will come
 
-// ---- events: workers
-// ----------------------------------------------------------------------------------------------
+// ---- events: workers ----
 
 struct WorkerJoined {
     WorkerId worker;
@@ -73,8 +71,7 @@ struct TicketsReported {
     bool saw_dry = false;  // it found nothing left to claim
 };
 
-// ---- events: the run
-// ----------------------------------------------------------------------------------------------
+// ---- events: the run ----
 
 enum class StopReason : std::uint8_t { interrupted, out_of_time, halted, storage };
 struct StopRequested {
@@ -89,8 +86,7 @@ struct Tick {};  // the time asked for by Reactor::wakeup() has come
 using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerLeft,
                            TaskReported, TaskGivenBack, TicketsReported, StopRequested, StorageTrouble, Tick>;
 
-// ---- actions
-// ------------------------------------------------------------------------------------------------------
+// ---- actions ----
 
 struct Lease {
     WorkerId worker;

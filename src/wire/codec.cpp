@@ -41,8 +41,8 @@ void put(ByteWriter& out, const core::Outcome& value) {
     out.u8(static_cast<std::uint8_t>(value.ending));
     out.i64(value.exit_code);
     out.i64(value.signal);
-    for (const std::int64_t field : {value.started_us, value.wall_us, value.user_us, value.system_us, value.peak_memory_kb,
-                                     value.bytes_read, value.bytes_written})
+    for (const std::int64_t field : {value.started_us, value.wall_us, value.user_us, value.system_us,
+                                     value.peak_memory_kb, value.bytes_read, value.bytes_written})
         out.i64(field);
     out.u64(value.stdout_bytes);
     out.u64(value.stderr_bytes);
@@ -60,8 +60,8 @@ void get(ByteReader& in, core::Outcome& value) {
     };
     value.exit_code = small();
     value.signal = small();
-    for (std::int64_t* field : {&value.started_us, &value.wall_us, &value.user_us, &value.system_us, &value.peak_memory_kb,
-                                &value.bytes_read, &value.bytes_written})
+    for (std::int64_t* field : {&value.started_us, &value.wall_us, &value.user_us, &value.system_us,
+                                &value.peak_memory_kb, &value.bytes_read, &value.bytes_written})
         *field = in.i64();
     value.stdout_bytes = in.u64();
     value.stderr_bytes = in.u64();

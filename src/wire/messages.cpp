@@ -9,8 +9,8 @@ namespace wq::wire {
 
 namespace {
 
-// One pair of functions a message; the kind byte is the message's place in the variant, so a new message goes at the
-// variant's end and its version into the history above.
+// One pair of functions a message; the kind byte is the message's place in the variant, so a new message goes
+// at the variant's end and its version into the history above.
 
 void body(ByteWriter& out, const Hello& m) {
     out.u64(m.version);
@@ -53,8 +53,12 @@ void body(ByteReader& in, Ended& m) {
     m.output.err = in.blob();
 }
 
-void body(ByteWriter& out, const GivenBack& m) { attempt(out, m.task, m.attempt); }
-void body(ByteReader& in, GivenBack& m) { attempt(in, m.task, m.attempt); }
+void body(ByteWriter& out, const GivenBack& m) {
+    attempt(out, m.task, m.attempt);
+}
+void body(ByteReader& in, GivenBack& m) {
+    attempt(in, m.task, m.attempt);
+}
 
 void body(ByteWriter& out, const Account& m) {
     out.u64(m.batch.value());
@@ -67,8 +71,12 @@ void body(ByteReader& in, Account& m) {
     m.saw_dry = in.boolean();
 }
 
-void body(ByteWriter& out, const WantTickets& m) { out.u64(m.batch.value()); }
-void body(ByteReader& in, WantTickets& m) { m.batch = BatchId(in.u32()); }
+void body(ByteWriter& out, const WantTickets& m) {
+    out.u64(m.batch.value());
+}
+void body(ByteReader& in, WantTickets& m) {
+    m.batch = BatchId(in.u32());
+}
 
 void body(ByteWriter& out, const WantTexts& m) {
     out.u64(m.batch.value());
@@ -81,12 +89,24 @@ void body(ByteReader& in, WantTexts& m) {
     m.count = in.u64();
 }
 
-void body(ByteWriter& out, const Goodbye& m) { out.blob(m.why); }
-void body(ByteReader& in, Goodbye& m) { m.why = in.blob(); }
-void body(ByteWriter& out, const Remark& m) { out.blob(m.text); }
-void body(ByteReader& in, Remark& m) { m.text = in.blob(); }
-void body(ByteWriter& out, const Welcome& m) { out.u64(m.version); }
-void body(ByteReader& in, Welcome& m) { m.version = in.u32(); }
+void body(ByteWriter& out, const Goodbye& m) {
+    out.blob(m.why);
+}
+void body(ByteReader& in, Goodbye& m) {
+    m.why = in.blob();
+}
+void body(ByteWriter& out, const Remark& m) {
+    out.blob(m.text);
+}
+void body(ByteReader& in, Remark& m) {
+    m.text = in.blob();
+}
+void body(ByteWriter& out, const Welcome& m) {
+    out.u64(m.version);
+}
+void body(ByteReader& in, Welcome& m) {
+    m.version = in.u32();
+}
 
 void body(ByteWriter& out, const EnvironmentLine& m) {
     out.u64(m.position);
@@ -124,12 +144,20 @@ void body(ByteReader& in, Lease& m) {
     }
 }
 
-void body(ByteWriter& out, const Kill& m) { attempt(out, m.task, m.attempt); }
-void body(ByteReader& in, Kill& m) { attempt(in, m.task, m.attempt); }
+void body(ByteWriter& out, const Kill& m) {
+    attempt(out, m.task, m.attempt);
+}
+void body(ByteReader& in, Kill& m) {
+    attempt(in, m.task, m.attempt);
+}
 void body(ByteWriter&, const KillAll&) {}
 void body(ByteReader&, KillAll&) {}
-void body(ByteWriter& out, const Recall& m) { out.u64(m.most); }
-void body(ByteReader& in, Recall& m) { m.most = in.u64(); }
+void body(ByteWriter& out, const Recall& m) {
+    out.u64(m.most);
+}
+void body(ByteReader& in, Recall& m) {
+    m.most = in.u64();
+}
 void strings(ByteWriter& out, const std::vector<std::string>& texts) {
     out.u64(texts.size());
     for (const std::string& text : texts) out.blob(text);
@@ -179,8 +207,12 @@ void body(ByteReader& in, Tickets& m) {
     strings(in, m.texts);
 }
 
-void body(ByteWriter& out, const RevokedBatch& m) { out.u64(m.batch.value()); }
-void body(ByteReader& in, RevokedBatch& m) { m.batch = BatchId(in.u32()); }
+void body(ByteWriter& out, const RevokedBatch& m) {
+    out.u64(m.batch.value());
+}
+void body(ByteReader& in, RevokedBatch& m) {
+    m.batch = BatchId(in.u32());
+}
 
 void body(ByteWriter& out, const Dismiss& m) {
     out.blob(m.why);

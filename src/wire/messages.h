@@ -1,6 +1,6 @@
-// What manager and workers say to each other. A frame holds any number of messages, one after the other; each is a
-// kind byte and its fields (base/bytes.h). Decoding is bounded: whatever a peer sends, nothing here throws, asserts or
-// reserves more than the frame's own size.
+// What manager and workers say to each other. A frame holds any number of messages, one after the other; each
+// is a kind byte and its fields (base/bytes.h). Decoding is bounded: whatever a peer sends, nothing here
+// throws, asserts or reserves more than the frame's own size.
 //
 // Versions: 1 (first).
 #pragma once
@@ -98,8 +98,8 @@ struct SealedBatch {  // may be claimed by ticket; ticket n is the n-th task of 
     core::Needs needs;
     Duration timeout{0};
     std::int64_t memory_limit_mb = 0;
-    // Where all tasks are items of one `--array`: its template and indexes, and the id of its first item. Else each
-    // ticket comes with its text.
+    // Where all tasks are items of one `--array`: its template and indexes, and the id of its first item.
+    // Else each ticket comes with its text.
     std::vector<std::string> command;
     std::string indexes;
     TaskId first_item;
@@ -125,9 +125,9 @@ struct Dismiss {  // end; nothing more counts
 
 struct Beat {};  // alive
 
-using Message = std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye, Remark, Welcome,
-                             EnvironmentLine, Lease, Kill, KillAll, Recall, SealedBatch, Tickets, RevokedBatch,
-                             Dismiss, Beat>;
+using Message = std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye, Remark,
+                             Welcome, EnvironmentLine, Lease, Kill, KillAll, Recall, SealedBatch, Tickets,
+                             RevokedBatch, Dismiss, Beat>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);
