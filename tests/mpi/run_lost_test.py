@@ -220,6 +220,15 @@ class EditedLists(Lost):
         self.run_to_end("--resume-failed", "tasks.sh")
         self.assertEqual(len(self.lines("ran")), 2)
 
+    def test_what_waited_for_a_failed_one_runs_after_resume_failed(self):
+        self.write("tasks.sh", "[ -e repaired ] #:g\necho x >> ran #:g\necho y >> ran #+h\n")
+        self.run_to_end("tasks.sh", code=1)
+        run = self.run_to_end("--resume", "tasks.sh", code=1)
+        self.assertIn("can never run: a predecessor failed: line 1", run.err)
+        self.write("repaired", "")
+        self.run_to_end("--resume-failed", "tasks.sh")
+        self.assertEqual(self.lines("ran"), ["y", "x"])
+
     def test_resume_starts_a_run_where_there_is_none(self):
         self.write("tasks.sh", "echo x >> ran\n")
         for _ in range(2):
