@@ -55,7 +55,7 @@ def neutral(text):
     for pattern, word in (
         (re.escape(socket.gethostname()), "HOST"),
         (r"\b\d+(\.\d+)?s\b", "TIME"), (r"(?<=\"seconds\": )[\d.e-]+", "TIME"),
-        (r"\d+ cores?(?=, \d+ MB)", "N cores"), (r"\d+ MB", "SIZE"), (r", \d+ GPUs?", ""),
+        (r"\d+ cores?(?=, \d+ [MG]B)", "N cores"), (r"\d+ [MG]B", "SIZE"), (r", \d+ GPUs?", ""),
     ):
         text = re.sub(pattern, word, text)
     return text

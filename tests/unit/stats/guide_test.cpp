@@ -1,12 +1,11 @@
 // share/doc/statistics.md describes every dataset: its tables are those of schema.h, to the letter.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "stats/schema.h"
 #include "stats/stats_log.h"
 #include "stats/transactions.h"
 #include "stats_testing.h"
+#include "support/source_dir.h"
 
 namespace wq::stats {
 namespace {
@@ -48,8 +47,7 @@ std::string table_of(const Schema& schema) {
 }
 
 std::string guide() {
-    const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
-    return testing::slurp((root / "share/doc/statistics.md").string());
+    return testing::slurp((wq::test::source_dir() / "share/doc/statistics.md").string());
 }
 
 TEST(Guide, DescribesEveryDatasetAsItIs) {

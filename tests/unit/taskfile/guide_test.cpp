@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "item_text.h"
+#include "support/source_dir.h"
 
 namespace {
 
@@ -13,10 +14,10 @@ using namespace wq::taskfile;
 using namespace wq::taskfile::testing;
 
 std::vector<std::string> guide() {
-    const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
-    std::ifstream file(root / "share/doc/task-lists.md");
+    std::ifstream file(wq::test::source_dir() / "share/doc/task-lists.md");
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);) lines.push_back(line);
+    EXPECT_FALSE(lines.empty()) << "the guide's page was not found";
     return lines;
 }
 
