@@ -19,7 +19,12 @@ void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
     if (other && (!next || *other < *next)) next = other;
 }
 
-// What is still on its way leaves, or `goodbye_limit` is over.
+}  // namespace
+
+core::Now now() {
+    return {instant_now(), wall_now()};
+}
+
 void let_frames_leave(transport::Transport& ranks) {
     std::vector<transport::Arrival> ignored;
     BackOff back_off;
@@ -30,12 +35,6 @@ void let_frames_leave(transport::Transport& ranks) {
         if (ranks.poll(ignored)) back_off.moved();
         waiter.wait(back_off.next());
     }
-}
-
-}  // namespace
-
-core::Now now() {
-    return {instant_now(), wall_now()};
 }
 
 Duration StopPolicy::grace_after(int signal) const {

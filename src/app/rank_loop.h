@@ -18,6 +18,10 @@ namespace wq::app {
 
 core::Now now();
 
+// Before a process ends: what is still on its way leaves, as far as it does within 0.3 s. A lost rank never
+// takes its own.
+void let_frames_leave(transport::Transport& ranks);
+
 // What a signal to stop gives running tasks.
 struct StopPolicy {
     Duration grace = std::chrono::seconds(10);

@@ -73,14 +73,7 @@ void dismiss(transport::Transport& ranks, int size, const std::string& why) {
     const std::string frame = wire::encode(wire::Dismiss{why, false});
     for (int rank = 1; rank < size; ++rank)
         ranks.send(transport::PeerId(static_cast<std::uint32_t>(rank)), frame);
-    std::vector<transport::Arrival> ignored;
-    app::BackOff back_off;
-    app::Waiter waiter;
-    while (!ranks.idle()) {
-        ranks.poll(ignored);
-        ignored.clear();
-        waiter.wait(back_off.next());
-    }
+    app::let_frames_leave(ranks);
 }
 
 class Rank {
@@ -125,12 +118,18 @@ class Rank {
         transport::PoolShape shape;
         shape.ranks = static_cast<std::uint32_t>(session_->node_size());
         if (shape.ranks > transport::kMostClaimers) return;
-        segment_ =
-            transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape)).or_throw();
-        if (session_->node_rank() == 0) transport::TicketPool::format(segment_->data(), shape);
+        auto shared = transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape));
+        auto self = static_cast<std::uint32_t>(session_->node_rank());
+        if (shared) {
+            segment_ = std::move(*shared);
+        } else {  // an MPI without shared windows: every rank is a node of its own
+            shape.ranks = 1;
+            self = 0;
+            segment_ = transport::make_private_segment(transport::TicketPool::bytes_needed(shape));
+        }
+        if (self == 0) transport::TicketPool::format(segment_->data(), shape);
         session_->gather_node("").or_throw();  // nobody attaches before it is formatted
-        pool_ = std::make_unique<transport::TicketPool>(segment_->data(), shape,
-                                                        static_cast<std::uint32_t>(session_->node_rank()));
+        pool_ = std::make_unique<transport::TicketPool>(segment_->data(), shape, self);
         if (session_->node_size() < session_->size() && options_.tickets != Tickets::message) open_counter();
     }
 
