@@ -40,14 +40,20 @@ void Failures::add(FailureExample example) {
     kinds_.push_back(std::move(example));
 }
 
-void Failures::skip(SkippedExample example) {
+bool Failures::skip(SkippedExample example) {
     const auto same = std::find_if(skipped_.begin(), skipped_.end(), [&](const SkippedExample& known) {
         return known.reason == example.reason;
     });
-    if (same != skipped_.end())
+    if (same != skipped_.end()) {
         same->count += example.count;
-    else
-        skipped_.push_back(std::move(example));
+        return false;
+    }
+    if (skipped_.size() == most_kinds) {
+        other_skipped_ += example.count;
+        return false;
+    }
+    skipped_.push_back(std::move(example));
+    return true;
 }
 
 std::string last_lines(const std::string& text, int lines) {

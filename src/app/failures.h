@@ -35,18 +35,21 @@ class Failures {
   public:
     // Two failures are alike when they ended the same way and their last words, numbers aside, are the same.
     void add(FailureExample example);
-    void skip(SkippedExample example);
+    // Whether the reason is a new one of those that are kept.
+    bool skip(SkippedExample example);
 
     static constexpr std::size_t most_kinds = 20;
     const std::vector<FailureExample>& kinds() const { return kinds_; }
     std::uint64_t of_other_kinds() const { return others_; }
     const std::vector<SkippedExample>& skipped() const { return skipped_; }
+    std::uint64_t skipped_for_other_reasons() const { return other_skipped_; }
 
   private:
     std::vector<FailureExample> kinds_;
     std::map<std::string, std::size_t> places_;
     std::uint64_t others_ = 0;
     std::vector<SkippedExample> skipped_;
+    std::uint64_t other_skipped_ = 0;
 };
 
 // The last `lines` lines of `text`, without a newline at the end, each at most 200 characters.

@@ -179,10 +179,11 @@ void Manager::act_on(core::Skipped& action, core::Now) {
                          (cause.line > 0 ? "line " + std::to_string(cause.line) + ": " : std::string()) +
                          quote_for_message(cause.command);
     }
-    say(std::to_string(example.count) + (example.count == 1 ? " task" : " tasks") +
+    const std::string text =
+        std::to_string(example.count) + (example.count == 1 ? " task" : " tasks") +
         (example.first_line > 0 ? " (first: line " + std::to_string(example.first_line) + ")" : "") +
-        " can never run: " + example.reason);
-    failures_.skip(std::move(example));
+        " can never run: " + example.reason;
+    if (failures_.skip(std::move(example))) say(text);
 }
 
 void Manager::act_on(core::Dismiss& action, core::Now now) {

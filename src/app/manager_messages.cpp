@@ -69,8 +69,13 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     joined.host = message.host;
     joined.offers = message.offers;
     joined.takes_tickets = message.takes_tickets;
-    if (message.leaves_at)
-        joined.leaves_at = now.instant + std::chrono::microseconds(*message.leaves_at - now.wall);
+    if (message.leaves_at) {
+        constexpr WallMicros longest = std::int64_t{10} * 365 * 24 * 3600 * 1'000'000;
+        joined.leaves_at =
+            now.instant +
+            std::chrono::microseconds(
+                std::clamp<WallMicros>(*message.leaves_at, now.wall, now.wall + longest) - now.wall);
+    }
     react(joined, now);
 }
 
@@ -128,11 +133,10 @@ void Manager::drop(LinkKey key, const std::string& why, bool lost, core::Now now
     const auto record = found->second.record;
     if (found->second.takes_tickets) {
         const auto host = pool_cores_.find(record->host);
-        host->second -= record->offers.cores;
-        if (host->second <= 0) pool_cores_.erase(host);
+        if (host != pool_cores_.end() && (host->second -= record->offers.cores) <= 0) pool_cores_.erase(host);
     }
     links_.erase(found);
-    if (lost) lost_a_worker_ = true;
+    if (lost || !finished_) lost_a_worker_ = true;  // who said goodbye is not there for MPI_Finalize either
     if (!record) return;
     const auto current = workers_.find(record->worker);
     if (current == workers_.end() || current->second != key)

@@ -7,6 +7,8 @@ namespace wq::app {
 
 namespace {
 
+constexpr std::uint64_t most_waiting_of_a_stream = 2'000'000;
+
 // Frames of the last turn leave within this time, or stay unsent: a lost rank never takes its own.
 constexpr Duration goodbye_limit = std::chrono::milliseconds(300);
 
@@ -98,8 +100,17 @@ bool ManagerLoop::move_frames() {
     return moved;
 }
 
+// A stream without end must not fill the memory: it is read as fast as its tasks end.
+bool ManagerLoop::wants_more() const {
+    const core::Ledger& ledger = parts_.manager.reactor().ledger();
+    const std::uint64_t waiting =
+        ledger.count(core::TaskState::ready) + ledger.count(core::TaskState::blocked);
+    return !parts_.manager.reactor().stopping() &&
+           (parts_.source.descriptor() < 0 || waiting < most_waiting_of_a_stream);
+}
+
 void ManagerLoop::read_source() {
-    if (parts_.source.ended()) return;
+    if (parts_.source.ended() || !wants_more()) return;
     if (parts_.source.descriptor() >= 0 && !waiter_.readable(parts_.source.descriptor())) return;
     const Status read = parts_.source.read(parts_.manager, now());
     if (read) return;
@@ -133,8 +144,7 @@ void ManagerLoop::wait(bool moved) {
     waiter_.watch(parts_.signals.descriptor());
     waiter_.watch(parts_.recorder.descriptor());
     if (parts_.launcher != nullptr) waiter_.watch(parts_.launcher->descriptor());
-    if (!parts_.source.ended() && !parts_.manager.reactor().stopping())
-        waiter_.watch(parts_.source.descriptor());
+    if (!parts_.source.ended() && wants_more()) waiter_.watch(parts_.source.descriptor());
     if (parts_.ranks != nullptr)
         for (const int descriptor : parts_.ranks->descriptors()) waiter_.watch(descriptor);
     waiter_.wait(until(next, before));

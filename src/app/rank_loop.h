@@ -65,6 +65,7 @@ class ManagerLoop {
   private:
     bool turn();
     bool move_frames();
+    bool wants_more() const;
     void read_source();
     void handle_signals();
     void wait(bool moved);

@@ -275,12 +275,15 @@ Result<SourceSummary> check_source(const SourceSpec& spec) {
         summary.tasks = indexes->count();
         return summary;
     }
-    auto file = InputFile::open(spec.path);
-    if (!file) return file.error();
-    if (file->stream()) {
+    // A named pipe is not opened twice: its writer would meet a reader that goes away.
+    struct stat info {};
+    if (spec.path == "-" ||
+        (::stat(spec.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
         summary.complete = false;
         return summary;
     }
+    auto file = InputFile::open(spec.path);
+    if (!file) return file.error();
     taskfile::ListReader list(spec.name());
     ValueReader values(spec.name());
     std::vector<taskfile::Item> items;

@@ -22,7 +22,7 @@ TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const task
     block.ends.push_back(static_cast<std::uint32_t>(block.text.size()));
     block.lines.push_back(static_cast<std::uint32_t>(line - block.first_line));
     const std::uint32_t occurrence = seen_[taskfile::content_key(text, 0)]++;
-    if (occurrence > 0) occurrences_.emplace(TaskId(size_), occurrence);
+    if (occurrence > 0) occurrences_.emplace_back(size_, occurrence);
     return TaskId(size_++);
 }
 
@@ -105,9 +105,11 @@ std::string TaskTable::command(TaskId task) const {
 stats::TaskKey TaskTable::key(TaskId task) const {
     if (const IndexBlock* indexes = index_block_of(task))
         return {indexes->indexes.at(task.value() - indexes->first)};
-    const auto occurrence = occurrences_.find(task);
-    return {taskfile::content_key(stored(task, block_of(task)),
-                                  occurrence == occurrences_.end() ? 0 : occurrence->second)};
+    const auto occurrence =
+        std::lower_bound(occurrences_.begin(), occurrences_.end(), std::pair(task.value(), std::uint32_t{0}));
+    return {taskfile::content_key(
+        stored(task, block_of(task)),
+        occurrence == occurrences_.end() || occurrence->first != task.value() ? 0 : occurrence->second)};
 }
 
 void TaskTable::describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const {

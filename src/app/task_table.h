@@ -87,7 +87,8 @@ class TaskTable {
     std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> what holds from there on
     std::unordered_map<std::uint64_t, std::string> tags_;    // of lines that have any
     std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> lines that had it
-    std::unordered_map<TaskId, std::uint32_t> occurrences_;  // only of lines with an equal one above
+    std::vector<std::pair<std::uint64_t, std::uint32_t>>
+        occurrences_;  // id, number; only of lines with an equal one above
 };
 
 }  // namespace wq::app

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "app/task_table.h"
-
 #include "app/ticket_office.h"
 
 namespace wq::app {
@@ -181,15 +179,11 @@ std::optional<wire::Lease> TicketTaker::lease_of(const Mine& mine) const {
     return lease;
 }
 
-void TicketTaker::give_account(const IntervalSet& running, Outbox& outbox) {
-    if (!batch_ || !dry_ || told_) return;
+void TicketTaker::give_account(IntervalSet running, Outbox& outbox) {
     told_ = true;
-    wire::Account account{batch_->id(), running, true};
-    for (const std::deque<Mine>* held : {&mine_, &without_text_})
-        for (const Mine& mine : *held)
-            if (mine.batch == batch_->id() && mine.ticket < batch_->count())
-                account.holding.insert(batch_->task(mine.ticket).value());
-    outbox.put(account);
+    mine_.clear();
+    without_text_.clear();
+    outbox.put(wire::Account{batch_->id(), std::move(running), true});
 }
 
 }  // namespace wq::app

@@ -33,8 +33,10 @@ class TicketTaker {
     // Tasks to run now, at most `room`, as leases of attempt 1.
     std::vector<wire::Lease> take(std::uint64_t room, Instant now, Outbox& outbox);
 
-    // When nothing is left of the batch, once: what this rank still holds of it, besides `running`.
-    void give_account(const IntervalSet& running, Outbox& outbox);
+    // Nothing is left of the batch: what this rank runs of it is to be told, once. What it has claimed and
+    // not passed on is not named, so that it goes to others.
+    bool owes_account() const { return batch_ && dry_ && !told_; }
+    void give_account(IntervalSet running, Outbox& outbox);
 
     // Whether a batch is open to this rank: its node's word is to be looked at each turn.
     bool active() const { return batch_ && !dry_; }

@@ -7,6 +7,11 @@
 
 namespace wq::app {
 
+namespace {
+// A launcher that dies so often without having started a task will not live.
+constexpr int most_idle_deaths = 3;
+}  // namespace
+
 Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
                host::Launcher& launcher, TicketTaker* tickets)
     : options_(std::move(options)), outbox_(transport, manager), launcher_(launcher), tickets_(tickets) {}
@@ -136,10 +141,11 @@ void Worker::take_tickets(Instant now) {
             if (!leases.empty()) on_launcher(now);
         }
     }
+    if (!tickets_->owes_account()) return;
     IntervalSet running;
     for (const auto& [key, ticket] : held_)
         if (ticket) running.insert(key.first.value());
-    tickets_->give_account(running, outbox_);
+    tickets_->give_account(std::move(running), outbox_);
 }
 
 void Worker::on_report(host::TaskEnded& report) {
@@ -180,7 +186,11 @@ void Worker::on_report(const host::LauncherDied& report) {
         held_.erase({task, attempt});
         outbox_.put(wire::GivenBack{task, attempt});
     }
-    const Status again = launcher_.open(options_.launcher);
+    idle_deaths_ = report.started.empty() ? idle_deaths_ + 1 : 0;
+    const Status again =
+        idle_deaths_ < most_idle_deaths
+            ? launcher_.open(options_.launcher)
+            : Status(Error{ExitCode::unreachable, "its launcher dies at start: " + report.why});
     if (!again) {
         leaving_ = true;
         why_leaving_ = again.error().message;
@@ -190,6 +200,7 @@ void Worker::on_report(const host::LauncherDied& report) {
 void Worker::leave_when_empty() {
     if (!leaving_ || !held_.empty() || ended_) return;
     outbox_.put(wire::Goodbye{why_leaving_});
+    ranks_lost_ = true;  // the others go on: MPI_Finalize would wait for them
     end(why_leaving_);
 }
 

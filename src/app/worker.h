@@ -99,6 +99,7 @@ class Worker {
     std::string why_leaving_;
     bool ended_ = false;
     std::string why_;
+    int idle_deaths_ = 0;  // of launchers, since one had started a task
     bool ranks_lost_ = false;
     bool manager_lost_ = false;
     Instant last_sent_;

@@ -35,10 +35,9 @@ std::string find_shell(const std::string& wanted) {
     return "/bin/sh";
 }
 
-std::string scratch_folder(int rank) {
-    const char* base = std::getenv("TMPDIR");
-    return std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/work_queue_run-" +
-           std::to_string(::getuid()) + "-" + std::to_string(::getpid()) + "-" + std::to_string(rank);
+std::string temporary_folder() {
+    const char* folder = std::getenv("TMPDIR");
+    return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
 std::optional<WallMicros> job_end(const RunOptions& options) {
@@ -60,7 +59,7 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const Nod
         worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
     worker.launcher.slice = share.slice;
     worker.launcher.shell = find_shell(options.shell);
-    worker.launcher.scratch = scratch_folder(rank);
+    worker.launcher.scratch = temporary_folder();
     worker.launcher.working_directory = std::filesystem::current_path().string();
     worker.launcher.environment = {{"WORKERID", std::to_string(rank)}};
     worker.launcher.output_limit = options.output_limit;
@@ -97,11 +96,15 @@ class Rank {
         stop_.killed_after_signal = environment.launcher.starts_with("mpi");
         works_ = !(options.manager_only && session_->rank() == 0);
         share_ = share_node(*session_, ".", works_).or_throw();
+        if (options.dry_run) {
+            const wire::Hello hello = worker_options(options, session_->rank(), share_).hello;
+            rehearsal_ = session_->gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
+        }
         if (environment.launched) guard.mpi_ready(session_->rank());
     }
 
     int run() {
-        if (options_.dry_run) return rehearse();
+        if (options_.dry_run) return session_->rank() == 0 ? dry_run(options_, rehearsal_) : 0;
         if (session_->rank() == 0) return manage();
         return work();
     }
@@ -109,7 +112,13 @@ class Rank {
     int rank() const { return session_->rank(); }
     int leave(int code, transport::GuardLink& guard) {
         launcher_->close(launcher_close_limit);
-        if (!session_->lost_rank() && session_->finish(code)) guard.mpi_finalized();
+        if (session_->lost_rank()) {  // destructors of MPI may wait for it
+            std::fflush(nullptr);
+            ::_exit(code);
+        }
+        // Rank 0 comes last, when all is saved; it need not wait for one that is gone by now.
+        const Duration limit = session_->rank() == 0 ? std::chrono::seconds(2) : std::chrono::minutes(1);
+        if (session_->finish(code, limit)) guard.mpi_finalized();
         return code;
     }
 
@@ -117,12 +126,12 @@ class Rank {
     void open_tickets() {
         transport::PoolShape shape;
         shape.ranks = static_cast<std::uint32_t>(session_->node_size());
-        if (shape.ranks > transport::kMostClaimers) return;
-        auto shared = transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape));
         auto self = static_cast<std::uint32_t>(session_->node_rank());
-        if (shared) {
-            segment_ = std::move(*shared);
-        } else {  // an MPI without shared windows: every rank is a node of its own
+        if (shape.ranks <= transport::kMostClaimers) {
+            auto shared = transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape));
+            if (shared) segment_ = std::move(*shared);
+        }
+        if (!segment_) {  // too many ranks, or an MPI without shared windows: every rank is a node of its own
             shape.ranks = 1;
             self = 0;
             segment_ = transport::make_private_segment(transport::TicketPool::bytes_needed(shape));
@@ -147,12 +156,6 @@ class Rank {
         const auto paths = transport::measure_ticket_paths(*session_, counter_.get(), problem).or_throw();
         if (!paths.window) counter_.reset();
         if (options_.verbose && session_->rank() == 0) ticket_remarks_.push_back("tickets: " + paths.why);
-    }
-
-    int rehearse() {
-        const wire::Hello hello = worker_options(options_, session_->rank(), share_).hello;
-        const auto workers = session_->gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
-        return session_->rank() == 0 ? dry_run(options_, workers) : 0;
     }
 
     int manage() {
@@ -207,6 +210,7 @@ class Rank {
     std::unique_ptr<transport::TicketPool> pool_;
     std::unique_ptr<transport::CounterWindow> counter_;
     std::vector<std::string> ticket_remarks_;
+    std::vector<std::string> rehearsal_;  // of --dry-run: every rank's hello
     app::StopPolicy stop_;
     bool works_ = true;
     NodeShare share_;
@@ -223,6 +227,12 @@ int rank_main(const RunOptions& options, const std::vector<std::string>& command
     } catch (const Failure& failure) {
         std::fprintf(stderr, "work_queue_run: %s\n", failure.error.message.c_str());
         return to_int(failure.error.code);
+    } catch (const std::filesystem::filesystem_error& error) {
+        std::fprintf(stderr, "work_queue_run: %s\n", error.what());
+        return to_int(ExitCode::bad_input);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "work_queue_run: bug: %s; please report it\n", error.what());
+        return to_int(ExitCode::internal);
     }
 }
 

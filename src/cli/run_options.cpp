@@ -143,8 +143,13 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "walltime", walltime, duration()));
     check(take(given, "storage-patience", run.storage_patience, duration()));
     check(take(given, "index-variable", run.index_variable, variable_name));
-    check(take(given, "output-limit", run.output_limit,
-               [](const std::string& text) { return parse_size(text, 1); }));
+    check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
+        auto bytes = parse_size(text, 1);
+        // An output travels whole, and in the memory of three processes.
+        if (bytes && *bytes > (256 << 20))
+            return Error{ExitCode::usage, "at most 256M; redirect more to a file in the task's line"};
+        return bytes;
+    }));
     check(take_word<Tickets>(
         given, "tickets", run.tickets,
         {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));

@@ -88,6 +88,8 @@ std::string summary_text(const Summary& summary) {
         text += "  " + count_of(example.count, "task") +
                 (example.first_line > 0 ? " from line " + std::to_string(example.first_line) + " on" : "") +
                 ": " + example.reason + "\n";
+    if (failures.skipped_for_other_reasons() > 0)
+        text += "  and " + count_of(failures.skipped_for_other_reasons(), "task") + " for other reasons\n";
     if (const std::uint64_t earlier = failed_earlier(summary); earlier > 0)
         text +=
             count_of(earlier, "task") + " failed in an earlier run; --resume-failed runs what failed again\n";

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -22,7 +23,7 @@ namespace wq::host {
 
 namespace {
 
-constexpr Duration fork_limit = std::chrono::seconds(20);
+constexpr Duration fork_limit = std::chrono::seconds(3);
 
 class SharedMemory {
   public:
@@ -115,13 +116,14 @@ Status RankEnd::open(const LauncherOptions& options) {
                                               "': " + strerror(errno)};
     scratch_.clear();
     if (!options.scratch.empty()) {
-        // Ranks may share the folder.
-        scratch_ = options.scratch + "/" + std::to_string(getpid()) + "." + std::to_string(last_serial_);
-        std::error_code error;
-        std::filesystem::create_directories(scratch_, error);
-        if (error)
+        // Ranks share the folder, maybe those of other hosts too: a name of our own is not enough.
+        std::error_code ignored;
+        std::filesystem::create_directories(options.scratch, ignored);
+        std::string path = options.scratch + "/work_queue.XXXXXX";
+        if (mkdtemp(path.data()) == nullptr)
             return Error{ExitCode::bad_input,
-                         "cannot make the temporary folder '" + scratch_ + "': " + error.message()};
+                         "cannot make the temporary folder '" + path + "': " + strerror(errno)};
+        scratch_ = path;
     }
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -205,7 +207,7 @@ void RankEnd::read_reports(std::vector<Report>& reports) {
     const bool connected = stream_.receive(socket_.get());
     while (const auto message = stream_.next()) {
         auto report = decode_report(*message);
-        if (!report) continue;
+        if (!report) return hang_up();  // nothing that follows can be trusted
         const bool settles = !std::holds_alternative<TaskStarted>(report->report);
         if (settles && report->serial != 0) outstanding_.erase(report->serial);
         reports.push_back(std::move(report->report));
@@ -245,6 +247,7 @@ LauncherDied RankEnd::obituary() {
     for (const auto& [serial, named] : outstanding_)
         (serial <= last_started ? died.started : died.not_started).push_back(named);
     outstanding_.clear();
+    leaving_.clear();  // orders that came after the end of file were just given back
     return died;
 }
 

@@ -17,7 +17,7 @@ constexpr Duration unwatched_time = std::chrono::milliseconds(1);
 // Raises our limit of descriptors where so many lanes need it; returns what tasks are to get back.
 std::optional<rlimit> make_room_for_files(std::size_t lanes) {
     rlimit limit{};
-    const rlim_t needed = 2 * lanes + 64;
+    const rlim_t needed = 8 * lanes + 64;  // a lane has up to 7: pipes, their files, its folder, a shell's go line
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
     rlimit raised = limit;
     raised.rlim_cur = std::min(needed, limit.rlim_max);

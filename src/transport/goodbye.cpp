@@ -1,12 +1,13 @@
 #include "transport/goodbye.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -21,28 +22,47 @@ int milliseconds(Duration limit) {
     return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(limit).count());
 }
 
-// An Open MPI with a PMIx of its own has no libpmix.so.2: false.
-bool pmix_round() {
-    void* library = ::dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!library) return false;
-    // As in pmix.h: int PMIx_Init(pmix_proc_t*, pmix_info_t[], size_t), int PMIx_Finalize(const
-    // pmix_info_t[], size_t).
-    using Init = int (*)(void*, void*, std::size_t);
-    using Finalize = int (*)(const void*, std::size_t);
-    const auto init = reinterpret_cast<Init>(::dlsym(library, "PMIx_Init"));
-    const auto finalize = reinterpret_cast<Finalize>(::dlsym(library, "PMIx_Finalize"));
-    return init && finalize && init(nullptr, nullptr, 0) == 0 && finalize(nullptr, 0) == 0;
-}
+// The calls that we need, as in pmix.h. An Open MPI with a PMIx of its own has no libpmix.so.2: no library.
+class Pmix {
+  public:
+    Pmix() : library_(::dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL)) {}
 
-// In a child of its own, since PMIx_Init may hang.
-bool pmix_attempt(Duration limit) {
+    // int PMIx_Init(pmix_proc_t*, pmix_info_t[], size_t)
+    bool join() const {
+        const auto init = function<int (*)(void*, void*, std::size_t)>("PMIx_Init");
+        return init && init(nullptr, nullptr, 0) == 0;
+    }
+    // int PMIx_Finalize(const pmix_info_t[], size_t)
+    bool leave() const {
+        const auto finalize = function<int (*)(const void*, std::size_t)>("PMIx_Finalize");
+        return finalize && finalize(nullptr, 0) == 0;
+    }
+    // int PMIx_Abort(int, const char[], pmix_proc_t[], size_t): no process named, so the whole job
+    bool abort(int exit_code) const {
+        const auto abort = function<int (*)(int, const char*, void*, std::size_t)>("PMIx_Abort");
+        return abort && abort(exit_code, "a rank was lost while MPI started", nullptr, 0) == 0;
+    }
+
+  private:
+    template <class Function>
+    Function function(const char* name) const {
+        return library_ ? reinterpret_cast<Function>(::dlsym(library_, name)) : nullptr;
+    }
+    void* library_;
+};
+
+// `talk` in a child of its own, since PMIx_Init may hang.
+template <class Talk>
+bool pmix_attempt(Duration limit, Talk talk) {
+    std::array<int, 2> alive{-1, -1};  // its other end closes when the child ends: this works on every kernel
+    if (::pipe2(alive.data(), O_CLOEXEC) != 0) return false;
     const pid_t child = ::fork();
+    if (child == 0) ::_exit(talk(Pmix()) ? 0 : 1);
+    ::close(alive[1]);
+    pollfd ended{alive[0], POLLIN, 0};
+    const bool in_time = child > 0 && ::poll(&ended, 1, milliseconds(limit)) == 1;
+    ::close(alive[0]);
     if (child < 0) return false;
-    if (child == 0) ::_exit(pmix_round() ? 0 : 1);
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-    pollfd ended{pidfd, POLLIN, 0};
-    const bool in_time = pidfd >= 0 && ::poll(&ended, 1, milliseconds(limit)) == 1;
-    if (pidfd >= 0) ::close(pidfd);
     if (!in_time) ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -66,11 +86,20 @@ bool hydra_attempt(Duration limit) {
 
 bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options) {
     for (int attempt = 0; attempt < options.attempts; ++attempt) {
-        if (manager == ProcessManager::pmix && pmix_attempt(options.limit)) return true;
+        const auto greet = [](const Pmix& pmix) { return pmix.join() && pmix.leave(); };
+        if (manager == ProcessManager::pmix && pmix_attempt(options.limit, greet)) return true;
         // Said twice it would be answered twice: once is all that hydra needs.
         if (manager == ProcessManager::hydra) return hydra_attempt(options.limit);
     }
     return manager == ProcessManager::none;
+}
+
+bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& options) {
+    if (manager != ProcessManager::pmix) return false;
+    const auto end = [&](const Pmix& pmix) { return pmix.join() && pmix.abort(exit_code); };
+    for (int attempt = 0; attempt < options.attempts; ++attempt)
+        if (pmix_attempt(options.limit, end)) return true;
+    return false;
 }
 
 }  // namespace wq::transport

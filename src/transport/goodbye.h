@@ -16,4 +16,8 @@ struct GoodbyeOptions {
 // end as a failure of the job.
 bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options = {});
 
+// Asks the process manager to end the whole job, for launchers that do not do so when one rank fails: srun leaves the
+// others waiting in MPI_Init. From a process without threads. False when nobody listened.
+bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& options = {});
+
 }  // namespace wq::transport

@@ -43,20 +43,26 @@ Story read_story(int descriptor) {
     return story;
 }
 
+// A signal that only a bug of ours raises is not "go on later": a job that is requeued on 75 would loop.
 int own_code(int status) {
-    return WIFEXITED(status) ? WEXITSTATUS(status) : to_int(ExitCode::interrupted);
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    for (const int crash : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE})
+        if (WTERMSIG(status) == crash) return to_int(ExitCode::internal);
+    return to_int(ExitCode::interrupted);
 }
 
 int judge(const Story& story, int status, const LaunchEnvironment& environment, const GuardOptions& options) {
     if (!story.starting) return own_code(status);
     if (!story.ready) {
-        const int code = own_code(status);
-        return code != 0 ? code : to_int(ExitCode::internal);
+        const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
+        // mpirun ends the job at a code that is not 0; srun does so only when told.
+        if (!environment.launcher.starts_with("mpi")) abort_job(environment.manager, code, options.goodbye);
+        return code;
     }
     if (story.rank == 0 && WIFSIGNALED(status)) {
         const std::string signal = std::to_string(WTERMSIG(status));
         if (options.tell) options.tell("rank 0 was killed by signal " + signal + "; the run can be resumed");
-        return to_int(ExitCode::interrupted);  // ends the job: no goodbye
+        return own_code(status);  // ends the job: no goodbye
     }
     if (!story.finalized) say_goodbye(environment.manager, options.goodbye);
     return story.rank == 0 ? own_code(status) : 0;

@@ -14,6 +14,7 @@ void put(ByteWriter& out, const core::Resources& value) {
 namespace {
 // Keeps sums of a hundred thousand workers far from overflow.
 constexpr std::int64_t most_resource = std::int64_t{1} << 40;
+constexpr std::int64_t most_figure = std::int64_t{1} << 52;
 }  // namespace
 
 void get(ByteReader& in, core::Resources& value) {
