@@ -121,8 +121,9 @@ Status RankEnd::open(const LauncherOptions& options) {
         std::filesystem::create_directories(options.scratch, ignored);
         std::string path = options.scratch + "/work_queue.XXXXXX";
         if (mkdtemp(path.data()) == nullptr)
-            return Error{ExitCode::bad_input,
-                         "cannot make the temporary folder '" + path + "': " + strerror(errno)};
+            return Error{errno == EACCES ? ExitCode::not_allowed : ExitCode::bad_input,
+                         "cannot make a temporary folder in '" + options.scratch + "': " + strerror(errno) +
+                             "; set TMPDIR to a folder that can be written"};
         scratch_ = path;
     }
     int ends[2];

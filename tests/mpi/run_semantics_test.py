@@ -33,7 +33,7 @@ class Groups(Case):
 
     def test_parallel_members_do_not_wait_for_each_other(self):
         """They meet: each waits until the other is there."""
-        text = "#WQ cores=0\ntrue #:m\necho 1 > a & cat b #+m\necho 2 > b & cat a #+m\n"
+        text = "#WQ cores=0\ntrue #:m\necho 1 > a & cat b; wait #+m\necho 2 > b & cat a; wait #+m\n"
         os.mkfifo(self.path("a"))
         os.mkfifo(self.path("b"))
         self.write("tasks.sh", text)

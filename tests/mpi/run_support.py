@@ -139,7 +139,9 @@ class Run:
         else:
             line = [PROGRAM, *words]
         self.line = [*before, *line]
-        environment = {**os.environ, MARK: case.mark, **(env or {})}
+        # What the program and Open MPI put into temporary folders stays in ours, also what SIGKILL makes them leave.
+        environment = {**os.environ, MARK: case.mark, "TMPDIR": case.temporary, "OMPI_MCA_btl_vader_backing_directory": case.temporary,
+                       **(env or {})}
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.process = subprocess.Popen(
                 self.line, stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=out, stderr=stderr or err,
@@ -223,6 +225,9 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.mark = uuid.uuid4().hex
         self.folder = tempfile.mkdtemp(prefix="wq-run-")
+        self.temporary = self.path("tmp")
+        os.mkdir(self.temporary)
+        os.chmod(self.temporary, 0o1777)
         self.runs = []
         self.fifos = []
         self.run_count = 0
@@ -280,12 +285,13 @@ class Case(unittest.TestCase):
                 pass
 
     def assert_nothing_left(self, limit=15):
-        """No process of this test lives, at the latest after `limit` seconds."""
+        """No process of this test lives, at the latest after `limit` seconds, and no temporary folder of its tasks."""
         end = time.monotonic() + limit
         while left := tagged(self.mark):
             for process in left:
                 if not wait_for_end(process, end):
                     self.fail(f"left behind: {[f'{p} {command_of(p)}' for p in left]}")
+        self.assertEqual([name for name in os.listdir(self.temporary) if name.startswith("work_queue")], [])
 
     def status(self, run_dir):
         lines = self.read(os.path.join(run_dir, "status")).splitlines()
