@@ -124,7 +124,7 @@ void AppSimulation::make_weather() {
     std::vector<std::uint32_t> lost;
     for (auto& node : nodes_) {
         const bool stays = weather_.tickets && node->rank == 0;  // somebody must be left
-        if (happens(weather_.launcher_deaths)) node->launcher->die("killed by signal 9");
+        if (node->launcher->busy() && happens(weather_.launcher_deaths)) node->launcher->die("killed by signal 9");
         if (!node->worker->ended() && !stays && happens(weather_.losses)) {
             ++losses_;
             if (random_() % 2 == 0)

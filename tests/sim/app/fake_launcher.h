@@ -33,6 +33,7 @@ class FakeLauncher final : public host::Launcher {
     void close(Duration) override {}
 
     void set_time(Instant now) { now_ = now; }
+    bool busy() const { return !running_.empty(); }
     std::optional<Instant> next_end() const;
     void die(const std::string& why);  // a task has killed it; what ran is lost
     const std::vector<std::uint64_t>& lines() const { return lines_; }
