@@ -59,9 +59,9 @@ Status ManagerLoop::run() {
 }
 
 bool ManagerLoop::turn() {
+    handle_signals();  // before the ends of tasks that had the same signal
     bool moved = move_frames();
     if (!parts_.manager.reactor().stopping()) read_source();
-    handle_signals();
     const core::Now at = now();
     if (parts_.deadline.drain_at && at.instant >= *parts_.deadline.drain_at) {
         parts_.deadline.drain_at.reset();
@@ -121,6 +121,7 @@ void ManagerLoop::read_source() {
 void ManagerLoop::handle_signals() {
     while (const auto signal = parts_.signals.next()) {
         const Duration grace = parts_.stop.grace_after(*signal);
+        if (parts_.worker != nullptr) parts_.worker->note_stop(*signal);
         parts_.manager.say(std::string("stopping at signal ") + strsignal(*signal) + ": " +
                            (grace > Duration{0} ? "running tasks may finish; a second one ends them at once"
                                                 : "running tasks are killed"));
@@ -163,8 +164,8 @@ void ManagerLoop::say_goodbye() {
 void WorkerLoop::run() {
     parts_.worker.start(instant_now());
     while (!parts_.worker.ended()) {
+        handle_signals();  // before the ends of tasks that had the same signal
         const bool moved = move_frames();
-        handle_signals();
         parts_.worker.on_launcher(instant_now());
         parts_.worker.tick(instant_now());
         if (!parts_.worker.ended()) wait(moved);
@@ -189,6 +190,7 @@ void WorkerLoop::handle_signals() {
     // The manager has the same signal and decides; but where the job is killed soon after, nobody waits for
     // it.
     while (const auto signal = parts_.signals.next()) {
+        parts_.worker.note_stop(*signal);
         if (parts_.stop.grace_after(*signal) > Duration{0}) continue;
         parts_.worker.drain();
         parts_.worker.kill_all();

@@ -58,7 +58,8 @@ void TicketTaker::on_message(const wire::RevokedBatch& message) {
 }
 
 std::int64_t TicketTaker::lanes() const {
-    std::int64_t lanes = 1'000'000;
+    // Tasks that hold nothing are many at a time, not all at a time.
+    std::int64_t lanes = core::most_weightless(whole_);
     const auto fit = [&](std::int64_t whole, std::int64_t one) {
         if (one > 0) lanes = std::min(lanes, whole / one);
     };

@@ -9,7 +9,7 @@ namespace wq::app {
 
 namespace {
 // A launcher that dies so often without having started a task will not live.
-constexpr int most_idle_deaths = 3;
+constexpr int most_idle_deaths = 5;
 }  // namespace
 
 Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
@@ -150,9 +150,22 @@ void Worker::take_tickets(Instant now) {
 
 void Worker::on_report(host::TaskEnded& report) {
     pace_.ended(report.outcome.wall_us);
+    idle_deaths_ = 0;
+    if (ended_by_our_signal(report.outcome)) report.outcome.ending = core::Ending::killed;
     held_.erase({report.task, report.attempt});
     outbox_.put(
         wire::Ended{report.task, report.attempt, std::move(report.outcome), std::move(report.output)});
+}
+
+// A batch system signals every process of the job, tasks too: one that ends by the signal that stops us was
+// stopped, and has not failed. A shell tells of it by 128 and the number.
+bool Worker::ended_by_our_signal(const core::Outcome& outcome) const {
+    if (stop_signals_.empty()) return false;
+    const bool by_signal =
+        outcome.ending == core::Ending::signalled && stop_signals_.contains(outcome.signal);
+    const bool by_shell =
+        outcome.ending == core::Ending::exited && stop_signals_.contains(outcome.exit_code - 128);
+    return by_signal || by_shell;
 }
 
 void Worker::on_report(const host::OrderReturned& report) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,9 @@ class Worker {
     void on_launcher(Instant now);  // its descriptor is readable
     void drain();                   // give back what has not started, end when the rest is over
     void kill_all();
+    // We were sent `signal` to stop. Tasks may have been, too: those that end by it count as killed, not as
+    // failed.
+    void note_stop(int signal) { stop_signals_.insert(signal); }
     void tick(Instant now);
     std::optional<Instant> wakeup() const;
 
@@ -84,6 +88,7 @@ class Worker {
 
     void take_tickets(Instant now);
     void run(const wire::Lease& lease, bool ticket);
+    bool ended_by_our_signal(const core::Outcome& outcome) const;
     void end(const std::string& why);
     void leave_when_empty();
     void pump(Instant now);
@@ -99,6 +104,7 @@ class Worker {
     std::string why_leaving_;
     bool ended_ = false;
     std::string why_;
+    std::set<int> stop_signals_;
     int idle_deaths_ = 0;  // of launchers, since one had started a task
     bool ranks_lost_ = false;
     bool manager_lost_ = false;

@@ -26,7 +26,6 @@ Resources allocate(const Needs& needs, const Resources& whole) {
     Resources share;
     share.gpus = std::max<std::int64_t>(needs.gpus, 0);
     share.cores = needs.cores >= 0 ? needs.cores : (share.gpus > 0 ? 0 : 1);
-    if (share.cores == 0 && share.gpus == 0) share.cores = 1;  // what holds nothing would be started without end
     share.disk_mb = std::max<std::int64_t>(needs.disk_mb, 0);
     if (needs.memory_mb >= 0)
         share.memory_mb = needs.memory_mb;

@@ -44,6 +44,12 @@ struct Needs {
 // Integer arithmetic throughout: n tasks of 1/n fill the worker for every n.
 Resources allocate(const Needs& needs, const Resources& whole);
 
+// How many tasks that hold neither a core nor a GPU (`cores=0`, for those that only wait) a worker runs at
+// once.
+inline std::int64_t most_weightless(const Resources& whole) {
+    return 64 * (whole.cores > 0 ? whole.cores : 1);
+}
+
 // "2 cores, 4.0 GiB memory, 1 GPU": for messages.
 std::string describe(const Resources& resources);
 std::string describe(const Needs& needs);

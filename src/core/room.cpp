@@ -50,6 +50,9 @@ bool Reactor::takes(const Worker& worker, ShapeId shape, std::optional<TaskId> s
         (reserved_->shape != shape || reserved_->suspect != suspect.has_value()))
         return false;
     const Resources give = allocate(ledger_.shape(shape).needs, worker.whole);
+    const bool weightless = give.cores == 0 && give.gpus == 0;
+    if (weightless && worker.leases.size() >= static_cast<std::size_t>(most_weightless(worker.whole)))
+        return false;
     if (suspect) {
         if (worker.suspect) return false;
         // On its last chance a task runs by itself: if its worker is lost again, it is the one.
