@@ -85,27 +85,32 @@ def wait_for(process, condition):
     return True
 
 
+def ends(path):
+    """When the tasks of a joblog ended, in order, in seconds."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        fields = (line.split("\t", 4) for line in file.readlines()[1:])
+        return sorted(float(start) + float(took) for _, _, start, took, _ in fields)
+
+
 def queue_of(engine, count, seconds):
-    """Rate and peak memory while `count` tasks were queued at first, over `seconds` from the 1000th end on."""
+    """Rate from the 1000th end to the 10000th (or the last one within `seconds`) and peak memory, `count` queued."""
     path = engine.folder / f"list{count}"
     path.write_text("".join(f"/bin/echo {i:08d}\n" for i in range(count)))
     run = engine.started(engine.command(0, path))
     joblog = engine.run_dir / "joblog.tsv"
     if not wait_for(run, lambda: rows(joblog) >= 1000):
         raise RuntimeError(f"the run of {count} tasks ended early with {run.returncode}")
-    began, before = time.monotonic(), rows(joblog)
-    memory = 0
+    began, memory = time.monotonic(), 0
 
     def enough():
         nonlocal memory
         memory = max(memory, peak_memory(own_processes(run.pid))) if run.poll() is None else memory
         return time.monotonic() - began > seconds
-    wait_for(run, enough)
-    rate = (rows(joblog) - before) / (time.monotonic() - began)
-    if run.poll() is None:
+    if wait_for(run, enough):
         run.send_signal(signal.SIGTERM)
     run.wait()
-    return {"rate": rate, "memory": memory, "text": path.stat().st_size}
+    at = ends(joblog)[1000:10000]
+    return {"rate": (len(at) - 1) / (at[-1] - at[0]), "memory": memory, "text": path.stat().st_size}
 
 
 def seconds_of(command, folder):
