@@ -42,7 +42,7 @@ constexpr Schema schema(const char* name, const char* meaning) {
 }
 
 constexpr std::array<Schema, dataset_count> all_schemas{
-    schema<ManagerRow>("manager", "the manager's time series: a row about every second"),
+    schema<ManagerRow>("manager", "the manager's time series: ten rows a second at first, fewer the longer the run"),
     schema<TaskRow>("tasks", "a row for every attempt of a task that ended, in the order of their ends"),
     schema<WorkerRow>("workers", "a row for every worker that joined; rewritten when it leaves"),
     schema<CategoryRow>("categories", "a row for every category"),

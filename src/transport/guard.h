@@ -1,11 +1,14 @@
 // The guard: the process that mpirun or srun started. It forks the rank before MPI_Init and waits for it, so
 // that the launcher of the job sees an orderly end whatever happens to the rank:
 //
-//   the rank's end                          | the guard's exit code
-//   before it said mpi_starting()           | the rank's own (after a signal 75)
-//   between mpi_starting() and mpi_ready()  | never 0, so that the job ends: the others would wait in
-//   MPI_Init rank 0 later                            | rank 0's own (after a signal 75) another rank later |
-//   0: what became of its tasks is known to rank 0
+//   before mpi_starting(): the rank's own code
+//   before mpi_ready(): never 0, and where the launcher does not end the job at that (srun), PMIx is told to:
+//     the others would wait in MPI_Init
+//   later, rank 0: its own code
+//   later, another rank: 0; what became of its tasks is known to rank 0
+//
+// A rank that a signal ended has no code of its own: 70 for the signals of a crash, which is our bug and no
+// reason to requeue the job, else 75.
 //
 // The guard must not be the parent of tasks (`kill -9 $PPID` would end the whole run): these belong to the
 // launcher.
