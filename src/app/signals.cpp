@@ -3,6 +3,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -11,10 +13,18 @@
 
 namespace wq::app {
 
+namespace {
+constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+}
+
+bool Signals::stops(int signal) {
+    return std::find(stop_signals.begin(), stop_signals.end(), signal) != stop_signals.end();
+}
+
 Result<Signals> Signals::block() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, number);
+    for (const int number : stop_signals) sigaddset(&set, number);
     if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0)
         return Error{ExitCode::internal, std::string("signals cannot be blocked: ") + std::strerror(errno)};
     const int descriptor = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -19,6 +19,8 @@ class Signals {
     int descriptor() const { return descriptor_; }
     std::optional<int> next();  // never waits
 
+    static bool stops(int signal);  // whether it is one of these
+
   private:
     explicit Signals(int descriptor) : descriptor_(descriptor) {}
     int descriptor_;

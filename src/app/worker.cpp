@@ -106,6 +106,7 @@ void Worker::on_manager_left(const std::string& why) {
 }
 
 void Worker::kill_all() {
+    signalled_ends_.stop_waiting();
     launcher_.kill_all();
 }
 
@@ -123,7 +124,9 @@ void Worker::end(const std::string& why) {
 }
 
 void Worker::on_launcher(Instant now) {
+    now_ = now;
     for (host::Report& report : launcher_.next()) std::visit([&](auto& known) { on_report(known); }, report);
+    report_ends(now);
     take_tickets(now);
     leave_when_empty();
     pump(now);
@@ -151,21 +154,14 @@ void Worker::take_tickets(Instant now) {
 void Worker::on_report(host::TaskEnded& report) {
     pace_.ended(report.outcome.wall_us);
     idle_deaths_ = 0;
-    if (ended_by_our_signal(report.outcome)) report.outcome.ending = core::Ending::killed;
-    held_.erase({report.task, report.attempt});
-    outbox_.put(
-        wire::Ended{report.task, report.attempt, std::move(report.outcome), std::move(report.output)});
+    signalled_ends_.add(std::move(report), now_);
 }
 
-// A batch system signals every process of the job, tasks too: one that ends by the signal that stops us was
-// stopped, and has not failed. A shell tells of it by 128 and the number.
-bool Worker::ended_by_our_signal(const core::Outcome& outcome) const {
-    if (stop_signals_.empty()) return false;
-    const bool by_signal =
-        outcome.ending == core::Ending::signalled && stop_signals_.contains(outcome.signal);
-    const bool by_shell =
-        outcome.ending == core::Ending::exited && stop_signals_.contains(outcome.exit_code - 128);
-    return by_signal || by_shell;
+void Worker::report_ends(Instant now) {
+    while (auto end = signalled_ends_.take(now)) {
+        held_.erase({end->task, end->attempt});
+        outbox_.put(wire::Ended{end->task, end->attempt, std::move(end->outcome), std::move(end->output)});
+    }
 }
 
 void Worker::on_report(const host::OrderReturned& report) {
@@ -240,7 +236,8 @@ void Worker::tick(Instant now) {
 
 std::optional<Instant> Worker::wakeup() const {
     if (ended_) return std::nullopt;
-    return std::min(last_sent_ + options_.beat, last_heard_ + options_.manager_silence);
+    const Instant regular = std::min(last_sent_ + options_.beat, last_heard_ + options_.manager_silence);
+    return std::min(regular, signalled_ends_.wakeup().value_or(regular));
 }
 
 }  // namespace wq::app

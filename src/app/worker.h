@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +14,7 @@
 
 #include "app/outbox.h"
 #include "app/pace.h"
+#include "app/signalled_ends.h"
 #include "app/ticket_taker.h"
 #include "base/time.h"
 #include "host/launcher.h"
@@ -46,7 +46,7 @@ class Worker {
     void kill_all();
     // We were sent `signal` to stop. Tasks may have been, too: those that end by it count as killed, not as
     // failed.
-    void note_stop(int signal) { stop_signals_.insert(signal); }
+    void note_stop(int signal) { signalled_ends_.note_stop(signal); }
     void tick(Instant now);
     std::optional<Instant> wakeup() const;
 
@@ -88,7 +88,7 @@ class Worker {
 
     void take_tickets(Instant now);
     void run(const wire::Lease& lease, bool ticket);
-    bool ended_by_our_signal(const core::Outcome& outcome) const;
+    void report_ends(Instant now);
     void end(const std::string& why);
     void leave_when_empty();
     void pump(Instant now);
@@ -104,7 +104,8 @@ class Worker {
     std::string why_leaving_;
     bool ended_ = false;
     std::string why_;
-    std::set<int> stop_signals_;
+    SignalledEnds signalled_ends_;
+    Instant now_;          // of this look at the launcher
     int idle_deaths_ = 0;  // of launchers, since one had started a task
     bool ranks_lost_ = false;
     bool manager_lost_ = false;
