@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/interval_set.h"
@@ -16,13 +18,20 @@
 
 namespace wq::core {
 
+// A member of a batch that was lost.
+struct LostMember {
+    WorkerId worker;
+    std::string reason;
+    Resources whole;
+};
+
 struct Batch {
     BatchId id;
     ShapeId shape;
-    IntervalSet outstanding;       // sealed; no rank has named it yet
-    std::set<WorkerId> members;    // ranks that were there when it was sealed and have not been lost since
-    std::set<WorkerId> dry;        // of these, who saw the end of it
-    std::uint64_t lost_lanes = 0;  // tasks that its lost ranks could have been running
+    IntervalSet outstanding;     // sealed; no rank has named it yet
+    std::set<WorkerId> members;  // ranks that were there when it was sealed and have not been lost since
+    std::set<WorkerId> dry;      // of these, who saw the end of it
+    std::vector<LostMember> lost;
     bool revoked = false;
 };
 

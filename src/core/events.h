@@ -134,7 +134,7 @@ struct AttemptEnded {
     Attempt attempt = 1;
     bool final = true;
     bool by_ticket = false;  // no Lease told of its beginning
-    WorkerId worker;
+    WorkerId worker;         // unknown_worker: it was lost with one of several
     CategoryId category;
     Resources given;
     WallMicros submitted_us = 0;

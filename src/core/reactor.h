@@ -113,6 +113,7 @@ class Reactor {
     void revoke(Actions& actions);
     void adopt(Worker& worker, TaskId task, Now now);
     void reconcile(Now now, Actions& actions);
+    void lose_ticket(TaskId task, Now now, Actions& actions);
     void close_batch_if_over(Actions& actions);
 
     // reactor_stop.cpp

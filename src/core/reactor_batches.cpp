@@ -107,17 +107,34 @@ void Reactor::reconcile(Now now, Actions& actions) {
     if (batch_->dry.size() < batch_->members.size()) return;
     // A lost node takes its unclaimed tickets with it. Where more is missing than its ranks could run, nobody
     // is blamed, but none of these is sealed again: a lease says who held it.
-    const bool lost = batch_->lost_lanes > 0;
-    const bool blame = lost && batch_->outstanding.count() <= 2 * batch_->lost_lanes;
+    std::int64_t lanes = 0;
+    for (const LostMember& member : batch_->lost) lanes += member.whole.cores;
+    const bool lost = !batch_->lost.empty();
+    const bool blame = lost && batch_->outstanding.count() <= 2 * static_cast<std::uint64_t>(lanes);
     std::exchange(batch_->outstanding, {}).for_each([&](Interval part) {
         if (lost) doubtful_.insert(part);
         if (!blame) return ledger_.change(part, TaskEvent::give_back);
-        for (std::uint64_t id = part.first; id < part.end; ++id) {
-            ledger_.attempted(TaskId(id)).attempt = 1;
-            lose(TaskId(id), "a rank that claimed it was lost", true, now, actions);
-        }
+        for (std::uint64_t id = part.first; id < part.end; ++id) lose_ticket(TaskId(id), now, actions);
     });
     close_batch_if_over(actions);
+}
+
+// Who had claimed it is known where one member was lost, and not where several were.
+void Reactor::lose_ticket(TaskId task, Now now, Actions& actions) {
+    Attempted& attempted = ledger_.attempted(task);
+    attempted.attempt = 1;
+    attempted.by_ticket = true;
+    if (batch_->lost.size() == 1) {
+        const LostMember& member = batch_->lost.front();
+        attempted.worker = member.worker;
+        attempted.given = allocate(ledger_.shape(batch_->shape).needs, member.whole);
+        return lose(task, member.reason, true, now, actions);
+    }
+    std::string ids;
+    for (const LostMember& member : batch_->lost)
+        ids += (ids.empty() ? "" : ", ") + std::to_string(member.worker.value());
+    attempted.worker = unknown_worker;
+    lose(task, "one of the lost workers " + ids + " had claimed it", true, now, actions);
 }
 
 void Reactor::close_batch_if_over(Actions& actions) {

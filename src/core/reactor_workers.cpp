@@ -25,7 +25,7 @@ void Reactor::on_event(const WorkerLeft& event, Now now, Actions& actions) {
 void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, Now now, Actions& actions) {
     const WorkerId id = worker.id;
     const std::string reason = "worker " + std::to_string(id.value()) + " on " + worker.host + ": " + why;
-    const auto lanes = static_cast<std::uint64_t>(worker.whole.cores);
+    const Resources whole = worker.whole;
     // Which of its leases ran and which waited for a core, nobody can tell any more, nor which one is to
     // blame. All of them are suspects, and the last chance of a suspect is a run of its own, where there is
     // no doubt.
@@ -42,7 +42,7 @@ void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, N
     if (lost) ++lost_;
     if (!batch_ || batch_->members.erase(id) == 0) return;
     batch_->dry.erase(id);
-    if (lost) batch_->lost_lanes += lanes;
+    if (lost) batch_->lost.push_back({id, reason, whole});
     reconcile(now, actions);
 }
 

@@ -27,7 +27,7 @@ struct TaskRecord {
     TaskKey key;
     Attempt attempt = 1;
     bool final = true;       // false: another attempt follows
-    WorkerId worker;         // meaningless where outcome.ending is never_ran
+    WorkerId worker;         // meaningless where outcome.ending is never_ran; may be unknown_worker
     std::uint64_t line = 0;  // line in the list, from 1; 0: not from a list
     CategoryId category;
     core::Resources given;

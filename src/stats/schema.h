@@ -19,7 +19,9 @@ namespace wq::stats {
       "what the task is known by in runs of an edited list: hash of its line, or index")                \
     X(std::uint64_t, line, "1", "line of the task list, from 1; 0: not from a list")                    \
     X(std::uint32_t, attempt, "1", "from 1")                                                            \
-    X(std::uint32_t, worker, "1", "id of the worker (/workers); no meaning where ending is never_ran")  \
+    X(std::uint32_t, worker, "1",                                                                       \
+      "id of the worker (/workers); 4294967295: unknown, lost with one of several workers; "            \
+      "no meaning where ending is never_ran")                                                           \
     X(std::uint32_t, category, "1", "id of the category (/categories)")                                 \
     X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                \
     X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                      \

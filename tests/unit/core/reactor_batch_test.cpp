@@ -53,7 +53,27 @@ TEST_F(BatchTest, WhatALostRankClaimedGoesBackWithBlame) {
     drop_all();
     lose(2);  // with task 30
     dry(1, 1);
-    expect({"30.1 ended: worker lost: a rank that claimed it was lost", "batch 1 over", "lease 30.2 to 1"});
+    expect({"30.1 ended: worker lost: worker 2 on node2: gone", "batch 1 over", "lease 30.2 to 1"});
+    EXPECT_EQ(last_ended_.worker, WorkerId(2));
+    EXPECT_TRUE(last_ended_.by_ticket);
+    EXPECT_EQ(last_ended_.given, (Resources{1, 1000, 0, 0}));
+}
+
+TEST_F(BatchTest, WhichOfSeveralLostRanksClaimedATicketIsNotMadeUp) {
+    options({.expected_workers = 3, .seal_batches = true});
+    for (std::uint32_t rank = 0; rank < 3; ++rank) join(rank, 1, true);
+    add(48);
+    expect({"seal batch 1: 0-47"});
+    all_ok(0, 0, 30);
+    all_ok(0, 31, 48);
+    drop_all();
+    lose(1);
+    lose(2);  // one of them with task 30
+    dry(0, 1);
+    expect({"30.1 ended: worker lost: one of the lost workers 1, 2 had claimed it", "batch 1 over",
+            "lease 30.2 to 0"});
+    EXPECT_EQ(last_ended_.worker, unknown_worker);
+    EXPECT_TRUE(last_ended_.by_ticket);
 }
 
 TEST_F(BatchTest, AWholeRangeThatALostNodeTookIsNobodysFaultButLeasedFromThen) {

@@ -21,8 +21,10 @@ class RunFixture : public ::testing::Test {
         std::vector<Action> actions;
         reactor_.on(event, now(), actions);
         ASSERT_EQ(reactor_.audit(), std::nullopt);
-        for (const Action& action : actions)
+        for (const Action& action : actions) {
             std::visit([&](const auto& known) { lines_.push_back(text(known)); }, action);
+            if (const auto* ended = std::get_if<AttemptEnded>(&action)) last_ended_ = *ended;
+        }
     }
 
     // The next actions, in this order.
@@ -126,6 +128,7 @@ class RunFixture : public ::testing::Test {
 
     Now now() const { return {Instant(clock_), clock_ / std::chrono::microseconds(1)}; }
 
+    AttemptEnded last_ended_;  // whole, for what its line does not say
     Duration clock_{std::chrono::hours(1)};
     Reactor reactor_{ReactorOptions{}, now()};
 
