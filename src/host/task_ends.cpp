@@ -46,7 +46,6 @@ void TaskRunner::children_ended(Instant now) {
         for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
     const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
     for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
-    if (!ended.empty()) forks_fail_ = false;
 }
 
 void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant now) const {
@@ -117,6 +116,7 @@ void TaskRunner::release(Lane& lane) {
     accounts_.give_back(lane.holding);
     if (const std::string aside = lane.directory.make_empty(); !aside.empty()) remove_aside(aside);
     lanes_.release(lane);
+    forks_fail_ = false;
 }
 
 // In a process of its own: a task may have left a million files.

@@ -17,7 +17,8 @@ constexpr Duration unwatched_time = std::chrono::milliseconds(1);
 // Raises our limit of descriptors where so many lanes need it; returns what tasks are to get back.
 std::optional<rlimit> make_room_for_files(std::size_t lanes) {
     rlimit limit{};
-    const rlim_t needed = 8 * lanes + 64;  // a lane has up to 7: pipes, their files, its folder, a shell's go line
+    const rlim_t needed =
+        8 * lanes + 64;  // a lane has up to 7: pipes, their files, its folder, a shell's go line
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
     rlimit raised = limit;
     raised.rlim_cur = std::min(needed, limit.rlim_max);
@@ -54,12 +55,17 @@ void TaskRunner::enqueue(OrderMessage message, Instant now) {
         queue_.push_back(std::move(message));
         return;
     }
+    now_ = now;
+    refuse(message, "needs more than this worker has");
+}
+
+void TaskRunner::refuse(const OrderMessage& message, std::string reason) {
     core::Outcome outcome;
     outcome.ending = core::Ending::not_started;
     outcome.exit_code = 126;
-    outcome.reason = "needs more than this worker has";
+    outcome.reason = std::move(reason);
     const Order& order = message.order;
-    outbox_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now);
+    outbox_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now_);
 }
 
 void TaskRunner::tell(EnvironmentLine line) {

@@ -55,6 +55,7 @@ class TaskRunner final : private ShellListener {
     void line_left(EnvironmentExit exit, Lane& lane) override;
 
     bool start_head(Instant now);
+    bool do_without_lane();
     void started(Lane& lane);
     void start_failed(Lane& lane);
     void put_back(Lane& lane);
@@ -65,6 +66,7 @@ class TaskRunner final : private ShellListener {
     void release(Lane& lane);
     void remove_aside(const std::string& path);
     void give_back(const OrderMessage& message);
+    void refuse(const OrderMessage& message, std::string reason);
     void watch_outputs(Instant now);
     void watch_stream(Capture& capture, Source source, std::size_t number);
     void drain(Capture& capture, Source source, std::size_t number);
@@ -87,7 +89,7 @@ class TaskRunner final : private ShellListener {
     std::deque<OrderMessage> queue_;
     Instant now_{};
     std::size_t unwatched_ = 0;        // running tasks whose output is not yet watched
-    bool forks_fail_ = false;          // until a task ends
+    bool forks_fail_ = false;          // until a lane comes free
     std::uint64_t shell_watched_ = 0;  // generation
     bool script_in_poller_ = false;
 };

@@ -19,8 +19,7 @@ bool TaskRunner::start_head(Instant now) {
     Lane* const lane = lanes_.acquire();
     if (lane == nullptr) {
         accounts_.give_back(*holding);
-        forks_fail_ = !lanes_.running().empty();
-        return false;
+        return do_without_lane();
     }
     lane->order = std::move(queue_.front());
     queue_.pop_front();
@@ -55,6 +54,16 @@ bool TaskRunner::start_head(Instant now) {
     return true;
 }
 
+// No pipes can be made for the head. When one of ours ends there may be room; when there is none of ours,
+// nothing would ever wake us to try again.
+bool TaskRunner::do_without_lane() {
+    forks_fail_ = !lanes_.running().empty();
+    if (forks_fail_) return false;
+    refuse(queue_.front(), "no descriptors are left for its output: raise their limit (ulimit -n)");
+    queue_.pop_front();
+    return true;
+}
+
 void TaskRunner::started(Lane& lane) {
     ++unwatched_;
     limits_.watch(lane);
@@ -79,10 +88,10 @@ void TaskRunner::put_back(Lane& lane) {
             "no process can be forked: raise the limit of processes (ulimit -u) or free memory";
         return start_failed(lane);
     }
-    forks_fail_ = true;
     lanes_.retire(lane);
     queue_.push_front(std::move(lane.order));
     release(lane);
+    forks_fail_ = true;
 }
 
 void TaskRunner::task_started(Lane& lane) {

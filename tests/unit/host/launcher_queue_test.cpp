@@ -1,6 +1,8 @@
 // Which order starts when.
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "unit/host/launcher_support.h"
 
@@ -105,6 +107,48 @@ TEST(LauncherQueue, OutputThatTheRankDoesNotReadHoldsUpNothingThatRuns) {
     while (!std::filesystem::exists(session.folder / "done9")) sched_yield();
     session.collect_ends(40);
     for (const auto& [task, end] : session.ended) EXPECT_EQ(end.output.out.size(), 6000000U);
+}
+
+enum Fate { ran, refused, failed, unanswered, no_launcher };
+
+// In a process that may open so many descriptors, and its launcher with it: what becomes of an order.
+Fate fate_with_descriptors(rlim_t count) {
+    const rlimit limit{count, count};
+    auto launcher = setrlimit(RLIMIT_NOFILE, &limit) == 0 ? Launcher::start() : Error{};
+    LauncherOptions options;
+    options.slice = slice_of(1);
+    options.shell = "/bin/sh";
+    if (!launcher || !(*launcher)->open(options)) return no_launcher;
+    (*launcher)->run(words(1, {"/bin/true"}));
+    for (;;) {
+        pollfd ready{(*launcher)->descriptor(), POLLIN, 0};
+        if (poll(&ready, 1, patience_ms) == 0) return unanswered;
+        for (const Report& report : (*launcher)->next()) {
+            if (std::holds_alternative<LauncherDied>(report)) return no_launcher;
+            const auto* end = std::get_if<TaskEnded>(&report);
+            if (end == nullptr) continue;
+            if (end->outcome.succeeded()) return ran;
+            return end->outcome.reason.find("ulimit -n") != std::string::npos ? refused : failed;
+        }
+    }
+}
+
+TEST(LauncherQueue, AnOrderForWhichNoPipeCanBeMadeIsRefused) {
+    std::map<int, int> fates;
+    for (rlim_t count = 4; count < 20; ++count) {
+        const pid_t child = fork();
+        if (child == 0) {
+            for (int descriptor = 3; descriptor < 1024; ++descriptor) ::close(descriptor);
+            _exit(fate_with_descriptors(count));
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        ++fates[WIFEXITED(status) ? WEXITSTATUS(status) : -1];
+    }
+    EXPECT_GT(fates[ran], 0);
+    EXPECT_GT(fates[refused], 0);
+    EXPECT_EQ(fates[unanswered], 0);
+    EXPECT_EQ(fates[-1], 0);
 }
 
 }  // namespace
