@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 
 #include "host/process_tree.h"
 
@@ -15,11 +16,15 @@ namespace wq::host {
 
 namespace {
 
-void make_pipe(Descriptor& read_end, Descriptor& write_end) {
+constexpr const char* no_pipe =
+    "no descriptors are left for the shell of `#!` lines: raise their limit (ulimit -n)";
+
+bool make_pipe(Descriptor& read_end, Descriptor& write_end) {
     int ends[2] = {-1, -1};
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) ends[0] = ends[1] = -1;
-    read_end.reset(ends[0]);
-    write_end.reset(ends[1]);
+    const bool made = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+    read_end.reset(made ? ends[0] : -1);
+    write_end.reset(made ? ends[1] : -1);
+    return made;
 }
 
 int exit_code_of(int status) {
@@ -75,13 +80,19 @@ void EnvironmentShell::advance() {
     const std::uint64_t position = lane_->order.order.environment_position;
     const bool too_far = done_ > 0 && lines_[done_ - 1].position > position;
     if (too_far) discard();
-    if (pid_ == 0 && !launch()) return fail("cannot execute '" + shell_ + "'");
+    if (pid_ == 0) {
+        const std::string problem = launch();
+        if (!problem.empty()) return fail(problem);
+    }
     if (done_ < lines_.size() && lines_[done_].position <= position) return run_line(lines_[done_].text);
     begin_task();
 }
 
-bool EnvironmentShell::launch() {
-    make_pipe(script_read_, script_write_);
+// Why there is none; empty: there is.
+std::string EnvironmentShell::launch() {
+    // Without the first three its lines would wait for answers for ever.
+    const bool heard = reply_read_.valid() && out_.read_end() >= 0 && err_.read_end() >= 0;
+    if (!heard || !make_pipe(script_read_, script_write_)) return no_pipe;
     script_text_.clear();
     ++generation_;
     done_ = 0;
@@ -100,7 +111,7 @@ bool EnvironmentShell::launch() {
     plan.own_group = false;  // ours, by which what it starts is told from what tasks start
     const Spawned child = spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
-    return pid_ != 0;
+    return pid_ != 0 ? "" : "cannot execute '" + shell_ + "': " + std::strerror(child.error);
 }
 
 // Ends the shell and what it started, a subshell that waits for its go among it.
@@ -147,7 +158,7 @@ void EnvironmentShell::run_line(const std::string& text) {
 void EnvironmentShell::begin_task() {
     state_ = State::starting_task;
     subshell_ = 0;
-    make_pipe(lane_->go_read, lane_->go_write);
+    if (!make_pipe(lane_->go_read, lane_->go_write)) return fail(no_pipe);
     const Order& order = lane_->order.order;
     const TaskFacts facts{order.task, order.attempt, order.give, lane_->visible_gpus};
     const std::string reply = " >" + fd_folder_ + std::to_string(reply_write_.get());

@@ -66,7 +66,7 @@ class EnvironmentShell {
     static constexpr int most_restarts = 3;  // for one order
 
     void advance();
-    bool launch();
+    std::string launch();
     void discard();
     void run_line(const std::string& text);
     void begin_task();

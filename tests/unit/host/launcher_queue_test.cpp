@@ -112,14 +112,21 @@ TEST(LauncherQueue, OutputThatTheRankDoesNotReadHoldsUpNothingThatRuns) {
 enum Fate { ran, refused, failed, unanswered, no_launcher };
 
 // In a process that may open so many descriptors, and its launcher with it: what becomes of an order.
-Fate fate_with_descriptors(rlim_t count) {
+Fate fate_with_descriptors(rlim_t count, bool environment_line) {
     const rlimit limit{count, count};
     auto launcher = setrlimit(RLIMIT_NOFILE, &limit) == 0 ? Launcher::start() : Error{};
     LauncherOptions options;
     options.slice = slice_of(1);
     options.shell = "/bin/sh";
+    options.environment_lines = environment_line;
     if (!launcher || !(*launcher)->open(options)) return no_launcher;
-    (*launcher)->run(words(1, {"/bin/true"}));
+    Order order = words(1, {"/bin/true"});
+    if (environment_line) {
+        (*launcher)->environment({1, "x=1"});
+        order = shell_line(1, "test $x = 1");
+        order.environment_position = 1;
+    }
+    (*launcher)->run(std::move(order));
     for (;;) {
         pollfd ready{(*launcher)->descriptor(), POLLIN, 0};
         if (poll(&ready, 1, patience_ms) == 0) return unanswered;
@@ -133,22 +140,30 @@ Fate fate_with_descriptors(rlim_t count) {
     }
 }
 
-TEST(LauncherQueue, AnOrderForWhichNoPipeCanBeMadeIsRefused) {
-    std::map<int, int> fates;
-    for (rlim_t count = 4; count < 20; ++count) {
+// How often each fate comes as there are ever more descriptors.
+std::map<Fate, int> fates(bool environment_line) {
+    std::map<Fate, int> fates;
+    for (rlim_t count = 4; count < 28; ++count) {
         const pid_t child = fork();
         if (child == 0) {
             for (int descriptor = 3; descriptor < 1024; ++descriptor) ::close(descriptor);
-            _exit(fate_with_descriptors(count));
+            _exit(fate_with_descriptors(count, environment_line));
         }
         int status = 0;
-        ASSERT_EQ(waitpid(child, &status, 0), child);
-        ++fates[WIFEXITED(status) ? WEXITSTATUS(status) : -1];
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status));
+        ++fates[static_cast<Fate>(WEXITSTATUS(status))];
     }
-    EXPECT_GT(fates[ran], 0);
-    EXPECT_GT(fates[refused], 0);
-    EXPECT_EQ(fates[unanswered], 0);
-    EXPECT_EQ(fates[-1], 0);
+    return fates;
+}
+
+TEST(LauncherQueue, AnOrderForWhichNoPipeCanBeMadeIsRefused) {
+    for (const bool environment_line : {false, true}) {
+        std::map<Fate, int> seen = fates(environment_line);
+        EXPECT_GT(seen[ran], 0);
+        EXPECT_GT(seen[refused], 0);
+        EXPECT_EQ(seen[unanswered], 0);
+    }
 }
 
 }  // namespace
