@@ -12,11 +12,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 #include "host/launcher_wire.h"
-#include "host/scratch.h"
+#include "host/shared_page.h"
 #include "host/zygote.h"
 
 namespace wq::host {
@@ -92,9 +91,9 @@ class RankEnd final : public Launcher {
     std::vector<EnvironmentLine> lines_;
     std::map<std::uint64_t, Named> outstanding_;  // by serial
     std::uint64_t last_serial_ = 0;
-    std::string scratch_;
     std::string end_;  // how the launcher ended; empty: it runs, or never did
     int fork_error_ = 0;
+    int scratch_error_ = 0;
     pid_t launcher_ = 0;
     bool reported_ = true;  // the end of the last launcher
     bool zygote_gone_ = false;
@@ -114,18 +113,6 @@ Status RankEnd::open(const LauncherOptions& options) {
     if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
         return Error{ExitCode::bad_input, "cannot enter the working directory '" + options.working_directory +
                                               "': " + strerror(errno)};
-    scratch_.clear();
-    if (!options.scratch.empty()) {
-        // Ranks share the folder, maybe those of other hosts too: a name of our own is not enough.
-        std::error_code ignored;
-        std::filesystem::create_directories(options.scratch, ignored);
-        std::string path = options.scratch + "/work_queue.XXXXXX";
-        if (mkdtemp(path.data()) == nullptr)
-            return Error{errno == EACCES ? ExitCode::not_allowed : ExitCode::bad_input,
-                         "cannot make a temporary folder in '" + options.scratch + "': " + strerror(errno) +
-                             "; set TMPDIR to a folder that can be written"};
-        scratch_ = path;
-    }
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return Error{ExitCode::unreachable,
@@ -134,9 +121,13 @@ Status RankEnd::open(const LauncherOptions& options) {
     const Descriptor theirs(ends[1]);
     launcher_ = 0;
     fork_error_ = 0;
+    scratch_error_ = 0;
     end_.clear();
-    if (!ask_for_launcher(zygote_.control.get(), theirs.get(), scratch_) || !wait_for_fork()) {
-        if (!scratch_.empty()) remove_tree(scratch_);
+    if (!ask_for_launcher(zygote_.control.get(), theirs.get(), options.scratch) || !wait_for_fork()) {
+        if (scratch_error_ != 0)
+            return Error{scratch_error_ == EACCES ? ExitCode::not_allowed : ExitCode::bad_input,
+                         "cannot make a temporary folder in '" + options.scratch + "': " +
+                             strerror(scratch_error_) + "; set TMPDIR to a folder that can be written"};
         return Error{ExitCode::unreachable,
                      std::string("cannot fork the launcher: ") +
                          (fork_error_ != 0 ? strerror(fork_error_) : "the process that does it is gone")};
@@ -156,7 +147,7 @@ Status RankEnd::open(const LauncherOptions& options) {
 
 bool RankEnd::wait_for_fork() {
     const Instant until = instant_now() + fork_limit;
-    while (launcher_ == 0 && fork_error_ == 0 && !zygote_gone_) {
+    while (launcher_ == 0 && fork_error_ == 0 && scratch_error_ == 0 && !zygote_gone_) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
         pollfd ready{zygote_.control.get(), POLLIN, 0};
         if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) == 0) break;
@@ -232,6 +223,9 @@ void RankEnd::hear() {
                 break;
             case ZygoteNews::Kind::not_forked:
                 fork_error_ = news->value;
+                break;
+            case ZygoteNews::Kind::no_scratch:
+                scratch_error_ = news->value;
                 break;
             case ZygoteNews::Kind::ended:
                 end_ = describe_end(news->value);

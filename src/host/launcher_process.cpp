@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include "host/process_tree.h"
-#include "host/scratch.h"
 
 namespace wq::host {
 
@@ -130,7 +129,7 @@ void LauncherProcess::flush() {
     poller_.change(rank_, Source::rank, waits_for_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-void launcher_main(int rank, int lifeline, SharedPage& shared, const std::string& scratch) {
+void launcher_main(int rank, int lifeline, SharedPage& shared, ScratchFolder scratch) {
     setsid();
     prctl(PR_SET_NAME, "wq_launcher");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -153,11 +152,11 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const std::string
             if (!options->working_directory.empty() && chdir(options->working_directory.c_str()) != 0)
                 _exit(1);
             LauncherOptions own = *options;
-            own.scratch = scratch;
+            own.scratch = scratch.path();
             LauncherProcess(rank, lifeline, shared, own, environ, std::move(stream)).run();
         }
     }
-    if (!scratch.empty()) remove_tree(scratch);
+    scratch.remove();
     _exit(0);
 }
 

@@ -4,6 +4,8 @@
 #include "host/launcher_wire.h"
 #include "host/outbox.h"
 #include "host/poller.h"
+#include "host/scratch_folder.h"
+#include "host/shared_page.h"
 #include "host/task_runner.h"
 
 namespace wq::host {
@@ -40,6 +42,6 @@ class LauncherProcess {
 };
 
 // What a forked child of the zygote does: waits for the options, runs, removes `scratch`. Never returns.
-[[noreturn]] void launcher_main(int rank, int lifeline, SharedPage& shared, const std::string& scratch);
+[[noreturn]] void launcher_main(int rank, int lifeline, SharedPage& shared, ScratchFolder scratch);
 
 }  // namespace wq::host

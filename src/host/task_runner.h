@@ -2,7 +2,6 @@
 // launcher_process.h does.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -17,14 +16,10 @@
 #include "host/oom_counter.h"
 #include "host/outbox.h"
 #include "host/poller.h"
+#include "host/shared_page.h"
 #include "host/task_starter.h"
 
 namespace wq::host {
-
-// Memory that rank and launcher share: says exactly what a launcher that was killed had begun.
-struct SharedPage {
-    std::atomic<std::uint64_t> last_started{0};  // serial of an order; orders start in their sequence
-};
 
 class TaskRunner final : private ShellListener {
   public:

@@ -15,7 +15,7 @@
 
 #include "host/launcher_process.h"
 #include "host/process_tree.h"
-#include "host/scratch.h"
+#include "host/scratch_folder.h"
 
 namespace wq::host {
 
@@ -72,9 +72,13 @@ class ZygoteProcess {
     bool serve() {
         auto request = receive_request(control_);
         if (!request) return false;
-        scratch_ = request->scratch;
+        if (!request->scratch.empty()) {
+            auto folder = ScratchFolder::make(request->scratch);
+            if (!folder) return tell(ZygoteNews::Kind::no_scratch, errno);
+            scratch_ = std::move(*folder);
+        }
         int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0) return tell(ZygoteNews::Kind::not_forked, errno);
+        if (pipe2(ends, O_CLOEXEC) != 0) return give_up(errno);
         Descriptor launcher_end(ends[0]);
         lifeline_.reset(ends[1]);
         launcher_ = fork();
@@ -82,10 +86,25 @@ class ZygoteProcess {
             close(control_);
             lifeline_.reset();
             signals_.reset();
-            launcher_main(request->socket.get(), launcher_end.get(), shared_, scratch_);
+            launcher_main(request->socket.get(), launcher_end.get(), shared_, std::move(scratch_));
         }
-        if (launcher_ < 0) return tell(ZygoteNews::Kind::not_forked, errno);
-        return tell(ZygoteNews::Kind::forked, launcher_);
+        if (launcher_ < 0) return give_up(errno);
+        const bool heard = tell(ZygoteNews::Kind::forked, launcher_);
+        if (!request->scratch.empty()) clear_up(request->scratch);
+        return heard;
+    }
+
+    bool give_up(int why) {
+        scratch_.remove();
+        return tell(ZygoteNews::Kind::not_forked, why);
+    }
+
+    // In a process of its own: there may be a million files, and nobody is to wait for them.
+    static void clear_up(const std::string& parent) {
+        if (fork() != 0) return;
+        close_from(STDERR_FILENO + 1);
+        remove_abandoned_scratch(parent);
+        _exit(0);
     }
 
     void children_ended() {
@@ -105,7 +124,7 @@ class ZygoteProcess {
         launcher_ = -1;
         lifeline_.reset();
         end_all_children(kill_limit_ms);
-        if (!scratch_.empty()) remove_tree(scratch_);
+        scratch_.remove();
     }
 
     // The rank is gone, and the launcher sees that for itself.
@@ -132,7 +151,7 @@ class ZygoteProcess {
     Descriptor signals_;
     Descriptor lifeline_;
     pid_t launcher_ = -1;
-    std::string scratch_;
+    ScratchFolder scratch_;
 };
 
 // Nothing of the rank's stays: a descriptor of mpirun's that is open here delays mpirun's end.

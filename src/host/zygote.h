@@ -1,6 +1,8 @@
 // The zygote: forked from a rank before MPI_Init, when the rank is small and has no thread, it does nothing
 // but fork launchers and see them end. It is a subreaper above them: whatever a launcher that was killed
 // leaves behind comes to the zygote, which kills it, removes the scratch folder and only then tells the rank.
+// It makes that folder too, so that no rank can be killed between making it and naming it to somebody who
+// lives.
 //
 // Who sees whose end: the rank's by end of file on the control socket (zygote) and on the launcher's
 // (launcher); the zygote's by its lifeline, a pipe (launcher), and by the control socket (rank); the
@@ -14,15 +16,15 @@
 
 #include "base/result.h"
 #include "host/descriptor.h"
-#include "host/task_runner.h"
+#include "host/shared_page.h"
 
 namespace wq::host {
 
-// The zygote says one of these for every launcher it was asked for: that it runs (or why not), then how it
-// ended.
+// The zygote says one of these for every launcher it was asked for: that it runs (or why not, or why it has
+// no scratch folder), then how it ended.
 struct ZygoteNews {
-    enum class Kind : std::uint8_t { forked, not_forked, ended } kind = Kind::forked;
-    int value = 0;  // pid; errno; status as of wait()
+    enum class Kind : std::uint8_t { forked, not_forked, no_scratch, ended } kind = Kind::forked;
+    int value = 0;  // pid; errno; errno; status as of wait()
 };
 
 struct Zygote {
@@ -33,8 +35,8 @@ struct Zygote {
 // Error: no process or socket can be made.
 Result<Zygote> fork_zygote(SharedPage& shared);
 
-// Asks for a launcher that speaks over `socket` and has its temporary folders in `scratch`. False: the zygote
-// is gone.
+// Asks for a launcher that speaks over `socket` and has its temporary folders below `scratch` (empty: has
+// none). False: the zygote is gone.
 bool ask_for_launcher(int control, int socket, const std::string& scratch);
 // What the zygote said, without waiting. `gone` is set when it says no more.
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone);

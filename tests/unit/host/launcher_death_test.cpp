@@ -90,38 +90,102 @@ TEST(LauncherDeath, WithoutItsZygoteALauncherEndsAndOpenSaysSo) {
         sched_yield();
 }
 
-// Plays a rank that is killed while its tasks run; all that comes after is this process's to wait for.
-TEST(LauncherDeath, NothingOutlivesAKilledRank) {
+std::size_t children_of(pid_t parent) {
+    const std::string entry = "PPid:\t" + std::to_string(parent) + "\n";
+    std::size_t found = 0;
+    for (const auto& folder : std::filesystem::directory_iterator("/proc"))
+        found += read_file(folder.path() / "status").find(entry) != std::string::npos ? 1u : 0u;
+    return found;
+}
+
+// Plays a rank that runs one task with temporary folders below `scratch`, until it is killed.
+[[noreturn]] void play_rank(const std::string& scratch, const std::string& mark, const std::string& deed) {
+    auto launcher = Launcher::start().or_throw();
+    LauncherOptions options;
+    options.slice = slice_of(1);
+    options.shell = "/bin/sh";
+    options.scratch = scratch;
+    options.environment = {{"WQ_TEST_MARK", mark}};
+    std::move(launcher->open(options)).or_throw();
+    launcher->run(shell_line(1, deed));
+    for (;;) {
+        pollfd ready{launcher->descriptor(), POLLIN, 0};
+        poll(&ready, 1, -1);
+        launcher->next();
+    }
+}
+
+// A rank as a child whose orphans become ours, so that all of them can be waited for.
+class LauncherOfAKilledRank : public ::testing::Test {
+  protected:
+    LauncherOfAKilledRank() {
+        EXPECT_EQ(mkfifo(begun.c_str(), 0600), 0);
+        EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    }
+    ~LauncherOfAKilledRank() override { prctl(PR_SET_CHILD_SUBREAPER, 0); }
+
+    pid_t start_rank(const std::string& deed) const {
+        const pid_t rank = fork();
+        if (rank == 0) play_rank(folder / "scratch", mark, deed);
+        return rank;
+    }
+    static int wait_for_all() {
+        int ended = 0;
+        while (waitpid(-1, nullptr, 0) > 0) ++ended;
+        return ended;
+    }
+    std::vector<std::string> scratch_folders() const {
+        std::vector<std::string> found;
+        for (const auto& entry : std::filesystem::directory_iterator(folder / "scratch"))
+            found.push_back(entry.path());
+        return found;
+    }
+
     Folder folder;
     const std::string mark = unique_name();
     const std::string begun = folder / "begun";
-    ASSERT_EQ(mkfifo(begun.c_str(), 0600), 0);
-    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-    const pid_t rank = fork();
-    if (rank == 0) {
-        auto launcher = Launcher::start().or_throw();
-        LauncherOptions options;
-        options.slice = slice_of(1);
-        options.shell = "/bin/sh";
-        options.scratch = folder / "scratch";
-        options.environment = {{"WQ_TEST_MARK", mark}};
-        std::move(launcher->open(options)).or_throw();
-        launcher->run(shell_line(
-            1, "setsid sleep 1000 & sh -c 'sleep 1000 & sleep 1000' & echo >" + begun + "; sleep 1000"));
-        for (;;) {
-            pollfd ready{launcher->descriptor(), POLLIN, 0};
-            poll(&ready, 1, -1);
-            launcher->next();
-        }
-    }
+};
+
+TEST_F(LauncherOfAKilledRank, LeavesNothing) {
+    const pid_t rank =
+        start_rank("setsid sleep 1000 & sh -c 'sleep 1000 & sleep 1000' & echo >" + begun + "; sleep 1000");
     read_file(begun);  // until the task has begun
     kill(rank, SIGKILL);
-    int ended = 0;
-    while (waitpid(-1, nullptr, 0) > 0) ++ended;  // rank, then zygote (and what it left, if it did)
-    EXPECT_GE(ended, 2);
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    EXPECT_GE(wait_for_all(), 2);  // rank, then zygote (and what it left, if it did)
     EXPECT_THAT(processes_with(mark), IsEmpty());
-    EXPECT_TRUE(std::filesystem::is_empty(folder / "scratch"));
+    EXPECT_THAT(scratch_folders(), IsEmpty());
+}
+
+// As a batch system kills at the end of a job: nobody is left to remove anything, until a later run comes.
+TEST_F(LauncherOfAKilledRank, LeavesToALaterRunWhatItWasKilledWith) {
+    const pid_t rank = start_rank("read a b c zygote rest </proc/$PPID/stat; echo $PPID $zygote $$ >" +
+                                  begun + "; exec sleep 1000");
+    std::stringstream family(read_file(begun));
+    std::vector<pid_t> all{rank};
+    for (pid_t process = 0; family >> process;) all.push_back(process);
+    ASSERT_EQ(all.size(), 4u);
+    // The zygote's other child clears up after earlier runs: it would take this one for such, were it the
+    // last to live.
+    while (children_of(all[2]) > 1) sched_yield();
+    for (const pid_t process : all) {
+        kill(process, SIGSTOP);
+        while (read_file("/proc/" + std::to_string(process) + "/stat").find(") T ") == std::string::npos)
+            sched_yield();
+    }
+    for (const pid_t process : all) kill(process, SIGKILL);
+    wait_for_all();
+    const auto abandoned = scratch_folders();
+    ASSERT_EQ(abandoned.size(), 1u);
+
+    Session session(1);
+    const std::string sessions_own = std::exchange(session.options.scratch, folder / "scratch");
+    session.open();
+    while (std::filesystem::exists(abandoned[0])) sched_yield();
+    EXPECT_EQ(scratch_folders().size(), 1u) << "the living launcher keeps its own";
+    EXPECT_TRUE(session.run(shell_line(1, "touch $TMPDIR/mine")).outcome.succeeded());
+    session.launcher->close(std::chrono::seconds(30));
+    EXPECT_THAT(scratch_folders(), IsEmpty());
+    std::filesystem::create_directory(sessions_own);  // where ~Session looks for what is left
 }
 
 TEST(LauncherDeath, NoDescriptorOfTheRankIsOpenInItsHelpers) {
