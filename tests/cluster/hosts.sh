@@ -8,6 +8,7 @@ CLUSTER=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 NETWORK=198.18.0.0/24
 
 export TMPDIR=/run/tmp
+unset OMPI_MCA_btl_vader_backing_directory # /dev/shm is this machine's own
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_plm_rsh_agent=$CLUSTER/rsh_agent
 export OMPI_MCA_btl_tcp_if_include=$NETWORK OMPI_MCA_oob_tcp_if_include=$NETWORK

@@ -124,6 +124,42 @@ class Gate:
         os.close(self.descriptor)
 
 
+def watch_over(mark, folder):
+    """Starts a process that ends what carries the mark and removes the folder when this one ends, however it ends: ctest
+    kills a test that is late with all its descendants, so this is none of them. It goes too when the descriptor that is
+    returned is closed."""
+    lifeline, ours = os.pipe()
+    child = os.fork()
+    if child != 0:
+        os.close(lifeline)
+        os.waitpid(child, 0)
+        return ours
+    try:
+        if os.fork() == 0:
+            os.setsid()
+            os.close(ours)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for descriptor in (0, 1, 2):  # ctest waits for the end of what is written there
+                os.dup2(nothing, descriptor)
+            os.read(lifeline, 1)
+            kill_tagged(mark)
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os._exit(0)
+
+
+def kill_tagged(mark):
+    """Until none is left: what is killed may just have started another."""
+    while left := tagged(mark):
+        for process in left:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for process in left:
+            wait_for_end(process, time.monotonic() + 1)
+
+
 class Run:
     """One run of the program, alone or under mpirun."""
 
@@ -225,20 +261,23 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.mark = uuid.uuid4().hex
         self.folder = tempfile.mkdtemp(prefix="wq-run-")
+        self.lifeline = watch_over(self.mark, self.folder)
         self.temporary = self.path("tmp")
         os.mkdir(self.temporary)
         os.chmod(self.temporary, 0o1777)
         self.runs = []
         self.fifos = []
         self.run_count = 0
+        self.addCleanup(self.clean_up)  # also when the rest of a setUp() fails or skips, unlike tearDown()
 
-    def tearDown(self):
+    def clean_up(self):
         self.kill_what_is_left()
         for run in self.runs:
             run.process.wait()
         for fifo in self.fifos:
             fifo.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self.lifeline)
 
     def count_runs(self):
         self.run_count += 1
@@ -278,11 +317,7 @@ class Case(unittest.TestCase):
         return run
 
     def kill_what_is_left(self):
-        for process in tagged(self.mark):
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill_tagged(self.mark)
 
     def assert_nothing_left(self, limit=15):
         """No process of this test lives, at the latest after `limit` seconds, and no temporary folder of its tasks."""
