@@ -92,8 +92,6 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* ended = std::get_if<core::AttemptEnded>(&action)) return act_on(*ended, now);
     if (auto* skipped = std::get_if<core::Skipped>(&action)) return act_on(*skipped, now);
     if (auto* dismiss = std::get_if<core::Dismiss>(&action)) return act_on(*dismiss, now);
-    if (auto* kill = std::get_if<core::Kill>(&action))
-        return send(kill->worker, wire::Kill{kill->task, kill->attempt});
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
     if (auto* recall = std::get_if<core::Recall>(&action))
         return send(recall->worker, wire::Recall{recall->most});

@@ -94,8 +94,7 @@ bool ManagerLoop::move_frames() {
     for (const transport::Arrival& arrival : inbox_) {
         if (const auto* frame = std::get_if<transport::Frame>(&arrival))
             parts_.worker->on_frame(frame->bytes, instant_now());
-        if (const auto* left = std::get_if<transport::Left>(&arrival))
-            parts_.worker->on_manager_left(left->why);
+        if (std::holds_alternative<transport::Left>(arrival)) parts_.worker->on_manager_left();
     }
     return moved;
 }
@@ -181,7 +180,7 @@ bool WorkerLoop::move_frames() {
         if (frame != nullptr && frame->peer == parts_.manager)
             parts_.worker.on_frame(frame->bytes, instant_now());
         const auto* left = std::get_if<transport::Left>(&arrival);
-        if (left != nullptr && left->peer == parts_.manager) parts_.worker.on_manager_left(left->why);
+        if (left != nullptr && left->peer == parts_.manager) parts_.worker.on_manager_left();
     }
     return moved;
 }

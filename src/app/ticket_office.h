@@ -28,9 +28,6 @@ class TicketOffice {
     void revoke(BatchId batch);
     void close(BatchId batch);
 
-    // The current batch as it was announced, for a rank that joins late; nothing: there is none.
-    const std::optional<wire::SealedBatch>& current() const { return sealed_; }
-
     // The next range for one of `nodes` nodes, of at least `least` tickets where so many are left: a part of
     // what is left at first, little at the end, so that nodes end together.
     wire::Tickets next(BatchId batch, std::uint64_t nodes, std::uint64_t least);

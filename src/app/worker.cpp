@@ -27,7 +27,10 @@ void Worker::on_frame(std::string_view bytes, Instant now) {
     ByteReader in(bytes);
     while (in.ok() && !in.at_end() && !ended_) {
         const auto message = wire::decode(in);
-        if (!message) return end("the manager sent bytes that are no message");
+        if (!message) {
+            ended_ = true;
+            return;
+        }
         std::visit([&](const auto& known) { on_message(known); }, *message);
     }
     // Orders and kills are buffered in the launcher's near end until it is looked at.
@@ -35,9 +38,7 @@ void Worker::on_frame(std::string_view bytes, Instant now) {
 }
 
 void Worker::on_message(const wire::Welcome& message) {
-    if (message.version != wire::protocol_version)
-        end("the manager speaks protocol " + std::to_string(message.version) + ", this worker " +
-            std::to_string(wire::protocol_version));
+    if (message.version != wire::protocol_version) ended_ = true;  // the manager says why, and drops us
 }
 
 void Worker::on_message(const wire::EnvironmentLine& message) {
@@ -84,10 +85,6 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     launcher_.run(std::move(order));
 }
 
-void Worker::on_message(const wire::Kill& message) {
-    if (held_.contains({message.task, message.attempt})) launcher_.kill(message.task, message.attempt);
-}
-
 void Worker::on_message(const wire::KillAll&) {
     kill_all();
 }
@@ -96,13 +93,12 @@ void Worker::on_message(const wire::Recall& message) {
 }
 void Worker::on_message(const wire::Dismiss& message) {
     ranks_lost_ = message.ranks_lost;
-    end(message.why);
+    ended_ = true;
 }
 
-void Worker::on_manager_left(const std::string& why) {
+void Worker::on_manager_left() {
     if (ended_) return;
-    manager_lost_ = ranks_lost_ = true;
-    end("the manager is gone: " + why);
+    ended_ = manager_lost_ = ranks_lost_ = true;
 }
 
 void Worker::kill_all() {
@@ -115,12 +111,6 @@ void Worker::drain() {
     leaving_ = true;
     why_leaving_ = "drained";
     launcher_.recall(held_.size() + 1);
-}
-
-void Worker::end(const std::string& why) {
-    if (ended_) return;
-    ended_ = true;
-    why_ = why;
 }
 
 void Worker::on_launcher(Instant now) {
@@ -209,8 +199,7 @@ void Worker::on_report(const host::LauncherDied& report) {
 void Worker::leave_when_empty() {
     if (!leaving_ || !held_.empty() || ended_) return;
     outbox_.put(wire::Goodbye{why_leaving_});
-    ranks_lost_ = true;  // the others go on: MPI_Finalize would wait for them
-    end(why_leaving_);
+    ended_ = ranks_lost_ = true;  // the others go on: MPI_Finalize would wait for them
 }
 
 void Worker::pump(Instant now) {
@@ -221,13 +210,7 @@ void Worker::pump(Instant now) {
 
 void Worker::tick(Instant now) {
     if (ended_) return;
-    if (now - last_heard_ >= options_.manager_silence) {
-        manager_lost_ = ranks_lost_ = true;
-        return end("the manager was silent for " +
-                   std::to_string(
-                       std::chrono::duration_cast<std::chrono::seconds>(options_.manager_silence).count()) +
-                   " s");
-    }
+    if (now - last_heard_ >= options_.manager_silence) return on_manager_left();
     if (now - last_sent_ >= options_.beat) {
         outbox_.put(wire::Beat{});
         pump(now);

@@ -40,7 +40,7 @@ class Worker {
 
     void start(Instant now);
     void on_frame(std::string_view bytes, Instant now);
-    void on_manager_left(const std::string& why);
+    void on_manager_left();
     void on_launcher(Instant now);  // its descriptor is readable
     void drain();                   // give back what has not started, end when the rest is over
     void kill_all();
@@ -51,10 +51,8 @@ class Worker {
     std::optional<Instant> wakeup() const;
 
     bool ended() const { return ended_; }
-    const std::string& why_ended() const { return why_; }
     bool ranks_lost() const { return ranks_lost_; }  // the run has lost a rank: no MPI_Finalize
     bool manager_lost() const { return manager_lost_; }
-    std::size_t held() const { return held_.size(); }
 
   private:
     using Key = std::pair<TaskId, Attempt>;
@@ -74,7 +72,6 @@ class Worker {
     void on_message(const wire::Welcome& message);
     void on_message(const wire::EnvironmentLine& message);
     void on_message(const wire::Lease& message);
-    void on_message(const wire::Kill& message);
     void on_message(const wire::KillAll& message);
     void on_message(const wire::Recall& message);
     void on_message(const wire::Dismiss& message);
@@ -89,7 +86,6 @@ class Worker {
     void take_tickets(Instant now);
     void run(const wire::Lease& lease, bool ticket);
     void report_ends(Instant now);
-    void end(const std::string& why);
     void leave_when_empty();
     void pump(Instant now);
 
@@ -103,7 +99,6 @@ class Worker {
     bool leaving_ = false;
     std::string why_leaving_;
     bool ended_ = false;
-    std::string why_;
     SignalledEnds signalled_ends_;
     Instant now_;          // of this look at the launcher
     int idle_deaths_ = 0;  // of launchers, since one had started a task

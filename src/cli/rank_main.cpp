@@ -87,7 +87,6 @@ class Rank {
         const transport::LaunchEnvironment environment = transport::read_launch_environment();
         if (environment.launched) guard.mpi_starting();
         session_ = transport::MpiSession::start(environment).or_throw();
-        transport::check_world_size(environment, session_->size()).or_throw();
         if (session_->size() > 1) {
             ranks_ = transport::MpiTransport::open(*session_).or_throw();
             open_tickets();

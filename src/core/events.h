@@ -98,11 +98,6 @@ struct Lease {
     CategoryId category;
     WallMicros submitted_us = 0;
 };
-struct Kill {
-    WorkerId worker;
-    TaskId task;
-    Attempt attempt = 0;
-};
 struct KillAll {  // whatever it runs or holds, tickets too
     WorkerId worker;
 };
@@ -154,7 +149,7 @@ struct Finished {
     std::optional<StopReason> stopped;
 };
 
-using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded,
-                            Skipped, Warning, Finished>;
+using Action = std::variant<Lease, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded, Skipped,
+                            Warning, Finished>;
 
 }  // namespace wq::core

@@ -27,8 +27,8 @@ struct Attempted {
     std::uint32_t failures = 0;  // by itself
     std::uint32_t losses = 0;    // with its worker
     bool leased = false;
-    bool by_ticket = false;      // the present or last attempt was claimed, not leased
-    WorkerId worker;  // holds it while leased
+    bool by_ticket = false;  // the present or last attempt was claimed, not leased
+    WorkerId worker;         // holds it while leased
     Resources given;
     WallMicros dispatched_us = 0;
 };
@@ -70,7 +70,6 @@ class Ledger {
     const ReadyTasks& ready(ShapeId shape) const { return shapes_[shape.value()].ready; }
     const ReadyShapes& ready_shapes() const { return ready_shapes_; }  // that any worker may run
     const ReadyShapes& ready_shapes_for(WorkerId worker) const;        // that are pinned to it, among others
-    bool has_pinned_shapes() const { return !pinned_.empty(); }
     const std::set<ShapeId>& suspect_shapes() const { return suspect_shapes_; }
     // Shapes of which there were no ready tasks, or no suspects, and now are; each call forgets them.
     std::vector<ShapeId> take_awakened();

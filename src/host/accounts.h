@@ -32,7 +32,6 @@ class Accounts {
     CpuMask mask(const Holding& holding) const;
     const CpuMask& all_cores() const { return all_; }
     std::string visible_gpus(const Holding& holding) const;  // "0,2"; empty for none
-    bool manages_gpus() const { return !slice_.gpu_variable.empty(); }
     const std::string& gpu_variable() const { return slice_.gpu_variable; }
     bool any_core_free() const { return free_.cores > 0; }
 

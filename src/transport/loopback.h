@@ -58,9 +58,6 @@ class LoopbackNetwork {
     // The peer dies as an MPI rank on another host does: frames to it vanish and nobody is told.
     void silence(PeerId peer);
 
-    // From now on; frames under way keep their fate.
-    void set_faults(const LoopbackFaults& faults) { faults_ = faults; }
-
     void advance(Duration by) { now_ += by; }
     Instant now() const { return now_; }
     std::optional<Instant> next_arrival() const;  // of any peer; none: nothing is under way

@@ -144,12 +144,6 @@ void body(ByteReader& in, Lease& m) {
     }
 }
 
-void body(ByteWriter& out, const Kill& m) {
-    attempt(out, m.task, m.attempt);
-}
-void body(ByteReader& in, Kill& m) {
-    attempt(in, m.task, m.attempt);
-}
 void body(ByteWriter&, const KillAll&) {}
 void body(ByteReader&, KillAll&) {}
 void body(ByteWriter& out, const Recall& m) {

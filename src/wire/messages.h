@@ -84,10 +84,6 @@ struct Lease {
     std::string text;
     std::vector<std::pair<std::string, std::string>> variables;
 };
-struct Kill {
-    TaskId task;
-    Attempt attempt = 0;
-};
 struct KillAll {};
 struct Recall {
     std::uint64_t most = 0;
@@ -125,9 +121,9 @@ struct Dismiss {  // end; nothing more counts
 
 struct Beat {};  // alive
 
-using Message = std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye, Remark,
-                             Welcome, EnvironmentLine, Lease, Kill, KillAll, Recall, SealedBatch, Tickets,
-                             RevokedBatch, Dismiss, Beat>;
+using Message =
+    std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye, Remark, Welcome,
+                 EnvironmentLine, Lease, KillAll, Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);

@@ -100,8 +100,7 @@ void AppSimulation::turn(Node& node) {
     for (const transport::Arrival& arrival : inbox) {
         if (const auto* frame = std::get_if<transport::Frame>(&arrival))
             node.worker->on_frame(frame->bytes, at);
-        if (const auto* left = std::get_if<transport::Left>(&arrival))
-            node.worker->on_manager_left(left->why);
+        if (std::holds_alternative<transport::Left>(arrival)) node.worker->on_manager_left();
     }
     used_tickets_ = used_tickets_ || (node.taker && node.taker->active());
     node.worker->on_launcher(at);

@@ -148,7 +148,6 @@ class RunFixture : public ::testing::Test {
     static std::string text(const Lease& a) {
         return "lease " + s(a.task) + "." + std::to_string(a.attempt) + " to " + s(a.worker);
     }
-    static std::string text(const Kill& a) { return "kill " + s(a.task) + " on " + s(a.worker); }
     static std::string text(const KillAll& a) { return "kill all on " + s(a.worker); }
     static std::string text(const Recall& a) {
         return "recall " + std::to_string(a.most) + " from " + s(a.worker);

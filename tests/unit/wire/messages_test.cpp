@@ -32,7 +32,6 @@ std::vector<Message> samples() {
         Welcome{},
         EnvironmentLine{3, "cd /tmp"},
         Lease{TaskId(9), 3, {2, 100, 0, 1}, std::chrono::seconds(5), 77, 2, "echo hi", {{"A", "1"}, {"B", ""}}},
-        Kill{TaskId(2), 8},
         KillAll{},
         Recall{17},
         SealedBatch{BatchId(9), held, {1, -1, 0, -1}, std::chrono::seconds(3), 5, {"echo", "{}"}, "1-9:2", TaskId(77), true, 3},
