@@ -18,7 +18,7 @@ Manager::Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& reco
       tasks_(tasks),
       recorder_(recorder),
       reactor_(options_.reactor, started),
-      office_(tasks, options_.counter),
+      office_(tasks, options_.counters),
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {

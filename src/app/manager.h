@@ -33,7 +33,7 @@ struct ManagerOptions {
     // Storage that takes no records is tried for so long; then the run stops, to be resumed.
     Duration storage_patience = std::chrono::seconds(60);
     std::vector<std::string> categories{"default"};
-    transport::CounterWindow* counter = nullptr;  // nodes draw ranges of an array from it; null: by message
+    transport::Counters* counters = nullptr;  // nodes draw ranges of an array from it; null: by message
 };
 
 class Manager {

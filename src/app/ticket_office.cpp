@@ -16,32 +16,38 @@ wire::SealedBatch TicketOffice::open(const core::Seal& seal) {
     tasks_.describe_array(seal.tasks, sealed);
     next_ = 0;
     view_.emplace(sealed);
-    sealed_ = std::move(sealed);
-    sealed_->by_counter =
-        view_->has_template() && counter_ != nullptr && counter_->exchange(counter_of(seal.batch), 0).ok();
-    return *sealed_;
+    by_counter_ = view_->has_template() && counter_.there() && view_->count() <= BatchCounter::most_tickets &&
+                  counter_.set(seal.batch);
+    sealed.by_counter = by_counter_;
+    return sealed;
 }
 
 void TicketOffice::revoke(BatchId batch) {
     if (!view_ || view_->id() != batch) return;
     next_ = view_->count();
-    // Its answer is of no use: what a node drew before stays drawn, and its account will say so.
-    if (sealed_->by_counter) static_cast<void>(counter_->exchange(counter_of(batch), view_->count()));
+    // What a node drew before stays drawn, and its account will say so.
+    if (by_counter_) counter_.set(batch, view_->count());
 }
 
 void TicketOffice::close(BatchId batch) {
     if (!view_ || view_->id() != batch) return;
     view_.reset();
-    sealed_.reset();
 }
 
 wire::Tickets TicketOffice::next(BatchId batch, std::uint64_t nodes, std::uint64_t least) {
     wire::Tickets tickets;
     tickets.batch = batch;
     if (!view_ || view_->id() != batch || next_ >= view_->count()) return tickets;
+    const std::uint64_t most =
+        transport::guided_size(view_->count() - next_, nodes, least, transport::kMostTickets, 4);
+    if (by_counter_) {  // for a node that has no way to it, as rank 0's own
+        const auto first = counter_.draw(batch, most);
+        if (!first) return tickets;
+        next_ = *first;
+        if (next_ >= view_->count()) return tickets;
+    }
     tickets.first = next_;
-    tickets.count = transport::guided_size(view_->count() - next_, nodes, least, transport::kMostTickets, 4);
-    tickets.count = add_texts(tickets, tickets.count);
+    tickets.count = add_texts(tickets, std::min(most, view_->count() - next_));
     next_ += tickets.count;
     return tickets;
 }

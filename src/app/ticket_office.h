@@ -4,23 +4,19 @@
 #include <cstdint>
 #include <optional>
 
+#include "app/batch_counter.h"
 #include "app/batch_view.h"
 #include "app/task_table.h"
 #include "core/events.h"
-#include "transport/mpi_counter_window.h"
 #include "wire/messages.h"
 
 namespace wq::app {
 
 class TicketOffice {
   public:
-    // `counter`: where nodes draw ranges of batches that have a template; null: they ask by message for all.
-    explicit TicketOffice(const TaskTable& tasks, transport::CounterWindow* counter = nullptr)
-        : tasks_(tasks), counter_(counter) {}
-
-    // A batch's counter is one of so many: a late look at the one before harms nobody.
-    static constexpr std::size_t counters = 4;
-    static std::size_t counter_of(BatchId batch) { return batch.value() % counters; }
+    // `counters`: where nodes draw ranges of batches that have a template; null: they ask by message for all.
+    explicit TicketOffice(const TaskTable& tasks, transport::Counters* counters = nullptr)
+        : tasks_(tasks), counter_(counters) {}
 
     // The announcement of a new batch; the one before is forgotten.
     wire::SealedBatch open(const core::Seal& seal);
@@ -29,7 +25,8 @@ class TicketOffice {
     void close(BatchId batch);
 
     // The next range for one of `nodes` nodes, of at least `least` tickets where so many are left: a part of
-    // what is left at first, little at the end, so that nodes end together.
+    // what is left at first, little at the end, so that nodes end together. Of a batch with a counter it is
+    // drawn from there.
     wire::Tickets next(BatchId batch, std::uint64_t nodes, std::uint64_t least);
     // The texts of a range that a rank has but not the texts of.
     wire::Tickets texts(const wire::WantTexts& wanted) const;
@@ -41,10 +38,10 @@ class TicketOffice {
     std::uint64_t add_texts(wire::Tickets& tickets, std::uint64_t most) const;
 
     const TaskTable& tasks_;
-    transport::CounterWindow* counter_;
-    std::optional<wire::SealedBatch> sealed_;
+    BatchCounter counter_;
     std::optional<BatchView> view_;
-    std::uint64_t next_ = 0;
+    bool by_counter_ = false;
+    std::uint64_t next_ = 0;  // by counter: when we last looked
 };
 
 }  // namespace wq::app

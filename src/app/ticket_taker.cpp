@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/ticket_office.h"
+#include "app/task_table.h"
 
 namespace wq::app {
 
@@ -13,7 +13,7 @@ constexpr Duration refill_patience = std::chrono::milliseconds(50);
 
 void TicketTaker::on_message(const wire::SealedBatch& message) {
     batch_.emplace(message);
-    by_counter_ = message.by_counter && counter_ != nullptr;
+    by_counter_ = message.by_counter && counter_.there();
     drawn_ = 0;
     nodes_ = std::max<std::uint64_t>(message.nodes, 1);
     give_ = core::allocate(message.needs, whole_);
@@ -77,7 +77,8 @@ std::vector<wire::Lease> TicketTaker::take(std::uint64_t room, Instant now, Outb
         if (mine_.empty() && !dry_ && early_.empty()) {
             if (pool_.remaining() == 0 && !refill_from_spare()) {
                 ask(now, outbox);
-                break;
+                if (spare_.empty()) break;
+                continue;
             }
             claim(room - leases.size());
         }
@@ -144,19 +145,18 @@ void TicketTaker::draw() {
     const std::uint64_t most =
         transport::guided_size(left, nodes_, static_cast<std::uint64_t>(std::max<std::int64_t>(lanes(), 1)),
                                transport::kMostTickets, 4);
-    const auto before =
-        counter_->add(TicketOffice::counter_of(batch_->id()), std::max<std::uint64_t>(most, 1));
+    const auto first = counter_.draw(batch_->id(), std::max<std::uint64_t>(most, 1));
     pool_.end_refill_turn();
     // A counter that fails is one that is dry for us: what it holds comes back when the batch is reconciled.
-    if (!before || *before >= batch_->count()) {
+    if (!first || *first >= batch_->count()) {
         dry_ = true;
         return;
     }
-    drawn_ = *before + most;
+    drawn_ = *first + most;
     wire::Tickets range;
     range.batch = batch_->id();
-    range.first = *before;
-    range.count = std::min(most, batch_->count() - *before);
+    range.first = *first;
+    range.count = std::min(most, batch_->count() - *first);
     spare_.push_back(std::move(range));
 }
 

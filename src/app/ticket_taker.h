@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "app/batch_counter.h"
 #include "app/batch_view.h"
 #include "app/outbox.h"
 #include "base/time.h"
 #include "core/resources.h"
-#include "transport/mpi_counter_window.h"
 #include "transport/ticket_pool.h"
 #include "wire/messages.h"
 
@@ -21,10 +21,10 @@ namespace wq::app {
 class TicketTaker {
   public:
     // `whole`: what the rank offers, of which a task without a say takes its share.
-    // `counter`: rank 0's, for batches that say so; may be null.
+    // `counters`: rank 0's, for batches that say so; null: rank 0 is asked by message.
     TicketTaker(transport::TicketPool& pool, const core::Resources& whole,
-                transport::CounterWindow* counter = nullptr)
-        : pool_(pool), whole_(whole), counter_(counter) {}
+                transport::Counters* counters = nullptr)
+        : pool_(pool), whole_(whole), counter_(counters) {}
 
     void on_message(const wire::SealedBatch& message);
     void on_message(const wire::Tickets& message);
@@ -60,7 +60,7 @@ class TicketTaker {
 
     transport::TicketPool& pool_;
     core::Resources whole_;
-    transport::CounterWindow* counter_;
+    BatchCounter counter_;
     std::optional<BatchView> batch_;
     bool by_counter_ = false;
     std::uint64_t drawn_ = 0;  // the counter when we last looked

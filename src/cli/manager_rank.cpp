@@ -75,7 +75,7 @@ class Run {
         app::ManagerOptions options;
         options.reactor = reactor;
         options.storage_patience = rank.options.storage_patience;
-        options.counter = rank.counter;
+        options.counters = rank.counters;
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
         app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path()};
@@ -125,8 +125,7 @@ class Run {
         worker_end_ = network_->endpoint(transport::PeerId(1));
         network_->connect(transport::PeerId(0), transport::PeerId(1));
         rank_.worker.hello.takes_tickets = rank_.tickets != nullptr;
-        if (rank_.tickets != nullptr)
-            ticket_taker_.emplace(*rank_.tickets, rank_.worker.hello.offers, rank_.counter);
+        if (rank_.tickets != nullptr) ticket_taker_.emplace(*rank_.tickets, rank_.worker.hello.offers);
         worker_ = std::make_unique<app::Worker>(rank_.worker, *worker_end_, transport::PeerId(0),
                                                 rank_.launcher, ticket_taker_ ? &*ticket_taker_ : nullptr);
     }

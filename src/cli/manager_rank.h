@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "host/launcher.h"
-#include "transport/mpi_counter_window.h"
+#include "transport/counters.h"
 #include "transport/mpi_session.h"
 #include "transport/ticket_pool.h"
 #include "transport/transport.h"
@@ -30,8 +30,8 @@ struct ManagerRank {
     app::WorkerOptions worker;  // of its own worker; not used with --manager-only
     app::StopPolicy stop;
     std::vector<std::string> remarks;
-    transport::TicketPool* tickets;     // of this node; null: everything is leased
-    transport::CounterWindow* counter;  // null: nodes refill by message
+    transport::TicketPool* tickets;  // of this node; null: everything is leased
+    transport::Counters* counters;   // null: nodes refill by message
 
     // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be
     // dismissed.

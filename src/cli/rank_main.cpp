@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "app/batch_counter.h"
 #include "app/rank_loop.h"
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
@@ -143,7 +144,7 @@ class Rank {
 
     // Level 2 of tickets: how a node fetches its next range from rank 0.
     void open_counter() {
-        auto window = transport::CounterWindow::open(*session_, app::TicketOffice::counters);
+        auto window = transport::CounterWindow::open(*session_, app::BatchCounter::counters);
         const std::string problem = window ? "" : window.error().message;
         if (window) counter_ = std::move(*window);
         if (options_.tickets == Tickets::rma) {
@@ -190,7 +191,10 @@ class Rank {
         launcher_->open(options.launcher).or_throw();
         options.hello.takes_tickets = pool_ != nullptr;
         std::optional<app::TicketTaker> tickets;
-        if (pool_) tickets.emplace(*pool_, options.hello.offers, counter_.get());
+        // Beside rank 0 the counters would be taken under a lock in shared memory, which dies with its
+        // holder.
+        const bool beside_manager = session_->node_mates().front() == 0;
+        if (pool_) tickets.emplace(*pool_, options.hello.offers, beside_manager ? nullptr : counter_.get());
         app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_,
                            tickets ? &*tickets : nullptr);
         app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, signals_, stop_});

@@ -8,23 +8,21 @@
 #include <memory>
 
 #include "base/result.h"
+#include "transport/counters.h"
 #include "transport/mpi_session.h"
 
 namespace wq::transport {
 
-class CounterWindow {
+class CounterWindow final : public Counters {
   public:
     // Collective over all ranks; all succeed or none. The error says why this MPI has no such window: under
     // Debian's defaults and TCP it is MPI_ERR_WIN. An error also with one rank.
     static Result<std::unique_ptr<CounterWindow>> open(const MpiSession& session, std::size_t counters);
-    ~CounterWindow();
+    ~CounterWindow() override;
 
-    // Adds and returns the value before. Waits for rank 0's network card or, on TCP, for rank 0's next MPI
-    // call.
-    Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount);
-
-    // Sets, and returns the value before: to revoke a counter set it beyond every end.
-    Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value);
+    // Both wait for rank 0's network card or, on TCP, for rank 0's next MPI call.
+    Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override;
+    Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value) override;
 
     // Begins an addition that the caller tests and may give up: to find out whether the window works at all.
     class Trial {

@@ -10,11 +10,12 @@ constexpr core::Resources whole{4, 4096, 4096, 0};
 constexpr transport::PeerId manager_peer{0};
 constexpr std::uint32_t flaky_retries = 2;
 
-app::ManagerOptions manager_options(const AppWeather& weather) {
+app::ManagerOptions manager_options(const AppWeather& weather, transport::Counters& counters) {
     app::ManagerOptions options;
     options.reactor.expected_workers = weather.workers;
     options.reactor.max_losses = 1'000'000;  // here every task is to end by itself
     options.reactor.seal_batches = weather.tickets;
+    if (weather.by_counter) options.counters = &counters;
     // Ranks never come back; where there are no tickets, others take their place here.
     if (!weather.tickets) options.reactor.rejoin_limit = std::chrono::seconds(30);
     return options;
@@ -32,12 +33,17 @@ AppSimulation::AppSimulation(AppWeather weather, std::uint64_t seed)
       seed_(seed),
       network_(1, seed, weather.network),
       manager_end_(network_.endpoint(manager_peer)),
-      segment_(transport::TicketPool::bytes_needed(pool_shape(weather)) / sizeof(CacheLine) + 1) {
+      segments_(weather.nodes),
+      counters_([this] { return happens(weather_.counter_failures); }) {
     network_.advance(std::chrono::hours(1));
-    transport::TicketPool::format(segment(), pool_shape(weather));
-    manager_ = std::make_unique<app::Manager>(manager_options(weather), tasks_, recorder_, now());
+    for (std::uint32_t node = 0; node < weather.nodes; ++node) {
+        segments_[node].resize(transport::TicketPool::bytes_needed(pool_shape(weather)) / sizeof(CacheLine) +
+                               1);
+        transport::TicketPool::format(segment(node), pool_shape(weather));
+    }
+    manager_ = std::make_unique<app::Manager>(manager_options(weather, counters_), tasks_, recorder_, now());
     for (std::uint32_t rank = 0; rank < weather.workers; ++rank) add_worker(rank);
-    add_list();
+    weather.by_counter ? add_array() : add_list();
 }
 
 core::Now AppSimulation::now() const {
@@ -70,20 +76,42 @@ void AppSimulation::add_list() {
     manager_->end_input(now());
 }
 
+void AppSimulation::add_array() {
+    const auto last = std::to_string(weather_.tasks);
+    tasks_.add_indexes(taskfile::IndexSet::parse("1-" + last).or_throw(), array_command_);
+    core::TaskRange range{TaskId(0), weather_.tasks, {}, {}};
+    range.shape.retries = weather_.flaky ? flaky_retries : 0;
+    manager_->add(range, {}, {}, now());
+    manager_->end_input(now());
+}
+
+void AppSimulation::note_start(const host::Order& order) {
+    const std::string name =
+        "task " + std::to_string(order.task.value()) + "." + std::to_string(order.attempt);
+    if (!starts_.emplace(order.task, order.attempt).second) wrong_starts_.push_back(name + " twice");
+    const std::string text = tasks_.text(order.task).command;
+    if (order.text != text) wrong_starts_.push_back(name + " as '" + order.text + "', not '" + text + "'");
+}
+
 void AppSimulation::add_worker(std::uint32_t rank) {
     auto node = std::make_unique<Node>();
     node->rank = rank;
     node->peer = network_.add();
     node->transport = network_.endpoint(node->peer);
     network_.connect(manager_peer, node->peer);
-    node->launcher = std::make_unique<FakeLauncher>(whole, [this](TaskId id) { return task(id); });
+    node->launcher = std::make_unique<FakeLauncher>(
+        whole, [this](TaskId id) { return task(id); },
+        [this](const host::Order& order) { note_start(order); });
     app::WorkerOptions options;
     options.hello.rank = rank;
-    options.hello.host = "node";
+    options.hello.host = "node" + std::to_string(node_of(rank));
     options.hello.offers = whole;
     if (weather_.tickets) {
-        node->pool = std::make_unique<transport::TicketPool>(segment(), pool_shape(weather_), rank);
-        node->taker = std::make_unique<app::TicketTaker>(*node->pool, whole);
+        const std::uint32_t place = rank / weather_.nodes;
+        node->pool =
+            std::make_unique<transport::TicketPool>(segment(node_of(rank)), pool_shape(weather_), place);
+        const bool draws = weather_.by_counter && node_of(rank) != 0;
+        node->taker = std::make_unique<app::TicketTaker>(*node->pool, whole, draws ? &counters_ : nullptr);
         options.hello.takes_tickets = true;
     }
     node->worker = std::make_unique<app::Worker>(std::move(options), *node->transport, manager_peer,
@@ -123,7 +151,8 @@ void AppSimulation::make_weather() {
     std::vector<std::uint32_t> lost;
     for (auto& node : nodes_) {
         const bool stays = weather_.tickets && node->rank == 0;  // somebody must be left
-        if (node->launcher->busy() && happens(weather_.launcher_deaths)) node->launcher->die("killed by signal 9");
+        if (node->launcher->busy() && happens(weather_.launcher_deaths))
+            node->launcher->die("killed by signal 9");
         if (!node->worker->ended() && !stays && happens(weather_.losses)) {
             ++losses_;
             if (random_() % 2 == 0)

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "app/task_table.h"
 #include "app/worker.h"
 #include "sim/app/fake_launcher.h"
+#include "sim/app/loopback_counters.h"
 #include "support/fake_recorder.h"
 #include "transport/loopback.h"
 #include "transport/ticket_pool.h"
@@ -22,6 +24,9 @@ struct AppWeather {
     std::uint64_t tasks = 60;
     std::uint32_t workers = 3;
     bool tickets = false;
+    std::uint32_t nodes = 1;  // with a word of tickets each; workers stand on them in turn
+    bool by_counter = false;  // the list is an array, whose ranges nodes but the first draw from counters
+    double counter_failures = 0;
     bool groups = false;
     bool flaky = false;  // some tasks fail at first, some for good
     double losses = 0;   // of a worker, per step of the simulation
@@ -42,6 +47,9 @@ class AppSimulation {
     FakeTask task(TaskId id) const;  // what it does
     std::uint64_t losses() const { return losses_; }
     bool used_tickets() const { return used_tickets_; }
+    std::uint64_t draws() const { return counters_.additions(); }
+    // Attempts that were started twice, or with the text of another task.
+    const std::vector<std::string>& wrong_starts() const { return wrong_starts_; }
 
   private:
     struct Node {
@@ -57,13 +65,16 @@ class AppSimulation {
 
     core::Now now() const;
     void add_list();
+    void add_array();
+    void note_start(const host::Order& order);
     void add_worker(std::uint32_t rank);
     void turn();
     void turn(Node& node);
     void make_weather();
     void advance();
     bool happens(double chance);
-    std::byte* segment() { return segment_.front().bytes; }
+    std::uint32_t node_of(std::uint32_t rank) const { return rank % weather_.nodes; }
+    std::byte* segment(std::uint32_t node) { return segments_[node].front().bytes; }
 
     AppWeather weather_;
     std::mt19937_64 random_;
@@ -73,13 +84,17 @@ class AppSimulation {
     struct alignas(64) CacheLine {
         std::byte bytes[64];
     };
-    std::vector<CacheLine> segment_;
+    std::vector<std::vector<CacheLine>> segments_;  // one a node
+    LoopbackCounters counters_;
+    taskfile::CommandTemplate array_command_{{"item {}"}};
     testing::FakeRecorder recorder_;
     app::TaskTable tasks_;
     std::unique_ptr<app::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::uint64_t losses_ = 0;
     bool used_tickets_ = false;
+    std::set<std::pair<TaskId, Attempt>> starts_;
+    std::vector<std::string> wrong_starts_;
 };
 
 }  // namespace wq::sim

@@ -14,6 +14,7 @@ void FakeLauncher::start_what_fits() {
         then += queue_.front().give;
         if (!then.fits_in(whole_)) return;
         used_ = then;
+        started_(queue_.front());
         const TaskId task = queue_.front().task;
         running_.push_back({std::move(queue_.front()), now_ + tasks_(task).wall});
         queue_.pop_front();

@@ -19,8 +19,10 @@ struct FakeTask {
 
 class FakeLauncher final : public host::Launcher {
   public:
-    FakeLauncher(core::Resources whole, std::function<FakeTask(TaskId)> tasks)
-        : whole_(whole), tasks_(std::move(tasks)) {}
+    // `started` is told of every order as it starts.
+    FakeLauncher(core::Resources whole, std::function<FakeTask(TaskId)> tasks,
+                 std::function<void(const host::Order&)> started)
+        : whole_(whole), tasks_(std::move(tasks)), started_(std::move(started)) {}
 
     Status open(const host::LauncherOptions&) override { return success(); }
     int descriptor() const override { return -1; }
@@ -50,6 +52,7 @@ class FakeLauncher final : public host::Launcher {
     core::Resources whole_;
     core::Resources used_;
     std::function<FakeTask(TaskId)> tasks_;
+    std::function<void(const host::Order&)> started_;
     Instant now_;
     std::deque<host::Order> queue_;
     std::vector<Running> running_;
