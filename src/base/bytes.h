@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace wq {
 
@@ -19,6 +20,8 @@ class ByteWriter {
     void f64(double value);
     void boolean(bool value) { u8(value ? 1 : 0); }
     void blob(std::string_view value);
+    void blobs(const std::vector<std::string>& values);
+    void pairs(const std::vector<std::pair<std::string, std::string>>& values);
     void raw(std::string_view value) { bytes_.append(value); }
 
     std::size_t size() const { return bytes_.size(); }
@@ -40,6 +43,8 @@ class ByteReader {
     double f64();
     bool boolean();           // bad when neither 0 nor 1
     std::string_view blob();  // points into the bytes given
+    std::vector<std::string> blobs();
+    std::vector<std::pair<std::string, std::string>> pairs();
     std::string_view rest() const { return rest_; }
 
     // A count of elements that follow; bad when fewer than count * least_bytes bytes remain, so that a short

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/codec.h"
 #include "host/wire_fields.h"
 
 namespace wq::host {
@@ -68,9 +69,8 @@ struct ReportWriter {
     void operator()(const TaskEnded& report) const {
         write(ReportTag::ended, [&](ByteWriter& out) {
             write_task(out, report.task, report.attempt);
-            write_field(out, report.outcome);
-            out.blob(report.output.out);
-            out.blob(report.output.err);
+            put(out, report.outcome);
+            put(out, report.output);
         });
     }
     void operator()(const OrderReturned& report) const {
@@ -80,8 +80,7 @@ struct ReportWriter {
         write(ReportTag::environment_output, [&](ByteWriter& out) {
             out.u64(report.position);
             out.i64(report.exit_code);
-            out.blob(report.output.out);
-            out.blob(report.output.err);
+            put(out, report.output);
         });
     }
     void operator()(const EnvironmentExit& report) const {
@@ -103,9 +102,8 @@ Report read_report(ByteReader& in, ReportTag tag) {
             return read_task<TaskStarted>(in);
         case ReportTag::ended: {
             auto report = read_task<TaskEnded>(in);
-            report.outcome = read_outcome(in);
-            report.output.out = in.blob();
-            report.output.err = in.blob();
+            get(in, report.outcome);
+            get(in, report.output);
             return report;
         }
         case ReportTag::returned:
@@ -114,8 +112,7 @@ Report read_report(ByteReader& in, ReportTag tag) {
             EnvironmentOutput report;
             report.position = in.u64();
             report.exit_code = static_cast<int>(in.i64());
-            report.output.out = in.blob();
-            report.output.err = in.blob();
+            get(in, report.output);
             return report;
         }
         case ReportTag::environment_exit: {

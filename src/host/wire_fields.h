@@ -15,9 +15,6 @@ LauncherOptions read_options(ByteReader& in);
 void write_field(ByteWriter& out, const Order& order);
 Order read_order(ByteReader& in);
 
-void write_field(ByteWriter& out, const core::Outcome& outcome);
-core::Outcome read_outcome(ByteReader& in);
-
 inline void write_task(ByteWriter& out, TaskId task, Attempt attempt) {
     out.u64(task.value());
     out.u64(attempt);

@@ -1,6 +1,6 @@
 #include "stats/journal_format.h"
 
-#include <type_traits>
+#include "core/codec.h"
 
 namespace wq::stats {
 
@@ -13,45 +13,14 @@ void put(ByteWriter& out, double value) {
     out.f64(value);
 }
 
-void put(ByteWriter& out, const core::Resources& value) {
-    out.i64(value.cores), out.i64(value.memory_mb), out.i64(value.disk_mb), out.i64(value.gpus);
-}
-
 void get(ByteReader& in, std::int64_t& value) {
     value = in.i64();
 }
 void get(ByteReader& in, double& value) {
     value = in.f64();
 }
-void get(ByteReader& in, int& value) {
-    value = static_cast<int>(in.i64());
-}
 void get(ByteReader& in, std::string& value) {
     value = in.blob();
-}
-
-void get(ByteReader& in, core::Resources& value) {
-    get(in, value.cores), get(in, value.memory_mb), get(in, value.disk_mb), get(in, value.gpus);
-}
-
-void put(ByteWriter& out, const core::Outcome& value) {
-    out.u8(static_cast<std::uint8_t>(value.ending));
-    out.i64(value.exit_code), out.i64(value.signal);
-    out.i64(value.started_us), out.i64(value.wall_us), out.i64(value.user_us), out.i64(value.system_us);
-    out.i64(value.peak_memory_kb), out.i64(value.bytes_read), out.i64(value.bytes_written);
-    out.u64(value.stdout_bytes), out.u64(value.stderr_bytes);
-    out.blob(value.reason);
-}
-
-void get(ByteReader& in, core::Outcome& value) {
-    const std::uint8_t ending = in.u8();
-    if (ending > static_cast<std::uint8_t>(core::Ending::never_ran)) in.fail();
-    value.ending = static_cast<core::Ending>(ending);
-    get(in, value.exit_code), get(in, value.signal);
-    get(in, value.started_us), get(in, value.wall_us), get(in, value.user_us), get(in, value.system_us);
-    get(in, value.peak_memory_kb), get(in, value.bytes_read), get(in, value.bytes_written);
-    value.stdout_bytes = in.u64(), value.stderr_bytes = in.u64();
-    get(in, value.reason);
 }
 
 ByteWriter begin_record(RecordKind kind) {

@@ -3,11 +3,35 @@
 #include <array>
 #include <type_traits>
 
-#include "wire/codec.h"
+#include "core/codec.h"
 
 namespace wq::wire {
 
 namespace {
+
+// Gaps and lengths.
+void put(ByteWriter& out, const IntervalSet& value) {
+    out.u64(value.ranges());
+    std::uint64_t last = 0;
+    value.for_each([&](Interval range) {
+        out.u64(range.first - last);
+        out.u64(range.size());
+        last = range.end;
+    });
+}
+
+void get(ByteReader& in, IntervalSet& value) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 62;
+    const std::uint64_t ranges = in.count(2);
+    std::uint64_t last = 0;
+    for (std::uint64_t index = 0; index < ranges && in.ok(); ++index) {
+        const std::uint64_t gap = in.u64();
+        const std::uint64_t size = in.u64();
+        if (gap > most || size > most || size == 0 || last + gap + size > most) return in.fail();
+        value.insert({last + gap, last + gap + size});
+        last += gap + size;
+    }
+}
 
 // One pair of functions a message; the kind byte is the message's place in the variant, so a new message goes
 // at the variant's end and its version into the history above.
@@ -43,14 +67,12 @@ void attempt(ByteReader& in, TaskId& task, Attempt& number) {
 void body(ByteWriter& out, const Ended& m) {
     attempt(out, m.task, m.attempt);
     put(out, m.outcome);
-    out.blob(m.output.out);
-    out.blob(m.output.err);
+    put(out, m.output);
 }
 void body(ByteReader& in, Ended& m) {
     attempt(in, m.task, m.attempt);
     get(in, m.outcome);
-    m.output.out = in.blob();
-    m.output.err = in.blob();
+    get(in, m.output);
 }
 
 void body(ByteWriter& out, const GivenBack& m) {
@@ -124,11 +146,7 @@ void body(ByteWriter& out, const Lease& m) {
     out.i64(m.memory_limit_mb);
     out.u64(m.environment_position);
     out.blob(m.text);
-    out.u64(m.variables.size());
-    for (const auto& [name, value] : m.variables) {
-        out.blob(name);
-        out.blob(value);
-    }
+    out.pairs(m.variables);
 }
 void body(ByteReader& in, Lease& m) {
     attempt(in, m.task, m.attempt);
@@ -137,11 +155,7 @@ void body(ByteReader& in, Lease& m) {
     m.memory_limit_mb = in.i64();
     m.environment_position = in.u64();
     m.text = in.blob();
-    const std::uint64_t variables = in.count(2);
-    for (std::uint64_t index = 0; index < variables && in.ok(); ++index) {
-        std::string name(in.blob());
-        m.variables.emplace_back(std::move(name), in.blob());
-    }
+    m.variables = in.pairs();
 }
 
 void body(ByteWriter&, const KillAll&) {}
@@ -152,14 +166,6 @@ void body(ByteWriter& out, const Recall& m) {
 void body(ByteReader& in, Recall& m) {
     m.most = in.u64();
 }
-void strings(ByteWriter& out, const std::vector<std::string>& texts) {
-    out.u64(texts.size());
-    for (const std::string& text : texts) out.blob(text);
-}
-void strings(ByteReader& in, std::vector<std::string>& texts) {
-    const std::uint64_t count = in.count(1);
-    for (std::uint64_t index = 0; index < count && in.ok(); ++index) texts.emplace_back(in.blob());
-}
 
 void body(ByteWriter& out, const SealedBatch& m) {
     out.u64(m.batch.value());
@@ -167,7 +173,7 @@ void body(ByteWriter& out, const SealedBatch& m) {
     put(out, m.needs);
     out.i64(m.timeout.count());
     out.i64(m.memory_limit_mb);
-    strings(out, m.command);
+    out.blobs(m.command);
     out.blob(m.indexes);
     out.u64(m.first_item.value());
     out.boolean(m.by_counter);
@@ -179,7 +185,7 @@ void body(ByteReader& in, SealedBatch& m) {
     get(in, m.needs);
     m.timeout = Duration(in.i64());
     m.memory_limit_mb = in.i64();
-    strings(in, m.command);
+    m.command = in.blobs();
     m.indexes = in.blob();
     m.first_item = TaskId(in.u64());
     m.by_counter = in.boolean();
@@ -191,14 +197,14 @@ void body(ByteWriter& out, const Tickets& m) {
     out.u64(m.first);
     out.u64(m.count);
     out.boolean(m.texts_only);
-    strings(out, m.texts);
+    out.blobs(m.texts);
 }
 void body(ByteReader& in, Tickets& m) {
     m.batch = BatchId(in.u32());
     m.first = in.u64();
     m.count = in.u64();
     m.texts_only = in.boolean();
-    strings(in, m.texts);
+    m.texts = in.blobs();
 }
 
 void body(ByteWriter& out, const RevokedBatch& m) {

@@ -28,7 +28,7 @@ TEST(Groups, TrainDeployTestReport) {
     EXPECT_EQ(groups.add(TaskId(0), 1, {seq(1)}).unblocked, set({0}));  // train
     EXPECT_EQ(groups.add(TaskId(1), 5, {}).unblocked.count(), 5u);      // lines of no group
     EXPECT_TRUE(groups.add(TaskId(6), 1, {seq(1)}).unblocked.empty());  // deploy
-    for (std::uint64_t id : {7, 8, 9}) EXPECT_TRUE(groups.add(TaskId(id), 1, {par(1)}).unblocked.empty());
+    for (std::uint64_t id : {7u, 8u, 9u}) EXPECT_TRUE(groups.add(TaskId(id), 1, {par(1)}).unblocked.empty());
     EXPECT_TRUE(groups.add(TaskId(10), 1, {seq(1)}).unblocked.empty());  // report
 
     EXPECT_EQ(groups.succeeded({0, 1}).unblocked, set({6}));

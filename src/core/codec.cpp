@@ -1,0 +1,84 @@
+#include "core/codec.h"
+
+#include <limits>
+
+namespace wq::core {
+
+namespace {
+
+// Keeps sums of a hundred thousand workers far from overflow.
+constexpr std::int64_t most_resource = std::int64_t{1} << 40;
+
+template <class Amounts>
+void put_amounts(ByteWriter& out, const Amounts& value) {
+    for (const std::int64_t field : {value.cores, value.memory_mb, value.disk_mb, value.gpus}) out.i64(field);
+}
+
+template <class Amounts>
+void get_amounts(ByteReader& in, Amounts& value, std::int64_t least) {
+    for (std::int64_t* field : {&value.cores, &value.memory_mb, &value.disk_mb, &value.gpus}) {
+        *field = in.i64();
+        if (*field < least || *field > most_resource) in.fail();
+    }
+}
+
+int get_int(ByteReader& in) {
+    const std::int64_t number = in.i64();
+    if (number < std::numeric_limits<int>::min() || number > std::numeric_limits<int>::max()) in.fail();
+    return static_cast<int>(number);
+}
+
+}  // namespace
+
+void put(ByteWriter& out, const Resources& value) {
+    put_amounts(out, value);
+}
+void get(ByteReader& in, Resources& value) {
+    get_amounts(in, value, 0);
+}
+
+void put(ByteWriter& out, const Needs& value) {
+    put_amounts(out, value);
+}
+void get(ByteReader& in, Needs& value) {
+    get_amounts(in, value, -1);
+}
+
+void put(ByteWriter& out, const Outcome& value) {
+    out.u8(static_cast<std::uint8_t>(value.ending));
+    out.i64(value.exit_code);
+    out.i64(value.signal);
+    for (const std::int64_t field : {value.started_us, value.wall_us, value.user_us, value.system_us,
+                                     value.peak_memory_kb, value.bytes_read, value.bytes_written})
+        out.i64(field);
+    out.u64(value.stdout_bytes);
+    out.u64(value.stderr_bytes);
+    out.blob(value.reason);
+}
+
+void get(ByteReader& in, Outcome& value) {
+    const std::uint8_t ending = in.u8();
+    if (ending > static_cast<std::uint8_t>(Ending::never_ran))
+        in.fail();
+    else
+        value.ending = static_cast<Ending>(ending);
+    value.exit_code = get_int(in);
+    value.signal = get_int(in);
+    for (std::int64_t* field : {&value.started_us, &value.wall_us, &value.user_us, &value.system_us,
+                                &value.peak_memory_kb, &value.bytes_read, &value.bytes_written})
+        *field = in.i64();
+    value.stdout_bytes = in.u64();
+    value.stderr_bytes = in.u64();
+    value.reason = in.blob();
+}
+
+void put(ByteWriter& out, const Output& value) {
+    out.blob(value.out);
+    out.blob(value.err);
+}
+void get(ByteReader& in, Output& value) {
+    value.out = in.blob();
+    value.err = in.blob();
+}
+
+}  // namespace wq::core
