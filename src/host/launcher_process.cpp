@@ -37,7 +37,7 @@ LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared, con
                                  char** inherited, MessageStream stream)
     : rank_(rank),
       signals_(child_signals()),
-      runner_(options, inherited, shared, poller_, outbox_),
+      runner_(options, inherited, shared, poller_, reports_),
       stream_(std::move(stream)),
       now_(instant_now()) {
     poller_.add(rank_, Source::rank, EPOLLIN);
@@ -64,7 +64,7 @@ void LauncherProcess::run() {
 
 int LauncherProcess::milliseconds_to_wait(Instant now) const {
     Instant until = runner_.next_check(now);
-    if (!outbox_.empty()) until = std::min(until, outbox_.due_at());
+    if (!reports_.empty()) until = std::min(until, reports_.due_at());
     if (until == Instant::max()) return -1;
     if (until <= now) return 0;
     constexpr std::int64_t longest = 60000;
@@ -117,15 +117,15 @@ void LauncherProcess::take(Command& command) {
 
 // Sends what is to be sent now: at once when the rank may have more work for us, else in batches.
 void LauncherProcess::report() {
-    if (outbox_.empty() || !(runner_.hungry() || outbox_.due(now_))) return;
+    if (reports_.empty() || !(runner_.hungry() || reports_.due(now_))) return;
     runner_.announce_starts(now_);
     flush();
 }
 
 void LauncherProcess::flush() {
-    if (!outbox_.flush(rank_)) over_ = true;
-    if (outbox_.stuck() == waits_for_room_) return;
-    waits_for_room_ = outbox_.stuck();
+    if (!reports_.flush(rank_)) over_ = true;
+    if (reports_.stuck() == waits_for_room_) return;
+    waits_for_room_ = reports_.stuck();
     poller_.change(rank_, Source::rank, waits_for_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 

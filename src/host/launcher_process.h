@@ -2,8 +2,8 @@
 #pragma once
 
 #include "host/launcher_wire.h"
-#include "host/outbox.h"
 #include "host/poller.h"
+#include "host/report_buffer.h"
 #include "host/scratch_folder.h"
 #include "host/shared_page.h"
 #include "host/task_runner.h"
@@ -32,7 +32,7 @@ class LauncherProcess {
     int rank_;
     Descriptor signals_;
     Poller poller_;
-    Outbox outbox_;
+    ReportBuffer reports_;
     TaskRunner runner_;
     MessageStream stream_;
     Instant now_;

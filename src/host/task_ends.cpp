@@ -101,8 +101,8 @@ void TaskRunner::finish(Lane& lane, bool may_be_held) {
     lane.outcome.stderr_bytes = lane.err.total();
     const Order& order = lane.order.order;
     core::Output output{lane.out.take("stdout"), lane.err.take("stderr")};
-    outbox_.add(lane.order.serial,
-                TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
+    reports_.add(lane.order.serial,
+                 TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
     if (!std::exchange(lane.watched, false)) --unwatched_;
     if (may_be_held) {
         // The killed may not be dead yet, and still hold the other end.

@@ -29,11 +29,11 @@ std::optional<rlimit> make_room_for_files(std::size_t lanes) {
 }  // namespace
 
 TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared, Poller& poller,
-                       Outbox& outbox)
+                       ReportBuffer& reports)
     : options_(options),
       shared_(shared),
       poller_(poller),
-      outbox_(outbox),
+      reports_(reports),
       base_(inherited, options.unset_prefixes, options.environment),
       accounts_(options.slice),
       lanes_(base_, options.scratch, options.slice.gpu_variable),
@@ -65,7 +65,7 @@ void TaskRunner::refuse(const OrderMessage& message, std::string reason) {
     outcome.exit_code = 126;
     outcome.reason = std::move(reason);
     const Order& order = message.order;
-    outbox_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now_);
+    reports_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now_);
 }
 
 void TaskRunner::tell(EnvironmentLine line) {
@@ -102,7 +102,7 @@ void TaskRunner::kill_all(Instant now) {
 }
 
 void TaskRunner::give_back(const OrderMessage& message) {
-    outbox_.add(message.serial, OrderReturned{message.order.task, message.order.attempt}, now_);
+    reports_.add(message.serial, OrderReturned{message.order.task, message.order.attempt}, now_);
 }
 
 void TaskRunner::check(Instant now) {
@@ -146,7 +146,7 @@ void TaskRunner::announce_starts(Instant now) {
     for (Lane* lane : lanes_.running()) {
         if (lane->announced || lane->pid == 0) continue;
         lane->announced = true;
-        outbox_.add(lane->order.serial, TaskStarted{lane->order.order.task, lane->order.order.attempt}, now);
+        reports_.add(lane->order.serial, TaskStarted{lane->order.order.task, lane->order.order.attempt}, now);
     }
 }
 

@@ -14,8 +14,8 @@
 #include "host/leftovers.h"
 #include "host/limits.h"
 #include "host/oom_counter.h"
-#include "host/outbox.h"
 #include "host/poller.h"
+#include "host/report_buffer.h"
 #include "host/shared_page.h"
 #include "host/task_starter.h"
 
@@ -24,7 +24,7 @@ namespace wq::host {
 class TaskRunner final : private ShellListener {
   public:
     TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared, Poller& poller,
-               Outbox& outbox);
+               ReportBuffer& reports);
 
     void enqueue(OrderMessage message, Instant now);
     void tell(EnvironmentLine line);
@@ -70,7 +70,7 @@ class TaskRunner final : private ShellListener {
     const LauncherOptions options_;
     SharedPage& shared_;
     Poller& poller_;
-    Outbox& outbox_;
+    ReportBuffer& reports_;
     BaseEnvironment base_;
     Accounts accounts_;
     Lanes lanes_;

@@ -7,7 +7,7 @@ namespace wq::host {
 
 void TaskRunner::start_tasks(Instant now) {
     now_ = now;
-    while (!queue_.empty() && !forks_fail_ && !outbox_.congested() && start_head(now)) {
+    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_head(now)) {
     }
 }
 
@@ -67,14 +67,14 @@ bool TaskRunner::do_without_lane() {
 void TaskRunner::started(Lane& lane) {
     ++unwatched_;
     limits_.watch(lane);
-    outbox_.note_unreported(now_);
+    reports_.note_unreported(now_);
 }
 
 // lane.outcome says why.
 void TaskRunner::start_failed(Lane& lane) {
     lanes_.retire(lane);
     const Order& order = lane.order.order;
-    outbox_.add(lane.order.serial, TaskEnded{order.task, order.attempt, std::move(lane.outcome), {}}, now_);
+    reports_.add(lane.order.serial, TaskEnded{order.task, order.attempt, std::move(lane.outcome), {}}, now_);
     release(lane);
 }
 
@@ -113,12 +113,12 @@ void TaskRunner::task_not_started(Lane& lane, const std::string& reason) {
 }
 
 void TaskRunner::line_ended(EnvironmentOutput output) {
-    outbox_.add(0, std::move(output), now_);
+    reports_.add(0, std::move(output), now_);
 }
 
 void TaskRunner::line_left(EnvironmentExit exit, Lane& lane) {
     shell_left_at_ = exit.position;
-    outbox_.add(0, exit, now_);
+    reports_.add(0, exit, now_);
     lanes_.retire(lane);
     give_back(lane.order);
     release(lane);

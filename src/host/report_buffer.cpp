@@ -1,22 +1,22 @@
-#include "host/outbox.h"
+#include "host/report_buffer.h"
 
 namespace wq::host {
 
-void Outbox::add(std::uint64_t serial, Report report, Instant now) {
+void ReportBuffer::add(std::uint64_t serial, Report report, Instant now) {
     append(batch_, ReportMessage{serial, std::move(report)});
     ++count_;
     note_unreported(now);
 }
 
-void Outbox::note_unreported(Instant now) {
+void ReportBuffer::note_unreported(Instant now) {
     if (!first_) first_ = now;
 }
 
-bool Outbox::due(Instant now) const {
+bool ReportBuffer::due(Instant now) const {
     return first_ && (count_ >= most_reports || batch_.size() >= most_bytes || now >= due_at());
 }
 
-bool Outbox::flush(int socket) {
+bool ReportBuffer::flush(int socket) {
     count_ = 0;
     first_.reset();
     if (leaving_.empty())

@@ -9,7 +9,7 @@
 
 namespace wq::host {
 
-class Outbox {
+class ReportBuffer {
   public:
     void add(std::uint64_t serial, Report report, Instant now);
     void note_unreported(
