@@ -93,7 +93,7 @@ class Rank {
             open_tickets();
         }
         stop_.grace = options.grace;
-        stop_.killed_after_signal = environment.launcher.starts_with("mpi");
+        stop_.killed_after_signal = environment.kills_after_signal;
         works_ = !(options.manager_only && session_->rank() == 0);
         share_ = share_node(*session_, ".", works_).or_throw();
         if (options.dry_run) {

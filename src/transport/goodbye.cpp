@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -51,7 +52,7 @@ class Pmix {
     void* library_;
 };
 
-// `talk` in a child of its own, since PMIx_Init may hang.
+// `talk` in a child of its own, since PMIx_Init may hang (5 of 54 runs of a guard that called it itself).
 template <class Talk>
 bool pmix_attempt(Duration limit, Talk talk) {
     std::array<int, 2> alive{-1, -1};  // its other end closes when the child ends: this works on every kernel
@@ -69,17 +70,24 @@ bool pmix_attempt(Duration limit, Talk talk) {
     return in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool hydra_attempt(Duration limit) {
+// The socket to hydra's proxy, once `words` were written to it.
+std::optional<int> tell_hydra(std::string_view words) {
     const char* text = std::getenv("PMI_FD");
     const auto fd = parse_count(text ? text : "", 0, 1 << 20);
-    if (!fd) return false;
-    constexpr std::string_view word = "cmd=finalize\n";
+    if (!fd) return std::nullopt;
     const int socket = static_cast<int>(*fd);
-    if (::write(socket, word.data(), word.size()) != static_cast<ssize_t>(word.size())) return false;
-    pollfd answer{socket, POLLIN, 0};
+    if (::write(socket, words.data(), words.size()) != static_cast<ssize_t>(words.size()))
+        return std::nullopt;
+    return socket;
+}
+
+bool hydra_attempt(Duration limit) {
+    const std::optional<int> socket = tell_hydra("cmd=finalize\n");
+    if (!socket) return false;
+    pollfd answer{*socket, POLLIN, 0};
     char acknowledged[64];
     return ::poll(&answer, 1, milliseconds(limit)) == 1 &&
-           ::read(socket, acknowledged, sizeof acknowledged) > 0;
+           ::read(*socket, acknowledged, sizeof acknowledged) > 0;
 }
 
 }  // namespace
@@ -95,6 +103,8 @@ bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options) {
 }
 
 bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& options) {
+    if (manager == ProcessManager::hydra)  // it answers nothing: it kills
+        return tell_hydra("cmd=abort exitcode=" + std::to_string(exit_code) + "\n").has_value();
     if (manager != ProcessManager::pmix) return false;
     const auto end = [&](const Pmix& pmix) { return pmix.join() && pmix.abort(exit_code); };
     for (int attempt = 0; attempt < options.attempts; ++attempt)

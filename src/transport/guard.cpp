@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 
 #include "base/exit_code.h"
@@ -51,12 +50,19 @@ int own_code(int status) {
     return to_int(ExitCode::interrupted);
 }
 
-int judge(const Story& story, int status, const LaunchEnvironment& environment, const GuardOptions& options) {
+// How the rank ended.
+struct End {
+    int status = 0;
+    bool launcher_ends_us = false;
+};
+
+int judge(const Story& story, const End& end, const LaunchEnvironment& environment,
+          const GuardOptions& options) {
+    const int status = end.status;
     if (!story.starting) return own_code(status);
     if (!story.ready) {
         const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
-        // mpirun ends the job at a code that is not 0; srun does so only when told.
-        if (!environment.launcher.starts_with("mpi")) abort_job(environment.manager, code, options.goodbye);
+        if (!environment.ends_job_at_failure) abort_job(environment.manager, code, options.goodbye);
         return code;
     }
     if (story.rank == 0 && WIFSIGNALED(status)) {
@@ -64,15 +70,23 @@ int judge(const Story& story, int status, const LaunchEnvironment& environment, 
         if (options.tell) options.tell("rank 0 was killed by signal " + signal + "; the run can be resumed");
         return own_code(status);  // ends the job: no goodbye
     }
-    if (!story.finalized) say_goodbye(environment.manager, options.goodbye);
+    // The launcher that is about to kill us would kill the goodbye while it speaks (goodbye.h), and the job
+    // has its code by then.
+    const bool too_late = end.launcher_ends_us && environment.kills_after_signal;
+    if (!story.finalized && !too_late) say_goodbye(environment.manager, options.goodbye);
     return story.rank == 0 ? own_code(status) : 0;
 }
 
-int wait_for(pid_t child) {
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+// Until `rank` ends. SIGCHLD and SIGTERM are blocked, so that none is missed; where both wait, SIGTERM, the
+// lower number, comes first. Whoever else sends SIGTERM means the rank, which has it too.
+End wait_for(pid_t rank, const sigset_t& awaited) {
+    End end;
+    for (;;) {
+        siginfo_t signal{};
+        if (::sigwaitinfo(&awaited, &signal) == SIGTERM && signal.si_pid == ::getppid())
+            end.launcher_ends_us = true;
+        if (::waitpid(rank, &end.status, WNOHANG) != 0) return end;
     }
-    return status;
 }
 
 // Rank 0 reads the job's stdin; a second holder would keep its writer from seeing that the reader is gone.
@@ -84,7 +98,7 @@ void let_go_of_stdin() {
 }
 
 void ignore_what_the_rank_handles() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+    for (const int signal : {SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
 }
 
 }  // namespace
@@ -113,6 +127,7 @@ int run_guarded(const LaunchEnvironment& environment, const std::function<int(Gu
     if (!environment.launched || ::pipe2(pipe.data(), O_CLOEXEC) != 0) return main_of_rank(unguarded);
 
     const pid_t guard = ::getpid();
+    ::signal(SIGCHLD, SIG_DFL);  // inherited as ignored, it would never tell us
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
@@ -127,16 +142,20 @@ int run_guarded(const LaunchEnvironment& environment, const std::function<int(Gu
         std::exit(main_of_rank(link));
     }
     if (rank > 0) ignore_what_the_rank_handles();
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    sigset_t awaited;
+    ::sigemptyset(&awaited);
+    ::sigaddset(&awaited, SIGCHLD);
+    ::sigaddset(&awaited, SIGTERM);
+    ::sigprocmask(SIG_SETMASK, &awaited, nullptr);
     ::close(pipe[1]);
     if (rank < 0) return to_int(ExitCode::unreachable);
     let_go_of_stdin();
-    const int status = wait_for(rank);
+    const End end = wait_for(rank, awaited);
     // Whoever inherited the pipe from the rank may hold it open: read what is there, not to its end.
     ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
     const Story story = read_story(pipe[0]);
     ::close(pipe[0]);
-    return judge(story, status, environment, options);
+    return judge(story, end, environment, options);
 }
 
 }  // namespace wq::transport

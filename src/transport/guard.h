@@ -7,6 +7,9 @@
 //   later, rank 0: its own code
 //   later, another rank: 0; what became of its tasks is known to rank 0
 //
+// Later ones get a goodbye, but not where the code ends the job anyway, nor from a guard that mpirun has sent
+// SIGTERM.
+//
 // A rank that a signal ended has no code of its own: 70 for the signals of a crash, which is our bug and no
 // reason to requeue the job, else 75.
 //
@@ -46,8 +49,8 @@ struct GuardOptions {
 // the child (which never returns from here: it leaves by exit() with what main_of_rank returned) and returns
 // the guard's exit code in the parent. Else: runs main_of_rank right here.
 //
-// The guard ignores SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2: launchers send them to the whole process
-// group and the rank has them too. When the guard dies, the kernel kills the rank.
+// The guard lives on at SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2: launchers send them to the whole
+// process group and the rank has them too. When the guard dies, the kernel kills the rank.
 int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,
                 const GuardOptions& options = {});
 

@@ -24,6 +24,28 @@ std::optional<int> slurm_step_size(const Lookup& lookup) {
     return number(lookup, "SLURM_NTASKS");
 }
 
+// What launchers do, measured with Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05.
+//   mpirun: ends the job at the first code that is not 0, and when it gets SIGTERM, SIGINT or SIGHUP:
+//     SIGCONT at once, SIGTERM 1 s later, SIGKILL 1 s after that, all to its children's process groups.
+//   mpiexec.hydra: passes SIGTERM and SIGINT on at once and waits for the end. A code of a process that
+//     has not spoken to it yet ends nothing: the others went on waiting in MPI_Init.
+//   srun: passes signals on; SIGKILL comes KillWait (30 s) after a scancel; codes end nothing.
+struct Habits {
+    const char* launcher;
+    bool ends_job_at_failure;
+    bool kills_after_signal;
+};
+constexpr Habits kOpenMpi{"mpirun of Open MPI", true, true};
+constexpr Habits kPmi{"a launcher that speaks PMI", false, false};
+constexpr Habits kPmix{"a launcher that speaks PMIx", false, false};
+constexpr Habits kSrun{"srun", false, false};
+
+void has_habits(LaunchEnvironment& found, const Habits& habits) {
+    found.launcher = habits.launcher;
+    found.ends_job_at_failure = habits.ends_job_at_failure;
+    found.kills_after_signal = habits.kills_after_signal;
+}
+
 }  // namespace
 
 LaunchEnvironment read_launch_environment(const Lookup& lookup) {
@@ -34,16 +56,20 @@ LaunchEnvironment read_launch_environment(const Lookup& lookup) {
         found.manager = ProcessManager::hydra;
     }
     if (const auto size = number(lookup, "OMPI_COMM_WORLD_SIZE")) {
-        found = {true, found.manager, size, "mpirun of Open MPI"};
+        found.launched = true;
+        found.expected_size = size;
+        has_habits(found, kOpenMpi);
     } else if (lookup("PMI_RANK") || lookup("PMI_FD")) {
-        found = {true, found.manager, number(lookup, "PMI_SIZE"), "a launcher that speaks PMI"};
+        found.launched = true;
+        found.expected_size = number(lookup, "PMI_SIZE");
+        has_habits(found, kPmi);
     } else if (lookup("PMIX_RANK")) {
         found.launched = true;
         found.expected_size = slurm_step_size(lookup);
-        found.launcher = found.expected_size ? "srun" : "a launcher that speaks PMIx";
+        has_habits(found, found.expected_size ? kSrun : kPmix);
     } else if (const auto step = slurm_step_size(lookup); step && *step > 1) {
         found.expected_size = step;
-        found.launcher = "srun";
+        has_habits(found, kSrun);
     }
     return found;
 }

@@ -16,7 +16,10 @@ struct LaunchEnvironment {
     bool launched = false;  // by mpirun, mpiexec or srun with an MPI plugin: MPI is to be initialised
     ProcessManager manager = ProcessManager::none;  // who waits for a goodbye when the rank ends (guard.h)
     std::optional<int> expected_size;               // ranks that the launcher started, where it says so
-    std::string launcher;                           // "mpirun (Open MPI)", "srun", ...: for messages
+    std::string launcher;                           // "mpirun of Open MPI", "srun", ...: for messages
+    // What the launcher does when things go wrong:
+    bool ends_job_at_failure = false;  // at the first process that exits with a code that is not 0
+    bool kills_after_signal = false;   // sends SIGKILL 1 s after SIGTERM
 };
 
 // As getenv: nullptr when unset.

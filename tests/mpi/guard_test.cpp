@@ -7,6 +7,7 @@
 //   lose-0      rank 0 kills itself
 //   early       the last rank kills itself between mpi_starting() and MPI_Init
 //   early-exit  the last rank leaves with 0 there
+//   early-init  the last rank kills itself after MPI_Init, before mpi_ready()
 //   guard       rank 1 kills its guard
 //   no-mpi      all ranks leave with CODE without any MPI
 #include <poll.h>
@@ -42,6 +43,8 @@ bool is_last_rank_of_environment() {
     const char* size = ::getenv("OMPI_COMM_WORLD_SIZE");
     if (!rank) rank = ::getenv("PMI_RANK");
     if (!size) size = ::getenv("PMI_SIZE");
+    if (!rank) rank = ::getenv("SLURM_PROCID");
+    if (!size) size = ::getenv("SLURM_STEP_NUM_TASKS");
     return rank && size && ::atoi(rank) == ::atoi(size) - 1;
 }
 
@@ -109,12 +112,13 @@ int with_deaths(MpiSession& session, MpiTransport& transport, const Order& order
 
 int rank_main(GuardLink& guard, const Order& order) {
     if (order.scenario == "no-mpi") return order.code;
-    if (order.scenario.starts_with("early") && is_last_rank_of_environment()) {
+    if ((order.scenario == "early" || order.scenario == "early-exit") && is_last_rank_of_environment()) {
         guard.mpi_starting();
         if (order.scenario == "early-exit") ::_exit(0);
         ::raise(SIGKILL);
     }
     auto session = start_rank(guard);
+    if (order.scenario == "early-init" && session->rank() == session->size() - 1) ::raise(SIGKILL);
     auto transport = MpiTransport::open(*session).or_throw();
     guard.mpi_ready(session->rank());
     if (order.scenario == "kill") {

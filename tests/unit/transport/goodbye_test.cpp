@@ -50,6 +50,14 @@ TEST(Goodbye, AHydraThatIsSilentIsNotWaitedForLongerThanTheLimit) {
     EXPECT_FALSE(say_goodbye(ProcessManager::hydra, {.limit = 1ms}));
 }
 
+TEST(Goodbye, HydraIsToldToEndTheJobWithTheCode) {
+    Hydra hydra;
+    EXPECT_TRUE(abort_job(ProcessManager::hydra, 75));
+    char heard[64];
+    const ssize_t bytes = ::read(hydra.ends[1], heard, sizeof heard);
+    EXPECT_EQ(std::string(heard, static_cast<std::size_t>(bytes)), "cmd=abort exitcode=75\n");
+}
+
 TEST(Goodbye, WithoutItsVariableThereIsNobody) {
     EXPECT_FALSE(say_goodbye(ProcessManager::hydra));
 }

@@ -26,6 +26,8 @@ TEST(LaunchEnvironment, OpenMpi) {
     EXPECT_TRUE(found.launched);
     EXPECT_EQ(found.manager, ProcessManager::pmix);
     EXPECT_EQ(found.expected_size, 4);
+    EXPECT_TRUE(found.ends_job_at_failure);
+    EXPECT_TRUE(found.kills_after_signal);
 }
 
 TEST(LaunchEnvironment, Hydra) {
@@ -33,6 +35,8 @@ TEST(LaunchEnvironment, Hydra) {
     EXPECT_TRUE(found.launched);
     EXPECT_EQ(found.manager, ProcessManager::hydra);
     EXPECT_EQ(found.expected_size, 3);
+    EXPECT_FALSE(found.ends_job_at_failure);
+    EXPECT_FALSE(found.kills_after_signal);
 }
 
 TEST(LaunchEnvironment, SrunWithPmix) {
@@ -44,6 +48,8 @@ TEST(LaunchEnvironment, SrunWithPmix) {
     EXPECT_TRUE(found.launched);
     EXPECT_EQ(found.manager, ProcessManager::pmix);
     EXPECT_EQ(found.expected_size, 2);
+    EXPECT_FALSE(found.ends_job_at_failure);
+    EXPECT_FALSE(found.kills_after_signal);
 }
 
 TEST(LaunchEnvironment, SrunWithoutPmixIsRefusedWithAdvice) {
