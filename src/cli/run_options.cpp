@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/units.h"
+#include "taskfile/sources.h"
 
 namespace wq::cli {
 
@@ -192,6 +193,7 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     if (!each && !array && !command.empty())
         return usage("a command after -- goes with --each or --array only");
     source.command = command;
+    if (Status bad = taskfile::CommandTemplate(command).check(); !bad) return bad;
     source.kind = each    ? app::SourceSpec::Kind::each
                   : array ? app::SourceSpec::Kind::array
                           : app::SourceSpec::Kind::list;

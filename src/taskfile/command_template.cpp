@@ -1,3 +1,4 @@
+#include "taskfile/shell_scan.h"
 #include "taskfile/sources.h"
 
 namespace wq::taskfile {
@@ -16,16 +17,56 @@ std::string fill(std::string_view text, std::string_view value) {
     return filled.append(text);
 }
 
+// Within quotes these end before the value, which brings its own, and begin again behind it.
+std::string quoted_within(std::string_view value, char around) {
+    const std::string quoted = shell_quote(value);
+    if (around == '"') return '"' + quoted + '"';
+    if (around == '\'') return '\'' + quoted + '\'';
+    if (around == '$') return '\'' + quoted + "$'";
+    return quoted;
+}
+
 }  // namespace
 
+CommandTemplate::CommandTemplate(std::vector<std::string> words) : words_(std::move(words)) {
+    if (words_.size() != 1) return;
+    const std::string& line = words_.front();
+    const ShellScan scan = scan_shell(line);
+    for (std::size_t at = line.find(place); at != std::string::npos;
+         at = line.find(place, at + place.size())) {
+        const char around = at < scan.around.size() ? scan.around[at] : ' ';
+        if (around != '\\') places_.push_back({at, around});
+    }
+}
+
+Status CommandTemplate::check() const {
+    for (const Place& place : places_)
+        if (place.around == '`' || place.around == '{')
+            return Error{ExitCode::usage, std::string("{} cannot stand within ") +
+                                              (place.around == '`' ? "backticks; write $( )" : "${ }") +
+                                              ": " + words_.front()};
+    return success();
+}
+
+std::string CommandTemplate::fill_line(std::string_view value) const {
+    const std::string_view line = words_.front();
+    std::string filled;
+    std::size_t from = 0;
+    for (const Place& found : places_) {
+        filled.append(line.substr(from, found.at - from)).append(quoted_within(value, found.around));
+        from = found.at + place.size();
+    }
+    return filled.append(line.substr(from));
+}
+
 std::string CommandTemplate::render(std::string_view value) const {
-    bool filled = false;
-    for (const std::string& word : words_) filled = filled || word.find(place) != std::string::npos;
+    bool filled = !places_.empty();
     std::string line;
     if (words_.size() == 1) {
-        line = fill(words_.front(), shell_quote(value));
+        line = fill_line(value);
     } else {
         for (const std::string& word : words_) {
+            filled = filled || word.find(place) != std::string::npos;
             const std::string text = fill(word, value);
             line += line.empty() ? shell_quote_command(text) : " " + shell_quote(text);
         }

@@ -23,8 +23,18 @@ class Scanner {
 
     bool in(Context context) const { return !stack_.empty() && stack_.back() == context; }
 
-    void take(std::size_t count, bool plain = false) {
-        for (; count > 0 && at_ < line_.size(); --count, ++at_) scan_.plain += plain ? line_[at_] : masked;
+    char around() const {
+        constexpr std::string_view names = "\"({`";
+        return stack_.empty() ? ' ' : names[static_cast<std::size_t>(stack_.back())];
+    }
+
+    void take(std::size_t count, bool plain = false) { take(count, around(), plain); }
+
+    void take(std::size_t count, char around, bool plain = false) {
+        for (; count > 0 && at_ < line_.size(); --count, ++at_) {
+            scan_.plain += plain ? line_[at_] : masked;
+            scan_.around += around;
+        }
     }
 
     void open(Context context, std::size_t width) {
@@ -42,7 +52,7 @@ class Scanner {
     void single_quoted(std::size_t opener, bool escapes) {
         std::size_t end = at_ + opener;
         while (end < line_.size() && line_[end] != '\'') end += escapes && line_[end] == '\\' ? 2 : 1;
-        take(end + 1 - at_);
+        take(end + 1 - at_, escapes ? '$' : '\'');
     }
 
     bool at_word_begin() const {
@@ -54,7 +64,7 @@ class Scanner {
         const char c = line_[at_];
         const std::string_view rest = line_.substr(at_);
         const bool quoted = in(Context::double_quote);
-        if (c == '\\') return take(2);
+        if (c == '\\') return take(2, '\\');
         if (c == '"') return toggle(Context::double_quote);
         if (c == '`') return toggle(Context::backtick);
         if (rest.starts_with("$(")) return open(Context::paren, 2);

@@ -14,6 +14,9 @@ inline constexpr char masked = '\x01';
 struct ShellScan {
     std::string
         plain;  // the line up to its remark, byte by byte, with `masked` where the shell sees no plain text
+    // As long as `plain`: what encloses each byte most closely. ' ' nothing, '(' a substitution, '"' and '\''
+    // quotes, '$' quotes that begin with $', '{' an expansion, '`' backticks; '\\' it is escaped.
+    std::string around;
     std::size_t remark =
         std::string_view::npos;  // where a `#` begins the shell's comment; npos: nowhere for sure
 };

@@ -39,19 +39,28 @@ class IndexSet {
 };
 
 // `-- CMD ARG {} ...`: with one word it is a shell line in which each `{}` becomes the value, quoted for the
-// shell; with several words each word is quoted and `{}` in it becomes the value as it is. Without any `{}`
-// the value is appended as a last word. In a shell line `{}` stands outside quotes: it brings its own.
+// shell wherever it stands, within quotes too; with several words each word is quoted and `{}` in it becomes
+// the value as it is. Without any `{}` the value is appended as a last word. `\{}` of a shell line stays.
 class CommandTemplate {
   public:
-    explicit CommandTemplate(std::vector<std::string> words) : words_(std::move(words)) {}
+    explicit CommandTemplate(std::vector<std::string> words);
     // A shell line; it holds a newline only where a word or the value does.
     const std::vector<std::string>& words() const { return words_; }
     std::string render(std::string_view value) const;
     // For messages and fingerprints: the words, quoted; different templates never read the same.
     std::string describe() const;
+    // Error usage: a `{}` stands where no quoting holds, within backticks or `${ }`.
+    Status check() const;
 
   private:
+    struct Place {
+        std::size_t at;
+        char around;  // as ShellScan::around
+    };
+    std::string fill_line(std::string_view value) const;
+
     std::vector<std::string> words_;
+    std::vector<Place> places_;  // of a shell line
 };
 
 // `text` as one word for a POSIX shell; unchanged where it needs no quoting. NUL has no place in a word.

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,6 +13,8 @@ namespace {
 
 using namespace wq::taskfile;
 using namespace wq::taskfile::testing;
+using ::testing::HasSubstr;
+using wq::ExitCode;
 using Words = std::vector<std::string>;
 
 TEST(NeedsShell, PlainLinesAreSplitAndExecuted) {
@@ -160,6 +163,11 @@ TEST(CommandTemplate, FillsWordsAndShellLines) {
         {{"wc -l < {} > {}.n"}, "a b", "wc -l < 'a b' > 'a b'.n"},
         {{"wc -l <"}, "a b", "wc -l < 'a b'"},
         {{"echo {}{}"}, "x;y", "echo 'x;y''x;y'"},
+        {{"echo \"got {}\""}, "7", "echo \"got \"7\"\""},
+        {{"echo \"{}\""}, "$(rm x)", "echo \"\"'$(rm x)'\"\""},
+        {{"echo '{}'"}, "a b", "echo '''a b'''"},
+        {{"x=$(wc -l < {})"}, "a b", "x=$(wc -l < 'a b')"},
+        {{"find {} -exec ls \\{} ;"}, "a b", "find 'a b' -exec ls \\{} ;"},
         {{"printf '%s' {}"}, "{}", "printf '%s' '{}'"},
         {{"a", "{}"}, "{}", "a '{}'"},
         {{"a", "{}"}, "", "a ''"},
@@ -169,6 +177,35 @@ TEST(CommandTemplate, FillsWordsAndShellLines) {
         {{}, "x", "x"},
     };
     for (const auto& test : cases) EXPECT_EQ(CommandTemplate(test.words).render(test.value), test.line);
+}
+
+TEST(CommandTemplate, RefusesPlacesWhereNoQuotingHolds) {
+    EXPECT_THAT(CommandTemplate({"echo `wc {}`"}).check().error().message, HasSubstr("write $( )"));
+    EXPECT_EQ(CommandTemplate({"echo ${x:-{}}"}).check().error().code, ExitCode::usage);
+    EXPECT_TRUE(CommandTemplate({"echo \"$(wc \"{}\")\" '{}' {}"}).check());
+    EXPECT_TRUE(CommandTemplate({"echo", "`wc {}`"}).check());  // words are quoted, whatever they hold
+}
+
+// Whatever encloses `{}`, a real shell gets the value as it is.
+TEST(CommandTemplate, ValuesComeBackFromWithinEveryQuoting) {
+    const std::vector<std::string> lines = {"printf '%s\\0' \"{}\"",
+                                            "printf '%s\\0' '{}'",
+                                            "printf '%s\\0' $'{}'",
+                                            "printf '%s\\0' {}",
+                                            "printf '%s\\0' \"$(printf %s \"{}\"; echo .)\"",
+                                            "printf '%s\\0' $(:; printf %s \"{}\" >/dev/null)\"{}\""};
+    std::mt19937 random(29);
+    for (const std::string& line : lines) {
+        std::string script;
+        std::string expected;
+        for (int round = 0; round < 200; ++round) {
+            std::string value = random_bytes(random, 20);
+            std::erase(value, '\n');  // a value is a line
+            script += CommandTemplate({line}).render(value) + "\n";
+            expected += value + (line.find("echo .") != std::string::npos ? "." : "") + '\0';
+        }
+        EXPECT_EQ(run_script("LC_ALL=C /bin/bash", script), expected) << line;
+    }
 }
 
 TEST(CommandTemplate, DescriptionsTellTemplatesApart) {
