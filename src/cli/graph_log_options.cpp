@@ -15,8 +15,8 @@ po::options_description visible_options() {
     po::options_description options("Options");
     auto add = options.add_options();
     add(",o", po::value<std::string>()->value_name("PREFIX"), "of the plots' names; default: the log's name");
-    add(",T", po::value<std::string>()->value_name("png|svg|pdf|script"),
-        "format of the plots; default: png. script: print what gnuplot would be told instead");
+    add(",T", po::value<std::string>()->value_name("FORMAT"),
+        "png (default), svg, pdf, or script: print what gnuplot would be told instead");
     add(",r", po::value<std::string>()->value_name("MIN:MAX"),
         "draw only this time, in units of -u since the start; either may be left out");
     add(",u", po::value<std::string>()->value_name("s|m|h|d"),
