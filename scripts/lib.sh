@@ -7,6 +7,11 @@ die() {
     exit 1
 }
 
+unknown_option() {
+    printf '%s: there is no option %s (see %s --help)\n' "$ME" "$1" "$ME" >&2
+    exit 64
+}
+
 # stage TEXT...: a step begins; says how long the script has run.
 STARTED=$(date +%s)
 elapsed() { echo $(($(date +%s) - STARTED)); }
@@ -66,6 +71,33 @@ configure() {
         rm -f "$log"
         die "CMake could not configure $folder"
     fi
+}
+
+# build FOLDER: its default target, with what Ninja says in FOLDER/build.log and, of that, how far it is on stdout.
+build() {
+    log=$1/build.log
+    # Of a pipe only the last command's status is known, so the first one's goes with the log.
+    {
+        NINJA_STATUS='step %f %t ' cmake --build "$1" 2>&1 && echo built
+    } | tee "$log" | show_steps
+    [ "$(tail -n 1 "$log")" != built ] || return 0
+    sed -n '/^FAILED: /,$p' "$log" | head -n 40 >&2
+    die "could not build $1; all that was said is in $log"
+}
+
+# show_steps: of "step DONE ALL ..." lines, on a terminal one line that changes, else a line every tenth.
+show_steps() {
+    tenth=0
+    while read -r word ended all _; do
+        [ "$word" = step ] || continue
+        if [ -t 1 ]; then
+            printf '\r   %d of %d ' "$ended" "$all"
+        elif [ $((ended * 10 / all)) -gt "$tenth" ]; then
+            tenth=$((ended * 10 / all))
+            say "   [$(elapsed) s] $ended of $all"
+        fi
+    done
+    [ ! -t 1 ] || echo
 }
 
 # mpi_environment: Open MPI refuses root unless told twice, and in containers its copies between processes

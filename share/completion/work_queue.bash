@@ -8,6 +8,11 @@ _work_queue_run() {
         mapfile -t COMPREPLY < <(compgen -A command -f -- "$word")
         return
     fi
+    # --output RUN_DIR TASK: the second is a number.
+    if ((COMP_CWORD > 2)) && [[ ${COMP_WORDS[COMP_CWORD - 2]} == --output ]]; then
+        COMPREPLY=()
+        return
+    fi
     case $before in
     --tickets) mapfile -t COMPREPLY < <(compgen -W "auto rma message" -- "$word") ;;
     --progress | --plots) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
