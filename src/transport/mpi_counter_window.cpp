@@ -48,6 +48,8 @@ class RequestTrial final : public CounterWindow::Trial {
 struct CounterWindow::Window {
     MPI_Win handle = MPI_WIN_NULL;
 
+    Status allocate(const MpiSession& session, std::size_t counters);
+    Status lock() const;
     Result<std::uint64_t> fetch(std::size_t counter, std::uint64_t value, MPI_Op op) const {
         std::uint64_t before = 0;
         int code = MPI_Fetch_and_op(&value, &before, MPI_UINT64_T, kOwner, place_of(counter), op, handle);
@@ -63,27 +65,32 @@ CounterWindow::CounterWindow(std::unique_ptr<Window> window) : window_(std::move
 // Not freed: that is a collective, and by then a rank may be lost.
 CounterWindow::~CounterWindow() = default;
 
-Result<std::unique_ptr<CounterWindow>> CounterWindow::open(const MpiSession& session, std::size_t counters) {
-    if (session.size() == 1) return Error{ExitCode::unreachable, "a window needs more than one rank"};
+// Collective, but what it returns is this rank's alone.
+Status CounterWindow::Window::allocate(const MpiSession& session, std::size_t counters) {
     MPI_Comm comm = MPI_COMM_NULL;
     int code = MPI_Comm_dup(MPI_Comm_f2c(session.world_handle()), &comm);
     if (code != MPI_SUCCESS) return mpi_error("MPI_Comm_dup", code);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     const bool owner = session.rank() == kOwner;
     const MPI_Aint bytes = owner ? static_cast<MPI_Aint>(counters * sizeof(std::uint64_t)) : 0;
-    auto window = std::make_unique<Window>();
     std::uint64_t* memory = nullptr;
-    int failed =
-        MPI_Win_allocate(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, comm, &memory, &window->handle);
-    int worst = failed;
-    code = MPI_Allreduce(&failed, &worst, 1, MPI_INT, MPI_MAX, comm);
-    if (code != MPI_SUCCESS) return mpi_error("MPI_Allreduce", code);
-    if (worst != MPI_SUCCESS) return mpi_error("MPI_Win_allocate", worst);
-    MPI_Win_set_errhandler(window->handle, MPI_ERRORS_RETURN);
+    code = MPI_Win_allocate(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, comm, &memory, &handle);
+    if (code != MPI_SUCCESS) return mpi_error("MPI_Win_allocate", code);
+    MPI_Win_set_errhandler(handle, MPI_ERRORS_RETURN);
     if (owner) std::fill_n(memory, counters, 0);
-    code = MPI_Barrier(comm);
-    if (code == MPI_SUCCESS) code = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->handle);
-    if (code != MPI_SUCCESS) return mpi_error("MPI_Win_lock_all", code);
+    return success();
+}
+
+Status CounterWindow::Window::lock() const {
+    const int code = MPI_Win_lock_all(MPI_MODE_NOCHECK, handle);
+    return code == MPI_SUCCESS ? success() : mpi_error("MPI_Win_lock_all", code);
+}
+
+Result<std::unique_ptr<CounterWindow>> CounterWindow::open(const MpiSession& session, std::size_t counters) {
+    if (session.size() == 1) return Error{ExitCode::unreachable, "a window needs more than one rank"};
+    auto window = std::make_unique<Window>();
+    if (auto all = session.agree_world(window->allocate(session, counters)); !all) return all.error();
+    if (auto all = session.agree_world(window->lock()); !all) return all.error();
     return std::unique_ptr<CounterWindow>(new CounterWindow(std::move(window)));
 }
 

@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "transport/mpi_error.h"
@@ -88,6 +89,28 @@ Result<std::vector<std::string>> MpiSession::gather_world(std::string_view blob)
 Result<std::vector<std::string>> MpiSession::gather_node(std::string_view blob) const {
     if (!has_mpi_) return std::vector<std::string>{std::string(blob)};
     return gather(node_handle_, node_size(), blob);
+}
+
+namespace {
+// The code and the message; empty: success.
+std::string encode(const Status& status) {
+    if (status) return {};
+    return static_cast<char>(to_int(status.error().code)) + status.error().message;
+}
+
+Status first_error(const std::vector<std::string>& all) {
+    const auto failed = std::find_if(all.begin(), all.end(), [](const auto& one) { return !one.empty(); });
+    if (failed == all.end()) return success();
+    return Error{static_cast<ExitCode>(failed->front()), failed->substr(1)};
+}
+}  // namespace
+
+Status MpiSession::agree_world(const Status& mine) const {
+    return first_error(gather_world(encode(mine)).or_throw());
+}
+
+Status MpiSession::agree_node(const Status& mine) const {
+    return first_error(gather_node(encode(mine)).or_throw());
 }
 
 bool MpiSession::finish(int exit_code, Duration limit) {

@@ -39,6 +39,13 @@ class MpiSession {
     Result<std::vector<std::string>> gather_world(std::string_view blob) const;
     Result<std::vector<std::string>> gather_node(std::string_view blob) const;
 
+    // Collective, after a step that may fail on some ranks only: success when it went well on all, else the
+    // error of the first that failed, on all. So all take the same way from there, and none waits in a
+    // collective that another has passed over. Throws Failure where MPI fails even at this: the rank ends,
+    // and before mpi_ready() the job with it.
+    Status agree_world(const Status& mine) const;
+    Status agree_node(const Status& mine) const;
+
     // From now on MPI_Finalize would hang or abort the others: the end is _exit (the guard says goodbye for
     // us).
     void note_lost_rank() { lost_rank_ = true; }

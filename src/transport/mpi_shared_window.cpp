@@ -48,13 +48,13 @@ Result<std::unique_ptr<Segment>> open_node_segment(const MpiSession& session, st
     const MPI_Aint own = session.node_rank() == 0 ? static_cast<MPI_Aint>(bytes + kAlignment) : 0;
     MPI_Win window = MPI_WIN_NULL;
     void* mine = nullptr;
-    int code = MPI_Win_allocate_shared(own, 1, MPI_INFO_NULL, node, &mine, &window);
-    if (code != MPI_SUCCESS) return mpi_error("MPI_Win_allocate_shared", code);
-    auto base = base_of(window);
-    if (!base) return base.error();
-    if (session.node_rank() == 0) std::memset(*base, 0, bytes);
-    code = MPI_Barrier(node);
-    if (code != MPI_SUCCESS) return mpi_error("MPI_Barrier", code);
+    const int code = MPI_Win_allocate_shared(own, 1, MPI_INFO_NULL, node, &mine, &window);
+    const Status allocated = code == MPI_SUCCESS ? success() : mpi_error("MPI_Win_allocate_shared", code);
+    if (auto all = session.agree_node(allocated); !all) return all.error();
+    const auto base = base_of(window);
+    if (base && session.node_rank() == 0) std::memset(*base, 0, bytes);
+    // Nobody attaches before it is zeroed, either.
+    if (auto all = session.agree_node(base ? success() : base.error()); !all) return all.error();
     return std::unique_ptr<Segment>(std::make_unique<SharedWindow>(*base, bytes));
 }
 
