@@ -1,5 +1,7 @@
 #include "app/feeder.h"
 
+#include "app/array_ends.h"
+
 namespace wq::app {
 
 namespace {
@@ -98,14 +100,10 @@ void Feeder::indexes(const taskfile::IndexSet& indexes, const taskfile::CommandT
     range_.shape = shape(manager);
     range_.first = tasks_.add_indexes(indexes, command);
     range_.count = indexes.count();
-    std::uint64_t first = range_.first.value();
-    for (const taskfile::IndexRange& part : indexes.ranges()) {
-        for (const auto& [index, end] : options_.earlier.ends) {
-            if (index < part.first || index > part.last || (index - part.first) % part.step != 0) continue;
-            (end == EarlierRun::End::done ? done_ : failed_).insert(first + (index - part.first) / part.step);
-        }
-        first += part.count();
-    }
+    ArrayEnds ends(options_.earlier);
+    ends.find(indexes, range_.first);
+    done_ = ends.done();
+    failed_ = ends.failed();
     flush(manager, now);
 }
 
