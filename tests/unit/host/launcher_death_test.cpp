@@ -74,6 +74,47 @@ TEST(LauncherDeath, OrdersGivenBeforeTheNewLauncherGoToIt) {
     EXPECT_EQ(session.ended[3].output.out, "kept\n");
 }
 
+// The end of a launcher shows twice: as end of file of its socket, and later as its parent's word. Orders
+// that come in between go nowhere: they are given back by the one report of the death, each once.
+TEST(LauncherDeath, OrdersBetweenTheEndOfFileAndTheReportAreGivenBack) {
+    Session session(1);
+    session.open();
+    // The zygote, which is the launcher's parent, is stopped before it can tell of its end.
+    session.launcher->run(shell_line(1,
+                                     "read a b c zygote rest </proc/$PPID/stat; kill -STOP $zygote; "
+                                     "echo $PPID $zygote >>ids; kill -9 $PPID; sleep 1000"));
+    session.launcher->run(shell_line(2, "true"));
+    pid_t launcher = 0;
+    pid_t zygote = 0;
+    const auto dead = [&] {
+        std::ifstream(session.folder / "ids") >> launcher >> zygote;
+        const std::string status = read_file("/proc/" + std::to_string(launcher) + "/status");
+        return zygote > 0 && status.find("State:\tZ") != status.npos;
+    };
+    const auto hear = [&] {
+        for (Report& report : session.launcher->next()) session.take(report);
+    };
+    for (; !dead(); sched_yield()) hear();
+
+    std::vector<Named> given{Named(TaskId(2), 1)};
+    for (std::uint64_t task = 10; task < 15; ++task) {  // the first before the end of file is read
+        session.launcher->run(shell_line(task, "true"));
+        given.emplace_back(TaskId(task), 1);
+        hear();
+        EXPECT_FALSE(session.died);
+    }
+    kill(zygote, SIGCONT);
+    session.collect_until([&] { return session.died.has_value(); });
+    EXPECT_THAT(session.died->started, ElementsAre(Named(TaskId(1), 1)));
+    EXPECT_EQ(session.died->not_started, given);
+    EXPECT_THAT(session.returned, IsEmpty());
+    // Nor does any of them wait for the next launcher.
+    session.died.reset();
+    session.open();
+    EXPECT_EQ(session.run(shell_line(99, "echo again")).output.out, "again\n");
+    EXPECT_THAT(session.order_of_ends, ElementsAre(99));
+}
+
 TEST(LauncherDeath, WithoutItsZygoteALauncherEndsAndOpenSaysSo) {
     Session session(1);
     // The parent of the launcher, in the fourth field of its stat.
