@@ -40,6 +40,15 @@ void Failures::add(FailureExample example) {
     kinds_.push_back(std::move(example));
 }
 
+void Failures::add_environment(EnvironmentExample example) {
+    const auto same = std::find_if(environment_.begin(), environment_.end(),
+                                   [&](const auto& known) { return known.line == example.line; });
+    if (same != environment_.end())
+        ++same->workers;
+    else if (environment_.size() < most_kinds)
+        environment_.push_back(std::move(example));
+}
+
 bool Failures::skip(SkippedExample example) {
     const auto same = std::find_if(skipped_.begin(), skipped_.end(), [&](const SkippedExample& known) {
         return known.reason == example.reason;

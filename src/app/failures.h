@@ -31,8 +31,17 @@ struct SkippedExample {
     TaskId first;
 };
 
+struct EnvironmentExample {  // a `#!` line that failed
+    std::string line;
+    int exit_code = 0;
+    std::string text;           // its last words
+    std::uint64_t workers = 1;  // on which it failed
+};
+
 class Failures {
   public:
+    // Counted by line; of each the first example is kept.
+    void add_environment(EnvironmentExample example);
     // Two failures are alike when they ended the same way and their last words, numbers aside, are the same.
     void add(FailureExample example);
     // Whether the reason is a new one of those that are kept.
@@ -41,6 +50,7 @@ class Failures {
     static constexpr std::size_t most_kinds = 20;
     const std::vector<FailureExample>& kinds() const { return kinds_; }
     std::uint64_t of_other_kinds() const { return others_; }
+    const std::vector<EnvironmentExample>& environment() const { return environment_; }
     const std::vector<SkippedExample>& skipped() const { return skipped_; }
     std::uint64_t skipped_for_other_reasons() const { return other_skipped_; }
 
@@ -48,6 +58,7 @@ class Failures {
     std::vector<FailureExample> kinds_;
     std::map<std::string, std::size_t> places_;
     std::uint64_t others_ = 0;
+    std::vector<EnvironmentExample> environment_;
     std::vector<SkippedExample> skipped_;
     std::uint64_t other_skipped_ = 0;
 };

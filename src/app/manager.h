@@ -96,7 +96,7 @@ class Manager {
     void on_message(Link& link, const wire::WantTickets& message, core::Now now);
     void on_message(Link& link, const wire::WantTexts& message, core::Now now);
     void on_message(Link& link, const wire::Goodbye& message, core::Now now);
-    void on_message(Link& link, const wire::Remark& message, core::Now now);
+    void on_message(Link& link, const wire::EnvironmentReport& message, core::Now now);
     void on_message(Link& link, const wire::Beat& message, core::Now now);
     template <class Other>
     void on_message(Link&, const Other&, core::Now) {}  // what only workers are told

@@ -118,11 +118,14 @@ void Manager::on_message(Link& link, const wire::Goodbye& message, core::Now now
     drop({link.transport, link.peer}, message.why, false, now);
 }
 
-void Manager::on_message(Link& link, const wire::Remark& message, core::Now) {
-    const std::string who =
-        link.record ? "worker " + std::to_string(link.record->worker.value()) + " on " + link.record->host
-                    : link.address;
-    say(who + ": " + message.text);
+void Manager::on_message(Link& link, const wire::EnvironmentReport& message, core::Now) {
+    const bool known = message.position > 0 && message.position <= environment_.size();
+    if (!link.record || !known) return;
+    const std::string line = environment_[message.position - 1].text + " #!";
+    const std::string text = last_lines(message.text, 1);
+    say("worker " + std::to_string(link.record->worker.value()) + " on " + link.record->host + ": `" + line +
+        "` ended with " + std::to_string(message.exit_code) + (text.empty() ? "" : ": " + text));
+    if (message.exit_code != 0) failures_.add_environment({line, message.exit_code, text});
 }
 
 void Manager::on_message(Link&, const wire::Beat&, core::Now) {}

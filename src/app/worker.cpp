@@ -162,9 +162,7 @@ void Worker::on_report(const host::OrderReturned& report) {
 void Worker::on_report(const host::EnvironmentOutput& report) {
     if (report.exit_code == 0 && report.output.err.empty()) return;
     const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
-    outbox_.put(wire::Remark{"#! line " + std::to_string(report.position) + " ended with " +
-                             std::to_string(report.exit_code) +
-                             (text.empty() ? "" : ": " + text.substr(0, 500))});
+    outbox_.put(wire::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
 }
 
 void Worker::on_report(const host::EnvironmentExit& report) {

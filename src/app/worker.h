@@ -62,7 +62,7 @@ class Worker {
     void on_message(const wire::GivenBack&) {}
     void on_message(const wire::Account&) {}
     void on_message(const wire::Goodbye&) {}
-    void on_message(const wire::Remark&) {}
+    void on_message(const wire::EnvironmentReport&) {}
     void on_message(const wire::Beat&) {}
     void on_message(const wire::WantTickets&) {}
     void on_message(const wire::WantTexts&) {}

@@ -32,12 +32,17 @@ std::string place(const app::FailureExample& example) {
     return "task " + std::to_string(example.task.value() + 1);
 }
 
+// A task's bytes are not let loose on the terminal.
+std::string printable(std::string text) {
+    for (char& c : text)
+        if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F) c = '?';
+    return text;
+}
+
 std::string indented(const std::string& text) {
     std::string out = "      | ";
-    for (const char c : text) {
-        // A task's bytes are not let loose on the terminal.
-        const bool control = (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
-        out += control ? '?' : c;
+    for (const char c : printable(text)) {
+        out += c;
         if (c == '\n') out += "      | ";
     }
     return out + "\n";
@@ -83,6 +88,12 @@ std::string summary_text(const Summary& summary) {
     }
     if (failures.of_other_kinds() > 0)
         text += "  and " + count_of(failures.of_other_kinds(), "failure") + " of other kinds\n";
+    if (!failures.environment().empty())
+        text += "`#!` lines that failed; what stands below them ran all the same:\n";
+    for (const app::EnvironmentExample& example : failures.environment())
+        text += "  " + printable(example.line) + ": exit " + std::to_string(example.exit_code) + " on " +
+                count_of(example.workers, "worker") + (example.text.empty() ? "" : ": ") +
+                printable(example.text) + "\n";
     if (!failures.skipped().empty()) text += "Can never run:\n";
     for (const app::SkippedExample& example : failures.skipped())
         text += "  " + count_of(example.count, "task") +
@@ -131,6 +142,12 @@ std::string summary_json(const Summary& summary) {
                                     {"reason", core::describe(example.outcome)},
                                     {"stderr_tail", example.stderr_tail},
                                     {"count", example.count}});
+    root["environment_failures"] = nlohmann::ordered_json::array();
+    for (const app::EnvironmentExample& example : summary.failures->environment())
+        root["environment_failures"].push_back({{"line", example.line},
+                                                {"exit_code", example.exit_code},
+                                                {"text", example.text},
+                                                {"workers", example.workers}});
     root["skipped"] = nlohmann::ordered_json::array();
     for (const app::SkippedExample& example : summary.failures->skipped())
         root["skipped"].push_back(

@@ -117,10 +117,14 @@ void body(ByteWriter& out, const Goodbye& m) {
 void body(ByteReader& in, Goodbye& m) {
     m.why = in.blob();
 }
-void body(ByteWriter& out, const Remark& m) {
+void body(ByteWriter& out, const EnvironmentReport& m) {
+    out.u64(m.position);
+    out.i64(m.exit_code);
     out.blob(m.text);
 }
-void body(ByteReader& in, Remark& m) {
+void body(ByteReader& in, EnvironmentReport& m) {
+    m.position = in.u64();
+    m.exit_code = static_cast<int>(in.i64());
     m.text = in.blob();
 }
 void body(ByteWriter& out, const Welcome& m) {

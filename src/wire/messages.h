@@ -61,8 +61,10 @@ struct WantTexts {  // it drew this range from the counter window, or its texts 
 struct Goodbye {  // it leaves by itself; what it held was given back before
     std::string why;
 };
-struct Remark {  // a line for the user
-    std::string text;
+struct EnvironmentReport {       // a `#!` line failed, or wrote to stderr
+    std::uint64_t position = 0;  // as EnvironmentLine's
+    int exit_code = 0;
+    std::string text;  // what it wrote, the beginning
 };
 
 // ---- manager -> worker ----
@@ -121,9 +123,9 @@ struct Dismiss {  // end; nothing more counts
 
 struct Beat {};  // alive
 
-using Message =
-    std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye, Remark, Welcome,
-                 EnvironmentLine, Lease, KillAll, Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat>;
+using Message = std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye,
+                             EnvironmentReport, Welcome, EnvironmentLine, Lease, KillAll, Recall, SealedBatch,
+                             Tickets, RevokedBatch, Dismiss, Beat>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);

@@ -14,6 +14,16 @@ FailureExample failure(std::uint64_t task, int exit_code, const std::string& wor
     return example;
 }
 
+TEST(Failures, CountsEnvironmentLinesByTheirText) {
+    Failures failures;
+    failures.add_environment({"cd x #!", 1, "cd: x: No such file or directory"});
+    failures.add_environment({"module load blast #!", 127, "module: command not found"});
+    failures.add_environment({"cd x #!", 1, "cd: x: No such file or directory"});
+    ASSERT_EQ(failures.environment().size(), 2u);
+    EXPECT_EQ(failures.environment()[0].workers, 2u);
+    EXPECT_EQ(failures.environment()[1].exit_code, 127);
+}
+
 TEST(Failures, NamesEachKindOnceWithItsFirstExample) {
     Failures failures;
     failures.add(failure(3, 1, "file 17 is missing"));

@@ -28,7 +28,7 @@ std::vector<Message> samples() {
         WantTickets{BatchId(4)},
         WantTexts{BatchId(4), 100, 20},
         Goodbye{"drained"},
-        Remark{"hello"},
+        EnvironmentReport{3, 127, "hello"},
         Welcome{},
         EnvironmentLine{3, "cd /tmp"},
         Lease{TaskId(9), 3, {2, 100, 0, 1}, std::chrono::seconds(5), 77, 2, "echo hi", {{"A", "1"}, {"B", ""}}},
