@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/kept_output.h"
 #include "cli/rank_main.h"
 #include "cli/run_options.h"
-#include "stats/output_log.h"
 #include "transport/guard.h"
 
 namespace {
@@ -39,8 +39,7 @@ void fill_standard_descriptors() {
 }
 
 int print_output(const wq::cli::Command& command) {
-    const auto output =
-        wq::stats::read_task_output(command.output_directory, wq::TaskId(command.output_task));
+    const auto output = wq::cli::kept_output(command.output_directory, wq::TaskId(command.output_task));
     if (!output) return fail(output.error());
     std::fwrite(output->out.data(), 1, output->out.size(), stdout);
     std::fwrite(output->err.data(), 1, output->err.size(), stderr);

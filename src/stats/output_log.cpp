@@ -115,20 +115,23 @@ Status OutputLog::sync() {
     return index_.sync();
 }
 
-Result<TaskOutput> read_task_output(const std::string& run_directory, TaskId task) {
+Result<TaskOutput> read_task_output(const std::string& run_directory, TaskId task,
+                                    std::optional<TaskKey> key) {
     const auto index = MappedFile::open(index_path(run_directory));
     if (!index) return index.error();
     const auto data = MappedFile::open(data_path(run_directory));
     if (!data) return data.error();
     TaskOutput output;
-    bool found = false;
+    std::optional<OutputEntry> found;
     std::string_view rest = index->bytes();
     for (; rest.size() >= entry_bytes; rest.remove_prefix(entry_bytes)) {
-        if (load_u64(rest.data()) != task.value()) continue;
+        if (load_u64(rest.data() + (key ? 8 : 0)) != (key ? key->value : task.value())) continue;
         const auto entry = decode(rest.substr(0, entry_bytes));
         if (!entry || !data_is_there(data->bytes(), *entry)) continue;
-        if (!found || entry->attempt != output.attempt) output = {entry->attempt, {}, {}};
-        found = true;
+        const bool same = found && entry->task == found->task && entry->key == found->key &&
+                          entry->attempt == found->attempt;
+        if (!same) output = {entry->attempt, {}, {}};
+        found = entry;
         std::string& stream = entry->stream == Stream::out ? output.out : output.err;
         stream = data->bytes().substr(entry->offset, entry->length);
     }

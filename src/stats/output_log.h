@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -64,13 +65,15 @@ class OutputLog {
     AppendFile index_;
 };
 
-// What the last attempt of the task wrote, of those that have any output kept; also of a live run. Error
-// bad_input: no output log, or nothing kept of this task.
+// What the last attempt of the task wrote, of those that have any output kept; also of a live run. With `key`
+// it is the task with that key, whatever its number was when it ran; without, the last one that ran under the
+// number. Error bad_input: no output log, or nothing kept of this task.
 struct TaskOutput {
     Attempt attempt = 0;
     std::string out;
     std::string err;
 };
-Result<TaskOutput> read_task_output(const std::string& run_directory, TaskId task);
+Result<TaskOutput> read_task_output(const std::string& run_directory, TaskId task,
+                                    std::optional<TaskKey> key = {});
 
 }  // namespace wq::stats

@@ -22,6 +22,23 @@ class Outputs(Case):
         run = self.run_to_end("--output", "nowhere", "1", code=65)
         self.assertEqual(len(run.err.splitlines()), 1, str(run))
 
+    def test_output_goes_by_the_list_as_it_is_now(self):
+        self.write("tasks.sh", "echo a; echo a-err >&2\necho b\n")
+        self.run_to_end("tasks.sh")
+        self.write("tasks.sh", "echo new\necho b\necho a; echo a-err >&2\n# a remark\ntrue\n")
+        self.run_to_end("--resume", "tasks.sh")
+        for number, out, err in ((1, "new\n", ""), (2, "b\n", ""), (3, "a\n", "a-err\n")):
+            run = self.run_to_end("--output", "tasks.sh.wq", str(number))
+            self.assertEqual((run.out, run.err), (out, err), str(run))
+        self.run_to_end("--output", "tasks.sh.wq", "4", code=65)
+
+    def test_output_of_values_and_indexes(self):
+        self.write("values", "#x\ny\n")
+        self.run_to_end("--each", "values", "--", "echo", "it is {}")
+        self.assertEqual(self.run_to_end("--output", "values.wq", "1").out, "it is #x\n")
+        self.run_to_end("--run-dir", "array", "--array", "5-6", "--", "echo", "it is {}")
+        self.assertEqual(self.run_to_end("--output", "array", "2").out, "it is 6\n")
+
     def test_too_much_output_is_cut_with_a_mark(self):
         self.write("tasks.sh", "head -c 300000000 /dev/zero | tr '\\0' x; echo; echo the end\n")
         self.run_to_end("--output-limit", "1M", "tasks.sh")

@@ -55,6 +55,27 @@ TEST(OutputLog, TheLastAttemptCounts) {
     EXPECT_EQ(output->err, "");
 }
 
+// After a resume of an edited list two tasks have had one number.
+TEST(OutputLog, TasksOfOneNumberAreToldApartByTheirKeys) {
+    const TempDir dir;
+    auto log = OutputLog::open(dir.path());
+    OutputBatch batch(log->end());
+    TaskRecord record = record_number(0);
+    const TaskKey earlier = record.key;
+    batch.add(record, {"", "an error of the earlier"});
+    record.key.value = earlier.value + 1;
+    batch.add(record, {"the later", ""});
+    ASSERT_TRUE(log->append_data(batch.data()).ok());
+    ASSERT_TRUE(log->append_index(batch.index()).ok());
+    const auto by_number = read_task_output(dir.path(), TaskId(0));
+    EXPECT_EQ(by_number->out, "the later");
+    EXPECT_EQ(by_number->err, "");
+    const auto by_key = read_task_output(dir.path(), TaskId(7), earlier);
+    EXPECT_EQ(by_key->out, "");
+    EXPECT_EQ(by_key->err, "an error of the earlier");
+    EXPECT_FALSE(read_task_output(dir.path(), TaskId(0), TaskKey{record.key.value + 1}).ok());
+}
+
 // Whatever of the two files a crash leaves: what is found is right, and later output is found.
 TEST(OutputLog, EveryPairOfTornFilesIsHarmless) {
     const TempDir whole;

@@ -1,0 +1,60 @@
+#include "cli/kept_output.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "app/source.h"
+#include "app/task_table.h"
+#include "stats/journal.h"
+#include "taskfile/list.h"
+
+namespace wq::cli {
+
+namespace {
+
+class HeaderOnly final : public stats::JournalVisitor {
+  public:
+    void task(const stats::TaskRecord&) override {}
+    void worker(const stats::WorkerRecord&) override {}
+    void sample(const stats::Sample&) override {}
+};
+
+// Values of --each look like a list, too: which it was, only the fingerprint says. The list is where it was
+// named, or beside the run's directory.
+bool ran_a_list(const std::string& run_directory) {
+    HeaderOnly nothing;
+    const auto journal = stats::scan_journal(run_directory + "/journal", nothing);
+    if (!journal) return false;
+    const std::filesystem::path name = journal->header.list_name;
+    const std::filesystem::path beside = std::filesystem::path(run_directory) / ".." / name.filename();
+    for (const std::filesystem::path& path : {name, beside}) {
+        app::SourceSpec spec;
+        spec.path = name == "stdin" ? "-" : path.string();
+        if (spec.fingerprint() == journal->header.source_fingerprint) return true;
+    }
+    return false;
+}
+
+std::optional<stats::TaskKey> key_in_list(const std::string& run_directory, TaskId task) {
+    std::ifstream file(run_directory + "/list", std::ios::binary);
+    if (!file || !ran_a_list(run_directory)) return std::nullopt;
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    taskfile::ListReader reader("list");
+    std::vector<taskfile::Item> items;
+    if (!reader.feed(text, items) || !reader.finish(items)) return std::nullopt;
+    app::TaskTable tasks;
+    for (const taskfile::Item& item : items)
+        if (const auto* line = std::get_if<taskfile::TaskLine>(&item))
+            tasks.add_line(line->command, line->line, 0);
+    if (task.value() >= tasks.size()) return std::nullopt;
+    return tasks.key(task);
+}
+
+}  // namespace
+
+Result<stats::TaskOutput> kept_output(const std::string& run_directory, TaskId task) {
+    return stats::read_task_output(run_directory, task, key_in_list(run_directory, task));
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,17 @@
+// `--output RUN_DIR TASK`: what a task of a run wrote.
+#pragma once
+
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "stats/output_log.h"
+
+namespace wq::cli {
+
+// The task is the one of that number in the list as the run last read it, also when the list was edited
+// between its runs and the line had another number as it ran. Of other sources it is the last one that ran
+// under that number. Errors as those of stats::read_task_output.
+Result<stats::TaskOutput> kept_output(const std::string& run_directory, TaskId task);
+
+}  // namespace wq::cli
