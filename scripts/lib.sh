@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# What scripts/quickstart and scripts/test share. Sourced, after ROOT (the checkout) and ME (for messages) are set.
+# What scripts/quickstart and scripts/test share. Sourced, after ROOT (the checkout) is set.
+ME=scripts/${0##*/} # for messages
 
 say() { printf '%s\n' "$*"; }
 die() {
