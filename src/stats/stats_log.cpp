@@ -41,12 +41,19 @@ const Column* column_named(std::string_view name) {
     return nullptr;
 }
 
+// The whole word, and within the range of the type: what is beyond leaves `value` as it was.
+template <class Number>
+bool read_whole(std::string_view word, Number& value) {
+    const char* const end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, value);
+    return stop == end && error == std::errc{};
+}
+
 bool store(std::string_view word, const Column& column, ManagerRow& row) {
     double value = 0;
     std::int64_t whole = 0;
-    const char* end = word.data() + word.size();
-    const bool is_whole = std::from_chars(word.data(), end, whole).ptr == end;
-    if (!is_whole && std::from_chars(word.data(), end, value).ptr != end) return false;
+    const bool is_whole = read_whole(word, whole);
+    if (!is_whole && !read_whole(word, value)) return false;
     char* at = reinterpret_cast<char*>(&row) + column.offset;
     if (column.type == ColumnType::f64) {
         if (is_whole) value = static_cast<double>(whole);

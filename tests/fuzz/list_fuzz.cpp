@@ -8,6 +8,7 @@
 
 #include "require.h"
 #include "taskfile/list.h"
+#include "taskfile/settings.h"
 #include "taskfile/sources.h"
 
 namespace {
@@ -61,6 +62,18 @@ void check_task(const TaskLine& task) {
     }
 }
 
+void check_settings(std::string_view words) {
+    const Settings before{.cores = 3, .memory_mb = 4, .category = "old"};
+    Settings settings = before;
+    if (const auto applied = apply_settings(words, settings); !applied) {
+        require(settings == before, "settings are applied all or none");
+        require(applied.error().message.find('\n') == std::string::npos, "an error is one line");
+        return;
+    }
+    for (const auto& amount : {settings.cores, settings.memory_mb, settings.disk_mb, settings.gpus})
+        require(!amount || *amount >= 0, "an amount is not negative");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -72,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const Item& item : whole.items) {
         if (const auto* task = std::get_if<TaskLine>(&item)) check_task(*task);
     }
+    check_settings(text);
     if (const auto set = IndexSet::parse(text)) {
         require(set->at(0) == set->ranges().front().first, "the first index is the first range's");
         require(set->at(set->count() - 1) == set->ranges().back().last, "the last index is the last range's");

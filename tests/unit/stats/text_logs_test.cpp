@@ -145,6 +145,8 @@ TEST(StatsLog, RefusesWhatIsNone) {
               "log:2: a row with fewer columns than the heading");
     EXPECT_FALSE(read_stats_log("# timestamp tasks_done\n1 1e300\n", "log").ok());
     EXPECT_FALSE(read_stats_log("# timestamp tasks_done\n1 nan\n", "log").ok());
+    EXPECT_FALSE(read_stats_log("# timestamp tasks_done\n1 99999999999999999999\n", "log").ok());
+    EXPECT_FALSE(read_stats_log("# timestamp bandwidth\n1 1e999\n", "log").ok());
 }
 
 TEST(TextLog, GoesOnBehindTheLastWholeLine) {

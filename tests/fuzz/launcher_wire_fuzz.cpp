@@ -1,0 +1,36 @@
+// What rank and launcher say to each other: any bytes are a command, a report, or refused; and what was read
+// reads the same from what is written of it.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "host/launcher_wire.h"
+#include "require.h"
+
+namespace {
+
+using wq::fuzz::require;
+
+// `decode` of a message without the length in front, as MessageStream gives it.
+template <class Decode>
+void check(std::string_view bytes, Decode decode) {
+    const auto value = decode(bytes);
+    if (!value) return;
+    std::string written;
+    wq::host::append(written, *value);
+    const auto copy = decode(std::string_view(written).substr(sizeof(std::uint32_t)));
+    require(copy.has_value(), "what was written reads");
+    std::string again;
+    wq::host::append(again, *copy);
+    require(again == written, "it reads the same");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    check(bytes, wq::host::decode_command);
+    check(bytes, wq::host::decode_report);
+    return 0;
+}
