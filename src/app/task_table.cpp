@@ -12,6 +12,7 @@ constexpr std::size_t block_bytes = 4u << 20;
 TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each) {
     if (blocks_.empty() || blocks_.back().text.size() + text.size() > block_bytes ||
         blocks_.back().each != each || blocks_.back().first + blocks_.back().ends.size() != size_) {
+        close_block();
         blocks_.emplace_back();
         blocks_.back().first = size_;
         blocks_.back().first_line = line;
@@ -21,9 +22,26 @@ TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const task
     block.text.append(text);
     block.ends.push_back(static_cast<std::uint32_t>(block.text.size()));
     block.lines.push_back(static_cast<std::uint32_t>(line - block.first_line));
-    const std::uint32_t occurrence = seen_[taskfile::content_key(text, 0)]++;
-    if (occurrence > 0) occurrences_.emplace_back(size_, occurrence);
+    const std::uint32_t equal = seen_[taskfile::content_key(text, 0)]++;
+    if (equal > 0 || !block.equal.empty()) {
+        block.equal.resize(block.ends.size() - 1);
+        block.equal.push_back(equal);
+    }
     return TaskId(size_++);
+}
+
+// Nothing is added to the last block any more: what its vectors hold in reserve is given back.
+void TaskTable::close_block() {
+    if (blocks_.empty()) return;
+    Block& block = blocks_.back();
+    block.text.shrink_to_fit();
+    for (std::vector<std::uint32_t>* numbers : {&block.ends, &block.lines, &block.equal})
+        numbers->shrink_to_fit();
+}
+
+void TaskTable::input_ended() {
+    close_block();
+    std::exchange(seen_, {});
 }
 
 TaskId TaskTable::add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position,
@@ -105,11 +123,9 @@ std::string TaskTable::command(TaskId task) const {
 stats::TaskKey TaskTable::key(TaskId task) const {
     if (const IndexBlock* indexes = index_block_of(task))
         return {indexes->indexes.at(task.value() - indexes->first)};
-    const auto occurrence =
-        std::lower_bound(occurrences_.begin(), occurrences_.end(), std::pair(task.value(), std::uint32_t{0}));
-    return {taskfile::content_key(
-        stored(task, block_of(task)),
-        occurrence == occurrences_.end() || occurrence->first != task.value() ? 0 : occurrence->second)};
+    const Block& block = block_of(task);
+    return {taskfile::content_key(stored(task, block),
+                                  block.equal.empty() ? 0 : block.equal[task.value() - block.first])};
 }
 
 void TaskTable::describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const {

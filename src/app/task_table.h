@@ -57,7 +57,7 @@ class TaskTable {
     void describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const;
 
     // No more lines: what only served to tell equal lines apart is freed.
-    void input_ended() { seen_.clear(); }
+    void input_ended();
 
   private:
     struct Block {
@@ -65,6 +65,7 @@ class TaskTable {
         std::string text;
         std::vector<std::uint32_t> ends;   // end of each line in `text`
         std::vector<std::uint32_t> lines;  // line number less first_line of each
+        std::vector<std::uint32_t> equal;  // how many equal lines stand above each; empty: none above any
         std::uint64_t first_line = 0;
         const taskfile::CommandTemplate* each = nullptr;
     };
@@ -74,6 +75,7 @@ class TaskTable {
         const taskfile::CommandTemplate* command = nullptr;
     };
 
+    void close_block();
     TaskId add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each);
     std::string_view stored(TaskId task, const Block& block) const;
     const Block& block_of(TaskId task) const;
@@ -87,8 +89,6 @@ class TaskTable {
     std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> what holds from there on
     std::unordered_map<std::uint64_t, std::string> tags_;    // of lines that have any
     std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> lines that had it
-    std::vector<std::pair<std::uint64_t, std::uint32_t>>
-        occurrences_;  // id, number; only of lines with an equal one above
 };
 
 }  // namespace wq::app

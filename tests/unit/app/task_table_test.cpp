@@ -1,6 +1,7 @@
 #include "app/task_table.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 namespace wq::app {
 namespace {
@@ -20,6 +21,22 @@ TEST(TaskTable, KeepsTheTextOfManyLinesInBlocks) {
         EXPECT_EQ(text.line, 3 * n + 1);
         EXPECT_TRUE(text.variables.empty());
     }
+}
+
+// 16 bytes are what a task may cost besides its text once it is done, and the core takes a little, too.
+TEST(TaskTable, EqualLinesTakeFewBytesBesidesTheirText) {
+    constexpr std::uint64_t lines = 1'000'000;
+    const std::string text = "./simulate --replica";
+    const auto heap = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };  // small and large pieces
+    const std::size_t before = heap();
+    TaskTable table;
+    for (std::uint64_t n = 0; n < lines; ++n) table.add_line(text, n + 1, 0);
+    table.input_ended();
+    const auto taken = static_cast<double>(heap() - before);
+    const double each = taken / lines - static_cast<double>(text.size());
+    EXPECT_LT(each, 13);
+    for (const std::uint64_t n : {0U, 1U, 200'000U, 999'999U})
+        EXPECT_EQ(table.key(TaskId(n)).value, taskfile::content_key(text, static_cast<std::uint32_t>(n)));
 }
 
 TEST(TaskTable, KnowsWhatStoodAboveEachLine) {
