@@ -62,6 +62,9 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
     if (!story.starting) return own_code(status);
     if (!story.ready) {
         const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
+        if (WIFSIGNALED(status) && !end.launcher_ends_us && options.tell)
+            options.tell("a rank was killed by signal " + std::to_string(WTERMSIG(status)) +
+                         " while MPI started; nothing has run, start it again");
         if (!environment.ends_job_at_failure) abort_job(environment.manager, code, options.goodbye);
         return code;
     }

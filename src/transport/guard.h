@@ -42,7 +42,8 @@ class GuardLink {
 
 struct GuardOptions {
     GoodbyeOptions goodbye;
-    std::function<void(const std::string&)> tell;  // one line when rank 0 was killed; may be empty
+    // Gets one line when rank 0 was killed, or any rank while MPI started; may be empty.
+    std::function<void(const std::string&)> tell;
 };
 
 // Call first thing in main(), before any thread. Where a launcher started us: forks, runs `main_of_rank` in

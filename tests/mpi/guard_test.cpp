@@ -142,7 +142,9 @@ int main(int count, char** arguments) {
     if (count > 1) order.scenario = arguments[1];
     if (count > 2) order.code = ::atoi(arguments[2]);
     if (count > 3) order.seed = ::strtoull(arguments[3], nullptr, 10);
+    wq::transport::GuardOptions options;
+    options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     return wq::transport::run_guarded(
         wq::transport::read_launch_environment(),
-        [&](wq::transport::GuardLink& guard) { return wq::test::rank_main(guard, order); });
+        [&](wq::transport::GuardLink& guard) { return wq::test::rank_main(guard, order); }, options);
 }
