@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "app/feeder.h"
 #include "taskfile/list.h"
@@ -253,18 +254,13 @@ std::string SourceSpec::name() const {
     return path == "-" ? "stdin" : path;
 }
 
+// By the name of the file, not by its folder: a project that was moved, or is mounted elsewhere, is the same.
 std::uint64_t SourceSpec::fingerprint() const {
-    std::string what;
-    if (kind == Kind::array) {
-        what = "array " +
-               taskfile::CommandTemplate(command).describe();  // another index range of it is the same source
-    } else {
-        char resolved[PATH_MAX];
-        what = (kind == Kind::each ? "each " + taskfile::CommandTemplate(command).describe() + " "
-                                   : std::string("list ")) +
-               (path != "-" && ::realpath(path.c_str(), resolved) != nullptr ? resolved : path);
-    }
-    return taskfile::content_key(what, 0);
+    const std::string of = kind == Kind::list ? "" : taskfile::CommandTemplate(command).describe();
+    if (kind == Kind::array)  // another index range of it is the same source
+        return taskfile::content_key("array " + of, 0);
+    const std::string file = path == "-" ? path : std::filesystem::path(path).filename().string();
+    return taskfile::content_key((kind == Kind::each ? "each " + of + " " : "list ") + file, 0);
 }
 
 Result<SourceSummary> check_source(const SourceSpec& spec) {

@@ -1,6 +1,7 @@
 #include "app/worker.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "app/task_table.h"
 #include "taskfile/sources.h"
@@ -10,6 +11,11 @@ namespace wq::app {
 namespace {
 // A launcher that dies so often without having started a task will not live.
 constexpr int most_idle_deaths = 5;
+
+// `export -f` of bash hands functions on under such names; only a shell finds them.
+bool is_exported_function(const std::string& name) {
+    return std::getenv(("BASH_FUNC_" + name + "%%").c_str()) != nullptr;
+}
 }  // namespace
 
 Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
@@ -78,6 +84,7 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     order.text = message.text;
     if (message.environment_position == 0 && !taskfile::needs_shell(message.text))
         order.argv = taskfile::split_words(message.text);
+    if (!order.argv.empty() && is_exported_function(order.argv.front())) order.argv.clear();
     order.variables = message.variables;
     if (!options_.index_variable.empty())
         for (const auto& [name, value] : message.variables)

@@ -1,10 +1,12 @@
 #include "cli/dry_run.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "app/manager.h"
 #include "app/rank_loop.h"
 #include "base/units.h"
+#include "cli/run_place.h"
 #include "transport/transport.h"
 
 namespace wq::cli {
@@ -111,7 +113,14 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     rehearsal.begin();
     while (move()) {
     }
-    const auto source = app::open_source(options.source, {options.defaults, {}, {}}, tasks).or_throw();
+    app::SourceOptions source_options{options.defaults, {}, {}};
+    if (options.resume) {
+        const std::string path =
+            choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
+        if (auto earlier = earlier_run(options, path).or_throw())
+            source_options.earlier = std::move(*earlier);
+    }
+    const auto source = app::open_source(options.source, std::move(source_options), tasks).or_throw();
     app::Waiter waiter;
     while (!manager.finished()) {
         if (!source->ended()) {

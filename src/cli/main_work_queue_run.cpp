@@ -10,14 +10,13 @@
 #include "cli/rank_main.h"
 #include "cli/run_options.h"
 #include "transport/guard.h"
+#include "transport/launch_environment.h"
 
 namespace {
 
 // Every rank has the same command line; one answers for all.
 bool speaks_for_all() {
-    for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-        if (const char* rank = std::getenv(variable)) return std::atoi(rank) == 0;
-    return true;
+    return wq::transport::read_launch_environment().rank == 0;
 }
 
 int fail(const wq::Error& error) {
@@ -41,6 +40,7 @@ void fill_standard_descriptors() {
 int print_output(const wq::cli::Command& command) {
     const auto output = wq::cli::kept_output(command.output_directory, wq::TaskId(command.output_task));
     if (!output) return fail(output.error());
+    if (!speaks_for_all()) return 0;
     std::fwrite(output->out.data(), 1, output->out.size(), stdout);
     std::fwrite(output->err.data(), 1, output->err.size(), stderr);
     return 0;

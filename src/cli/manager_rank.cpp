@@ -102,6 +102,7 @@ class Run {
             return progress_.wakeup();
         };
         app::ManagerLoop loop(std::move(parts));
+        rank_.early_stop.end();
         const Status read = loop.run();
         if (manager_->lost_a_worker()) rank_.session.note_lost_rank();
         return finish(read);

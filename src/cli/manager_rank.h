@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/early_stop.h"
 #include "app/rank_loop.h"
 #include "app/signals.h"
 #include "app/worker.h"
@@ -27,7 +28,8 @@ struct ManagerRank {
     transport::Transport* ranks;  // null: one rank
     host::Launcher& launcher;
     app::Signals& signals;
-    app::WorkerOptions worker;  // of its own worker; not used with --manager-only
+    app::EarlyStop& early_stop;  // ended when the loop begins
+    app::WorkerOptions worker;   // of its own worker; not used with --manager-only
     app::StopPolicy stop;
     std::vector<std::string> remarks;
     transport::TicketPool* tickets;  // of this node; null: everything is leased

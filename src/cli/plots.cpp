@@ -1,6 +1,7 @@
 #include "cli/plots.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,8 +40,16 @@ bool run_quietly(const std::vector<std::string>& words) {
     ::posix_spawn_file_actions_init(&actions);
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         ::posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
+    // Signals are blocked here; what draws is to be stopped by Ctrl-C.
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     pid_t child = 0;
-    const int failed = ::posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
+    const int failed = ::posix_spawn(&child, argv[0], &actions, &attributes, argv.data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) return false;
     int status = 0;

@@ -76,13 +76,19 @@ void dismiss(transport::Transport& ranks, int size, const std::string& why) {
     app::let_frames_leave(ranks);
 }
 
+std::string last_words_at_start() {
+    if (transport::read_launch_environment().rank != 0) return {};
+    return "work_queue_run: stopped by a signal before the run began; the same command begins anew";
+}
+
 class Rank {
   public:
     Rank(const RunOptions& options, const std::vector<std::string>& command_line, transport::GuardLink& guard)
         : options_(options),
           command_line_(command_line),
           launcher_(host::Launcher::start().or_throw()),
-          signals_(app::Signals::block().or_throw()) {
+          signals_(app::Signals::block().or_throw()),
+          early_stop_(signals_, last_words_at_start()) {
         // A reader of our output that has gone ends no run. After the launcher: its tasks do not inherit it.
         ::signal(SIGPIPE, SIG_IGN);
         const transport::LaunchEnvironment environment = transport::read_launch_environment();
@@ -166,17 +172,9 @@ class Rank {
                      "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
             std::vector<std::string> remarks = share_.remarks;
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
-            ManagerRank manager{options_,
-                                command_line_,
-                                *session_,
-                                ranks_.get(),
-                                *launcher_,
-                                signals_,
-                                worker_options(options_, 0, share_),
-                                stop_,
-                                remarks,
-                                pool_.get(),
-                                counter_.get()};
+            ManagerRank manager{options_,   command_line_, *session_,   ranks_.get(),
+                                *launcher_, signals_,      early_stop_, worker_options(options_, 0, share_),
+                                stop_,      remarks,       pool_.get(), counter_.get()};
             if (works_) launcher_->open(manager.worker.launcher).or_throw();
             return manager.run();
         } catch (const Failure& failure) {
@@ -198,6 +196,7 @@ class Rank {
         app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_,
                            tickets ? &*tickets : nullptr);
         app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, signals_, stop_});
+        early_stop_.end();
         loop.run();
         if (worker.ranks_lost()) session_->note_lost_rank();
         return worker.manager_lost() ? to_int(ExitCode::interrupted) : 0;
@@ -207,6 +206,7 @@ class Rank {
     const std::vector<std::string>& command_line_;
     std::unique_ptr<host::Launcher> launcher_;
     app::Signals signals_;
+    app::EarlyStop early_stop_;
     std::unique_ptr<transport::MpiSession> session_;
     std::unique_ptr<transport::MpiTransport> ranks_;
     std::unique_ptr<transport::Segment> segment_;

@@ -87,20 +87,28 @@ std::string choose_run_directory(const RunOptions& options, const std::string& j
     return newest.empty() ? own : newest;
 }
 
-Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path) {
-    using Use = stats::RunDirectory::Use;
-    auto directory = stats::RunDirectory::take(path, options.resume ? Use::resume_or_fresh : Use::fresh);
-    if (!directory) return directory.error();
-    RunPlace place{std::move(*directory), {}, false};
-    if (!place.directory.has_journal()) return place;
-    EndsByKey ends(place.earlier, options.resume_failed);
-    const auto journal = stats::scan_journal(place.directory.file("journal"), ends);
+Result<std::optional<app::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path) {
+    if (!has_journal(path)) return std::optional<app::EarlierRun>();
+    app::EarlierRun earlier;
+    EndsByKey ends(earlier, options.resume_failed);
+    const auto journal = stats::scan_journal(path + "/journal", ends);
     if (!journal) return journal.error();
     if (journal->header.source_fingerprint != options.source.fingerprint())
         return Error{ExitCode::bad_input, path + " holds the run of " + journal->header.list_name +
                                               ", not of " + options.source.name() +
                                               "; give another --run-dir, or resume what it holds"};
-    place.resumed = true;
+    return std::optional(std::move(earlier));
+}
+
+Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path) {
+    using Use = stats::RunDirectory::Use;
+    auto directory = stats::RunDirectory::take(path, options.resume ? Use::resume_or_fresh : Use::fresh);
+    if (!directory) return directory.error();
+    RunPlace place{std::move(*directory), {}, false};
+    auto earlier = earlier_run(options, path);
+    if (!earlier) return earlier.error();
+    place.resumed = earlier->has_value();
+    if (place.resumed) place.earlier = std::move(**earlier);
     return place;
 }
 

@@ -26,6 +26,10 @@ struct RunPlace {
     bool resumed = false;
 };
 
+// What the run in `path` did, read without taking the directory; nothing where there is no run. Errors as of
+// take_run_place().
+Result<std::optional<app::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path);
+
 // Takes the directory and reads the journal of an earlier run. Errors: those of RunDirectory::take and of the
 // journal; bad_input when the directory holds the run of something else.
 Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path);

@@ -33,6 +33,18 @@ bool is_empty_but_for_lock(const std::string& path) {
     return !error;
 }
 
+// What a run leaves that died before its journal began is ours too: it always has a `status`.
+bool is_foreign(const std::string& path) {
+    std::error_code error;
+    return fs::is_directory(path, error) && ::access((path + "/status").c_str(), F_OK) != 0 &&
+           ::access((path + "/journal").c_str(), F_OK) != 0 && !is_empty_but_for_lock(path);
+}
+
+Error not_of_a_run(const std::string& path) {
+    return {ExitCode::usage,
+            "run directory " + path + " exists and is not of a run: choose another with --run-dir"};
+}
+
 // 0 or the errno of flock; systems without locks count as locked.
 int lock_now(int fd) {
     while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -72,6 +84,8 @@ Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
         return cannot_make(path, errno);
     }
     const std::string lock_path = path + "/lock";
+    // Before anything of ours is put into it.
+    if (::access(lock_path.c_str(), F_OK) != 0 && is_foreign(path)) return not_of_a_run(path);
     Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (!lock) return cannot_make(path, errno);
     if (const int error_number = lock_now(lock.get()); error_number == EWOULDBLOCK) {
@@ -92,13 +106,7 @@ Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
                                           " exists: use --resume to go on with that run, or choose another " +
                                           "with --run-dir"};
     }
-    if (!has_journal && !is_empty_but_for_lock(path)) {
-        // What a run leaves that died before its journal began is ours too: it always has a `status`.
-        if (::access((path + "/status").c_str(), F_OK) != 0) {
-            return Error{ExitCode::usage, "run directory " + path +
-                                              " exists and is not of a run: choose another with --run-dir"};
-        }
-    }
+    if (!has_journal && is_foreign(path)) return not_of_a_run(path);
     if (auto written = write_holder(lock_path, lock.get()); !written) return written.error();
     return RunDirectory(path, std::move(lock), has_journal);
 }

@@ -58,17 +58,21 @@ LaunchEnvironment read_launch_environment(const Lookup& lookup) {
     if (const auto size = number(lookup, "OMPI_COMM_WORLD_SIZE")) {
         found.launched = true;
         found.expected_size = size;
+        found.rank = number(lookup, "OMPI_COMM_WORLD_RANK").value_or(0);
         has_habits(found, kOpenMpi);
     } else if (lookup("PMI_RANK") || lookup("PMI_FD")) {
         found.launched = true;
         found.expected_size = number(lookup, "PMI_SIZE");
+        found.rank = number(lookup, "PMI_RANK").value_or(0);
         has_habits(found, kPmi);
     } else if (lookup("PMIX_RANK")) {
         found.launched = true;
         found.expected_size = slurm_step_size(lookup);
+        found.rank = number(lookup, "PMIX_RANK").value_or(0);
         has_habits(found, found.expected_size ? kSrun : kPmix);
     } else if (const auto step = slurm_step_size(lookup); step && *step > 1) {
         found.expected_size = step;
+        found.rank = number(lookup, "SLURM_PROCID").value_or(0);
         has_habits(found, kSrun);
     }
     return found;

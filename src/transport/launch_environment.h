@@ -15,8 +15,9 @@ enum class ProcessManager { none, pmix, hydra };
 struct LaunchEnvironment {
     bool launched = false;  // by mpirun, mpiexec or srun with an MPI plugin: MPI is to be initialised
     ProcessManager manager = ProcessManager::none;  // who waits for a goodbye when the rank ends (guard.h)
-    std::optional<int> expected_size;               // ranks that the launcher started, where it says so
-    std::string launcher;                           // "mpirun of Open MPI", "srun", ...: for messages
+    int rank = 0;                      // as the launcher counts; what all ranks would say alike is said by 0
+    std::optional<int> expected_size;  // ranks that the launcher started, where it says so
+    std::string launcher;              // "mpirun of Open MPI", "srun", ...: for messages
     // What the launcher does when things go wrong:
     bool ends_job_at_failure = false;  // at the first process that exits with a code that is not 0
     bool kills_after_signal = false;   // sends SIGKILL 1 s after SIGTERM

@@ -146,6 +146,13 @@ pwd > place2; greet again > greeting2
         self.assertIn("`#!` lines that failed; what stands below them ran all the same:\n  cd nowhere #!: exit 1 on 1 worker", run.out)
 
 
+class Functions(Case):
+    def test_exported_functions_are_commands(self):
+        self.write("tasks.sh", "greet 1\n")
+        self.run_to_end("tasks.sh", env={"BASH_FUNC_greet%%": "() {  echo hello $1 > greeting; }"})
+        self.assertEqual(self.lines("greeting"), ["hello 1"])
+
+
 class Settings(Case):
     def test_keys_hold_until_they_are_given_again(self):
         self.write("tasks.sh", "echo 1 $CORES >> seen #:g\n#WQ cores=2 memory=200M category=big\necho 2 $CORES $MEMORY >> seen #:g\n"

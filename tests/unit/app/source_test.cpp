@@ -182,6 +182,9 @@ TEST_F(SourceTest, ARunIsToldByItsSourceAndNotByItsContent) {
     const std::uint64_t before = one.fingerprint();
     EXPECT_EQ(list("b\n").fingerprint(), before);
     EXPECT_NE(list("a\n", "other.sh").fingerprint(), before);
+    SourceSpec moved = one;
+    moved.path = "/elsewhere/" + std::filesystem::path(one.path).filename().string();
+    EXPECT_EQ(moved.fingerprint(), before);
     EXPECT_EQ(array("1-5").fingerprint(), array("1-50").fingerprint());
     SourceSpec other = array("1-5");
     other.command = {"other", "{}"};

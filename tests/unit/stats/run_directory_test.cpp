@@ -42,6 +42,7 @@ TEST(RunDirectory, OfSomethingElseIsLeftAlone) {
         EXPECT_EQ(RunDirectory::take(dir.path(), use).error().code, ExitCode::usage);
     }
     EXPECT_EQ(slurp(dir.file("thesis.tex")), "x");
+    EXPECT_NE(::access(dir.file("lock").c_str(), F_OK), 0);
     EXPECT_THAT(RunDirectory::take(dir.file("thesis.tex"), Use::fresh).error().message,
                 HasSubstr("Not a directory"));
     EXPECT_THAT(RunDirectory::take("/proc/nowhere", Use::fresh).error().message, HasSubstr("choose another"));

@@ -28,6 +28,12 @@ TEST(LaunchEnvironment, OpenMpi) {
     EXPECT_EQ(found.expected_size, 4);
     EXPECT_TRUE(found.ends_job_at_failure);
     EXPECT_TRUE(found.kills_after_signal);
+    EXPECT_EQ(read({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}}).rank, 3);
+}
+
+// A task of a Slurm job, or of srun with one process, has SLURM_PROCID too, and answers for itself.
+TEST(LaunchEnvironment, WithoutALauncherItSpeaksForItself) {
+    EXPECT_EQ(read({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}}).rank, 0);
 }
 
 TEST(LaunchEnvironment, Hydra) {
