@@ -1,5 +1,8 @@
 #include "app/failed_list.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <optional>
 
 #include "base/units.h"
@@ -47,24 +50,25 @@ std::string settings_line(const taskfile::Settings& before, const taskfile::Sett
     return line.empty() ? line : "#WQ" + line + "\n";
 }
 
-// What a template makes may be no line of a list: it may hold newlines and words like tags. Any shell can
-// undo this.
+// What no line of a list can hold as it is: a newline, what looks like a tag, a byte that the reader refuses.
+bool is_unfit(char c) {
+    return c == '#' || c == '\\' || (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+}
+
+// What a template makes may be no line of a list. Any shell can undo this.
 std::string as_list_line(const std::string& command) {
-    if (command.find_first_of("#\n\r\\") == std::string::npos) return command;
+    if (std::none_of(command.begin(), command.end(), is_unfit)) return command;
     std::string text = "eval \"$(printf %b '";
     for (const char c : command) {
-        if (c == '\'')
+        if (c == '\'') {
             text += "'\\''";
-        else if (c == '\\')
-            text += "\\\\";
-        else if (c == '#')
-            text += "\\0043";
-        else if (c == '\n')
-            text += "\\n";
-        else if (c == '\r')
-            text += "\\r";
-        else
+        } else if (is_unfit(c)) {
+            std::array<char, 8> octal{};
+            std::snprintf(octal.data(), octal.size(), "\\0%03o", static_cast<unsigned char>(c));
+            text += octal.data();
+        } else {
             text += c;
+        }
     }
     return text + "')\"";
 }

@@ -73,7 +73,7 @@ TEST(FailedList, GivesItemsOfArraysTheirIndex) {
 
 TEST(FailedList, IsAListWhateverTheCommandHolds) {
     for (const std::string command :
-         {"a\nb", "echo {} #:tag", "echo '#@7'", "it's\\n # {}", "echo a\\", "x\ry"}) {
+         {"a\nb", "echo {} #:tag", "echo '#@7'", "it's\\n # {}", "echo a\\", "x\ry", "bell\a and \x01\x7f"}) {
         TaskTable table;
         const taskfile::CommandTemplate words({command});
         table.add_indexes(taskfile::IndexSet::parse("1").or_throw(), words);
