@@ -40,10 +40,10 @@ CommandTemplate::CommandTemplate(std::vector<std::string> words) : words_(std::m
 }
 
 Status CommandTemplate::check() const {
-    for (const Place& place : places_)
-        if (place.around == '`' || place.around == '{')
+    for (const Place& found : places_)
+        if (found.around == '`' || found.around == '{')
             return Error{ExitCode::usage, std::string("{} cannot stand within ") +
-                                              (place.around == '`' ? "backticks; write $( )" : "${ }") +
+                                              (found.around == '`' ? "backticks; write $( )" : "${ }") +
                                               ": " + words_.front()};
     return success();
 }
