@@ -141,6 +141,9 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     record.task = action.task;
     record.key = tasks_.key(action.task);
     record.attempt = action.attempt;
+    if (const auto earlier = options_.earlier_attempts.find(record.key.value);
+        earlier != options_.earlier_attempts.end())
+        record.attempt += earlier->second;
     record.final = action.final;
     record.worker = action.worker;
     record.category = action.category;
@@ -159,7 +162,7 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
         note_dispatch(action.task, action.attempt, action.category, *link, action.given, action.submitted_us,
                       action.dispatched_us);
     if (record.final && !record.outcome.succeeded()) {
-        failures_.add({action.task, action.attempt, text.line, link != nullptr ? link->record->host : "",
+        failures_.add({action.task, record.attempt, text.line, link != nullptr ? link->record->host : "",
                        text.command, record.outcome, last_lines(recorded.output.err, 5)});
     }
     ++recorded_;

@@ -33,6 +33,8 @@ struct ManagerOptions {
     // Storage that takes no records is tried for so long; then the run stops, to be resumed.
     Duration storage_patience = std::chrono::seconds(60);
     std::vector<std::string> categories{"default"};
+    // Attempts of tasks in earlier runs, by key: those of this run are recorded as the ones that follow.
+    std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
     transport::Counters* counters = nullptr;  // nodes draw ranges of an array from it; null: by message
 };
 

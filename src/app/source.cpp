@@ -263,27 +263,21 @@ std::uint64_t SourceSpec::fingerprint() const {
     return taskfile::content_key((kind == Kind::each ? "each " + of + " " : "list ") + file, 0);
 }
 
-Result<SourceSummary> check_source(const SourceSpec& spec) {
-    SourceSummary summary;
-    if (spec.kind == SourceSpec::Kind::array) {
-        const auto indexes = taskfile::IndexSet::parse(spec.indexes);
-        if (!indexes) return indexes.error();
-        summary.tasks = indexes->count();
-        return summary;
-    }
+namespace {
+
+// Every task of a list, or value of --each, with its line. False: a stream, and nothing was read.
+template <class F>
+Result<bool> for_each_line(const SourceSpec& spec, F&& task) {
     // A named pipe is not opened twice: its writer would meet a reader that goes away.
     struct stat info {};
     if (spec.path == "-" ||
-        (::stat(spec.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
-        summary.complete = false;
-        return summary;
-    }
+        (::stat(spec.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+        return false;
     auto file = InputFile::open(spec.path);
     if (!file) return file.error();
     taskfile::ListReader list(spec.name());
     ValueReader values(spec.name());
     std::vector<taskfile::Item> items;
-    const auto count = [&](std::string_view, std::uint64_t) { ++summary.tasks; };
     std::string buffer;
     for (;;) {
         const ssize_t size = file->read(buffer);
@@ -293,12 +287,43 @@ Result<SourceSummary> check_source(const SourceSpec& spec) {
         if (spec.kind == SourceSpec::Kind::list)
             fed = size > 0 ? list.feed(buffer, items) : list.finish(items);
         else
-            fed = size > 0 ? values.feed(buffer, count) : values.finish(count);
+            fed = size > 0 ? values.feed(buffer, task) : values.finish(task);
         if (!fed) return fed.error();
         for (const taskfile::Item& item : items)
-            summary.tasks += std::holds_alternative<taskfile::TaskLine>(item) ? 1 : 0;
-        if (size == 0) return summary;
+            if (const auto* line = std::get_if<taskfile::TaskLine>(&item)) task(line->command, line->line);
+        if (size == 0) return true;
     }
+}
+
+}  // namespace
+
+Result<SourceSummary> check_source(const SourceSpec& spec) {
+    SourceSummary summary;
+    if (spec.kind == SourceSpec::Kind::array) {
+        const auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        if (!indexes) return indexes.error();
+        summary.tasks = indexes->count();
+        return summary;
+    }
+    const auto read = for_each_line(spec, [&](std::string_view, std::uint64_t) { ++summary.tasks; });
+    if (!read) return read.error();
+    summary.complete = *read;
+    return summary;
+}
+
+Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate& command, TaskTable& tasks) {
+    if (spec.kind == SourceSpec::Kind::array) {
+        auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        if (!indexes) return indexes.error();
+        tasks.add_indexes(std::move(*indexes), command);
+        return true;
+    }
+    return for_each_line(spec, [&](std::string_view text, std::uint64_t line) {
+        if (spec.kind == SourceSpec::Kind::list)
+            tasks.add_line(text, line, 0);
+        else
+            tasks.add_value(text, line, command);
+    });
 }
 
 Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options, TaskTable& tasks) {

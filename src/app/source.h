@@ -26,6 +26,8 @@ struct TaskDefaults {
 struct EarlierRun {
     enum class End : std::uint8_t { done, failed };
     std::unordered_map<std::uint64_t, End> ends;
+    // Attempts so far of tasks that will run again: theirs are counted on from there.
+    std::unordered_map<std::uint64_t, Attempt> attempts;
 };
 
 struct SourceOptions {
@@ -72,6 +74,10 @@ struct SourceSummary {
 // Reads a whole list without running anything: every bad line is found before the first task starts.
 // Streams are not looked at.
 Result<SourceSummary> check_source(const SourceSpec& spec);
+
+// The tasks of the source without running anything; their templates must outlive the table. False: a stream,
+// which cannot be read twice.
+Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate& command, TaskTable& tasks);
 
 Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options, TaskTable& tasks);
 

@@ -8,6 +8,7 @@
 
 #include "app/failed_list.h"
 #include "app/rank_loop.h"
+#include "app/task_index.h"
 #include "base/units.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
@@ -76,6 +77,7 @@ class Run {
         options.reactor = reactor;
         options.storage_patience = rank.options.storage_patience;
         options.counters = rank.counters;
+        options.earlier_attempts = std::move(place_.earlier.attempts);
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
         app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path()};
@@ -117,7 +119,10 @@ class Run {
         options.source_fingerprint = rank_.options.source.fingerprint();
         options.stats_log = rank_.options.stats_log;
         options.categories = {"default"};
-        recorder_ = stats::open_recorder(options).or_throw();
+        options.failed_run_again = rank_.options.resume_failed;
+        std::unique_ptr<app::TaskIndex> listed;
+        if (place_.resumed) listed = app::TaskIndex::read(rank_.options.source).or_throw();
+        recorder_ = stats::open_recorder(options, listed.get()).or_throw();
     }
 
     void start_own_worker() {

@@ -1,5 +1,6 @@
 #include "cli/run_place.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -15,7 +16,11 @@ class EndsByKey : public stats::JournalVisitor {
   public:
     EndsByKey(app::EarlierRun& run, bool forget_failed) : run_(run), forget_failed_(forget_failed) {}
     void task(const stats::TaskRecord& record) override {
+        Attempt& attempts = run_.attempts[record.key.value];
+        attempts = std::max(attempts, record.attempt);
         if (!record.final) return;
+        const bool runs_again = forget_failed_ && !record.outcome.succeeded();
+        if (!runs_again) run_.attempts.erase(record.key.value);
         if (record.outcome.succeeded())
             run_.ends[record.key.value] = app::EarlierRun::End::done;
         else if (forget_failed_)

@@ -77,6 +77,13 @@ Status AppendFile::sync() {
     return success();
 }
 
+Status AppendFile::rename(const std::string& path) {
+    if (auto synced = sync(); !synced) return synced;
+    if (::rename(path_.c_str(), path.c_str()) != 0) return write_error(path, errno);
+    path_ = path;
+    return success();
+}
+
 Status AppendFile::cut(std::uint64_t size) {
     if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) return write_error(path_, errno);
     size_ = std::min(size, size_);

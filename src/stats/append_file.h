@@ -37,6 +37,8 @@ class AppendFile {
     Status append(std::string_view bytes);
     // To the disk itself, against the loss of the machine.
     Status sync();
+    // Whole on the disk first, so that a machine that loses power finds the old file or the new one.
+    Status rename(const std::string& path);
     // Cuts the file to its first `size` bytes.
     Status cut(std::uint64_t size);
 

@@ -7,6 +7,7 @@
 #include "stats/rows.h"
 #include "stats/run_status.h"
 #include "stats/stats_log.h"
+#include "stats/task_number.h"
 #include "stats/transactions.h"
 
 namespace wq::stats {
@@ -18,43 +19,57 @@ namespace {
 constexpr std::uint64_t space_left_alone = 1u << 20;
 constexpr std::uint64_t most_rows_waiting = 1'000'000;
 
-struct TaskCounter : JournalVisitor {
+// Which record is the last of a task that failed for good: more than one were final when they were made,
+// where failed tasks ran again.
+struct LastEnds : JournalVisitor {
+    std::unordered_map<std::uint64_t, std::uint64_t> last;  // by key: a count of the journal's task records
     std::uint64_t tasks = 0;
-    void task(const TaskRecord&) override { ++tasks; }
+    void task(const TaskRecord& record) override {
+        ++tasks;
+        if (!record.final) return;
+        if (record.outcome.succeeded()) {
+            if (const auto failed = last.find(record.key.value); failed != last.end()) failed->second = tasks;
+        } else {
+            last[record.key.value] = tasks;
+        }
+    }
     void worker(const WorkerRecord&) override {}
     void sample(const Sample&) override {}
 };
 
 }  // namespace
 
-Derived::Derived(const RecorderOptions& options, const RunHeader& header, bool has_journal)
+// What is known while the journal of an earlier run is read.
+struct Derived::Rebuild {
+    const ListedTasks* listed;
+    LastEnds ends;
+    EarlierJoblog joblog;
+    std::uint64_t tasks = 0;  // read so far
+};
+
+Derived::Derived(const RecorderOptions& options, const RunHeader& header, bool has_journal,
+                 const ListedTasks* listed)
     : options_(options), pid_(::getpid()) {
     const std::string& directory = options_.run_directory;
     const std::string joblog = directory + "/joblog.tsv";
-    if (has_journal) {
-        // A joblog that is ahead of the journal tells of ends that will come again.
-        TaskCounter counter;
-        note([&]() -> Status {
-            if (auto scan = scan_journal(directory + "/journal", counter); !scan) return scan.error();
-            return cut_joblog(joblog, counter.tasks);
-        }());
-        joblog_has_ = joblog_lines(joblog);
-    } else {
-        note(cut_joblog(joblog, 0));
-    }
     open_h5(header);
-    joblog_ = open_log(joblog, joblog_heading);
+    ::unlink((joblog + ".part").c_str());
+    joblog_ = open_log(joblog + ".part", joblog_heading);
     transactions_ = open_log(directory + "/transactions.log", transactions_heading());
     if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, stats_log_heading());
-    for (std::size_t i = 0; i < options_.categories.size(); ++i) {
-        category(CategoryId(static_cast<std::uint32_t>(i)), options_.categories[i]);
-    }
-    if (has_journal) {
-        if (auto scan = scan_journal(directory + "/journal", *this); !scan) note(scan.error());
-    }
+    if (has_journal) rebuild(directory + "/journal", listed);
+    if (joblog_.is_open()) note(joblog_.rename(joblog));
     put_manager_lines(transactions_.lines(), wall_now(), pid_, true);
     write_logs();
     flush();
+}
+
+void Derived::rebuild(const std::string& journal, const ListedTasks* listed) {
+    Rebuild now{listed, {}, EarlierJoblog(options_.run_directory + "/joblog.tsv")};
+    if (auto scan = scan_journal(journal, now.ends); !scan) note(scan.error());
+    rebuild_ = &now;
+    if (auto scan = scan_journal(journal, *this); !scan) note(scan.error());
+    rebuild_ = nullptr;
 }
 
 void Derived::open_h5(const RunHeader& header) {
@@ -89,18 +104,58 @@ void Derived::note_once(bool& said, const Status& status) {
     note(status);
 }
 
-// The journal's visitor: what an earlier run recorded.
-void Derived::task(const TaskRecord& record) {
+// The journal's visitor: what an earlier run recorded, as the list of this one sees it.
+void Derived::task(const TaskRecord& written) {
+    TaskRecord record = written;
+    const ListedTasks* listed = rebuild_->listed;
+    const auto found = listed != nullptr ? listed->find(record.key) : std::nullopt;
+    if (listed != nullptr) {
+        record.task = found.value_or(not_listed);
+        record.line = found ? listed->line(*found) : 0;
+    }
+    const std::uint64_t number = ++rebuild_->tasks;
+    if (record.final && !record.outcome.succeeded()) {
+        const bool is_last = rebuild_->ends.last[record.key.value] == number;
+        const bool runs_again = options_.failed_run_again && (listed == nullptr || found);
+        record.final = is_last && !runs_again;
+    }
     if (h5_) {
-        h5_->append(Dataset::tasks, row_of(record));
+        h5_->append(Dataset::tasks, tasks_row(record));
         if (h5_->pending_rows() >= 65536) flush();
     }
-    if (joblog_has_ > 0) {
-        --joblog_has_;
-    } else if (joblog_.is_open()) {
+    const std::string_view line = rebuild_->joblog.next();
+    if (!joblog_.is_open()) return;
+    if (!line.empty()) {
+        put_renumbered_line(joblog_.lines(), listed != nullptr ? record.task : written.task, line);
+    } else {
         put_joblog_line(joblog_.lines(), record, places_[record.worker.value()].host,
-                        options_.command_of ? options_.command_of(record) : std::string());
+                        found ? listed->command(*found) : std::string());
     }
+    if (number % 4096 == 0) write_log(joblog_, said_joblog_);
+}
+
+// /categories has its own ids, since those of an earlier run may mean another category now.
+std::uint32_t Derived::category_named(const std::string& name) {
+    const auto next = static_cast<std::uint32_t>(categories_.size());
+    const auto [known, is_new] = categories_.try_emplace(name, next);
+    if (is_new && h5_) h5_->append(Dataset::categories, row_of(CategoryId(next), name, wall_now()));
+    return known->second;
+}
+
+void Derived::category(const CategoryRecord& record) {
+    category_of_id_[record.category.value()] = category_named(record.name);
+}
+
+TaskRow Derived::tasks_row(const TaskRecord& record) {
+    TaskRow row = row_of(record);
+    auto known = category_of_id_.find(row.category);
+    // Of a journal that holds no names. The first id is always the default category's.
+    if (known == category_of_id_.end()) {
+        const std::string name = row.category == 0 ? "default" : "unknown " + std::to_string(row.category);
+        known = category_of_id_.emplace(row.category, category_named(name)).first;
+    }
+    row.category = known->second;
+    return row;
 }
 
 void Derived::worker(const WorkerRecord& record) {
@@ -123,7 +178,7 @@ void Derived::sample(const Sample& sample) {
 void Derived::record(const Recorded& ended) {
     const TaskRecord& record = ended.record;
     const Place& place = places_[record.worker.value()];
-    if (h5_) h5_->append(Dataset::tasks, row_of(record));
+    if (h5_) h5_->append(Dataset::tasks, tasks_row(record));
     if (joblog_.is_open()) put_joblog_line(joblog_.lines(), record, place.host, ended.command);
     if (transactions_.is_open()) put_task_lines(transactions_.lines(), pid_, record, place.address);
 }
@@ -136,10 +191,6 @@ void Derived::record(const WorkerRecord& record) {
 void Derived::record(const Sample& taken) {
     sample(taken);
     if (stats_log_.is_open()) put_stats_line(stats_log_.lines(), taken);
-}
-
-void Derived::category(CategoryId id, std::string_view name) {
-    if (h5_) h5_->append(Dataset::categories, row_of(id, name, wall_now()));
 }
 
 void Derived::transaction(WallMicros when, std::string_view text) {

@@ -13,19 +13,22 @@
 #include "stats/h5_writer.h"
 #include "stats/journal.h"
 #include "stats/recorder.h"
+#include "stats/schema.h"
 #include "stats/text_log.h"
 
 namespace wq::stats {
 
 class Derived : private JournalVisitor {
   public:
-    // Makes the files; with `has_journal` from what the journal of the directory holds.
-    Derived(const RecorderOptions& options, const RunHeader& header, bool has_journal);
+    // Makes the files; with `has_journal` from what the journal of the directory holds. `listed`: see
+    // open_recorder(); only used here.
+    Derived(const RecorderOptions& options, const RunHeader& header, bool has_journal,
+            const ListedTasks* listed);
 
     void record(const Recorded& ended);
     void record(const WorkerRecord& record);
     void record(const Sample& sample);
-    void category(CategoryId id, std::string_view name);
+    void record(const CategoryRecord& record) { category(record); }
     void transaction(WallMicros when, std::string_view text);
 
     void write_logs();  // after every batch
@@ -38,8 +41,13 @@ class Derived : private JournalVisitor {
     void task(const TaskRecord& record) override;
     void worker(const WorkerRecord& record) override;
     void sample(const Sample& sample) override;
+    void category(const CategoryRecord& record) override;
 
+    struct Rebuild;
+    void rebuild(const std::string& journal, const ListedTasks* listed);
     void open_h5(const RunHeader& header);
+    TaskRow tasks_row(const TaskRecord& record);
+    std::uint32_t category_named(const std::string& name);
     TextLog open_log(const std::string& path, std::string_view heading);
     void note(const Status& status);
     void note_once(bool& said, const Status& status);
@@ -51,7 +59,10 @@ class Derived : private JournalVisitor {
     std::optional<H5Writer> h5_;
     TextLog joblog_, transactions_, stats_log_;
     bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false;
-    std::uint64_t joblog_has_ = 0;  // lines of an earlier run, while its journal is read
+    Rebuild* rebuild_ = nullptr;  // while an earlier run's journal is read
+    // Rows of /categories by name; and of the ids that the records have now, which each run gives anew.
+    std::unordered_map<std::string, std::uint32_t> categories_;
+    std::unordered_map<std::uint32_t, std::uint32_t> category_of_id_;
     std::map<std::pair<std::uint32_t, WallMicros>, std::uint64_t> worker_rows_;
     std::uint64_t worker_row_count_ = 0;
     struct Place {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "stats/append_file.h"
-#include "stats/mapped_file.h"
 #include "stats/task_number.h"
 #include "stats/text_log.h"
 
@@ -37,29 +35,22 @@ void put_joblog_line(std::string& out, const TaskRecord& record, std::string_vie
     put_command(out, command), out += '\n';
 }
 
-std::uint64_t joblog_lines(const std::string& path) {
-    const auto file = MappedFile::open(path);
-    if (!file || !file->bytes().starts_with(joblog_heading)) return 0;
-    const std::string_view bytes = file->bytes();
-    return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n')) - 1;
+EarlierJoblog::EarlierJoblog(const std::string& path) : file_(MappedFile::open(path)) {
+    if (file_ && file_->bytes().starts_with(joblog_heading))
+        rest_ = file_->bytes().substr(joblog_heading.size());
 }
 
-Status cut_joblog(const std::string& path, std::uint64_t lines) {
-    std::size_t keep = 0;
-    {
-        const auto file = MappedFile::open(path);
-        if (file && file->bytes().starts_with(joblog_heading)) {
-            keep = joblog_heading.size();
-            for (; lines > 0; --lines) {
-                const auto at = file->bytes().find('\n', keep);
-                if (at == std::string_view::npos) break;
-                keep = at + 1;
-            }
-        }
-    }
-    const auto file = AppendFile::open(path, keep);
-    if (!file) return file.error();
-    return success();
+std::string_view EarlierJoblog::next() {
+    const auto end = rest_.find('\n');
+    if (end == std::string_view::npos) return {};
+    const std::string_view line = rest_.substr(0, end + 1);
+    rest_.remove_prefix(line.size());
+    return line;
+}
+
+void put_renumbered_line(std::string& out, TaskId task, std::string_view line) {
+    put_number(out, task_number(task));
+    out += line.substr(std::min(line.find('\t'), line.size() - 1));
 }
 
 }  // namespace wq::stats

@@ -1,12 +1,13 @@
 // joblog.tsv: GNU parallel's columns, a line for every attempt that ended, in the journal's order. Line n
-// belongs to the journal's n-th task record: that is how a resumed run finds what is missing.
+// belongs to the journal's n-th task record: a resumed run makes the file anew from both, since the numbers
+// of tasks change with the list, and commands stand only here and there.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "stats/mapped_file.h"
 #include "stats/records.h"
 
 namespace wq::stats {
@@ -18,9 +19,18 @@ inline constexpr std::string_view joblog_heading =
 void put_joblog_line(std::string& out, const TaskRecord& record, std::string_view host,
                      std::string_view command);
 
-// Whole lines below the heading; 0 when there is no such file.
-std::uint64_t joblog_lines(const std::string& path);
-// Keeps the heading and the first `lines` lines.
-Status cut_joblog(const std::string& path, std::uint64_t lines);
+// The lines of an earlier run, one by one; none when there is no such file.
+class EarlierJoblog {
+  public:
+    explicit EarlierJoblog(const std::string& path);
+    // The next whole line, with its newline; empty: there are no more.
+    std::string_view next();
+
+  private:
+    Result<MappedFile> file_;
+    std::string_view rest_;
+};
+// The line with another number in front.
+void put_renumbered_line(std::string& out, TaskId task, std::string_view line);
 
 }  // namespace wq::stats

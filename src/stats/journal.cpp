@@ -19,7 +19,7 @@ std::optional<std::string_view> framed_at(std::string_view bytes, std::size_t of
         return std::nullopt;
     const auto kind = static_cast<std::uint8_t>(at[frame_bytes]);
     if (kind < static_cast<std::uint8_t>(RecordKind::run) ||
-        kind > static_cast<std::uint8_t>(RecordKind::sample)) {
+        kind > static_cast<std::uint8_t>(RecordKind::category)) {
         return std::nullopt;
     }
     return bytes.substr(offset + frame_bytes, length);
@@ -55,6 +55,12 @@ bool visit(std::string_view body, JournalVisitor& visitor) {
         Sample sample;
         if (!decode(reader, sample)) return false;
         visitor.sample(sample);
+        return true;
+    }
+    if (kind == RecordKind::category) {
+        CategoryRecord record;
+        if (!decode(reader, record)) return false;
+        visitor.category(record);
         return true;
     }
     return false;  // a second header

@@ -45,6 +45,7 @@ class JournalVisitor {
     virtual void task(const TaskRecord& record) = 0;
     virtual void worker(const WorkerRecord& record) = 0;
     virtual void sample(const Sample& sample) = 0;
+    virtual void category(const CategoryRecord&) {}  // journals of before they were kept have none
 };
 struct JournalScan {
     RunHeader header;
@@ -60,5 +61,6 @@ std::string encode_header(const RunHeader& header);
 std::string encode_record(const TaskRecord& record);
 std::string encode_record(const WorkerRecord& record);
 std::string encode_record(const Sample& sample);
+std::string encode_record(const CategoryRecord& record);
 
 }  // namespace wq::stats

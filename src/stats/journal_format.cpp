@@ -122,4 +122,15 @@ bool decode(ByteReader& in, Sample& sample) {
     return in.at_end();
 }
 
+std::string encode_record(const CategoryRecord& record) {
+    ByteWriter out = begin_record(RecordKind::category);
+    out.u64(record.category.value()), out.blob(record.name);
+    return end_record(std::move(out));
+}
+
+bool decode(ByteReader& in, CategoryRecord& record) {
+    record.category = CategoryId(in.u32()), get(in, record.name);
+    return in.at_end();
+}
+
 }  // namespace wq::stats

@@ -9,7 +9,7 @@
 
 namespace wq::stats {
 
-enum class RecordKind : std::uint8_t { run = 1, task = 2, worker = 3, sample = 4 };
+enum class RecordKind : std::uint8_t { run = 1, task = 2, worker = 3, sample = 4, category = 5 };
 
 inline constexpr std::string_view journal_mark = "WQJOURN1";
 inline constexpr std::size_t frame_bytes = 8;               // length and checksum
@@ -24,5 +24,6 @@ bool decode(ByteReader& reader, RunHeader& header);
 bool decode(ByteReader& reader, TaskRecord& record);
 bool decode(ByteReader& reader, WorkerRecord& record);
 bool decode(ByteReader& reader, Sample& sample);
+bool decode(ByteReader& reader, CategoryRecord& record);
 
 }  // namespace wq::stats

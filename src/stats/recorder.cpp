@@ -35,15 +35,11 @@ constexpr std::size_t batch_items = 1024;
 constexpr std::uint64_t batch_bytes = 1u
                                       << 20;  // small, so that a nearly full disk still takes whole batches
 
-struct NewCategory {
-    CategoryId id;
-    std::string name;
-};
 struct Transaction {
     WallMicros when = 0;
     std::string text;
 };
-using Item = std::variant<Recorded, WorkerRecord, Sample, NewCategory, Transaction>;
+using Item = std::variant<Recorded, WorkerRecord, Sample, CategoryRecord, Transaction>;
 
 std::uint64_t weight(const Item& item) {
     if (const auto* ended = std::get_if<Recorded>(&item)) {
@@ -69,12 +65,15 @@ class SignalsHeld {
 
 class RecorderThread final : public Recorder {
   public:
-    RecorderThread(Truth truth, std::unique_ptr<Derived> derived, Descriptor event, Duration flush_interval)
-        : flush_interval_(flush_interval),
+    RecorderThread(Truth truth, std::unique_ptr<Derived> derived, Descriptor event,
+                   const RecorderOptions& options)
+        : flush_interval_(options.flush_interval),
           truth_(std::move(truth)),
           derived_(std::move(derived)),
           event_(std::move(event)) {
         collect_notices();
+        for (std::size_t id = 0; id < options.categories.size(); ++id)
+            category(CategoryId(static_cast<std::uint32_t>(id)), options.categories[id]);
         const SignalsHeld held;
         thread_ = std::thread([this] { run(); });
     }
@@ -83,7 +82,7 @@ class RecorderThread final : public Recorder {
     void task(Recorded ended) override { push(std::move(ended)); }
     void worker(const WorkerRecord& record) override { push(record); }
     void sample(const Sample& sample) override { push(sample); }
-    void category(CategoryId id, std::string name) override { push(NewCategory{id, std::move(name)}); }
+    void category(CategoryId id, std::string name) override { push(CategoryRecord{id, std::move(name)}); }
     void transaction(WallMicros when, std::string text) override { push(Transaction{when, std::move(text)}); }
 
     std::uint64_t acknowledged() const override { return acknowledged_.load(std::memory_order_acquire); }
@@ -172,6 +171,7 @@ class RecorderThread final : public Recorder {
             if (const auto* ended = std::get_if<Recorded>(&item)) truth_.stage(*ended);
             if (const auto* worker = std::get_if<WorkerRecord>(&item)) truth_.stage(*worker);
             if (const auto* sample = std::get_if<Sample>(&item)) truth_.stage(*sample);
+            if (const auto* category = std::get_if<CategoryRecord>(&item)) truth_.stage(*category);
         }
     }
 
@@ -195,7 +195,7 @@ class RecorderThread final : public Recorder {
     void derive(const Recorded& ended) { derived_->record(ended); }
     void derive(const WorkerRecord& record) { derived_->record(record); }
     void derive(const Sample& sample) { derived_->record(sample); }
-    void derive(const NewCategory& added) { derived_->category(added.id, added.name); }
+    void derive(const CategoryRecord& record) { derived_->record(record); }
     void derive(const Transaction& entry) { derived_->transaction(entry.when, entry.text); }
 
     void keep_time(Clock::time_point now) {
@@ -279,7 +279,7 @@ struct NoVisitor : JournalVisitor {
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options) {
+Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, const ListedTasks* listed) {
     const SignalsHeld held;
     const std::string journal = options.run_directory + "/journal";
     RunHeader header{1, options.run_id, options.list_name, options.source_fingerprint, wall_now()};
@@ -294,11 +294,11 @@ Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options) 
     }
     auto truth = Truth::open(options.run_directory, header, valid_bytes);
     if (!truth) return truth.error();
-    auto derived = std::make_unique<Derived>(options, header, valid_bytes > 0);
+    auto derived = std::make_unique<Derived>(options, header, valid_bytes > 0, listed);
     Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event) return Error{ExitCode::internal, "eventfd: " + std::generic_category().message(errno)};
-    return std::unique_ptr<Recorder>(std::make_unique<RecorderThread>(
-        std::move(*truth), std::move(derived), std::move(event), options.flush_interval));
+    return std::unique_ptr<Recorder>(
+        std::make_unique<RecorderThread>(std::move(*truth), std::move(derived), std::move(event), options));
 }
 
 }  // namespace wq::stats

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,12 +25,20 @@ struct RecorderOptions {
     std::string run_directory;  // exists and is held: RunDirectory::take()
     std::string run_id;         // random, in the journal's header; that of an earlier journal stays
     std::string list_name;      // of the list or a description of --array/--each, for messages
-    std::uint64_t source_fingerprint = 0;               // what "--resume of something else" is told by
-    std::string stats_log;                              // path of the text statistics log; empty: none
-    std::vector<std::string> categories;                // names by CategoryId, as far as known
+    std::uint64_t source_fingerprint = 0;  // what "--resume of something else" is told by
+    std::string stats_log;                 // path of the text statistics log; empty: none
+    std::vector<std::string> categories;   // names by CategoryId of those that are used from the start
     Duration flush_interval = std::chrono::seconds(1);  // of stats.h5: what a live reader may lag behind
-    // For lines that joblog.tsv lacks after a crash: the command of a task of the earlier run, "" if unknown.
-    std::function<std::string(const TaskRecord&)> command_of;
+    bool failed_run_again = false;  // what failed for good in an earlier run has attempts to come
+};
+
+// The tasks of a resumed run, where they are known before it begins (not those of a stream).
+class ListedTasks {
+  public:
+    virtual ~ListedTasks() = default;
+    virtual std::optional<TaskId> find(TaskKey key) const = 0;  // nothing: the list has it no more
+    virtual std::uint64_t line(TaskId task) const = 0;          // from 1; 0: not from a list
+    virtual std::string command(TaskId task) const = 0;
 };
 
 struct Recorded {
@@ -68,8 +75,11 @@ class Recorder {
 };
 
 // Where the directory holds a journal, it is continued (a torn tail is cut off) and derived files are rebuilt
-// from it; read it with read_journal() before, to know what it holds. Errors: bad_input (a damaged journal),
-// interrupted or not_allowed (a file of the truth cannot be made).
-Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options);
+// from it; read it with read_journal() before, to know what it holds. With `listed` what an earlier run
+// recorded gets the numbers and lines that the tasks have now, 0 where the list has them no more; without it
+// keeps those it had. Errors: bad_input (a damaged journal), interrupted or not_allowed (a file of the truth
+// cannot be made).
+Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options,
+                                                const ListedTasks* listed = nullptr);
 
 }  // namespace wq::stats

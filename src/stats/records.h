@@ -49,6 +49,13 @@ struct WorkerRecord {
     std::uint64_t tasks_done = 0;
 };
 
+// What a category id of a run is called. It holds for the task records behind it: a resumed run gives the ids
+// anew.
+struct CategoryRecord {
+    CategoryId category;
+    std::string name;
+};
+
 struct Sample {
     WallMicros time_us = 0;
     core::ManagerStats stats;

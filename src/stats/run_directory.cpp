@@ -119,9 +119,7 @@ Result<ListCopy> ListCopy::begin(const std::string& run_directory) {
 
 Status ListCopy::finish() {
     const std::string& part = file_.path();
-    const std::string path = part.substr(0, part.size() - std::string_view(".part").size());
-    if (::rename(part.c_str(), path.c_str()) != 0) return write_error(path, errno);
-    return success();
+    return file_.rename(part.substr(0, part.size() - std::string_view(".part").size()));
 }
 
 }  // namespace wq::stats

@@ -21,6 +21,7 @@ class StatsReader {
     Result<std::vector<ManagerRow>> manager() const { return rows<ManagerRow>(Dataset::manager); }
     Result<std::vector<TaskRow>> tasks() const { return rows<TaskRow>(Dataset::tasks); }
     Result<std::vector<WorkerRow>> workers() const { return rows<WorkerRow>(Dataset::workers); }
+    Result<std::vector<CategoryRow>> categories() const { return rows<CategoryRow>(Dataset::categories); }
     // An attribute of the file; empty: it has none of that name.
     std::string attribute(const std::string& name) const;
 

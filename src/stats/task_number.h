@@ -9,6 +9,9 @@
 
 namespace wq::stats {
 
+// Of an earlier run, and no more in the list: number 0.
+inline constexpr TaskId not_listed{~std::uint64_t{0}};
+
 constexpr std::uint64_t task_number(TaskId task) {
     return task.value() + 1;
 }

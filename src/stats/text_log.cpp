@@ -50,6 +50,13 @@ Status TextLog::write() {
     return written;
 }
 
+Status TextLog::rename(const std::string& path) {
+    auto done = write();
+    if (done) done = file_.rename(path);
+    if (!done) waiting_.clear(), ended_ = true;
+    return done;
+}
+
 Status TextLog::close() {
     if (!is_open()) return success();
     auto written = waiting_.empty() ? success() : file_.append(waiting_);

@@ -25,6 +25,8 @@ class TextLog {
     bool is_open() const { return file_.is_open() && !ended_; }
     // Error interrupted when the lines still wait, or when they were given up (then once).
     Status write();
+    // Writes what waits, then takes the place of `path`. Error: it could not, and this log is given up.
+    Status rename(const std::string& path);
     // What could not be written is given up. Error: something was.
     Status close();
 

@@ -22,6 +22,7 @@ class Truth {
     void stage(const Recorded& ended);
     void stage(const WorkerRecord& record) { journal_bytes_ += encode_record(record); }
     void stage(const Sample& sample) { journal_bytes_ += encode_record(sample); }
+    void stage(const CategoryRecord& record) { journal_bytes_ += encode_record(record); }
     // Writes what is staged, going on where an earlier call stopped. Error: try again later.
     Status write();
     Status sync();

@@ -97,6 +97,8 @@ TEST_F(RunPlaceTest, TheEndsOfAnEarlierRunAreRead) {
     using End = app::EarlierRun::End;
     EXPECT_EQ(place->earlier.ends, (std::unordered_map<std::uint64_t, End>{
                                        {1, End::done}, {2, End::failed}, {4, End::done}, {5, End::done}}));
+    EXPECT_EQ(place->earlier.attempts, (std::unordered_map<std::uint64_t, Attempt>{{3, 1}}))
+        << "of what runs again";
 }
 
 TEST_F(RunPlaceTest, ResumeFailedForgetsTheFailed) {
@@ -106,6 +108,7 @@ TEST_F(RunPlaceTest, ResumeFailedForgetsTheFailed) {
     ASSERT_TRUE(place) << place.error().message;
     EXPECT_EQ(place->earlier.ends.size(), 1u);
     EXPECT_TRUE(place->earlier.ends.contains(1));
+    EXPECT_EQ(place->earlier.attempts, (std::unordered_map<std::uint64_t, Attempt>{{2, 1}}));
 }
 
 TEST_F(RunPlaceTest, TheRunOfSomethingElseIsRefused) {

@@ -57,6 +57,9 @@ constexpr std::string_view sample_bytes =
     "049480f281838985068080f28183898506020000000000000000000000000000000000d8040000000000000000000000"
     "000000000000000000000000000000000000000000000000000000000000000000000000000000";
 
+const CategoryRecord category{CategoryId(1), "align"};
+constexpr std::string_view category_bytes = "080000009c539691050105616c69676e";
+
 std::string hex(std::string_view bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
@@ -82,6 +85,7 @@ TEST(JournalBytes, AreWrittenSo) {
     EXPECT_EQ(hex(encode_record(worker())), worker_bytes);
     EXPECT_EQ(hex(encode_record(task())), task_bytes);
     EXPECT_EQ(hex(encode_record(sample())), sample_bytes);
+    EXPECT_EQ(hex(encode_record(category)), category_bytes);
 }
 
 struct Collected : JournalVisitor {
@@ -97,11 +101,12 @@ struct Collected : JournalVisitor {
     }
     void worker(const WorkerRecord& record) override { again += encode_record(record); }
     void sample(const Sample& sample) override { again += encode_record(sample); }
+    void category(const CategoryRecord& record) override { again += encode_record(record); }
 };
 
 TEST(JournalBytes, AreReadSo) {
-    const std::string records =
-        std::string(worker_bytes) + std::string(task_bytes) + std::string(sample_bytes);
+    const std::string records = std::string(worker_bytes) + std::string(category_bytes) +
+                                std::string(task_bytes) + std::string(sample_bytes);
     Collected collected;
     const auto scan = scan_journal_bytes(unhex(std::string(header_bytes) + records), "journal", collected);
     ASSERT_TRUE(scan.ok()) << scan.error().message;

@@ -2,6 +2,7 @@
 
 #include "stats/joblog.h"
 #include "stats/stats_log.h"
+#include "stats/task_number.h"
 #include "stats/text_log.h"
 #include "stats/transactions.h"
 #include "stats_testing.h"
@@ -34,20 +35,24 @@ TEST(Joblog, HasTheColumnsOfGnuParallel) {
               "8\t-\t0.000\t0.000\t0\t0\t-1\t0\t\n");
 }
 
-TEST(Joblog, IsCutToWhatTheJournalHas) {
+TEST(Joblog, OfAnEarlierRunIsReadByWholeLines) {
     const TempDir dir;
     const std::string path = dir.file("joblog.tsv");
     std::string text(joblog_heading);
-    for (std::uint64_t i = 0; i < 5; ++i) put_joblog_line(text, record_number(i), "n", "c");
-    spill(path, text + "6\ttorn");
-    EXPECT_EQ(joblog_lines(path), 5u);
-    ASSERT_TRUE(cut_joblog(path, 3).ok());
-    EXPECT_EQ(joblog_lines(path), 3u);
-    EXPECT_EQ(slurp(path), text.substr(0, slurp(path).size()));
+    for (std::uint64_t i = 0; i < 2; ++i) put_joblog_line(text, record_number(i), "n", "c\tc");
+    spill(path, text + "3\ttorn");
+    EarlierJoblog earlier(path);
+    std::string again(joblog_heading);
+    for (std::uint64_t i = 0; i < 2; ++i) put_renumbered_line(again, TaskId(i), earlier.next());
+    EXPECT_EQ(again, text);
+    EXPECT_EQ(earlier.next(), "");
+    std::string renumbered;
+    put_renumbered_line(renumbered, not_listed, "17\tn\t0\n");
+    put_renumbered_line(renumbered, TaskId(4), "no columns\n");
+    EXPECT_EQ(renumbered, "0\tn\t0\n5\n");
     spill(path, "something else\n");
-    EXPECT_EQ(joblog_lines(path), 0u);
-    ASSERT_TRUE(cut_joblog(path, 3).ok());
-    EXPECT_EQ(slurp(path), "");
+    EXPECT_EQ(EarlierJoblog(path).next(), "");
+    EXPECT_EQ(EarlierJoblog(dir.file("nowhere")).next(), "");
 }
 
 TEST(Transactions, FollowTheManual) {
