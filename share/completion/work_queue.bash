@@ -45,7 +45,7 @@ _work_queue_graph_log() {
     -r) COMPREPLY=() ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "-c -o -T -r -u --help --version" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "-c -o -T -r -u --help --skip-empty --version" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi

@@ -3,7 +3,9 @@
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
 namespace wq::cli {
 
@@ -22,6 +24,7 @@ po::options_description visible_options() {
     add(",u", po::value<std::string>()->value_name("s|m|h|d"),
         "unit of the time axis; default: what suits the length of the run");
     add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot to draw with; default: gnuplot");
+    add("skip-empty", "draw no plot that would show nothing");
     add("version", "print the version");
     add("help,h", "print this help");
     return options;
@@ -59,9 +62,14 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
     };
     options.help = given.count("help") > 0;
     options.version = given.count("version") > 0;
+    options.skip_empty = given.count("skip-empty") > 0;
     if (options.help || options.version) return success();
     options.log = text("log");
-    if (options.log.empty()) return usage("no statistics named: give a stats.h5 or a text statistics log");
+    if (options.log.empty())
+        return usage("no statistics named: give a run directory, a stats.h5 or a text statistics log");
+    std::error_code unknown;
+    if (std::filesystem::is_directory(options.log, unknown))
+        options.log = (std::filesystem::path(options.log) / "stats.h5").string();
     options.prefix = given.count("-o") > 0 ? text("-o") : options.log;
     if (given.count("-c") > 0) options.gnuplot = text("-c");
     if (const std::string type = text("-T"); !type.empty()) {
@@ -116,19 +124,19 @@ Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* arg
 std::string graph_log_help() {
     std::ostringstream out;
     out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
-           "Draws the statistics of a run with gnuplot: tasks, workers, time and transfer over time, each "
-           "with a\n"
-           "twin on a logarithmic scale, into PREFIX.tasks.png, PREFIX.tasks-log.png and so on.\n"
-           "STATS is the stats.h5 of a run directory, also while the run goes on or after it was killed, or "
+           "Draws the statistics of a run with gnuplot: tasks, workers, cores, time and transfer over time, "
+           "each\n"
+           "with a twin on a logarithmic scale, into PREFIX.tasks.png, PREFIX.tasks-log.png and so on.\n"
+           "STATS is a run directory or its stats.h5, also while the run goes on or after it was killed, or "
            "a\n"
            "text statistics log (work_queue_run --stats-log, or of another Work Queue).\n\n"
         << visible_options()
         << "\nExamples:\n"
-           "  work_queue_graph_log tasks.sh.wq/stats.h5             eight plots beside stats.h5\n"
+           "  work_queue_graph_log tasks.sh.wq                      ten plots beside its stats.h5\n"
            "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
-           "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq/stats.h5\n"
+           "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq\n"
            "                                                        minutes 10 to 20 only\n"
-           "  work_queue_graph_log -u h -r :2 tasks.sh.wq/stats.h5  the first two hours\n"
+           "  work_queue_graph_log -u h -r :2 tasks.sh.wq           the first two hours\n"
            "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
            "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read, 69 no gnuplot,\n"
            "70 gnuplot failed.\n";

@@ -18,6 +18,7 @@ struct GraphLogOptions {
     std::optional<stats::TimeUnit> unit;
     bool help = false;
     bool version = false;
+    bool skip_empty = false;   // no plot with nothing in it
     bool script_only = false;  // print the script, draw nothing
 };
 

@@ -34,7 +34,9 @@ Result<Statistics> read_statistics(const std::string& path) {
     auto rows = reader->manager();
     if (!rows) return rows.error();
     const std::string list = reader->attribute("list");
-    return Statistics{std::move(*rows), list.empty() ? name : list};
+    // Of a path the end tells; what is no path, like --array 1-9, is short.
+    const std::string shown = list.starts_with("--") ? list : std::filesystem::path(list).filename().string();
+    return Statistics{std::move(*rows), shown.empty() ? name : shown};
 }
 
 // gnuplot's own words for a file that cannot be made name neither file nor reason.
@@ -59,11 +61,12 @@ Status draw(const cli::GraphLogOptions& options) {
         return Error{ExitCode::bad_input,
                      options.log + ": no samples yet; a run takes one about every second"};
     }
-    const stats::Plots plots = stats::make_plots(statistics->rows, options.unit, options.range);
+    stats::Plots plots = stats::make_plots(statistics->rows, options.unit, options.range);
     if (plots.x.empty()) {
         return Error{ExitCode::bad_input, options.log + ": no samples in the range of -r (in " +
                                               stats::name_of(plots.unit) + " since the start)"};
     }
+    if (options.skip_empty) stats::drop_empty_figures(plots);
     const stats::PlotStyle style{options.prefix, options.format, statistics->caption, options.range};
     const std::string script = stats::plot_script(style, plots);
     if (options.script_only) {

@@ -68,7 +68,8 @@ std::vector<std::string> draw_plots(Plots when, const std::string& run_directory
     if (failed || ::access(program.c_str(), X_OK) != 0 || !in_path("gnuplot")) return {};
     const fs::path folder = fs::path(run_directory) / "plots";
     fs::create_directories(folder, failed);
-    if (!run_quietly({program.string(), "-o", (folder / "run").string(), run_directory + "/stats.h5"}))
+    if (!run_quietly(
+            {program.string(), "--skip-empty", "-o", (folder / "run").string(), run_directory + "/stats.h5"}))
         return {};
     std::vector<std::string> files;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))

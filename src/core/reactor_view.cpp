@@ -23,7 +23,13 @@ ManagerStats Reactor::stats() const {
     stats.total_cores = workers_.total().cores;
     stats.total_memory = workers_.total().memory_mb;
     stats.total_disk = workers_.total().disk_mb;
-    stats.committed_cores = std::min(workers_.committed().cores, workers_.total().cores);
+    // Tickets are no leases; but each that runs has its cores.
+    std::int64_t by_ticket = 0;
+    if (batch_) {
+        const std::int64_t cores = ledger_.shape(batch_->shape).needs.cores;
+        by_ticket = count(TaskState::sealed) * (cores < 0 ? 1 : cores);
+    }
+    stats.committed_cores = std::min(workers_.committed().cores + by_ticket, workers_.total().cores);
     stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
     stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
     // What runs is what is out, less what waits in the workers' launchers for a core.

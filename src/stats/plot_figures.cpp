@@ -28,10 +28,10 @@ struct Line {
 
 constexpr std::array task_lines{
     Line{&ManagerRow::tasks_waiting, "waiting", orange, false},
-    Line{&ManagerRow::tasks_on_workers, "on workers", sky, true, 4.5},
+    Line{&ManagerRow::tasks_on_workers, "handed out", sky, true, 4.5},
     Line{&ManagerRow::tasks_running, "running", blue, true},
     Line{&ManagerRow::tasks_with_results, "to be recorded", pink, true},
-    Line{&ManagerRow::tasks_done, "done", green, false},
+    Line{&ManagerRow::tasks_done, "ended", green, false},
     Line{&ManagerRow::tasks_failed, "failed", red, false},
     Line{&ManagerRow::tasks_cancelled, "cancelled", grey, false},
 };
@@ -43,6 +43,11 @@ constexpr std::array worker_lines{
     Line{&ManagerRow::workers_init, "starting", pink, true},
     Line{&ManagerRow::workers_removed, "gone in all", grey, true},
     Line{&ManagerRow::workers_lost, "lost in all", red, true},
+};
+
+constexpr std::array core_lines{
+    Line{&ManagerRow::total_cores, "of all workers", sky, true, 4.5},
+    Line{&ManagerRow::committed_cores, "given to tasks", green, true},
 };
 
 constexpr std::array time_lines{
@@ -183,6 +188,8 @@ Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
     plots.figures.back().is_count = true;
     plots.figures.push_back(figure("workers", "Workers", "workers", chosen, worker_lines, 1));
     plots.figures.back().is_count = true;
+    plots.figures.push_back(figure("cores", "Cores", "cores", chosen, core_lines, 1));
+    plots.figures.back().is_count = true;
     const ValueUnit time = unit_for(greatest_of(chosen, time_lines), time_units, 3);
     plots.figures.push_back(figure("time", "Time spent, summed up", std::string("time (") + time.name + ")",
                                    chosen, time_lines, time.size));
@@ -191,6 +198,10 @@ Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
                                    std::string("data (") + bytes.name + ")", chosen, transfer_lines,
                                    bytes.size));
     return plots;
+}
+
+void drop_empty_figures(Plots& plots) {
+    std::erase_if(plots.figures, [](const Figure& figure) { return figure.curves.empty(); });
 }
 
 }  // namespace wq::stats

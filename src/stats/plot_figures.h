@@ -40,13 +40,16 @@ struct PlotRange {
 struct Plots {
     TimeUnit unit = TimeUnit::seconds;
     std::vector<double> x;        // per sample, in the unit, since the start of the run
-    std::vector<Figure> figures;  // tasks, workers, time, transfer
+    std::vector<Figure> figures;  // tasks, workers, cores, time, transfer
 };
 
 // `unit`: unset, it is chosen by the length of the run. More than `most_samples` are thinned out evenly; the
 // last stays.
 Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples = 1600);
+
+// Leaves out the figures in which nothing is shown.
+void drop_empty_figures(Plots& plots);
 
 const char* name_of(TimeUnit unit);  // "seconds"
 double micros_per(TimeUnit unit);

@@ -25,12 +25,13 @@ std::string quoted(std::string_view text) {
     return out + "'";
 }
 
-std::string terminal(PlotFormat format) {
+std::string terminal(PlotFormat format, const std::string& name) {
     switch (format) {
         case PlotFormat::png:
             return "pngcairo enhanced size 1100,620 font 'Sans,11' background rgb 'white'";
         case PlotFormat::svg:
-            return "svg enhanced size 1100,620 font 'Sans,14' background rgb 'white'";
+            // The name is the title of the document, which else is Gnuplot, and starts the ids in it.
+            return "svg enhanced size 1100,620 font 'Sans,14' background rgb 'white' name '" + name + "'";
         case PlotFormat::pdf:
             return "pdfcairo enhanced size 9in,5in font 'Sans,11' background rgb 'white'";
     }
@@ -60,6 +61,20 @@ Bounds x_bounds(const PlotStyle& style, const Plots& plots) {
     }
     if (!(bounds.high > bounds.low)) bounds.high = bounds.low + 1;
     return bounds;
+}
+
+// Longer titles are cut at their left by the edge of the picture.
+constexpr std::size_t longest_caption = 56;
+
+// Without its middle where it is too long; no character of UTF-8 is torn.
+std::string shortened(const std::string& text) {
+    if (text.size() <= longest_caption) return text;
+    const auto inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+    std::size_t head = longest_caption / 2;
+    std::size_t tail = text.size() - longest_caption / 2;
+    while (head > 0 && inside(head)) --head;
+    while (tail < text.size() && inside(tail)) ++tail;
+    return text.substr(0, head) + " \xE2\x80\xA6 " + text.substr(tail);
 }
 
 // What stands on the axis: the least above 0, and the greatest.
@@ -157,16 +172,18 @@ std::vector<std::string> plot_paths(const PlotStyle& style, const Plots& plots) 
 
 std::string plot_script(const PlotStyle& style, const Plots& plots) {
     const Bounds x = x_bounds(style, plots);
-    std::string out = "set terminal " + terminal(style.format) + "\n" + std::string(preamble);
+    std::string out(preamble);
     out += "set xlabel " + quoted(std::string("time since the start (") + name_of(plots.unit) + ")") + "\n";
     out += "set xrange [" + number(x.low) + ":" + number(x.high) + "]\n";
     for (const Figure& figure : plots.figures) {
         out += data_block(plots, figure);
         for (const Scale scale : {Scale::linear, Scale::log}) {
             const bool is_log = scale == Scale::log;
+            out += "set terminal " + terminal(style.format, figure.name + (is_log ? "_log" : "")) + "\n";
             out += "set output " + quoted(plot_path(style, figure, scale)) + "\n";
             out += "set title " +
-                   quoted(figure.title + (style.caption.empty() ? "" : " \xE2\x80\x93 " + style.caption)) +
+                   quoted(figure.title +
+                          (style.caption.empty() ? "" : " \xE2\x80\x93 " + shortened(style.caption))) +
                    " noenhanced font ',13'\n";
             out += "set ylabel " + quoted(figure.y_label + (is_log ? ", log scale" : "")) + "\n";
             out += y_axis(figure, scale);

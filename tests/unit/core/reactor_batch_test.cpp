@@ -37,6 +37,14 @@ TEST_F(BatchTest, IsSealedAndOver) {
     expect({"39.1 ended for good: exit 0", "finished 0"});
 }
 
+TEST_F(BatchTest, HoldsTheCoresOfTheTasksThatRun) {
+    seal_forty();
+    EXPECT_EQ(reactor_.stats().committed_cores, 2) << "both cores, though nothing is leased";
+    all_ok(1, 0, 39);
+    EXPECT_EQ(reactor_.stats().committed_cores, 1) << "one task is left";
+    drop_all();
+}
+
 TEST_F(BatchTest, WaitsForThePoolAndForEnoughTasks) {
     options({.expected_workers = 2, .seal_batches = true});
     join(1, 1, true);

@@ -20,6 +20,8 @@ std::vector<ManagerRow> rows_every(std::int64_t step_us, std::int64_t count) {
         row.tasks_waiting = count - 1 - i;
         row.tasks_done = i;
         row.workers_connected = row.workers_busy = 2;
+        row.total_cores = 4;
+        row.committed_cores = 3;
         row.time_polling = i * step_us / 2;
         row.bytes_received = i * 5000;
         rows.push_back(row);
@@ -43,13 +45,14 @@ TEST(Plots, ChooseTheUnitByTheLengthOfTheRun) {
 
 TEST(Plots, LeaveOutWhatIsZeroThroughout) {
     const Plots plots = make_plots(rows_every(1'000'000, 5), {}, {});
-    ASSERT_EQ(plots.figures.size(), 4u);
-    EXPECT_THAT(titles(plots.figures[0]), ElementsAre("waiting", "done"));
+    ASSERT_EQ(plots.figures.size(), 5u);
+    EXPECT_THAT(titles(plots.figures[0]), ElementsAre("waiting", "ended"));
     EXPECT_THAT(titles(plots.figures[1]), ElementsAre("connected", "busy"));
-    EXPECT_THAT(titles(plots.figures[2]), ElementsAre("manager: waiting"));
-    EXPECT_EQ(plots.figures[2].y_label, "time (milliseconds)");
-    EXPECT_EQ(plots.figures[3].y_label, "data (KiB)");
-    EXPECT_DOUBLE_EQ(plots.figures[3].curves[0].values.back(), 20000.0 / 1024);
+    EXPECT_THAT(titles(plots.figures[2]), ElementsAre("of all workers", "given to tasks"));
+    EXPECT_THAT(titles(plots.figures[3]), ElementsAre("manager: waiting"));
+    EXPECT_EQ(plots.figures[3].y_label, "time (milliseconds)");
+    EXPECT_EQ(plots.figures[4].y_label, "data (KiB)");
+    EXPECT_DOUBLE_EQ(plots.figures[4].curves[0].values.back(), 20000.0 / 1024);
 }
 
 TEST(Plots, TakeARangeAndThinOutManySamples) {
@@ -68,15 +71,15 @@ TEST(Plots, NameTheirFiles) {
     EXPECT_THAT(
         plot_paths({"a/run", PlotFormat::svg, "", {}}, plots),
         ElementsAre("a/run.tasks.svg", "a/run.tasks-log.svg", "a/run.workers.svg", "a/run.workers-log.svg",
-                    "a/run.time.svg", "a/run.time-log.svg", "a/run.transfer.svg", "a/run.transfer-log.svg"));
+                    "a/run.cores.svg", "a/run.cores-log.svg", "a/run.time.svg", "a/run.time-log.svg",
+                    "a/run.transfer.svg", "a/run.transfer-log.svg"));
 }
 
 TEST(Plots, AreThisScript) {
     Plots plots = make_plots(rows_every(1'000'000, 3), {}, {});
     plots.figures.resize(1);
     EXPECT_EQ(plot_script({"it's", PlotFormat::png, "tasks_1.sh", {}}, plots),
-              R"(set terminal pngcairo enhanced size 1100,620 font 'Sans,11' background rgb 'white'
-set encoding utf8
+              R"(set encoding utf8
 set border 3 linecolor rgb '#555555'
 set tics nomirror out
 set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb '#DDDDDD'
@@ -91,6 +94,7 @@ $tasks << EOD
 1 1 1
 2 0 2
 EOD
+set terminal pngcairo enhanced size 1100,620 font 'Sans,11' background rgb 'white'
 set output 'it''s.tasks.png'
 set title 'Tasks – tasks_1.sh' noenhanced font ',13'
 set ylabel 'tasks'
@@ -99,7 +103,8 @@ set yrange [-0.0315:2.1]
 set ytics 1
 set format y '%.0f'
 plot $tasks using 1:2 with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#E69F00' title 'waiting', \
-     $tasks using 1:3 with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'done'
+     $tasks using 1:3 with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'ended'
+set terminal pngcairo enhanced size 1100,620 font 'Sans,11' background rgb 'white'
 set output 'it''s.tasks-log.png'
 set title 'Tasks – tasks_1.sh' noenhanced font ',13'
 set ylabel 'tasks, log scale'
@@ -108,7 +113,7 @@ set yrange [0.8:11]
 set ytics autofreq
 set format y '%g'
 plot $tasks using 1:($2 > 0 ? $2 : NaN) with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#E69F00' title 'waiting', \
-     $tasks using 1:($3 > 0 ? $3 : NaN) with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'done'
+     $tasks using 1:($3 > 0 ? $3 : NaN) with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'ended'
 set output
 )");
 }
@@ -119,6 +124,32 @@ TEST(Plots, SayWhenThereIsNothingToShow) {
     const std::string script = plot_script({"p", PlotFormat::pdf, "", {}}, make_plots(rows, {}, {}));
     EXPECT_THAT(script, HasSubstr("set label 1 'nothing to show: 0 throughout'"));
     EXPECT_THAT(script, Not(HasSubstr("using")));
+}
+
+TEST(Plots, ThatAreEmptyCanBeDropped) {
+    std::vector<ManagerRow> rows = rows_every(1'000'000, 3);
+    for (ManagerRow& row : rows) row.bytes_received = row.total_cores = row.committed_cores = 0;
+    Plots plots = make_plots(rows, {}, {});
+    drop_empty_figures(plots);
+    std::vector<std::string> names;
+    for (const Figure& figure : plots.figures) names.push_back(figure.name);
+    EXPECT_THAT(names, ElementsAre("tasks", "workers", "time"));
+}
+
+TEST(Plots, HaveATitleThatFits) {
+    const Plots plots = make_plots(rows_every(1'000'000, 3), {}, {});
+    std::string list;
+    for (int i = 0; i < 40; ++i) list += "\xC3\xA4";  // a letter of two bytes
+    const std::string script = plot_script({"p", PlotFormat::png, "begin" + list + "end.sh", {}}, plots);
+    const std::string eleven = list.substr(0, 22);
+    EXPECT_THAT(script, HasSubstr("'Tasks \xE2\x80\x93 begin" + eleven + " \xE2\x80\xA6 " + eleven +
+                                  "end.sh' noenh"));
+}
+
+TEST(Plots, OfSvgHaveATitleOfTheirOwn) {
+    const Plots plots = make_plots(rows_every(1'000'000, 3), {}, {});
+    const std::string script = plot_script({"p", PlotFormat::svg, "", {}}, plots);
+    EXPECT_THAT(script, HasSubstr("rgb 'white' name 'tasks_log'\n"));
 }
 
 TEST(Plots, OfOneSampleHaveARange) {
