@@ -31,6 +31,26 @@ int exit_code_of(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// "/proc/1763/fd/15: line 1: cd: x: No such file or directory" tells users nothing until "cd".
+std::string without_script_name(const std::string& text, const std::string& script) {
+    std::string out;
+    for (std::string_view rest = text; !rest.empty();) {
+        std::string_view line = rest.substr(0, rest.find('\n') + 1);
+        if (line.empty()) line = rest;
+        rest.remove_prefix(line.size());
+        if (line.starts_with(script + ": ")) {
+            line.remove_prefix(script.size() + 2);
+            std::string_view number = line;  // "line 1: " of bash, "1: " of dash
+            if (number.starts_with("line ")) number.remove_prefix(5);
+            const std::size_t end = number.find_first_not_of("0123456789");
+            if (end != 0 && end != std::string_view::npos && number.substr(end).starts_with(": "))
+                line = number.substr(end + 2);
+        }
+        out += line;
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string single_quoted(std::string_view text) {
@@ -96,8 +116,8 @@ std::string EnvironmentShell::launch() {
     script_text_.clear();
     ++generation_;
     done_ = 0;
-    std::string script = fd_folder_ + std::to_string(script_read_.get());
-    std::array<char*, 3> argv{shell_.data(), script.data(), nullptr};
+    script_name_ = fd_folder_ + std::to_string(script_read_.get());
+    std::array<char*, 3> argv{shell_.data(), script_name_.data(), nullptr};
     std::vector<char*> envp;
     for (std::string& entry : environment_) envp.push_back(entry.data());
     envp.push_back(nullptr);
@@ -211,7 +231,8 @@ void EnvironmentShell::on_line(const std::string& line) {
 EnvironmentOutput EnvironmentShell::take_output(int exit_code) {
     out_.drain();
     err_.drain();
-    return {lines_[done_].position, exit_code, {out_.take("stdout"), err_.take("stderr")}};
+    std::string err = without_script_name(err_.take("stderr"), script_name_);
+    return {lines_[done_].position, exit_code, {out_.take("stdout"), std::move(err)}};
 }
 
 void EnvironmentShell::release_task() {

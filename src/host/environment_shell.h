@@ -88,6 +88,7 @@ class EnvironmentShell {
     Capture err_;
     Descriptor reply_read_, reply_write_;
     Descriptor script_read_, script_write_;
+    std::string script_name_;  // by which the shell opened its script, and calls it in its messages
     std::string script_text_;  // not yet taken by the pipe
     std::string reply_text_;   // an unfinished line
     std::vector<EnvironmentLine> lines_;

@@ -141,7 +141,7 @@ pwd > place2; greet again > greeting2
     def test_a_line_that_fails_is_told(self):
         self.write("tasks.sh", "cd nowhere #!\ntouch ran\n")
         run = self.run_to_end("tasks.sh")
-        self.assertIn("`cd nowhere #!` ended with 1: ", run.err)
+        self.assertRegex(run.err, "`cd nowhere #!` ended with 1: cd: ", "no name of a script that users do not have")
         self.assertIn("nowhere", run.err)
         self.assertIn("`#!` lines that failed; what stands below them ran all the same:\n  cd nowhere #!: exit 1 on 1 worker", run.out)
 

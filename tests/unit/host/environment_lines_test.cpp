@@ -11,6 +11,7 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 class EnvironmentLines : public testing::TestWithParam<const char*> {
   protected:
@@ -46,6 +47,16 @@ TEST_P(EnvironmentLines, TasksSeeFunctionsVariablesMaskAndFolder) {
     EXPECT_EQ(text_of(1, 3, "greet $name; umask; basename $PWD; sh -c 'echo $SHOWN'"),
               "hello world\n0027\nsub\nyes\n");
     EXPECT_THAT(session.lines, IsEmpty());
+}
+
+TEST_P(EnvironmentLines, AnErrorDoesNotNameAScriptThatUsersDoNotHave) {
+    line(1, "cd nowhere");
+    line(2, "echo /proc/1/fd/2: line 1: mine >&2");
+    EXPECT_EQ(text_of(1, 2, "echo ran"), "ran\n");
+    ASSERT_EQ(session.lines.size(), 2U);
+    EXPECT_THAT(session.lines[0].output.err, StartsWith("cd: "));
+    EXPECT_THAT(session.lines[0].output.err, HasSubstr("nowhere"));
+    EXPECT_EQ(session.lines[1].output.err, "/proc/1/fd/2: line 1: mine\n");
 }
 
 TEST_P(EnvironmentLines, ATaskAboveAllLinesNeedsNoShell) {
