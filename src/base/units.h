@@ -21,9 +21,12 @@ Result<std::int64_t> parse_size(std::string_view text, std::int64_t bare_unit = 
 // A whole number in [low, high], digits only. Error (usage) that names the bounds.
 Result<std::int64_t> parse_count(std::string_view text, std::int64_t low, std::int64_t high);
 
-std::string format_duration(Duration value);           // "0.42s" "12s" "3m05s" "1h30m" "2d04h"
-std::string format_size(std::int64_t bytes);           // "512 B" "4.0 KiB" "1.5 GiB"
-std::string format_count(std::uint64_t value);         // "1,234,567"
+std::string format_duration(Duration value);                       // "0.42s" "12s" "3m05s" "1h30m" "2d04h"
+std::string format_size(std::int64_t bytes);                       // "512 B" "4.0 KiB" "1.5 GiB"
+std::string format_count(std::uint64_t value);                     // "1,234,567"
+std::string count_of(std::uint64_t value, std::string_view noun);  // "1 task" "1,234 tasks"
 std::string quote_for_message(std::string_view text);  // 'text', control bytes as \xNN, at most 80 characters
+// The same without the quotes, cut with "..." to `most` bytes.
+std::string line_for_message(std::string_view text, std::size_t most = 160);
 
 }  // namespace wq

@@ -38,6 +38,29 @@ std::size_t utf8_length(std::string_view text) {
     return size;
 }
 
+std::string shown(std::string_view text, std::string_view quote, std::size_t most) {
+    const std::string cut = std::string(quote) + "...";
+    std::string out(quote);
+    std::size_t last_fit = out.size();  // where the text can end so that the mark of a cut still fits
+    while (!text.empty()) {
+        const auto lead = static_cast<unsigned char>(text.front());
+        const std::size_t size = lead < 0x20 || lead == 0x7F ? 0 : utf8_length(text);
+        if (size > 0) {
+            out.append(text.substr(0, size));
+        } else {
+            constexpr std::string_view digits = "0123456789abcdef";
+            out.append("\\x").append(1, digits[lead >> 4]).append(1, digits[lead & 15]);
+        }
+        text.remove_prefix(size > 0 ? size : 1);
+        if (out.size() + cut.size() <= most) last_fit = out.size();
+        if (out.size() + quote.size() > most) {
+            out.resize(last_fit);
+            return out.append(cut);
+        }
+    }
+    return out.append(quote);
+}
+
 }  // namespace
 
 std::string format_duration(Duration value) {
@@ -78,28 +101,16 @@ std::string format_count(std::uint64_t value) {
     return text;
 }
 
+std::string count_of(std::uint64_t value, std::string_view noun) {
+    return format_count(value).append(" ").append(noun).append(value == 1 ? "" : "s");
+}
+
 std::string quote_for_message(std::string_view text) {
-    constexpr std::size_t most = 80;
-    constexpr std::string_view cut = "'...";
-    std::string quoted = "'";
-    std::size_t last_fit = 1;  // where the text can end so that the mark of a cut still fits
-    while (!text.empty()) {
-        const auto lead = static_cast<unsigned char>(text.front());
-        const std::size_t size = lead < 0x20 || lead == 0x7F ? 0 : utf8_length(text);
-        if (size > 0) {
-            quoted.append(text.substr(0, size));
-        } else {
-            constexpr std::string_view digits = "0123456789abcdef";
-            quoted.append("\\x").append(1, digits[lead >> 4]).append(1, digits[lead & 15]);
-        }
-        text.remove_prefix(size > 0 ? size : 1);
-        if (quoted.size() + cut.size() <= most) last_fit = quoted.size();
-        if (quoted.size() + 1 > most) {
-            quoted.resize(last_fit);
-            return quoted.append(cut);
-        }
-    }
-    return quoted + "'";
+    return shown(text, "'", 80);
+}
+
+std::string line_for_message(std::string_view text, std::size_t most) {
+    return shown(text, "", most);
 }
 
 }  // namespace wq

@@ -6,6 +6,7 @@
 
 #include "app/source.h"
 #include "app/task_table.h"
+#include "cli/no_output.h"
 #include "stats/journal.h"
 #include "taskfile/list.h"
 
@@ -54,7 +55,12 @@ std::optional<stats::TaskKey> key_in_list(const std::string& run_directory, Task
 }  // namespace
 
 Result<stats::TaskOutput> kept_output(const std::string& run_directory, TaskId task) {
-    return stats::read_task_output(run_directory, task, key_in_list(run_directory, task));
+    const auto key = key_in_list(run_directory, task);
+    auto output = stats::read_task_output(run_directory, task, key);
+    if (!output || output->attempt != 0) return output;
+    if (const Status nothing = check_wrote_nothing(run_directory, task, key); !nothing)
+        return nothing.error();
+    return output;
 }
 
 }  // namespace wq::cli

@@ -11,7 +11,8 @@ namespace wq::cli {
 
 // The task is the one of that number in the list as the run last read it, also when the list was edited
 // between its runs and the line had another number as it ran. Of other sources it is the last one that ran
-// under that number. Errors as those of stats::read_task_output.
+// under that number. Attempt 0 where it ended without a word. Errors (bad_input): no run there, no such task,
+// it has not ended, its output is lost.
 Result<stats::TaskOutput> kept_output(const std::string& run_directory, TaskId task);
 
 }  // namespace wq::cli

@@ -67,9 +67,9 @@ class OutputLog {
 
 // What the last attempt of the task wrote, of those that have any output kept; also of a live run. With `key`
 // it is the task with that key, whatever its number was when it ran; without, the last one that ran under the
-// number. Error bad_input: no output log, or nothing kept of this task.
+// number. Error bad_input: no output log.
 struct TaskOutput {
-    Attempt attempt = 0;
+    Attempt attempt = 0;  // 0: nothing is kept of this task
     std::string out;
     std::string err;
 };

@@ -219,6 +219,19 @@ TEST(QuoteForMessage, ShowsWhatATerminalMustNotObey) {
     for (const auto& [text, quoted] : cases) EXPECT_EQ(wq::quote_for_message(text), quoted);
 }
 
+TEST(LineForMessage, IsBareAndCutWithDots) {
+    EXPECT_EQ(wq::line_for_message("echo 'bad' >&2"), "echo 'bad' >&2");
+    EXPECT_EQ(wq::line_for_message("a\x1b[2J"), "a\\x1b[2J");
+    EXPECT_EQ(wq::line_for_message(std::string(160, 'x')), std::string(160, 'x'));
+    EXPECT_EQ(wq::line_for_message(std::string(161, 'x')), std::string(157, 'x') + "...");
+}
+
+TEST(CountOf, IsSingularForOne) {
+    EXPECT_EQ(wq::count_of(1, "task"), "1 task");
+    EXPECT_EQ(wq::count_of(0, "task"), "0 tasks");
+    EXPECT_EQ(wq::count_of(1234, "task"), "1,234 tasks");
+}
+
 TEST(QuoteForMessage, NeverPasses80BytesNorCutsAnEscapeOrACharacter) {
     EXPECT_EQ(wq::quote_for_message(std::string(78, 'x')), "'" + std::string(78, 'x') + "'");
     EXPECT_EQ(wq::quote_for_message(std::string(79, 'x')), "'" + std::string(75, 'x') + "'...");

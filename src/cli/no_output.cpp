@@ -1,0 +1,54 @@
+#include "cli/no_output.h"
+
+#include "base/units.h"
+#include "stats/journal.h"
+#include "stats/run_status.h"
+#include "stats/task_number.h"
+
+namespace wq::cli {
+
+namespace {
+
+// What the journal knows of one task.
+class OneTask : public stats::JournalVisitor {
+  public:
+    OneTask(TaskId task, std::optional<stats::TaskKey> key) : task_(task), key_(key) {}
+    void task(const stats::TaskRecord& record) override {
+        const bool it = key_ ? record.key == *key_ : record.task == task_;
+        if (!it || !record.final) return;
+        ended = true;
+        bytes = record.outcome.stdout_bytes + record.outcome.stderr_bytes;
+    }
+    void worker(const stats::WorkerRecord&) override {}
+    void sample(const stats::Sample& sample) override {
+        tasks = static_cast<std::uint64_t>(sample.stats.tasks_submitted);
+    }
+
+    bool ended = false;
+    std::uint64_t bytes = 0;  // written by it
+    std::uint64_t tasks = 0;  // of the run, as far as it has read them
+
+  private:
+    TaskId task_;
+    std::optional<stats::TaskKey> key_;
+};
+
+}  // namespace
+
+Status check_wrote_nothing(const std::string& run_directory, TaskId task, std::optional<stats::TaskKey> key) {
+    OneTask known(task, key);
+    const auto journal = stats::scan_journal(run_directory + "/journal", known);
+    if (!journal) return journal.error();
+    if (known.ended && known.bytes == 0) return success();
+
+    const auto status = stats::read_status(run_directory);
+    const bool running = status && status->state == "running";
+    const std::string who = run_directory + ": task " + std::to_string(stats::task_number(task));
+    if (known.ended) return Error{ExitCode::bad_input, who + " has ended, but its output is not kept there"};
+    if (task.value() >= known.tasks)
+        return Error{ExitCode::bad_input, who + " does not exist: the run has " +
+                                              count_of(known.tasks, "task") + (running ? " so far" : "")};
+    return Error{ExitCode::bad_input, who + (running ? " has not ended" : " did not run to its end")};
+}
+
+}  // namespace wq::cli
