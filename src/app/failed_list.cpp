@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "app/failures.h"
 #include "base/units.h"
 
 namespace wq::app {
@@ -86,10 +87,13 @@ std::string command_line(const TaskText& text, const std::string& tags, const st
 
 }  // namespace
 
-std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, const std::string& list_name,
-                        const std::string& index_variable) {
+std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::uint64_t skipped,
+                        const std::string& list_name, const std::string& index_variable) {
     std::string out = "# " + format_count(failed.count()) + " failed of " + quote_for_message(list_name) +
-                      "; this list runs them again\n";
+                      "; this list runs them again.\n";
+    if (skipped > 0)
+        out += "# Not in it: " + count_of(skipped, "task") +
+               " that could not run; --resume-failed of the run takes both.\n";
     taskfile::Settings settings;
     std::uint64_t position = 0;
     const auto put = [&](TaskId task) {
@@ -98,7 +102,7 @@ std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, const
             out += tasks.environment_lines()[position] + "\n";
         out += settings_line(settings, tasks.settings(task));
         settings = tasks.settings(task);
-        if (text.line > 0) out += "# line " + std::to_string(text.line) + "\n";
+        out += "# " + place_of(task, text.line) + "\n";
         out += command_line(text, tasks.tags(task), index_variable) + "\n";
     };
     failed.for_each([&](Interval part) {

@@ -10,8 +10,9 @@
 
 namespace wq::app {
 
+// `skipped`: how many tasks could not run, of which the list only says that they are not in it.
 // `index_variable`: a further name of WORK_QUEUE_TASK_INDEX; empty: none.
-std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, const std::string& list_name,
-                        const std::string& index_variable);
+std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::uint64_t skipped,
+                        const std::string& list_name, const std::string& index_variable);
 
 }  // namespace wq::app

@@ -26,6 +26,13 @@ std::string kind_of(const FailureExample& example) {
 
 }  // namespace
 
+std::string place_of(TaskId task, std::uint64_t line) {
+    const std::uint64_t number = task.value() + 1;
+    std::string text = "task " + std::to_string(number);
+    if (line > 0 && line != number) text += " (line " + std::to_string(line) + ")";
+    return text;
+}
+
 void Failures::add(FailureExample example) {
     const std::string kind = kind_of(example);
     if (const auto known = places_.find(kind); known != places_.end()) {

@@ -13,6 +13,10 @@
 
 namespace wq::app {
 
+// As a task is named to users: "task 181", and "task 181 (line 182)" where its line has another number.
+// `line`: in the list; 0: not from a list.
+std::string place_of(TaskId task, std::uint64_t line);
+
 struct FailureExample {
     TaskId task;
     Attempt attempt = 1;
@@ -25,7 +29,8 @@ struct FailureExample {
 };
 
 struct SkippedExample {
-    std::string reason;
+    std::string reason;  // what makes it one kind
+    std::string detail;  // what more the first message says; may be empty
     std::uint64_t count = 0;
     std::uint64_t first_line = 0;
     TaskId first;

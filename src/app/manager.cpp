@@ -165,6 +165,8 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
         failures_.add({action.task, record.attempt, text.line, link != nullptr ? link->record->host : "",
                        text.command, record.outcome, last_lines(recorded.output.err, 5)});
     }
+    const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
+    if (record.final && longest > options_.output_limit) ++outputs_cut_;
     ++recorded_;
     recorder_.task(std::move(recorded));
     if (!holding_ && recorder_.backlog_bytes() > options_.most_unwritten_bytes) on_recorder(now);
@@ -172,18 +174,17 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
 
 void Manager::act_on(core::Skipped& action, core::Now) {
     const std::uint64_t first = action.tasks.front()->first;
-    SkippedExample example{action.reason, action.tasks.count(), tasks_.text(TaskId(first)).line,
-                           TaskId(first)};
+    SkippedExample example{action.reason, action.detail, action.tasks.count(),
+                           tasks_.text(TaskId(first)).line, TaskId(first)};
     if (action.because) {
         const TaskText cause = tasks_.text(*action.because);
-        example.reason = "a predecessor failed: " +
-                         (cause.line > 0 ? "line " + std::to_string(cause.line) + ": " : std::string()) +
-                         quote_for_message(cause.command);
+        example.reason = "a predecessor failed: " + place_of(*action.because, cause.line);
+        example.detail = line_for_message(cause.command);
     }
+    const std::string place = place_of(example.first, example.first_line);
     const std::string text =
-        std::to_string(example.count) + (example.count == 1 ? " task" : " tasks") +
-        (example.first_line > 0 ? " (first: line " + std::to_string(example.first_line) + ")" : "") +
-        " can never run: " + example.reason;
+        (example.count == 1 ? place : count_of(example.count, "task") + ", the first " + place + ",") +
+        " can never run: " + example.reason + (example.detail.empty() ? "" : "; " + example.detail);
     if (failures_.skip(std::move(example))) say(text);
 }
 

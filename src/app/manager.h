@@ -32,6 +32,7 @@ struct ManagerOptions {
     std::uint64_t most_unwritten_bytes = 512u << 20;
     // Storage that takes no records is tried for so long; then the run stops, to be resumed.
     Duration storage_patience = std::chrono::seconds(60);
+    std::uint64_t output_limit = UINT64_MAX;  // what is kept of a stream: tasks that wrote more are counted
     std::vector<std::string> categories{"default"};
     // Attempts of tasks in earlier runs, by key: those of this run are recorded as the ones that follow.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
@@ -66,6 +67,8 @@ class Manager {
     bool over() const;
     const core::Reactor& reactor() const { return reactor_; }
     const Failures& failures() const { return failures_; }
+    std::uint64_t attempts_ended() const { return recorded_; }
+    std::uint64_t outputs_cut() const { return outputs_cut_; }  // tasks whose last attempt lost some output
     bool lost_a_worker() const { return lost_a_worker_; }
     core::ManagerStats stats() const;
     // Time that the loop spent waiting since the last call; the rest counts as internal processing.
@@ -135,6 +138,7 @@ class Manager {
     std::vector<core::Action> actions_;
     core::Output* output_ = nullptr;  // of the attempt whose end is being handled
     std::uint64_t recorded_ = 0;
+    std::uint64_t outputs_cut_ = 0;
     bool holding_ = false;  // storage trouble told to the core
     std::optional<Instant> trouble_since_;
     bool gave_up_ = false;  // the storage's patience is over

@@ -1,7 +1,6 @@
 #include "app/rank_loop.h"
 
 #include <csignal>
-#include <cstring>
 
 namespace wq::app {
 
@@ -121,7 +120,7 @@ void ManagerLoop::handle_signals() {
     while (const auto signal = parts_.signals.next()) {
         const Duration grace = parts_.stop.grace_after(*signal);
         if (parts_.worker != nullptr) parts_.worker->note_stop(*signal);
-        parts_.manager.say(std::string("stopping at signal ") + strsignal(*signal) + ": " +
+        parts_.manager.say("stopping at " + core::signal_name(*signal) + ": " +
                            (grace > Duration{0} ? "running tasks may finish; a second one ends them at once"
                                                 : "running tasks are killed"));
         parts_.manager.stop(core::StopReason::interrupted, grace, now());

@@ -134,7 +134,7 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
         if (!moved && source->ended() && !manager.finished())
             throw Failure{{ExitCode::internal, "the rehearsal waits for " + manager.reactor().waiting_for()}};
     }
-    std::printf("%s tasks, nothing was run\n", format_count(tasks.size()).c_str());
+    std::printf("%s, nothing was run\n", count_of(tasks.size(), "task").c_str());
     return to_int(manager.finished()->code);
 }
 

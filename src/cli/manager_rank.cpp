@@ -15,7 +15,6 @@
 #include "cli/summary.h"
 #include "stats/append_file.h"
 #include "stats/run_status.h"
-#include "taskfile/sources.h"
 #include "transport/loopback.h"
 
 namespace wq::cli {
@@ -24,6 +23,7 @@ namespace {
 
 constexpr Duration drain_before_end = std::chrono::seconds(60);
 constexpr Duration kill_before_end = std::chrono::seconds(10);
+constexpr Duration between_statuses = std::chrono::seconds(3);
 
 std::string new_run_id() {
     std::random_device random;
@@ -42,17 +42,6 @@ app::RunDeadline deadline(const std::optional<WallMicros>& job_end, core::Now no
     if (!job_end) return {};
     const Instant end = now.instant + std::chrono::microseconds(*job_end - now.wall);
     return {std::max(end - drain_before_end, now.instant), drain_before_end - kill_before_end};
-}
-
-std::string resume_command(const std::vector<std::string>& command_line) {
-    std::string text;
-    for (std::size_t word = 0; word < command_line.size(); ++word) {
-        text += (text.empty() ? "" : " ") + taskfile::shell_quote(command_line[word]);
-        if (word == 0 &&
-            std::find(command_line.begin(), command_line.end(), "--resume") == command_line.end())
-            text += " --resume";
-    }
-    return text;
 }
 
 std::uint32_t expected_workers(const ManagerRank& rank) {
@@ -76,6 +65,7 @@ class Run {
         app::ManagerOptions options;
         options.reactor = reactor;
         options.storage_patience = rank.options.storage_patience;
+        options.output_limit = rank.options.output_limit;
         options.counters = rank.counters;
         options.earlier_attempts = std::move(place_.earlier.attempts);
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
@@ -90,7 +80,7 @@ class Run {
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
         if (rank_.options.verbose)
             progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
-                          " with " + std::to_string(expected_workers(rank_)) + " workers");
+                          " with " + count_of(expected_workers(rank_), "worker"));
         app::ManagerLoopParts parts{*manager_, *source_, *recorder_, rank_.signals};
         parts.ranks = rank_.ranks;
         parts.own_end_of_manager = manager_end_.get();
@@ -101,7 +91,8 @@ class Run {
         parts.deadline = deadline(rank_.worker.hello.leaves_at, started_);
         parts.each_turn = [this](Instant at) {
             progress_.update(manager_->stats(), source_->ended(), at);
-            return progress_.wakeup();
+            keep_status(at);
+            return std::min(next_status_, progress_.wakeup().value_or(next_status_));
         };
         app::ManagerLoop loop(std::move(parts));
         rank_.early_stop.end();
@@ -144,12 +135,21 @@ class Run {
              static_cast<std::uint64_t>(stats.tasks_failed), message});
     }
 
+    // For who looks at a run from outside. Where it cannot be written, as on a full disk, the last one stays.
+    void keep_status(Instant now) {
+        if (now < next_status_) return;
+        next_status_ = now + between_statuses;
+        static_cast<void>(write_status("running", std::nullopt, ""));
+    }
+
     Status write_failed_list() {
         const std::string path = place_.directory.file("failed.sh");
         const IntervalSet& failed = manager_->reactor().ledger().failed();
         if (!failed.empty())
-            return stats::write_atomically(path, app::failed_list(tasks_, failed, rank_.options.source.name(),
-                                                                  rank_.options.index_variable));
+            return stats::write_atomically(
+                path,
+                app::failed_list(tasks_, failed, manager_->reactor().ledger().count(core::TaskState::skipped),
+                                 rank_.options.source.name(), rank_.options.index_variable));
         std::error_code none_there;
         std::filesystem::remove(path, none_there);
         return success();
@@ -180,8 +180,10 @@ class Run {
         summary.stopped = finished.stopped;
         summary.run_directory = place_.directory.path();
         summary.failures = &manager_->failures();
-        if (code == ExitCode::interrupted || finished.stopped)
-            summary.resume_command = resume_command(rank_.command_line);
+        summary.attempts = manager_->attempts_ended();
+        summary.outputs_cut = manager_->outputs_cut();
+        summary.output_limit = rank_.options.output_limit;
+        summary.started = {rank_.command_line, rank_.launched_by};
         const bool quick_end =
             rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
         const Status status = write_status(finished.stopped       ? "interrupted"
@@ -199,6 +201,7 @@ class Run {
 
     ManagerRank& rank_;
     core::Now started_;
+    Instant next_status_ = started_.instant + between_statuses;
     RunPlace place_;
     ProgressLine progress_;
     app::TaskTable tasks_;
@@ -219,6 +222,7 @@ int ManagerRank::run() {
     if (!checked) throw Failure{checked.error()};
     const std::string path =
         choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
+    if (const Status log = check_stats_log(options.stats_log); !log) throw Failure{log.error()};
     auto place = take_run_place(options, path);
     if (!place) throw Failure{place.error()};
     return Run(*this, std::move(*place)).go();

@@ -24,6 +24,7 @@ namespace wq::cli {
 struct ManagerRank {
     const RunOptions& options;
     const std::vector<std::string>& command_line;
+    std::string launched_by;  // "mpirun", "srun"; empty: started by none
     transport::MpiSession& session;
     transport::Transport* ranks;  // null: one rank
     host::Launcher& launcher;

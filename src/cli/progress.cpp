@@ -66,7 +66,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
     const auto number = [](std::int64_t value) {
         return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
     };
-    std::string text = number(stats.tasks_done - stats.tasks_failed) + " done, " +
+    std::string text = number(stats.tasks_done - stats.tasks_failed) + " succeeded, " +
                        number(stats.tasks_failed) + " failed, " + number(stats.tasks_running) +
                        " running of " + number(stats.tasks_submitted) + (total_known ? "" : "+");
     if (total_known && stats.tasks_submitted > 0)
@@ -80,7 +80,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
         if (total_known && left > 0 && seconds_left < longest_guess)
             text += " | " + whole_seconds(seconds_left) + " left";
     }
-    return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count());
+    return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count()) + " elapsed";
 }
 
 ProgressLine::ProgressLine(Style style, Instant started)

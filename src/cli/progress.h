@@ -14,8 +14,8 @@ namespace wq::cli {
 // mpirun's own is looked at; a rank's stdout is a pty there whatever mpirun's is.
 bool stderr_ends_at_terminal();
 
-// "  412 done, 3 failed, 2 running of 1,000 | 38% | 210/s | 3s left". `total` is unknown while a stream goes
-// on.
+// "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed". The total is unknown
+// while a stream goes on.
 std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate);
 
 class ProgressLine {

@@ -36,6 +36,13 @@ std::string find_shell(const std::string& wanted) {
     return "/bin/sh";
 }
 
+// For "the same mpirun line".
+std::string short_name(const std::string& launcher) {
+    for (const char* known : {"mpirun", "srun"})
+        if (launcher.starts_with(known)) return known;
+    return "launcher's";
+}
+
 std::string temporary_folder() {
     const char* folder = std::getenv("TMPDIR");
     return folder != nullptr && *folder != '\0' ? folder : "/tmp";
@@ -93,6 +100,7 @@ class Rank {
         ::signal(SIGPIPE, SIG_IGN);
         const transport::LaunchEnvironment environment = transport::read_launch_environment();
         if (environment.launched) guard.mpi_starting();
+        if (environment.launched) launched_by_ = short_name(environment.launcher);
         session_ = transport::MpiSession::start(environment).or_throw();
         if (session_->size() > 1) {
             ranks_ = transport::MpiTransport::open(*session_).or_throw();
@@ -172,9 +180,11 @@ class Rank {
                      "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
             std::vector<std::string> remarks = share_.remarks;
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
-            ManagerRank manager{options_,   command_line_, *session_,   ranks_.get(),
-                                *launcher_, signals_,      early_stop_, worker_options(options_, 0, share_),
-                                stop_,      remarks,       pool_.get(), counter_.get()};
+            ManagerRank manager{options_,      command_line_, launched_by_,
+                                *session_,     ranks_.get(),  *launcher_,
+                                signals_,      early_stop_,   worker_options(options_, 0, share_),
+                                stop_,         remarks,       pool_.get(),
+                                counter_.get()};
             if (works_) launcher_->open(manager.worker.launcher).or_throw();
             return manager.run();
         } catch (const Failure& failure) {
@@ -204,6 +214,7 @@ class Rank {
 
     const RunOptions& options_;
     const std::vector<std::string>& command_line_;
+    std::string launched_by_;
     std::unique_ptr<host::Launcher> launcher_;
     app::Signals signals_;
     app::EarlyStop early_stop_;

@@ -40,9 +40,9 @@ po::options_description visible_options() {
         "retries", po::value<std::string>()->value_name("N"),
         "attempts more for a task that fails by itself (default 0)");
     po::options_description run("The run", help_width, help_width / 2);
-    run.add_options()(
-        "run-dir", po::value<std::string>()->value_name("DIR"),
-        "where everything of the run is kept (default: TASKLIST.wq; in a batch job TASKLIST.wq-JOBID)")(
+    run.add_options()("run-dir", po::value<std::string>()->value_name("DIR"),
+                      "where everything of the run is kept (default: TASKLIST.wq, array.wq or stdin.wq; in a "
+                      "batch job with -JOBID behind it)")(
         "resume", "go on with the run of this list, or start one if there is none")(
         "resume-failed", "as --resume, and run again what failed")(
         "max-losses", po::value<std::string>()->value_name("N"),

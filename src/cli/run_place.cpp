@@ -1,9 +1,14 @@
 #include "cli/run_place.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
+#include "base/units.h"
 #include "stats/journal.h"
 
 namespace wq::cli {
@@ -42,9 +47,26 @@ std::string base_name(const app::SourceSpec& source) {
             return "array.wq";
         case app::SourceSpec::Kind::each:
         case app::SourceSpec::Kind::list:
-            return (source.path == "-" ? std::string("stdin") : source.path) + ".wq";
+            if (source.path == "-") return "stdin.wq";
+            // Nothing is kept beside /dev/null or what a shell gives for <(...).
+            if (source.path.starts_with("/dev/") || source.path.starts_with("/proc/"))
+                return fs::path(source.path).filename().string() + ".wq";
+            return source.path + ".wq";
     }
     return "run.wq";
+}
+
+// What differs where the names of two sources do not tell.
+std::string other_source(const app::SourceSpec& source, const std::string& held) {
+    const bool same_name = fs::path(held).filename() == fs::path(source.name()).filename();
+    const bool arrays = source.kind == app::SourceSpec::Kind::array && held.starts_with("--array ");
+    if (arrays || (same_name && source.kind == app::SourceSpec::Kind::each)) {
+        std::string command;
+        for (const std::string& word : source.command) command += (command.empty() ? "" : " ") + word;
+        return "holds the run of " + held + " with another command, not with " + quote_for_message(command);
+    }
+    if (same_name) return "holds the run of --each " + held + ", not of the task list";
+    return "holds the run of " + held + ", not of " + source.name();
 }
 
 bool has_journal(const fs::path& directory) {
@@ -92,6 +114,19 @@ std::string choose_run_directory(const RunOptions& options, const std::string& j
     return newest.empty() ? own : newest;
 }
 
+Status check_stats_log(const std::string& path) {
+    if (path.empty()) return success();
+    const fs::path folder = fs::path(path).parent_path();
+    const bool there = ::access(path.c_str(), F_OK) == 0;
+    const std::string target = there ? path : folder.empty() ? "." : folder.string();
+    int problem = ::access(target.c_str(), W_OK) == 0 ? 0 : errno;
+    std::error_code unknown;
+    if (problem == 0 && there && fs::is_directory(path, unknown)) problem = EISDIR;
+    if (problem == 0) return success();
+    return Error{problem == EACCES || problem == EROFS ? ExitCode::not_allowed : ExitCode::usage,
+                 "--stats-log: " + path + " cannot be written: " + std::generic_category().message(problem)};
+}
+
 Result<std::optional<app::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path) {
     if (!has_journal(path)) return std::optional<app::EarlierRun>();
     app::EarlierRun earlier;
@@ -99,8 +134,8 @@ Result<std::optional<app::EarlierRun>> earlier_run(const RunOptions& options, co
     const auto journal = stats::scan_journal(path + "/journal", ends);
     if (!journal) return journal.error();
     if (journal->header.source_fingerprint != options.source.fingerprint())
-        return Error{ExitCode::bad_input, path + " holds the run of " + journal->header.list_name +
-                                              ", not of " + options.source.name() +
+        return Error{ExitCode::bad_input, path + " " +
+                                              other_source(options.source, journal->header.list_name) +
                                               "; give another --run-dir, or resume what it holds"};
     return std::optional(std::move(earlier));
 }

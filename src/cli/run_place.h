@@ -20,6 +20,10 @@ std::string batch_job_id(const Lookup& environment);
 // journal.
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id);
 
+// Whether Work Queue's statistics log can be written to `path`; empty: none is wanted. Errors: usage,
+// not_allowed.
+Status check_stats_log(const std::string& path);
+
 struct RunPlace {
     stats::RunDirectory directory;
     app::EarlierRun earlier;

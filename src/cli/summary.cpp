@@ -27,11 +27,6 @@ const char* name_of(core::StopReason reason) {
     return "stopped";
 }
 
-std::string place(const app::FailureExample& example) {
-    if (example.line > 0) return "line " + std::to_string(example.line);
-    return "task " + std::to_string(example.task.value() + 1);
-}
-
 // A task's bytes are not let loose on the terminal.
 std::string printable(std::string text) {
     for (char& c : text)
@@ -56,34 +51,46 @@ std::uint64_t failed_earlier(const Summary& summary) {
     return all > now ? all - now : 0;
 }
 
-std::string count_of(std::uint64_t count, const char* noun) {
-    return format_count(count) + " " + noun + (count == 1 ? "" : "s");
+bool something_to_mend(const Summary& summary) {
+    return summary.stats.tasks_failed > 0 || summary.skipped > 0;
 }
 
-}  // namespace
+// Empty: there is nothing to go on with.
+std::string how_to_go_on(const Summary& summary) {
+    const bool stopped = summary.stopped ? *summary.stopped != core::StopReason::halted
+                                         : summary.code == ExitCode::interrupted;
+    if (stopped) return "To go on: " + command_to_go_on(summary.started, "--resume") + "\n";
+    if (!something_to_mend(summary)) return "";
+    const bool failed = summary.stats.tasks_failed > 0;
+    std::string text = std::string("To go on: mend what ") + (failed ? "failed" : "cannot run") + ", then " +
+                       command_to_go_on(summary.started, failed ? "--resume-failed" : "--resume");
+    if (failed && summary.skipped > 0)
+        text += " (also runs the " + format_count(summary.skipped) + " that could not run)";
+    return text + "\n";
+}
 
-std::string summary_text(const Summary& summary) {
+std::string headline(const Summary& summary) {
     const core::ManagerStats& stats = summary.stats;
     const std::uint64_t failed = positive(stats.tasks_failed);
     const std::uint64_t unfinished = positive(stats.tasks_waiting + stats.tasks_on_workers);
-    std::string text =
-        count_of(positive(stats.tasks_done) - failed, "task") + " done, " + format_count(failed) + " failed";
+    std::string text = count_of(positive(stats.tasks_done) - failed, "task") + " succeeded, " +
+                       format_count(failed) + " failed";
     if (summary.skipped > 0) text += ", " + format_count(summary.skipped) + " can never run";
     if (unfinished > 0) text += ", " + format_count(unfinished) + " not run";
     const auto elapsed = std::chrono::milliseconds(static_cast<std::int64_t>(summary.seconds * 1000));
     text += " in " + format_duration(elapsed) + " on " + count_of(positive(stats.workers_joined), "worker");
     if (stats.workers_lost > 0) text += " (" + format_count(positive(stats.workers_lost)) + " lost)";
-    text += "\n";
-    if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
+    return text + "\n";
+}
 
-    const app::Failures& failures = *summary.failures;
-    if (!failures.kinds().empty()) text += "Failures, each kind once:\n";
+std::string failures_text(const app::Failures& failures) {
+    std::string text = failures.kinds().empty() ? "" : "Failures, each kind once:\n";
     for (const app::FailureExample& example : failures.kinds()) {
-        text += "  " + place(example) + (example.host.empty() ? "" : " on " + example.host) + ": " +
-                core::describe(example.outcome);
+        text += "  " + app::place_of(example.task, example.line) +
+                (example.host.empty() ? "" : " on " + example.host) + ": " + core::describe(example.outcome);
         if (example.attempt > 1) text += ", attempt " + std::to_string(example.attempt);
         if (example.count > 1) text += "; " + format_count(example.count - 1) + " more like it";
-        text += "\n      " + quote_for_message(example.command) + "\n";
+        text += "\n      " + line_for_message(example.command) + "\n";
         if (!example.stderr_tail.empty()) text += indented(example.stderr_tail);
     }
     if (failures.of_other_kinds() > 0)
@@ -96,19 +103,30 @@ std::string summary_text(const Summary& summary) {
                 printable(example.text) + "\n";
     if (!failures.skipped().empty()) text += "Can never run:\n";
     for (const app::SkippedExample& example : failures.skipped())
-        text += "  " + count_of(example.count, "task") +
-                (example.first_line > 0 ? " from line " + std::to_string(example.first_line) + " on" : "") +
-                ": " + example.reason + "\n";
+        text += "  " + count_of(example.count, "task") + ": " + example.reason + "\n";
     if (failures.skipped_for_other_reasons() > 0)
         text += "  and " + count_of(failures.skipped_for_other_reasons(), "task") + " for other reasons\n";
+    return text;
+}
+
+}  // namespace
+
+std::string summary_text(const Summary& summary) {
+    std::string text = headline(summary);
+    if (summary.stats.tasks_submitted == 0 && !summary.stopped && summary.code == ExitCode::ok)
+        text += "There was nothing to run: the list has no tasks.\n";
+    if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
+    if (!summary.plots.empty()) text += "Plots: " + summary.run_directory + "/plots\n";
+    if (summary.outputs_cut > 0)
+        text += "Output of " + count_of(summary.outputs_cut, "task") + " was cut at " +
+                format_size(static_cast<std::int64_t>(summary.output_limit)) +
+                "; --output-limit keeps more\n";
+    text += failures_text(*summary.failures);
     if (const std::uint64_t earlier = failed_earlier(summary); earlier > 0)
         text +=
             count_of(earlier, "task") + " failed in an earlier run; --resume-failed runs what failed again\n";
-    if (failed > 0) text += "Failed lines: " + summary.run_directory + "/failed.sh\n";
-    text += "Results and statistics: " + summary.run_directory + "\n";
-    for (const std::string& plot : summary.plots) text += "Plot: " + plot + "\n";
-    if (!summary.resume_command.empty()) text += "To go on: " + summary.resume_command + "\n";
-    return text;
+    if (summary.stats.tasks_failed > 0) text += "Failed lines: " + summary.run_directory + "/failed.sh\n";
+    return text + "Results and statistics: " + summary.run_directory + "\n" + how_to_go_on(summary);
 }
 
 std::string summary_json(const Summary& summary) {
@@ -124,7 +142,8 @@ std::string summary_json(const Summary& summary) {
                      {"never_ran", summary.skipped},
                      {"not_run", stats.tasks_waiting + stats.tasks_on_workers}};
     root["failed_earlier"] = failed_earlier(summary);
-    root["attempts"] = stats.tasks_dispatched;
+    root["attempts"] = summary.attempts;
+    root["output_cut"] = summary.outputs_cut;
     root["workers"] = {{"joined", stats.workers_joined}, {"lost", stats.workers_lost}};
     root["stale_reports"] = summary.stale_reports;
     root["run_directory"] = summary.run_directory;
@@ -150,8 +169,11 @@ std::string summary_json(const Summary& summary) {
                                                 {"workers", example.workers}});
     root["skipped"] = nlohmann::ordered_json::array();
     for (const app::SkippedExample& example : summary.failures->skipped())
-        root["skipped"].push_back(
-            {{"reason", example.reason}, {"count", example.count}, {"first_line", example.first_line}});
+        root["skipped"].push_back({{"reason", example.reason},
+                                   {"detail", example.detail},
+                                   {"count", example.count},
+                                   {"first_task", example.first.value() + 1},
+                                   {"first_line", example.first_line}});
     // Commands and stderr are bytes; JSON is UTF-8.
     return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

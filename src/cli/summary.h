@@ -7,6 +7,7 @@
 
 #include "app/failures.h"
 #include "base/exit_code.h"
+#include "cli/go_on.h"
 #include "core/events.h"
 #include "core/manager_stats.h"
 
@@ -16,11 +17,14 @@ struct Summary {
     core::ManagerStats stats;
     std::uint64_t skipped = 0;  // can never run
     std::uint64_t stale_reports = 0;
+    std::uint64_t attempts = 0;      // that ended in this run: its rows of joblog.tsv
+    std::uint64_t outputs_cut = 0;   // tasks that wrote more than is kept
+    std::uint64_t output_limit = 0;  // bytes of a stream
     double seconds = 0;
     ExitCode code = ExitCode::ok;
     std::optional<core::StopReason> stopped;
     std::string run_directory;
-    std::string resume_command;      // how to go on, where that makes sense
+    StartedAs started;
     std::vector<std::string> plots;  // paths
     const app::Failures* failures = nullptr;
 };

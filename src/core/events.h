@@ -140,6 +140,7 @@ struct Skipped {  // these can never run
     IntervalSet tasks;
     std::string reason;
     std::optional<TaskId> because;  // the failed predecessor
+    std::string detail{};           // what more helps to mend it
 };
 struct Warning {
     std::string text;

@@ -6,8 +6,6 @@
 
 namespace wq::core {
 
-namespace {
-
 // The names of Linux' first 31 signals on x86 and arm, so that messages do not depend on the host's C
 // library.
 std::string signal_name(int number) {
@@ -15,10 +13,16 @@ std::string signal_name(int number) {
                                "FPE",    "KILL", "USR1",   "SEGV", "USR2",  "PIPE", "ALRM", "TERM",
                                "STKFLT", "CHLD", "CONT",   "STOP", "TSTP",  "TTIN", "TTOU", "URG",
                                "XCPU",   "XFSZ", "VTALRM", "PROF", "WINCH", "IO",   "PWR",  "SYS"};
-    std::string text = "signal " + std::to_string(number);
-    if (number > 0 && number < static_cast<int>(names.size()))
-        text += std::string(" (SIG") + names[static_cast<std::size_t>(number)] + ")";
-    return text;
+    if (number <= 0 || number >= static_cast<int>(names.size())) return "signal " + std::to_string(number);
+    return std::string("SIG") + names[static_cast<std::size_t>(number)];
+}
+
+namespace {
+
+// "signal 11 (SIGSEGV)"
+std::string signal_text(int number) {
+    const std::string name = signal_name(number);
+    return name.starts_with("SIG") ? "signal " + std::to_string(number) + " (" + name + ")" : name;
 }
 
 }  // namespace
@@ -36,7 +40,7 @@ std::string describe(const Outcome& outcome) {
         case Ending::exited:
             return "exit " + std::to_string(outcome.exit_code) + because;
         case Ending::signalled:
-            return signal_name(outcome.signal) + because;
+            return signal_text(outcome.signal) + because;
         case Ending::timed_out:
             return "timed out after " + after() + because;
         case Ending::out_of_memory:

@@ -44,7 +44,8 @@ struct Output {
     std::string err;
 };
 
-const char* name_of(Ending ending);  // "exited", "signalled", ...
+std::string signal_name(int number);  // "SIGSEGV"; "signal 35" where it has no name
+const char* name_of(Ending ending);   // "exited", "signalled", ...
 std::string describe(
     const Outcome& outcome);  // "exit 3", "signal 11 (SIGSEGV)", "timed out after 10m00s", ...
 

@@ -145,7 +145,7 @@ class Reactor {
     // reactor_unfit.cpp
     void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
     bool fits_somewhere(ShapeId shape) const;
-    std::string why_nowhere(const Shape& shape) const;
+    Skipped fits_nowhere(IntervalSet tasks, const Shape& shape) const;
 
     // reactor_recall.cpp
     bool someone_idles_while_leases_queue() const;

@@ -33,15 +33,16 @@ void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
                 ledger_.change(TaskId(id), TaskEvent::skip);
             }
         });
-    actions.push_back(Skipped{all, why_nowhere(ledger_.shape(shape)), std::nullopt});
+    actions.push_back(fits_nowhere(all, ledger_.shape(shape)));
     all.for_each([&](Interval part) { apply(groups_.failed(part), actions); });
 }
 
-std::string Reactor::why_nowhere(const Shape& shape) const {
+Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
     if (!shape.workers.empty()) {
         std::string ids;
         for (const WorkerId id : shape.workers) ids += (ids.empty() ? "" : ", ") + std::to_string(id.value());
-        return "worker " + ids + " is not there or too small for " + describe(shape.needs);
+        return {std::move(tasks), "worker " + ids + " is not there or too small for " + describe(shape.needs),
+                std::nullopt};
     }
     Resources largest;
     for (const auto& [kind, workers] : workers_.kinds()) {
@@ -50,7 +51,9 @@ std::string Reactor::why_nowhere(const Shape& shape) const {
         largest.disk_mb = std::max(largest.disk_mb, kind.whole.disk_mb);
         largest.gpus = std::max(largest.gpus, kind.whole.gpus);
     }
-    return "needs " + describe(shape.needs) + ", no worker has that; the largest have " + describe(largest);
+    return {std::move(tasks), "needs " + describe(shape.needs) + ", no worker has that", std::nullopt,
+            "the largest have " + describe(largest) +
+                "; start fewer ranks per node, which makes larger workers, or let the task ask for less"};
 }
 
 }  // namespace wq::core

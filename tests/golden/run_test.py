@@ -47,13 +47,13 @@ USAGE = [
     "", "a.sh b.sh", "--bogus a.sh", "--each f", "--array 1-3", "a.sh -- cmd", "--array 1-3 a.sh -- cmd", "--array 3-1 -- cmd",
     "--array 1-x -- cmd", "--array 1,1 -- cmd", "--cores two a.sh", "--memory lots a.sh", "--timeout 1y a.sh", "--retries -1 a.sh",
     "--max-losses 0 a.sh", "--progress sometimes a.sh", "--tickets maybe a.sh", "--shell /nowhere a.sh", "--output r",
-    "--output r zero", "--grace", "--index-variable 2x a.sh", "--manager-only a.sh", "--resume",
+    "--output r zero", "--grace", "--index-variable 2x a.sh", "--manager-only a.sh", "--resume", "--stats-log nowhere/x a.sh",
 ]
 
 
 def neutral(text):
     for pattern, word in (
-        (re.escape(socket.gethostname()), "HOST"),
+        (re.escape(PROGRAM), "work_queue_run"), (re.escape(socket.gethostname()), "HOST"),
         (r"\b\d+(\.\d+)?s\b", "TIME"), (r"(?<=\"seconds\": )[\d.e-]+", "TIME"),
         (r"\d+ cores?(?=, \d+ [MG]B)", "N cores"), (r"\d+ [MG]B", "SIZE"), (r", \d+ GPUs?", ""),
     ):

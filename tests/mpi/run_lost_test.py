@@ -224,7 +224,7 @@ class EditedLists(Lost):
         self.write("tasks.sh", "[ -e repaired ] #:g\necho x >> ran #:g\necho y >> ran #+h\n")
         self.run_to_end("tasks.sh", code=1)
         run = self.run_to_end("--resume", "tasks.sh", code=1)
-        self.assertIn("can never run: a predecessor failed: line 1", run.err)
+        self.assertIn("can never run: a predecessor failed: task 1", run.err)
         self.write("repaired", "")
         self.run_to_end("--resume-failed", "tasks.sh")
         self.assertEqual(self.lines("ran"), ["y", "x"])

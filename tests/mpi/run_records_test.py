@@ -3,6 +3,7 @@
 
 import json
 import os
+import time
 import unittest
 
 import run_support as support
@@ -16,9 +17,12 @@ class Outputs(Case):
         run = self.run_to_end("--output", "tasks.sh.wq", "1")
         self.assertEqual((run.out, run.err), ("out\n", "err\n"))
         self.assertEqual(self.run_to_end("--output", "tasks.sh.wq", "2").out, "a\0b")
-        for task in ("3", "4"):
-            run = self.run_to_end("--output", "tasks.sh.wq", task, code=65)
-            self.assertEqual(len(run.err.splitlines()), 1, str(run))
+        run = self.run_to_end("--output", "tasks.sh.wq", "3")
+        self.assertEqual((run.out, run.err), ("", ""), "to write nothing is no failure")
+        run = self.run_to_end("--output", "tasks.sh.wq", "4", code=65)
+        self.assertIn("task 4 does not exist: the run has 3 tasks\n", run.err)
+        run = self.run_to_end("--output", "tasks.sh.wq", "1", ranks=2)
+        self.assertEqual(run.out, "out\n", "by one rank")
         run = self.run_to_end("--output", "nowhere", "1", code=65)
         self.assertEqual(len(run.err.splitlines()), 1, str(run))
 
@@ -30,7 +34,7 @@ class Outputs(Case):
         for number, out, err in ((1, "new\n", ""), (2, "b\n", ""), (3, "a\n", "a-err\n")):
             run = self.run_to_end("--output", "tasks.sh.wq", str(number))
             self.assertEqual((run.out, run.err), (out, err), str(run))
-        self.run_to_end("--output", "tasks.sh.wq", "4", code=65)
+        self.assertEqual(self.run_to_end("--output", "tasks.sh.wq", "4").out, "")
 
     def test_output_of_values_and_indexes(self):
         self.write("values", "#x\ny\n")
@@ -39,9 +43,37 @@ class Outputs(Case):
         self.run_to_end("--run-dir", "array", "--array", "5-6", "--", "echo", "it is {}")
         self.assertEqual(self.run_to_end("--output", "array", "2").out, "it is 6\n")
 
+    def test_output_of_a_task_that_has_not_ended(self):
+        bell, gate = self.bell(), self.gate()
+        self.write("tasks.sh", "echo up > bell; read x < gate; exit 1 #:g\necho never #:g\n")
+        run = self.start("tasks.sh")
+        bell.wait()
+        asked = self.run_to_end("--output", "tasks.sh.wq", "1", code=65)
+        self.assertIn("task 1 has not ended", asked.err)
+        gate.open()
+        self.assertEqual(run.wait(), 1, str(run))
+        asked = self.run_to_end("--output", "tasks.sh.wq", "2", code=65)
+        self.assertIn("task 2 did not run to its end", asked.err)
+
+    def test_the_status_follows_the_run(self):
+        gate = self.gate()
+        self.write("tasks.sh", "true\nfalse\nread x < gate\n")
+        run = self.start("tasks.sh")
+        end = time.monotonic() + support.DEADLINE
+        done = None
+        while done != "2" and time.monotonic() < end and not run.wait_at_most(0.02):
+            if os.path.exists(self.path("tasks.sh.wq/status")):
+                done = self.status("tasks.sh.wq")["tasks_done"]
+        status = self.status("tasks.sh.wq")
+        self.assertEqual((status["state"], status["tasks_done"], status["tasks_failed"]), ("running", "2", "1"), str(run))
+        os.mkdir(self.path("tasks.sh.wq/status.part"))
+        gate.open()
+        self.assertEqual(run.wait(), 1, f"a status that cannot be written changes nothing else: {run}")
+
     def test_too_much_output_is_cut_with_a_mark(self):
         self.write("tasks.sh", "head -c 300000000 /dev/zero | tr '\\0' x; echo; echo the end\n")
-        self.run_to_end("--output-limit", "1M", "tasks.sh")
+        run = self.run_to_end("--output-limit", "1M", "tasks.sh")
+        self.assertIn("Output of 1 task was cut at 1.0 MiB; --output-limit keeps more\n", run.out)
         self.assertLess(os.path.getsize(self.path("tasks.sh.wq/output.log")), 1_100_000)
         out = self.run_to_end("--output", "tasks.sh.wq", "1").out
         self.assertLess(len(out), 1_100_000)
@@ -59,7 +91,7 @@ class Failed(Case):
         self.assertIn("signal 11", run.out)
         self.assertIn("| line 3\n", run.out)
         self.assertNotIn("| line 2\n", run.out)
-        self.assertIn("line 32 on ", run.out)
+        self.assertIn("task 32 on ", run.out)
         self.assertIn("could not be started: 'nosuchcommand' is not in PATH", run.out)
 
     def test_json(self):
@@ -171,7 +203,7 @@ class Shown(Case):
         for ranks in (0, 2):
             self.assertNotIn("\r", self.stderr_of(ranks, terminal=False))
             shown = self.stderr_of(ranks, terminal=True)
-            self.assertIn("\r\x1b[K5 done, 0 failed, 0 running of 5 | 100%", shown)
+            self.assertIn("\r\x1b[K5 succeeded, 0 failed, 0 running of 5 | 100%", shown)
 
     def test_readers_that_have_gone_end_no_run(self):
         """Nor do closed descriptors: no file of the run may take their number and get what is printed."""

@@ -42,20 +42,20 @@ TEST(FailedList, PutsEachLineIntoItsContext) {
     table.add_line("third", 9, 3);
     IntervalSet failed = all_of(table);
     failed.erase(0);
-    const std::string text = failed_list(table, failed, "tasks.sh", "");
+    const std::string text = failed_list(table, failed, 0, "tasks.sh", "");
     EXPECT_EQ(text,
-              "# 3 failed of 'tasks.sh'; this list runs them again\n"
+              "# 3 failed of 'tasks.sh'; this list runs them again.\n"
               "cd x #!\n"
               "A=1 #! #@2\n"
               "#WQ cores=2 memory=300M time=1.5 category=big\n"
-              "# line 5\n"
+              "# task 2 (line 5)\n"
               "first # remark #:g #@0\n"
               "#WQ memory= time=3600\n"
-              "# line 7\n"
+              "# task 3 (line 7)\n"
               "second\n"
               "cd y #!\n"
               "#WQ cores= time= category=\n"
-              "# line 9\n"
+              "# task 4 (line 9)\n"
               "third\n");
     EXPECT_EQ(read(text).size(), 9u);
 }
@@ -66,9 +66,21 @@ TEST(FailedList, GivesItemsOfArraysTheirIndex) {
     table.add_indexes(taskfile::IndexSet::parse("5-7").or_throw(), command);
     IntervalSet failed;
     failed.insert(2);
-    EXPECT_EQ(failed_list(table, failed, "--array 5-7", "SLURM_ARRAY_TASK_ID"),
-              "# 1 failed of '--array 5-7'; this list runs them again\n"
+    EXPECT_EQ(failed_list(table, failed, 0, "--array 5-7", "SLURM_ARRAY_TASK_ID"),
+              "# 1 failed of '--array 5-7'; this list runs them again.\n"
+              "# task 3\n"
               "export WORK_QUEUE_TASK_INDEX=7 SLURM_ARRAY_TASK_ID=7; work --seed=7\n");
+}
+
+TEST(FailedList, SaysWhatIsNotInIt) {
+    TaskTable table;
+    table.add_line("false #:g", 1, 0);
+    table.add_line("true #:g", 2, 0);
+    IntervalSet failed;
+    failed.insert(0);
+    EXPECT_NE(failed_list(table, failed, 1, "a.sh", "")
+                  .find("# Not in it: 1 task that could not run; --resume-failed of the run takes both.\n"),
+              std::string::npos);
 }
 
 TEST(FailedList, IsAListWhateverTheCommandHolds) {
@@ -77,7 +89,7 @@ TEST(FailedList, IsAListWhateverTheCommandHolds) {
         TaskTable table;
         const taskfile::CommandTemplate words({command});
         table.add_indexes(taskfile::IndexSet::parse("1").or_throw(), words);
-        const auto items = read(failed_list(table, all_of(table), "a\nlist", ""));
+        const auto items = read(failed_list(table, all_of(table), 0, "a\nlist", ""));
         ASSERT_EQ(items.size(), 1u) << command;
         const auto* line = std::get_if<taskfile::TaskLine>(items.data());
         ASSERT_NE(line, nullptr) << command;

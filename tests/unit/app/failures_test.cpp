@@ -51,12 +51,18 @@ TEST(Failures, CountsTheRestWhenThereAreTooManyKinds) {
 
 TEST(Failures, GathersSkippedTasksByTheirReason) {
     Failures failures;
-    failures.skip({"needs 99 cores", 2, 7, TaskId(6)});
-    failures.skip({"needs 99 cores", 3, 9, TaskId(8)});
-    failures.skip({"line 1 failed", 1, 2, TaskId(1)});
+    failures.skip({"needs 99 cores", "", 2, 7, TaskId(6)});
+    failures.skip({"needs 99 cores", "", 3, 9, TaskId(8)});
+    failures.skip({"line 1 failed", "", 1, 2, TaskId(1)});
     ASSERT_EQ(failures.skipped().size(), 2u);
     EXPECT_EQ(failures.skipped()[0].count, 5u);
     EXPECT_EQ(failures.skipped()[0].first_line, 7u);
+}
+
+TEST(PlaceOf, NamesTheLineWhereItDiffersFromTheTask) {
+    EXPECT_EQ(place_of(TaskId(180), 182), "task 181 (line 182)");
+    EXPECT_EQ(place_of(TaskId(180), 181), "task 181");
+    EXPECT_EQ(place_of(TaskId(180), 0), "task 181");
 }
 
 TEST(LastLines, AreTheLastOnesAndNotTooLong) {

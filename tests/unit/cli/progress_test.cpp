@@ -18,14 +18,15 @@ core::ManagerStats stats(std::int64_t done, std::int64_t failed, std::int64_t ru
 TEST(ProgressText, SaysWhatIsKnown) {
     using namespace std::chrono_literals;
     EXPECT_EQ(progress_text(stats(415, 3, 2, 1000), true, 2s, 210),
-              "412 done, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s");
+              "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed");
     EXPECT_EQ(progress_text(stats(10, 0, 1, 5000), false, 61s, 0.25),
-              "10 done, 0 failed, 1 running of 5,000+ | 0.2/s | 1m01s");
-    EXPECT_EQ(progress_text(stats(0, 0, 0, 0), false, 0s, -1), "0 done, 0 failed, 0 running of 0+ | 0s");
+              "10 succeeded, 0 failed, 1 running of 5,000+ | 0.2/s | 1m01s elapsed");
+    EXPECT_EQ(progress_text(stats(0, 0, 0, 0), false, 0s, -1),
+              "0 succeeded, 0 failed, 0 running of 0+ | 0s elapsed");
     EXPECT_EQ(progress_text(stats(5, 0, 0, 5), true, 1s, 5),
-              "5 done, 0 failed, 0 running of 5 | 100% | 5.0/s | 1s");
+              "5 succeeded, 0 failed, 0 running of 5 | 100% | 5.0/s | 1s elapsed");
     EXPECT_EQ(progress_text(stats(5, 0, 1, 100), true, 1h, 1e-300),
-              "5 done, 0 failed, 1 running of 100 | 5% | 0.0/s | 1h00m");
+              "5 succeeded, 0 failed, 1 running of 100 | 5% | 0.0/s | 1h00m elapsed");
 }
 
 TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
@@ -45,7 +46,7 @@ TEST(ProgressLine, IsAPlainLineAMinute) {
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
     EXPECT_EQ(text.find('\r'), std::string::npos);
-    EXPECT_NE(text.find("work_queue_run: 60 done"), std::string::npos) << text;
+    EXPECT_NE(text.find("work_queue_run: 60 succeeded"), std::string::npos) << text;
 }
 
 TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
@@ -55,7 +56,7 @@ TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
     line.say("a remark");
     line.finish(stats(10, 0, 0, 10), Instant{} + std::chrono::seconds(2));
     const std::string text = ::testing::internal::GetCapturedStderr();
-    EXPECT_EQ(text.find("\r\033[K1 done"), 0u) << text;
+    EXPECT_EQ(text.find("\r\033[K1 succeeded"), 0u) << text;
     EXPECT_NE(text.find("\r\033[Kwork_queue_run: a remark\n"), std::string::npos);
     EXPECT_EQ(text.back(), '\n');
 }

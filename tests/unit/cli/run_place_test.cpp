@@ -122,5 +122,36 @@ TEST_F(RunPlaceTest, TheRunOfSomethingElseIsRefused) {
                 HasSubstr("holds the run of " + file("tasks.sh") + ", not of " + file("other.sh")));
 }
 
+TEST_F(RunPlaceTest, AnotherCommandOfEqualNameIsTold) {
+    options_.source.kind = app::SourceSpec::Kind::array;
+    options_.source.indexes = "1-9:2";
+    options_.source.command = {"old", "{}"};
+    earlier_run("array.wq");
+    options_.resume = true;
+    options_.source.command = {"new", "{}"};
+    const auto place = take_run_place(options_, file("array.wq"));
+    ASSERT_FALSE(place);
+    EXPECT_THAT(place.error().message,
+                HasSubstr("holds the run of --array 1-9:2 with another command, not with 'new {}'"));
+}
+
+TEST_F(RunPlaceTest, NothingIsKeptBesideADevice) {
+    options_.source.path = "/dev/null";
+    EXPECT_EQ(choose_run_directory(options_, ""), "null.wq");
+    options_.source.path = "/dev/stdin";
+    EXPECT_EQ(choose_run_directory(options_, ""), "stdin.wq");
+}
+
+TEST_F(RunPlaceTest, AStatisticsLogThatCannotBeWrittenIsRefusedAtOnce) {
+    EXPECT_TRUE(check_stats_log(""));
+    EXPECT_TRUE(check_stats_log(file("new.log")));
+    EXPECT_FALSE(fs::exists(file("new.log")));
+    EXPECT_TRUE(check_stats_log(file("tasks.sh"))) << "it is appended to";
+    EXPECT_EQ(check_stats_log(folder_.string()).error().code, ExitCode::usage);
+    const Status nowhere = check_stats_log(file("no/such.log"));
+    EXPECT_EQ(nowhere.error().code, ExitCode::usage);
+    EXPECT_THAT(nowhere.error().message, HasSubstr("cannot be written: No such file or directory"));
+}
+
 }  // namespace
 }  // namespace wq::cli

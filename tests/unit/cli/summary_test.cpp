@@ -15,6 +15,7 @@ class SummaryTest : public ::testing::Test {
     SummaryTest() {
         summary_.failures = &failures_;
         summary_.run_directory = "tasks.sh.wq";
+        summary_.started.command_line = {"work_queue_run", "tasks.sh"};
         summary_.seconds = 12;
         summary_.stats.workers_joined = 2;
         set_tasks(10, 0);
@@ -29,7 +30,7 @@ class SummaryTest : public ::testing::Test {
 
 TEST_F(SummaryTest, OfAGoodRunIsShort) {
     EXPECT_EQ(summary_text(summary_),
-              "10 tasks done, 0 failed in 12s on 2 workers\nResults and statistics: tasks.sh.wq\n");
+              "10 tasks succeeded, 0 failed in 12s on 2 workers\nResults and statistics: tasks.sh.wq\n");
 }
 
 TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
@@ -39,9 +40,8 @@ TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
     summary_.stats.workers_lost = 1;
     summary_.stopped = core::StopReason::interrupted;
     summary_.code = ExitCode::interrupted;
-    summary_.resume_command = "work_queue_run --resume tasks.sh";
     EXPECT_EQ(summary_text(summary_),
-              "10 tasks done, 0 failed, 10 not run in 12s on 2 workers (1 lost)\nThe run was stopped: "
+              "10 tasks succeeded, 0 failed, 10 not run in 12s on 2 workers (1 lost)\nThe run was stopped: "
               "interrupted.\n"
               "Results and statistics: tasks.sh.wq\nTo go on: work_queue_run --resume tasks.sh\n");
 }
@@ -63,15 +63,64 @@ TEST_F(SummaryTest, OfBytesThatAreNoTextIsStillJson) {
 
 TEST_F(SummaryTest, NamesFilesOfPlotsAndFailures) {
     set_tasks(10, 2);
-    failures_.skip({"needs 99 cores", 3, 7, TaskId(6)});
+    failures_.skip({"needs 99 cores", "the largest have 4", 3, 7, TaskId(6)});
     summary_.skipped = 3;
-    summary_.plots = {"a.png", "b.png"};
+    summary_.plots = {"tasks.sh.wq/plots/a.png", "tasks.sh.wq/plots/b.png"};
     const std::string text = summary_text(summary_);
     EXPECT_THAT(text, HasSubstr("2 tasks failed in an earlier run; --resume-failed"));
-    EXPECT_THAT(text, HasSubstr("8 tasks done, 2 failed, 3 can never run"));
-    EXPECT_THAT(text, HasSubstr("  3 tasks from line 7 on: needs 99 cores\n"));
+    EXPECT_THAT(text, HasSubstr("8 tasks succeeded, 2 failed, 3 can never run"));
+    EXPECT_THAT(text, HasSubstr("Can never run:\n  3 tasks: needs 99 cores\n")) << "the log had the rest";
     EXPECT_THAT(text, HasSubstr("Failed lines: tasks.sh.wq/failed.sh\n"));
-    EXPECT_THAT(text, HasSubstr("Plot: a.png\nPlot: b.png\n"));
+    EXPECT_LT(text.find("Plots: tasks.sh.wq/plots\n"), text.find("Can never run"));
+    EXPECT_THAT(text, Not(HasSubstr("a.png")));
+    EXPECT_THAT(text,
+                HasSubstr("To go on: mend what failed, then work_queue_run --resume-failed tasks.sh (also "
+                          "runs the 3 that could not run)\n"));
+}
+
+TEST_F(SummaryTest, ShowsAFailureByItsTaskAndItsBareCommand) {
+    app::FailureExample example;
+    example.task = TaskId(180);
+    example.line = 182;
+    example.command = "echo 'bad 30' >&2; exit 3";
+    example.outcome.exit_code = 3;
+    failures_.add(example);
+    set_tasks(10, 1);
+    EXPECT_THAT(summary_text(summary_),
+                HasSubstr("  task 181 (line 182): exit 3\n      echo 'bad 30' >&2; exit 3\n"));
+    EXPECT_THAT(summary_text(summary_),
+                HasSubstr("To go on: mend what failed, then work_queue_run --resume-failed tasks.sh\n"));
+}
+
+TEST_F(SummaryTest, SaysWhenOutputWasCut) {
+    EXPECT_THAT(summary_text(summary_), Not(HasSubstr("--output-limit")));
+    summary_.outputs_cut = 1;
+    summary_.output_limit = 8u << 20;
+    EXPECT_THAT(summary_text(summary_),
+                HasSubstr("Output of 1 task was cut at 8.0 MiB; --output-limit keeps more\n"));
+    EXPECT_EQ(nlohmann::json::parse(summary_json(summary_))["output_cut"], 1);
+}
+
+TEST_F(SummaryTest, SaysThatAListIsEmpty) {
+    set_tasks(0, 0);
+    EXPECT_THAT(summary_text(summary_), HasSubstr("the list has no tasks"));
+}
+
+TEST_F(SummaryTest, OfWhatOnlyCannotRunNeedsNoFailedTasks) {
+    failures_.skip({"needs 99 cores", "", 3, 7, TaskId(6)});
+    summary_.skipped = 3;
+    EXPECT_THAT(summary_text(summary_),
+                HasSubstr("To go on: mend what cannot run, then work_queue_run --resume tasks.sh\n"));
+}
+
+TEST(CommandToGoOn, HasTheOptionOnceAndLeavesTheUsersCommandAlone) {
+    EXPECT_EQ(command_to_go_on({{"wq", "--resume", "a b.sh"}, ""}, "--resume"), "wq --resume 'a b.sh'");
+    EXPECT_EQ(command_to_go_on({{"wq", "--resume-failed", "a"}, ""}, "--resume"), "wq --resume-failed a");
+    EXPECT_EQ(command_to_go_on({{"wq", "--resume", "a"}, ""}, "--resume-failed"), "wq --resume-failed a");
+    EXPECT_EQ(command_to_go_on({{"wq", "--array", "1", "--", "x", "--resume"}, ""}, "--resume"),
+              "wq --resume --array 1 -- x --resume");
+    EXPECT_EQ(command_to_go_on({{"wq", "a"}, "mpirun"}, "--resume"),
+              "the same mpirun line, with wq --resume a");
 }
 
 }  // namespace

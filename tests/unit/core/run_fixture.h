@@ -160,7 +160,9 @@ class RunFixture : public ::testing::Test {
         return s(a.task) + "." + std::to_string(a.attempt) + (a.final ? " ended for good: " : " ended: ") +
                describe(a.outcome);
     }
-    static std::string text(const Skipped& a) { return "skip " + text(a.tasks) + ": " + a.reason; }
+    static std::string text(const Skipped& a) {
+        return "skip " + text(a.tasks) + ": " + a.reason + (a.detail.empty() ? "" : "; " + a.detail);
+    }
     static std::string text(const Warning& a) { return "warning: " + a.text; }
     static std::string text(const Finished& a) {
         return "finished " + std::to_string(to_int(a.code)) + (a.stopped ? " stopped" : "");
