@@ -71,7 +71,11 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
     if (story.rank == 0 && WIFSIGNALED(status)) {
         const std::string signal = std::to_string(WTERMSIG(status));
         if (options.tell) options.tell("rank 0 was killed by signal " + signal + "; the run can be resumed");
-        return own_code(status);  // ends the job: no goodbye
+        // Ends the job: no goodbye. Hydra sees our end before our code, kills the others and returns the 9 of
+        // that; but a code that it is told comes out.
+        if (environment.manager == ProcessManager::hydra)
+            abort_job(environment.manager, own_code(status), options.goodbye);
+        return own_code(status);
     }
     // The launcher that is about to kill us would kill the goodbye while it speaks (goodbye.h), and the job
     // has its code by then.

@@ -47,9 +47,11 @@ class RequestTrial final : public CounterWindow::Trial {
 
 struct CounterWindow::Window {
     MPI_Win handle = MPI_WIN_NULL;
+    bool locked = false;
 
     Status allocate(const MpiSession& session, std::size_t counters);
-    Status lock() const;
+    Status lock();
+    void give_back_at_the_end(MpiSession& session) const;
     Result<std::uint64_t> fetch(std::size_t counter, std::uint64_t value, MPI_Op op) const {
         std::uint64_t before = 0;
         int code = MPI_Fetch_and_op(&value, &before, MPI_UINT64_T, kOwner, place_of(counter), op, handle);
@@ -62,7 +64,7 @@ struct CounterWindow::Window {
 
 CounterWindow::CounterWindow(std::unique_ptr<Window> window) : window_(std::move(window)) {}
 
-// Not freed: that is a collective, and by then a rank may be lost.
+// Not freed here: that is a collective, and by now a rank may be lost.
 CounterWindow::~CounterWindow() = default;
 
 // Collective, but what it returns is this rank's alone.
@@ -75,22 +77,40 @@ Status CounterWindow::Window::allocate(const MpiSession& session, std::size_t co
     const MPI_Aint bytes = owner ? static_cast<MPI_Aint>(counters * sizeof(std::uint64_t)) : 0;
     std::uint64_t* memory = nullptr;
     code = MPI_Win_allocate(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, comm, &memory, &handle);
-    if (code != MPI_SUCCESS) return mpi_error("MPI_Win_allocate", code);
+    if (code != MPI_SUCCESS) {
+        handle = MPI_WIN_NULL;
+        return mpi_error("MPI_Win_allocate", code);
+    }
     MPI_Win_set_errhandler(handle, MPI_ERRORS_RETURN);
     if (owner) std::fill_n(memory, counters, 0);
     return success();
 }
 
-Status CounterWindow::Window::lock() const {
+Status CounterWindow::Window::lock() {
     const int code = MPI_Win_lock_all(MPI_MODE_NOCHECK, handle);
-    return code == MPI_SUCCESS ? success() : mpi_error("MPI_Win_lock_all", code);
+    locked = code == MPI_SUCCESS;
+    return locked ? success() : mpi_error("MPI_Win_lock_all", code);
 }
 
-Result<std::unique_ptr<CounterWindow>> CounterWindow::open(const MpiSession& session, std::size_t counters) {
+// Collective. MPICH 4.0.2 over UCX aborts rank 0 in MPI_Finalize where the window is still there.
+void CounterWindow::Window::give_back_at_the_end(MpiSession& session) const {
+    const auto holders = session.gather_world(handle == MPI_WIN_NULL ? "" : "held").or_throw();
+    const auto without = std::count(holders.begin(), holders.end(), "");
+    if (without == session.size()) return;
+    if (without > 0) return session.note_stuck_window();
+    session.before_finalize([window = handle, locked = locked]() mutable {
+        if (locked) MPI_Win_unlock_all(window);
+        MPI_Win_free(&window);
+    });
+}
+
+Result<std::unique_ptr<CounterWindow>> CounterWindow::open(MpiSession& session, std::size_t counters) {
     if (session.size() == 1) return Error{ExitCode::unreachable, "a window needs more than one rank"};
     auto window = std::make_unique<Window>();
-    if (auto all = session.agree_world(window->allocate(session, counters)); !all) return all.error();
-    if (auto all = session.agree_world(window->lock()); !all) return all.error();
+    Status opened = session.agree_world(window->allocate(session, counters));
+    if (opened) opened = session.agree_world(window->lock());
+    window->give_back_at_the_end(session);
+    if (!opened) return opened.error();
     return std::unique_ptr<CounterWindow>(new CounterWindow(std::move(window)));
 }
 

@@ -16,8 +16,9 @@ namespace wq::transport {
 class CounterWindow final : public Counters {
   public:
     // Collective over all ranks; all succeed or none. The error says why this MPI has no such window: under
-    // Debian's defaults and TCP it is MPI_ERR_WIN. An error also with one rank.
-    static Result<std::unique_ptr<CounterWindow>> open(const MpiSession& session, std::size_t counters);
+    // Debian's defaults and TCP it is MPI_ERR_WIN. An error also with one rank. The window itself is the
+    // session's, which frees it in finish().
+    static Result<std::unique_ptr<CounterWindow>> open(MpiSession& session, std::size_t counters);
     ~CounterWindow() override;
 
     // Both wait for rank 0's network card or, on TCP, for rank 0's next MPI call.

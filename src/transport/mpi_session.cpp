@@ -116,8 +116,9 @@ Status MpiSession::agree_node(const Status& mine) const {
 bool MpiSession::finish(int exit_code, Duration limit) {
     if (finished_ || !has_mpi_) return true;
     finished_ = true;
-    if (lost_rank_) return false;
+    if (must_exit_) return false;
     const Watchdog watchdog(limit, [exit_code] { ::_exit(exit_code); });
+    for (const auto& step : before_finalize_) step();
     return MPI_Finalize() == MPI_SUCCESS;
 }
 

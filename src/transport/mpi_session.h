@@ -3,6 +3,7 @@
 // moment, and a collective that names a lost rank never returns.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,12 +49,18 @@ class MpiSession {
 
     // From now on MPI_Finalize would hang or abort the others: the end is _exit (the guard says goodbye for
     // us).
-    void note_lost_rank() { lost_rank_ = true; }
-    bool lost_rank() const { return lost_rank_; }
+    void note_lost_rank() { must_exit_ = true; }
+    // The same, for what only some ranks hold and so none can give back: MPICH aborts in MPI_Finalize then.
+    void note_stuck_window() { must_exit_ = true; }
+    bool must_exit() const { return must_exit_; }
 
-    // MPI_Finalize, when no rank was lost: returns true when it went through, so that no goodbye is needed.
-    // All ranks must agree to come here. When one dies meanwhile the others leave by _exit(exit_code) after
-    // `limit`.
+    // A collective that gives something back and that MPI wants before MPI_Finalize: finish() makes it, in
+    // the order of these calls, which must be that of all ranks; who leaves by _exit never does.
+    void before_finalize(std::function<void()> step) { before_finalize_.push_back(std::move(step)); }
+
+    // MPI_Finalize, unless must_exit(): returns true when it went through, so that no goodbye is needed.
+    // All ranks must agree to come here, and without a transport or a counter window in use. When one dies
+    // meanwhile the others leave by _exit(exit_code) after `limit`.
     bool finish(int exit_code, Duration limit = std::chrono::seconds(2));
 
     // Communicators as Fortran handles, the one form that has the same type in every MPI.
@@ -66,7 +73,7 @@ class MpiSession {
     Status join_node();
 
     bool has_mpi_ = false;
-    bool lost_rank_ = false;
+    bool must_exit_ = false;
     bool finished_ = false;
     int rank_ = 0;
     int size_ = 1;
@@ -74,6 +81,7 @@ class MpiSession {
     std::vector<int> node_mates_{0};
     int world_handle_ = 0;
     int node_handle_ = 0;
+    std::vector<std::function<void()>> before_finalize_;
 };
 
 }  // namespace wq::transport

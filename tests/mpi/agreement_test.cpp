@@ -16,9 +16,12 @@ const char* broken_call = "";
 int broken_rank = -1;
 int own_rank = -1;
 
+bool is_broken(const char* call) {
+    return own_rank == broken_rank && std::string(call) == broken_call;
+}
 // Made in any case: most are collective, and the other ranks must come out of them.
 int unless_broken(const char* call, int code) {
-    return own_rank == broken_rank && std::string(call) == broken_call ? MPI_ERR_OTHER : code;
+    return is_broken(call) ? MPI_ERR_OTHER : code;
 }
 
 }  // namespace
@@ -28,7 +31,7 @@ int MPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void
     return unless_broken("MPI_Win_allocate", PMPI_Win_allocate(size, unit, info, comm, base, window));
 }
 int MPI_Win_lock_all(int assertion, MPI_Win window) {
-    return unless_broken("MPI_Win_lock_all", PMPI_Win_lock_all(assertion, window));
+    return is_broken("MPI_Win_lock_all") ? MPI_ERR_OTHER : PMPI_Win_lock_all(assertion, window);
 }
 int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
                             MPI_Win* window) {
@@ -53,7 +56,7 @@ std::set<std::string> answers(const MpiSession& session, const Status& mine) {
     return all;
 }
 
-Status open(const MpiSession& session, const std::string& call) {
+Status open(MpiSession& session, const std::string& call) {
     if (call == "MPI_Win_allocate" || call == "MPI_Win_lock_all") {
         const auto window = CounterWindow::open(session, 2);
         return window ? success() : window.error();
@@ -62,7 +65,8 @@ Status open(const MpiSession& session, const std::string& call) {
     return segment ? success() : segment.error();
 }
 
-void breaks_on_one_rank(const MpiSession& session, const char* call) {
+// Whether the call works where it is not broken.
+bool breaks_on_one_rank(MpiSession& session, const char* call) {
     broken_rank = -1;
     const bool works = answers(session, open(session, call)) == std::set<std::string>{"well"};
     for (const int rank : {0, session.size() - 1}) {
@@ -74,6 +78,7 @@ void breaks_on_one_rank(const MpiSession& session, const char* call) {
     }
     if (session.rank() == 0)
         std::printf("%s fails on one rank: all know%s\n", call, works ? "" : " (it always fails)");
+    return works;
 }
 
 void agrees(const MpiSession& session) {
@@ -91,12 +96,17 @@ int rank_main(GuardLink& guard) {
     auto session = start_rank(guard);
     own_rank = session->rank();
     agrees(*session);
-    for (const char* call :
-         {"MPI_Win_allocate", "MPI_Win_lock_all", "MPI_Win_allocate_shared", "MPI_Win_shared_query"})
+    for (const char* call : {"MPI_Win_lock_all", "MPI_Win_allocate_shared", "MPI_Win_shared_query"})
         breaks_on_one_rank(*session, call);
+    CHECK(!session->must_exit());
+    // What all ranks but one hold cannot be given back: no MPI_Finalize, on no rank.
+    const bool stuck = breaks_on_one_rank(*session, "MPI_Win_allocate");
+    CHECK(session->must_exit() == stuck);
     guard.mpi_ready(session->rank());
     CHECK(session->gather_world("end").ok());
-    CHECK(session->finish(1));
+    CHECK(session->finish(1) == !stuck);
+    std::fflush(nullptr);
+    if (stuck) ::_exit(0);
     guard.mpi_finalized();
     return 0;
 }

@@ -129,6 +129,7 @@ int rank_main(GuardLink& guard, const Order& order) {
     if (order.scenario == "guard" && session->rank() == 1) ::kill(::getppid(), SIGKILL);
     if (order.scenario != "finalize") wait_for_the_end();
     const int code = session->rank() == 0 ? order.code : 0;
+    transport.reset();
     CHECK(session->finish(code));
     guard.mpi_finalized();
     return code;
