@@ -49,14 +49,17 @@ bool is_terminal(const std::string& path) {
 
 bool stderr_ends_at_terminal() {
     if (::isatty(STDERR_FILENO) == 1) return true;
-    if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return false;
-    // The rank's parent is its guard, whose parent is mpirun where rank 0 runs on mpirun's own host.
+    if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr && std::getenv("PMI_RANK") == nullptr) return false;
+    // The rank's parent is its guard, whose parent is mpirun where rank 0 runs on mpirun's own host; of
+    // MPICH, a proxy whose parent is mpiexec.
+    static constexpr std::array<std::string_view, 7> launchers{
+        "mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"};
     pid_t process = ::getppid();
-    for (int generation = 0; generation < 2 && process > 1; ++generation, process = parent_of(process)) {
+    for (int generation = 0; generation < 3 && process > 1; ++generation, process = parent_of(process)) {
         std::ifstream name("/proc/" + std::to_string(process) + "/comm");
         std::string command;
         std::getline(name, command);
-        if (command == "mpirun" || command == "mpiexec" || command == "orterun" || command == "prterun")
+        if (std::find(launchers.begin(), launchers.end(), command) != launchers.end())
             return is_terminal("/proc/" + std::to_string(process) + "/fd/2");
     }
     return false;

@@ -108,6 +108,7 @@ class Rank {
         }
         stop_.grace = options.grace;
         stop_.killed_after_signal = environment.kills_after_signal;
+        forgets_code_ = environment.forgets_code_after_signal;
         works_ = !(options.manager_only && session_->rank() == 0);
         share_ = share_node(*session_, ".", works_).or_throw();
         if (options.dry_run) {
@@ -126,7 +127,9 @@ class Rank {
     int rank() const { return session_->rank(); }
     int leave(int code, transport::GuardLink& guard) {
         launcher_->close(launcher_close_limit);
-        if (session_->must_exit()) {  // destructors of MPI may wait for what is lost
+        // Said to the process manager by the guard, which can only before MPI_Finalize.
+        const bool code_is_told = code == to_int(ExitCode::interrupted) && forgets_code_ && rank() == 0;
+        if (session_->must_exit() || code_is_told) {  // destructors of MPI may wait for what is lost
             std::fflush(nullptr);
             ::_exit(code);
         }
@@ -228,6 +231,7 @@ class Rank {
     std::vector<std::string> rehearsal_;  // of --dry-run: every rank's hello
     app::StopPolicy stop_;
     bool works_ = true;
+    bool forgets_code_ = false;  // the launcher, after a signal
     NodeShare share_;
 };
 

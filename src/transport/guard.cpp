@@ -71,17 +71,21 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
     if (story.rank == 0 && WIFSIGNALED(status)) {
         const std::string signal = std::to_string(WTERMSIG(status));
         if (options.tell) options.tell("rank 0 was killed by signal " + signal + "; the run can be resumed");
-        // Ends the job: no goodbye. Hydra sees our end before our code, kills the others and returns the 9 of
-        // that; but a code that it is told comes out.
-        if (environment.manager == ProcessManager::hydra)
-            abort_job(environment.manager, own_code(status), options.goodbye);
-        return own_code(status);
     }
+    // Ends the job: no goodbye. Hydra sees our end before our code, kills the others and returns the 9 of
+    // that; but a code that it is told comes out.
+    const int code = own_code(status);
+    const bool ends_job = story.rank == 0 && (WIFSIGNALED(status) || code == to_int(ExitCode::interrupted));
+    if (ends_job && !story.finalized && environment.forgets_code_after_signal) {
+        abort_job(environment.manager, code, options.goodbye);
+        return code;
+    }
+    if (story.rank == 0 && WIFSIGNALED(status)) return code;
     // The launcher that is about to kill us would kill the goodbye while it speaks (goodbye.h), and the job
     // has its code by then.
     const bool too_late = end.launcher_ends_us && environment.kills_after_signal;
     if (!story.finalized && !too_late) say_goodbye(environment.manager, options.goodbye);
-    return story.rank == 0 ? own_code(status) : 0;
+    return story.rank == 0 ? code : 0;
 }
 
 // Until `rank` ends. SIGCHLD and SIGTERM are blocked, so that none is missed; where both wait, SIGTERM, the

@@ -21,6 +21,8 @@ struct LaunchEnvironment {
     // What the launcher does when things go wrong:
     bool ends_job_at_failure = false;  // at the first process that exits with a code that is not 0
     bool kills_after_signal = false;   // sends SIGKILL 1 s after SIGTERM
+    // Once it has passed a signal on it returns 0, whatever rank 0 ends with; an abort's code it returns.
+    bool forgets_code_after_signal = false;
 };
 
 // As getenv: nullptr when unset.

@@ -113,10 +113,14 @@ class Alone(Ends):
 
 
 class UnderMpirun(Ends):
-    """Open MPI passes TERM, INT and HUP on after 1 s and kills 1 s after that; USR1 it only passes on."""
+    """Open MPI passes TERM, INT and HUP on after 1 s and kills 1 s after that; USR1 it only passes on. Hydra, of MPICH,
+    passes all on at once and kills nobody, but HUP ends hydra itself."""
 
     def test_term_int_and_hup(self):
-        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        names = ["SIGTERM", "SIGINT", *(["SIGHUP"] if support.OPEN_MPI else [])]
+        if not support.OPEN_MPI:
+            print("SKIP: SIGHUP ends mpiexec.hydra itself, without a word to the ranks")
+        for name in names:
             with self.subTest(name):
                 up = self.ring.settle()
                 self.write("tasks.sh", f"echo a #:g\n#:\n{FAMILY}\n{FAMILY}\ntouch never #:h\n")
@@ -125,7 +129,7 @@ class UnderMpirun(Ends):
                 sent = time.time()
                 run.signal(signal.Signals[name])
                 run.wait()
-                self.assertNotEqual(run.code, 0, str(run))
+                self.assertIn(run.code, range(1, 256) if support.OPEN_MPI else (75,), str(run))
                 self.assert_nothing_left()
                 status = self.check_interrupted(name, done=1)
                 saved = int(status["ended_us"]) / 1e6 - sent - 1

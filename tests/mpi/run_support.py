@@ -1,6 +1,6 @@
 """What tests of work_queue_run share: runs of the real program, bells that tasks ring, and the journal as it is on disk.
 
-CMake sets PROGRAM (the program) and MPIRUN (a command line). Every process of a test carries a word of its own in its
+CMake sets PROGRAM (the program), MPIRUN (a command line) and OPEN_MPI (whose mpirun that is). Every process of a test carries a word of its own in its
 environment, so that what is left behind is found by looking through /proc. Nothing here waits for a time: it waits for
 a thing to happen, at most DEADLINE seconds."""
 
@@ -20,6 +20,7 @@ from run_journal import read_journal, succeeded  # noqa: F401  for the tests
 
 PROGRAM = os.environ["PROGRAM"]
 MPIRUN = shlex.split(os.environ["MPIRUN"])
+OPEN_MPI = os.environ.get("OPEN_MPI", "YES") == "YES"  # else MPICH, with hydra
 DEADLINE = float(os.environ.get("DEADLINE", "60"))
 MARK = "WQ_TEST_MARK"
 
@@ -56,6 +57,17 @@ def stat_of(process):
         return int(fields[1]), fields[0]
     except (OSError, IndexError):
         return None
+
+
+def rank_of(process):
+    """The number that the launcher has given it, or whom it comes from; None without one."""
+    try:
+        with open(f"/proc/{process}/environ", "rb") as file:
+            entries = file.read().split(b"\0")
+    except OSError:
+        return None
+    ranks = [int(e.partition(b"=")[2]) for e in entries if e.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK="))]
+    return ranks[0] if ranks else None
 
 
 def wait_for_end(process, deadline):
@@ -232,18 +244,13 @@ class Run:
                 raise AssertionError(f"{text!r} did not come: {self}")
 
     def guards(self):
-        """By rank: the guards that mpirun has started."""
+        """By rank: the guards, which mpirun itself or, of MPICH, its proxy has started."""
+        starters = [self.process.pid, *self.children(self.process.pid)]
         found = {}
         for process in tagged(self.case.mark):
-            try:
-                with open(f"/proc/{process}/environ", "rb") as file:
-                    entries = file.read().split(b"\0")
-            except OSError:
-                continue
-            rank = [e.partition(b"=")[2] for e in entries if e.startswith(b"OMPI_COMM_WORLD_RANK=")]
-            stat = stat_of(process)
-            if rank and stat and stat[0] == self.process.pid:
-                found[int(rank[0])] = process
+            rank, stat = rank_of(process), stat_of(process)
+            if rank is not None and stat and stat[0] in starters and rank_of(stat[0]) is None:
+                found[rank] = process
         return found
 
     def children(self, parent):

@@ -43,6 +43,7 @@ TEST(LaunchEnvironment, Hydra) {
     EXPECT_EQ(found.expected_size, 3);
     EXPECT_FALSE(found.ends_job_at_failure);
     EXPECT_FALSE(found.kills_after_signal);
+    EXPECT_TRUE(found.forgets_code_after_signal);
 }
 
 TEST(LaunchEnvironment, SrunWithPmix) {
