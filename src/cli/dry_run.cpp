@@ -73,6 +73,7 @@ class NoRecords : public stats::Recorder {
     std::vector<std::string> notices() override { return {}; }
     std::optional<std::string> trouble() const override { return std::nullopt; }
     Status close() override { return success(); }
+    Unrecorded unrecorded() const override { return {}; }
 
   private:
     std::uint64_t count_ = 0;

@@ -127,8 +127,16 @@ class Run {
                                                 rank_.launcher, ticket_taker_ ? &*ticket_taker_ : nullptr);
     }
 
+    // After the recorder is closed, what it could not take does not count as done.
+    core::ManagerStats recorded_stats() const {
+        core::ManagerStats stats = manager_->stats();
+        stats.tasks_done -= static_cast<std::int64_t>(unrecorded_.tasks);
+        stats.tasks_failed -= static_cast<std::int64_t>(unrecorded_.failed);
+        return stats;
+    }
+
     Status write_status(const std::string& state, std::optional<int> code, const std::string& message) {
-        const core::ManagerStats stats = manager_->stats();
+        const core::ManagerStats stats = recorded_stats();
         return stats::write_status(
             place_.directory.path(),
             {state, code, started_.wall, code ? wall_now() : 0, static_cast<std::uint64_t>(stats.tasks_done),
@@ -161,6 +169,7 @@ class Run {
         std::string message;
         recorder_->sample({wall_now(), manager_->stats()});
         const Status written = recorder_->close();
+        unrecorded_ = recorder_->unrecorded();
         const Status listed = write_failed_list();
         for (const Status* status : {&listed, &read, &written}) {
             if (*status) continue;
@@ -169,10 +178,11 @@ class Run {
             progress_.say(message);
         }
         const Instant ended = instant_now();
-        progress_.finish(manager_->stats(), ended);
+        progress_.finish(recorded_stats(), ended);
 
         Summary summary;
-        summary.stats = manager_->stats();
+        summary.stats = recorded_stats();
+        summary.unrecorded = unrecorded_.tasks;
         summary.skipped = manager_->reactor().ledger().count(core::TaskState::skipped);
         summary.stale_reports = manager_->reactor().stale_reports();
         summary.seconds = std::chrono::duration<double>(ended - started_.instant).count();
@@ -206,6 +216,7 @@ class Run {
     ProgressLine progress_;
     app::TaskTable tasks_;
     std::unique_ptr<stats::Recorder> recorder_;
+    stats::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<app::Manager> manager_;
     std::unique_ptr<app::Source> source_;
     std::unique_ptr<transport::LoopbackNetwork> network_;

@@ -10,6 +10,8 @@
 
 #include "base/units.h"
 #include "stats/journal.h"
+#include "stats/stats_log.h"
+#include "stats/text_log.h"
 
 namespace wq::cli {
 
@@ -122,7 +124,10 @@ Status check_stats_log(const std::string& path) {
     int problem = ::access(target.c_str(), W_OK) == 0 ? 0 : errno;
     std::error_code unknown;
     if (problem == 0 && there && fs::is_directory(path, unknown)) problem = EISDIR;
-    if (problem == 0) return success();
+    if (problem == 0) {
+        const Status ours = stats::TextLog::check(path, stats::stats_log_heading());
+        return ours ? ours : Error{ours.error().code, "--stats-log: " + ours.error().message};
+    }
     return Error{problem == EACCES || problem == EROFS ? ExitCode::not_allowed : ExitCode::usage,
                  "--stats-log: " + path + " cannot be written: " + std::generic_category().message(problem)};
 }

@@ -20,7 +20,8 @@ std::string batch_job_id(const Lookup& environment);
 // journal.
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id);
 
-// Whether Work Queue's statistics log can be written to `path`; empty: none is wanted. Errors: usage,
+// Whether Work Queue's statistics log can be written to `path`; empty: none is wanted. Errors: usage (also
+// where the file is there and not ours),
 // not_allowed.
 Status check_stats_log(const std::string& path);
 

@@ -75,12 +75,16 @@ std::string headline(const Summary& summary) {
     const std::uint64_t unfinished = positive(stats.tasks_waiting + stats.tasks_on_workers);
     std::string text = count_of(positive(stats.tasks_done) - failed, "task") + " succeeded, " +
                        format_count(failed) + " failed";
+    if (summary.unrecorded > 0)
+        text += ", " + format_count(summary.unrecorded) + " ended but could not be recorded";
     if (summary.skipped > 0) text += ", " + format_count(summary.skipped) + " can never run";
     if (unfinished > 0) text += ", " + format_count(unfinished) + " not run";
     const auto elapsed = std::chrono::milliseconds(static_cast<std::int64_t>(summary.seconds * 1000));
     text += " in " + format_duration(elapsed) + " on " + count_of(positive(stats.workers_joined), "worker");
     if (stats.workers_lost > 0) text += " (" + format_count(positive(stats.workers_lost)) + " lost)";
-    return text + "\n";
+    text += "\n";
+    if (summary.unrecorded > 0) text += "What could not be recorded runs again with --resume.\n";
+    return text;
 }
 
 std::string failures_text(const app::Failures& failures) {
@@ -140,7 +144,8 @@ std::string summary_json(const Summary& summary) {
                      {"succeeded", stats.tasks_done - stats.tasks_failed},
                      {"failed", stats.tasks_failed},
                      {"never_ran", summary.skipped},
-                     {"not_run", stats.tasks_waiting + stats.tasks_on_workers}};
+                     {"not_run", stats.tasks_waiting + stats.tasks_on_workers},
+                     {"not_recorded", summary.unrecorded}};
     root["failed_earlier"] = failed_earlier(summary);
     root["attempts"] = summary.attempts;
     root["output_cut"] = summary.outputs_cut;

@@ -15,7 +15,8 @@ namespace wq::cli {
 
 struct Summary {
     core::ManagerStats stats;
-    std::uint64_t skipped = 0;  // can never run
+    std::uint64_t skipped = 0;     // can never run
+    std::uint64_t unrecorded = 0;  // ended, but the journal could not take it: not in `stats`
     std::uint64_t stale_reports = 0;
     std::uint64_t attempts = 0;      // that ended in this run: its rows of joblog.tsv
     std::uint64_t outputs_cut = 0;   // tasks that wrote more than is kept

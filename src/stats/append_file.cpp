@@ -48,13 +48,18 @@ Error write_error(const std::string& path, int error_number) {
             (full ? "disk full: " : "cannot write ") + path + ": " + reason(error_number)};
 }
 
+Error not_regular(const std::string& path, ExitCode code) {
+    return {code, path + " is no regular file"};
+}
+
 Result<AppendFile> AppendFile::open(const std::string& path, std::uint64_t keep) {
     AppendFile file;
     file.path_ = path;
-    file.fd_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    file.fd_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
     if (!file.fd_) return write_error(path, errno);
     struct stat status {};
     if (::fstat(file.fd_.get(), &status) != 0) return write_error(path, errno);
+    if (!S_ISREG(status.st_mode)) return not_regular(path, ExitCode::not_allowed);
     file.size_ = static_cast<std::uint64_t>(status.st_size);
     if (keep < file.size_) {
         if (auto cut = file.cut(keep); !cut) return cut.error();
@@ -77,8 +82,10 @@ Status AppendFile::sync() {
     return success();
 }
 
-Status AppendFile::rename(const std::string& path) {
-    if (auto synced = sync(); !synced) return synced;
+Status AppendFile::rename(const std::string& path, bool synced) {
+    if (synced) {
+        if (auto done = sync(); !done) return done;
+    }
     if (::rename(path_.c_str(), path.c_str()) != 0) return write_error(path, errno);
     path_ = path;
     return success();
@@ -90,19 +97,26 @@ Status AppendFile::cut(std::uint64_t size) {
     return success();
 }
 
-Status write_atomically(const std::string& path, std::string_view bytes) {
+Status write_atomically(const std::string& path, std::string_view bytes, bool synced) {
     const std::string part = path + ".part";
-    const Descriptor fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    auto file = AppendFile::open(part, 0);
+    if (!file) return file.error();
+    auto written = file->append(bytes);
+    if (written) written = file->rename(path, synced);
+    if (!written) ::unlink(part.c_str());
+    return written;
+}
+
+Status sync_directory(const std::string& path) {
+    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return write_error(path, errno);
-    int error_number = write_at(fd.get(), bytes, 0);
-    if (error_number == 0 && ::rename(part.c_str(), path.c_str()) != 0) error_number = errno;
-    if (error_number == 0) return success();
-    ::unlink(part.c_str());
-    return write_error(path, error_number);
+    // Some file systems cannot, and need not.
+    if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) return write_error(path, errno);
+    return success();
 }
 
 Result<std::string> read_whole(const std::string& path) {
-    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd) return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
     std::string bytes;
     char buffer[1 << 16];

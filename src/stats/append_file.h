@@ -30,15 +30,16 @@ class AppendFile {
   public:
     AppendFile() = default;
     // Creates the file if it is missing. What stands after byte `keep` is cut off; `keep` beyond the end is
-    // the end.
+    // the end. Error not_allowed: also where it is no regular file.
     static Result<AppendFile> open(const std::string& path, std::uint64_t keep = UINT64_MAX);
 
     // All of `bytes` or nothing. Error interrupted: the line says which file and why; try again later.
     Status append(std::string_view bytes);
     // To the disk itself, against the loss of the machine.
     Status sync();
-    // Whole on the disk first, so that a machine that loses power finds the old file or the new one.
-    Status rename(const std::string& path);
+    // Takes the place of `path`; `synced`: whole on the disk first, so that a machine that loses power finds
+    // the old file or the new one.
+    Status rename(const std::string& path, bool synced = true);
     // Cuts the file to its first `size` bytes.
     Status cut(std::uint64_t size);
 
@@ -55,8 +56,15 @@ class AppendFile {
 // "disk full: PATH: No space left on device", "cannot write PATH: Permission denied".
 Error write_error(const std::string& path, int error_number);
 
-// The whole of a small file, or nothing: written beside it, then renamed over it.
-Status write_atomically(const std::string& path, std::string_view bytes);
+// Pipes would make a reader or writer wait for ever, devices have no end: files are opened without waiting
+// and refused with this where they are no files.
+Error not_regular(const std::string& path, ExitCode code);
+
+// The whole of a small file, or nothing: written beside it, then renamed over it. `synced`: also to the disk
+// itself, which may take a while; else a machine that loses power may leave an empty file.
+Status write_atomically(const std::string& path, std::string_view bytes, bool synced = true);
+// What was made or renamed in it is there after a loss of power.
+Status sync_directory(const std::string& path);
 Result<std::string> read_whole(const std::string& path);
 
 }  // namespace wq::stats

@@ -16,11 +16,12 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
         return Error{ExitCode::bad_input,
                      "cannot read " + path + ": " + std::generic_category().message(error_number)};
     };
-    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd) return refused(errno);
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return refused(errno);
-    if (!S_ISREG(status.st_mode)) return refused(S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+    if (S_ISDIR(status.st_mode)) return refused(EISDIR);
+    if (!S_ISREG(status.st_mode)) return not_regular(path, ExitCode::bad_input);
     const auto size = static_cast<std::size_t>(status.st_size);
     if (size == 0) return MappedFile(std::string_view());
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);

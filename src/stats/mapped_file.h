@@ -11,7 +11,7 @@ namespace wq::stats {
 
 class MappedFile {
   public:
-    // Error bad_input: cannot be read.
+    // Error bad_input: cannot be read, or is no regular file.
     static Result<MappedFile> open(const std::string& path);
     MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
     MappedFile& operator=(MappedFile&&) = delete;

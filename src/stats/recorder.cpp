@@ -29,7 +29,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto gather_time = milliseconds(10);  // records that come together are written together
-constexpr auto sync_interval = milliseconds(5000);
 constexpr auto retry_interval = milliseconds(500);
 constexpr std::size_t batch_items = 1024;
 constexpr std::uint64_t batch_bytes = 1u
@@ -68,6 +67,7 @@ class RecorderThread final : public Recorder {
     RecorderThread(Truth truth, std::unique_ptr<Derived> derived, Descriptor event,
                    const RecorderOptions& options)
         : flush_interval_(options.flush_interval),
+          sync_interval_(options.sync_interval),
           truth_(std::move(truth)),
           derived_(std::move(derived)),
           event_(std::move(event)) {
@@ -103,6 +103,16 @@ class RecorderThread final : public Recorder {
         return std::exchange(notices_, {});
     }
     Status close() override { return close_once(); }
+    Unrecorded unrecorded() const override {
+        Unrecorded lost;
+        for (const Item& item : waiting_) {
+            const auto* ended = std::get_if<Recorded>(&item);
+            if (ended == nullptr || !ended->record.final) continue;
+            ++lost.tasks;
+            if (!ended->record.outcome.succeeded()) ++lost.failed;
+        }
+        return lost;
+    }
 
   private:
     template <class T>
@@ -203,9 +213,11 @@ class RecorderThread final : public Recorder {
         derived_->write_logs();
         collect_notices();
         if (unsynced_ && now >= next_sync_) {
-            note_trouble(truth_.sync());
-            unsynced_ = false;
-            next_sync_ = now + sync_interval;
+            // A success heals nothing: what is in the way of writing may be there still.
+            const auto synced = truth_.sync();
+            if (!synced) note_trouble(synced);
+            unsynced_ = !synced.ok();
+            next_sync_ = now + sync_interval_;
         }
         next_flush_ = now + flush_interval_;
     }
@@ -247,8 +259,9 @@ class RecorderThread final : public Recorder {
         return success();
     }
 
-    // Of the thread alone.
+    // Of the thread alone, until it has ended.
     const Duration flush_interval_;
+    const Duration sync_interval_;
     Truth truth_;
     std::unique_ptr<Derived> derived_;
     std::vector<Item> taken_;
@@ -256,7 +269,7 @@ class RecorderThread final : public Recorder {
     std::size_t staged_ = 0;    // of these, in the batch that is being written
     bool unsynced_ = false;
     Clock::time_point next_flush_ = Clock::now() + flush_interval_;
-    Clock::time_point next_sync_ = Clock::now() + sync_interval;
+    Clock::time_point next_sync_ = Clock::now() + sync_interval_;
 
     // Shared.
     Descriptor event_;

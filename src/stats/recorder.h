@@ -2,7 +2,8 @@
 // order, output.log, the journal, then everything derived (stats.h5, joblog.tsv, transactions.log, the text
 // statistics log). The manager never waits for a disk; it learns by acknowledged() what is safe: written, so
 // that it outlives every process of the run. To the disk itself it goes every 5 s, so a machine that loses
-// power costs at most the ends of that time, which --resume runs again.
+// power costs at most the ends of that time, which --resume runs again. A disk that fails at this is not
+// trusted any more: trouble() stays, and nothing more is acknowledged.
 //
 // A full disk or a dead file system stops the writing of output.log and the journal at a record's border; the
 // recorder tries again twice a second, and trouble() says so. Trouble with derived files is said once
@@ -29,6 +30,7 @@ struct RecorderOptions {
     std::string stats_log;                 // path of the text statistics log; empty: none
     std::vector<std::string> categories;   // names by CategoryId of those that are used from the start
     Duration flush_interval = std::chrono::seconds(1);  // of stats.h5: what a live reader may lag behind
+    Duration sync_interval = std::chrono::seconds(5);   // of the truth, to the disk itself
     bool failed_run_again = false;  // what failed for good in an earlier run has attempts to come
 };
 
@@ -72,6 +74,12 @@ class Recorder {
     // Writes all that can be written and ends the thread; nothing may be recorded after it.
     // Error interrupted: something of the truth could not be written.
     virtual Status close() = 0;
+    // After close(): tasks that ended for good and are not in the journal.
+    struct Unrecorded {
+        std::uint64_t tasks = 0;
+        std::uint64_t failed = 0;  // of them
+    };
+    virtual Unrecorded unrecorded() const = 0;
 };
 
 // Where the directory holds a journal, it is continued (a torn tail is cut off) and derived files are rebuilt

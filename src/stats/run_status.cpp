@@ -76,7 +76,9 @@ Status write_status(const std::string& run_directory, const RunStatus& status) {
     put(text, "host", host_name());
     put(text, "pid", std::to_string(::getpid()));
     put(text, "message", quoted(status.message));
-    return write_atomically(run_directory + "/status", text);
+    // While the run goes on nobody waits for the disk.
+    const bool ended = status.exit_code.has_value();
+    return write_atomically(run_directory + "/status", text, ended);
 }
 
 Result<RunStatus> read_status(const std::string& run_directory) {

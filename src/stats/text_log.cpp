@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 
 #include "stats/mapped_file.h"
@@ -10,14 +11,6 @@
 namespace wq::stats {
 
 namespace {
-
-// Behind the last newline of the file; 0 where there is none or no file.
-std::uint64_t end_of_lines(const std::string& path) {
-    const auto file = MappedFile::open(path);
-    if (!file) return 0;
-    const auto at = file->bytes().rfind('\n');
-    return at == std::string_view::npos ? 0 : at + 1;
-}
 
 template <class Number>
 void put(std::string& out, Number value) {
@@ -28,8 +21,36 @@ void put(std::string& out, Number value) {
 
 }  // namespace
 
+namespace {
+
+// Behind the last newline of a log that begins with the heading; 0 where there is none or no file.
+Result<std::uint64_t> end_of_lines(const std::string& path, std::string_view heading) {
+    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::uint64_t{0};
+    const auto file = MappedFile::open(path);
+    if (!file) return Error{ExitCode::usage, file.error().message};
+    const std::string_view bytes = file->bytes();
+    // A crash may have torn the heading itself.
+    if (!bytes.starts_with(heading) && !heading.starts_with(bytes)) {
+        return Error{ExitCode::usage, path + " holds something else than this log: it does not begin with `" +
+                                          std::string(heading.substr(0, heading.find_first_of(" \t\n", 2))) +
+                                          " ...`; give a file that is not there yet"};
+    }
+    if (bytes.size() < heading.size()) return std::uint64_t{0};
+    const auto at = bytes.rfind('\n');
+    return std::uint64_t{at == std::string_view::npos ? 0 : at + 1};
+}
+
+}  // namespace
+
+Status TextLog::check(const std::string& path, std::string_view heading) {
+    const auto end = end_of_lines(path, heading);
+    return end ? success() : Status(end.error());
+}
+
 Result<TextLog> TextLog::open(const std::string& path, std::string_view heading) {
-    auto file = AppendFile::open(path, end_of_lines(path));
+    const auto end = end_of_lines(path, heading);
+    if (!end) return end.error();
+    auto file = AppendFile::open(path, *end);
     if (!file) return file.error();
     TextLog log(std::move(*file));
     if (log.file_.size() == 0) log.waiting_ = heading;
@@ -52,7 +73,7 @@ Status TextLog::write() {
 
 Status TextLog::rename(const std::string& path) {
     auto done = write();
-    if (done) done = file_.rename(path);
+    if (done) done = file_.rename(path, false);
     if (!done) waiting_.clear(), ended_ = true;
     return done;
 }

@@ -17,15 +17,20 @@ class TextLog {
     static constexpr std::size_t most_waiting = 16u << 20;
 
     TextLog() = default;  // writes nothing
-    // A last line without its newline is cut off. `heading` goes into a file that is empty.
+    // A last line without its newline is cut off. `heading` goes into a file that is empty. Error usage: the
+    // file is not ours, since it begins otherwise; nothing of it is touched.
     static Result<TextLog> open(const std::string& path, std::string_view heading);
+
+    // Whether open() would take the file for ours, and that it can be read.
+    static Status check(const std::string& path, std::string_view heading);
 
     // Where lines are appended; write() must follow.
     std::string& lines() { return waiting_; }
     bool is_open() const { return file_.is_open() && !ended_; }
     // Error interrupted when the lines still wait, or when they were given up (then once).
     Status write();
-    // Writes what waits, then takes the place of `path`. Error: it could not, and this log is given up.
+    // Writes what waits, then takes the place of `path`; not to the disk itself, since it can be made again.
+    // Error: it could not, and this log is given up.
     Status rename(const std::string& path);
     // What could not be written is given up. Error: something was.
     Status close();

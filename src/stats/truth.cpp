@@ -8,6 +8,7 @@ Result<Truth> Truth::open(const std::string& run_directory, const RunHeader& hea
     if (valid_bytes == 0) {
         // Renamed into place: there is no journal with half a header.
         if (auto made = write_atomically(path, encode_header(header)); !made) return made.error();
+        if (auto synced = sync_directory(run_directory); !synced) return synced.error();
         valid_bytes = UINT64_MAX;
     }
     auto output = OutputLog::open(run_directory);
@@ -23,6 +24,7 @@ void Truth::stage(const Recorded& ended) {
 }
 
 Status Truth::write() {
+    if (lost_) return *lost_;
     if (step_ == Step::data) {
         if (auto written = output_.append_data(batch_.data()); !written) return written;
         step_ = Step::index;
@@ -40,11 +42,18 @@ Status Truth::write() {
 }
 
 Status Truth::sync() {
+    if (lost_) return *lost_;
     if (!unsynced_) return success();
-    if (auto synced = output_.sync(); !synced) return synced;
-    if (auto synced = journal_.sync(); !synced) return synced;
-    unsynced_ = false;
-    return success();
+    auto synced = output_.sync();
+    if (synced) synced = journal_.sync();
+    if (synced) {
+        unsynced_ = false;
+    } else {
+        lost_ = Error{ExitCode::interrupted,
+                      synced.error().message + "; what was written since the last sync may be lost"};
+        return *lost_;
+    }
+    return synced;
 }
 
 }  // namespace wq::stats

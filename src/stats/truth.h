@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -24,6 +25,8 @@ class Truth {
     void stage(const Sample& sample) { journal_bytes_ += encode_record(sample); }
     void stage(const CategoryRecord& record) { journal_bytes_ += encode_record(record); }
     // Writes what is staged, going on where an earlier call stopped. Error: try again later.
+    // After a sync that failed nothing is written any more, and the error stays: the system then holds as
+    // written what it could not write, so no later success can tell what of it is on the disk.
     Status write();
     Status sync();
 
@@ -38,6 +41,7 @@ class Truth {
     std::string journal_bytes_;
     Step step_ = Step::data;
     bool unsynced_ = false;
+    std::optional<Error> lost_;
 };
 
 }  // namespace wq::stats

@@ -99,7 +99,8 @@ class Failed(Case):
         run = self.run_to_end("--json", "tasks.sh", code=1)
         summary = json.loads(run.out)
         self.assertEqual((summary["schema"], summary["exit_code"]), (1, 1))
-        self.assertEqual(summary["tasks"], {"submitted": 3, "succeeded": 1, "failed": 1, "never_ran": 1, "not_run": 0})
+        self.assertEqual(summary["tasks"], {"submitted": 3, "succeeded": 1, "failed": 1, "never_ran": 1, "not_run": 0,
+                                            "not_recorded": 0})
         self.assertEqual([(f["line"], f["exit_code"], f["count"]) for f in summary["failures"]], [(2, 3, 1)])
 
     def repair_and_run(self, run_dir, *words, **how):
@@ -228,6 +229,17 @@ class Shown(Case):
         self.run_to_end("--shell", "/bin/sh", "--stats-log", "log", "tasks.sh")
         self.assertTrue(self.lines("log")[0].startswith("# time"), self.lines("log")[:1])
         self.assertEqual(self.lines("shell"), ["sh"])
+
+    def test_a_statistics_log_that_is_another_file_is_left_alone(self):
+        self.write("tasks.sh", "true\n")
+        self.write("results.csv", "a,b\n1,2\nthe last line has no newline")
+        os.mkfifo(self.path("pipe"))
+        for name, why in (("results.csv", "holds something else than this log"), ("pipe", "is no regular file")):
+            run = self.run_to_end("--stats-log", name, "tasks.sh", code=64)
+            self.assertEqual(len(run.err.splitlines()), 1, str(run))
+            self.assertIn(f"{name} {why}", run.err)
+        self.assertEqual(self.read("results.csv"), "a,b\n1,2\nthe last line has no newline")
+        self.assertFalse(os.path.exists(self.path("tasks.sh.wq")))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ class FakeRecorder final : public stats::Recorder {
     std::optional<std::string> trouble() const override { return trouble_; }
     std::vector<std::string> notices() override { return {}; }
     Status close() override { return success(); }
+    Unrecorded unrecorded() const override { return {}; }
 
     // What waits is in the journal now, unless there is trouble.
     void write() {

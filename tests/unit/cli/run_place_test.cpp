@@ -7,6 +7,7 @@
 #include <map>
 
 #include "stats/journal.h"
+#include "stats/stats_log.h"
 
 namespace wq::cli {
 namespace {
@@ -146,7 +147,9 @@ TEST_F(RunPlaceTest, AStatisticsLogThatCannotBeWrittenIsRefusedAtOnce) {
     EXPECT_TRUE(check_stats_log(""));
     EXPECT_TRUE(check_stats_log(file("new.log")));
     EXPECT_FALSE(fs::exists(file("new.log")));
-    EXPECT_TRUE(check_stats_log(file("tasks.sh"))) << "it is appended to";
+    EXPECT_EQ(check_stats_log(file("tasks.sh")).error().code, ExitCode::usage) << "it is another file";
+    std::ofstream(file("earlier.log")) << stats::stats_log_heading() << "1 2 torn";
+    EXPECT_TRUE(check_stats_log(file("earlier.log"))) << "it is appended to";
     EXPECT_EQ(check_stats_log(folder_.string()).error().code, ExitCode::usage);
     const Status nowhere = check_stats_log(file("no/such.log"));
     EXPECT_EQ(nowhere.error().code, ExitCode::usage);

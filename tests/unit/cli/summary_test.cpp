@@ -46,6 +46,16 @@ TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
               "Results and statistics: tasks.sh.wq\nTo go on: work_queue_run --resume tasks.sh\n");
 }
 
+TEST_F(SummaryTest, WhatCouldNotBeRecordedIsNotDone) {
+    set_tasks(18, 0);
+    summary_.stats.tasks_submitted = 60;
+    summary_.unrecorded = 8;
+    EXPECT_THAT(summary_text(summary_),
+                HasSubstr("18 tasks succeeded, 0 failed, 8 ended but could not be recorded in"));
+    EXPECT_THAT(summary_text(summary_), HasSubstr("What could not be recorded runs again with --resume.\n"));
+    EXPECT_EQ(nlohmann::json::parse(summary_json(summary_))["tasks"]["not_recorded"], 8);
+}
+
 TEST_F(SummaryTest, OfBytesThatAreNoTextIsStillJson) {
     app::FailureExample example;
     example.command = "cat \xFF\x01";

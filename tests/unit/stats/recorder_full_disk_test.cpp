@@ -106,6 +106,16 @@ TEST(RecorderOnAFullDisk, CloseSaysThatTheTruthIsShort) {
         EXPECT_EQ(closed.error().code, ExitCode::interrupted);
         EXPECT_THAT(closed.error().message, HasSubstr("disk full: "));
         acknowledged = (*recorder)->acknowledged();
+        Recorder::Unrecorded lost;
+        for (std::uint64_t i = acknowledged; i < 1000; ++i) {
+            const TaskRecord record = record_number(i);
+            if (!record.final) continue;
+            ++lost.tasks;
+            if (!record.outcome.succeeded()) ++lost.failed;
+        }
+        EXPECT_GT(lost.failed, 0u);
+        EXPECT_EQ((*recorder)->unrecorded().tasks, lost.tasks);
+        EXPECT_EQ((*recorder)->unrecorded().failed, lost.failed);
     }
     expect_truth(dir.path(), acknowledged);
     // The next run records the rest.

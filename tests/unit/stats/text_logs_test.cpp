@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
+#include "stats/append_file.h"
 #include "stats/joblog.h"
+#include "stats/mapped_file.h"
 #include "stats/stats_log.h"
 #include "stats/task_number.h"
 #include "stats/text_log.h"
@@ -165,6 +168,32 @@ TEST(TextLog, GoesOnBehindTheLastWholeLine) {
     auto fresh = TextLog::open(dir.file("fresh"), "heading\n");
     ASSERT_TRUE(fresh->write().ok());
     EXPECT_EQ(slurp(dir.file("fresh")), "heading\n");
+}
+
+TEST(TextLog, LeavesAForeignFileAlone) {
+    const TempDir dir;
+    for (const char* text : {"no newline at all", "12\tstars\nand a ha", "headin"}) {
+        spill(dir.file("mine"), text);
+        const bool ours = std::string_view("heading\n").starts_with(text);
+        const auto log = TextLog::open(dir.file("mine"), "heading\n");
+        ASSERT_EQ(log.ok(), ours) << text;
+        EXPECT_EQ(TextLog::check(dir.file("mine"), "heading\n").ok(), ours || log.ok());
+        EXPECT_EQ(slurp(dir.file("mine")), ours ? "" : text);
+        if (ours) continue;
+        EXPECT_EQ(log.error().code, ExitCode::usage);
+        EXPECT_THAT(log.error().message, StartsWith(dir.file("mine") + " holds something else"));
+    }
+}
+
+TEST(TextLog, WaitsForNoPipe) {
+    const TempDir dir;
+    const std::string pipe = dir.file("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(TextLog::open(pipe, "heading\n").error().message, pipe + " is no regular file");
+    EXPECT_EQ(TextLog::check(pipe, "heading\n").error().code, ExitCode::usage);
+    EXPECT_EQ(MappedFile::open(pipe).error().message, pipe + " is no regular file");
+    EXPECT_EQ(AppendFile::open(pipe).error().message, pipe + " is no regular file");
+    EXPECT_EQ(*read_whole(pipe), "");
 }
 
 TEST(TextLog, WritesNumbersAsTheyAre) {
