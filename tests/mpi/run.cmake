@@ -6,9 +6,10 @@ function(wq_run_test name)
     set(ARG_PROCESSORS 1)
   endif()
   list(JOIN WQ_MPIRUN " " mpirun)
+  math(EXPR timeout "180 * ${WQ_PATIENCE}")
   add_test(NAME mpi.run_${name}
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/run_${name}_test.py)
-  set_tests_properties(mpi.run_${name} PROPERTIES LABELS mpi TIMEOUT 180 PROCESSORS ${ARG_PROCESSORS}
+  set_tests_properties(mpi.run_${name} PROPERTIES LABELS mpi TIMEOUT ${timeout} PROCESSORS ${ARG_PROCESSORS}
     ENVIRONMENT "${WQ_MPI_ENVIRONMENT};MPIRUN=${mpirun};OPEN_MPI=${WQ_OPEN_MPI};PROGRAM=$<TARGET_FILE:work_queue_run>")
 endfunction()
 

@@ -21,7 +21,7 @@ from run_journal import read_journal, succeeded  # noqa: F401  for the tests
 PROGRAM = os.environ["PROGRAM"]
 MPIRUN = shlex.split(os.environ["MPIRUN"])
 OPEN_MPI = os.environ.get("OPEN_MPI", "YES") == "YES"  # else MPICH, with hydra
-DEADLINE = float(os.environ.get("DEADLINE", "60"))
+DEADLINE = float(os.environ.get("DEADLINE", "60")) * float(os.environ.get("WQ_PATIENCE", "1"))
 MARK = "WQ_TEST_MARK"
 
 
