@@ -89,9 +89,9 @@ Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
     Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (!lock) return cannot_make(path, errno);
     if (const int error_number = lock_now(lock.get()); error_number == EWOULDBLOCK) {
-        return Error{ExitCode::usage, "run directory " + path + " is in use by the run with " +
-                                          read_holder(lock.get()) + "; wait for its end or choose another " +
-                                          "with --run-dir"};
+        return Error{ExitCode::interrupted, "run directory " + path + " is in use by the run with " +
+                                                read_holder(lock.get()) +
+                                                "; wait for its end or choose another " + "with --run-dir"};
     } else if (error_number != 0) {
         return cannot_make(path, error_number);
     }

@@ -23,8 +23,9 @@ class RunDirectory {
 
     // Makes or finds the directory and holds it until destruction: flock on its file `lock`, which says who
     // has it. A file system without locks (ENOLCK, ENOSYS) is trusted. Errors: usage (exists already, or
-    // nothing to resume, or no directory, or in use: the line names the holder's pid, host and start; not
-    // interrupted, since a loop that resubmits on it would spin), not_allowed (not writable).
+    // nothing to resume, or no directory), interrupted (in use: the line names the holder's pid, host and
+    // start; a requeued job may come before the lock of its lost node has gone, and is to come again),
+    // not_allowed (not writable).
     static Result<RunDirectory> take(const std::string& path, Use use);
 
     const std::string& path() const { return path_; }

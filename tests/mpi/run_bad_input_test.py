@@ -148,7 +148,7 @@ class RunDirectories(Case):
         first = self.start("wait.sh", "--run-dir", "r")
         bell.wait()
         for ranks in (0, 2):
-            run = self.run_to_end("wait.sh", "--run-dir", "r", "--resume", ranks=ranks, code=64)
+            run = self.run_to_end("wait.sh", "--run-dir", "r", "--resume", ranks=ranks, code=75)
             self.assertIn("run directory r is in use by the run with pid ", run.err)
         gate.open()
         self.assertEqual(first.wait(), 0, str(first))

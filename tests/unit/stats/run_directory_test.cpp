@@ -86,7 +86,7 @@ TEST(RunDirectory, InUseNamesItsHolder) {
     ASSERT_EQ(byte, 'y');
     const auto taken = RunDirectory::take(path, Use::resume_or_fresh);
     ASSERT_FALSE(taken.ok());
-    EXPECT_EQ(taken.error().code, ExitCode::usage);
+    EXPECT_EQ(taken.error().code, ExitCode::interrupted);
     EXPECT_THAT(taken.error().message,
                 HasSubstr("in use by the run with pid " + std::to_string(child) + " on " + host_name()));
     for (const int fd : {done[0], done[1], ready[0], ready[1]}) ::close(fd);
