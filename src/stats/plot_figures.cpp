@@ -173,10 +173,12 @@ Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
     Rows chosen;
     if (!rows.empty()) {
         const std::int64_t start = start_of(rows);
-        plots.unit = unit ? *unit : unit_of(static_cast<double>(rows.back().timestamp - start));
-        const auto x_of = [&](const ManagerRow& row) {
-            return static_cast<double>(row.timestamp - start) / micros_per(plots.unit);
+        // Times of a damaged log may lie farther apart than an integer counts; others are exact as doubles.
+        const auto since_start = [start](const ManagerRow& row) {
+            return static_cast<double>(row.timestamp) - static_cast<double>(start);
         };
+        plots.unit = unit ? *unit : unit_of(since_start(rows.back()));
+        const auto x_of = [&](const ManagerRow& row) { return since_start(row) / micros_per(plots.unit); };
         for (const ManagerRow& row : rows) {
             const double x = x_of(row);
             if (!range || (x >= range->min && (!range->max || x <= *range->max))) chosen.push_back(&row);

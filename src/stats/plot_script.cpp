@@ -45,8 +45,7 @@ constexpr std::string_view preamble =
     "set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb '#DDDDDD'\n"
     "set key outside right top Left reverse samplen 2 spacing 1.25 noenhanced\n"
     "set lmargin 13\n"
-    "set rmargin 26\n"
-    "set datafile missing 'NaN'\n";
+    "set rmargin 26\n";
 
 struct Bounds {
     double low = 0;
@@ -118,29 +117,80 @@ std::string data_block(const Plots& plots, const Figure& figure) {
     return out + "EOD\n";
 }
 
-std::string curve_style(const Curve& curve, std::size_t samples) {
+// `steps`: how a curve of steps is drawn.
+std::string curve_style(const Curve& curve, std::size_t samples, std::string_view steps) {
     const std::string line = " linewidth " + number(curve.width) + " linecolor rgb '" + curve.color + "'";
-    if (samples > 30 || (samples > 1 && curve.is_step)) return (curve.is_step ? "steps" : "lines") + line;
+    if (samples > 30 || (samples > 1 && curve.is_step))
+        return std::string(curve.is_step ? steps : "lines") + line;
     // Of few samples it is shown where they are; a single one has no line at all.
     return "linespoints pointtype 7 pointsize 0.6" + line;
 }
 
-std::string plot_command(const Plots& plots, const Figure& figure, Scale scale) {
-    if (figure.curves.empty() || plots.x.empty()) {
+// The elements of a plot command.
+class Elements {
+  public:
+    void add(const std::string& element) { text_ += (text_.empty() ? "plot " : ", \\\n     ") + element; }
+    std::string command() const {
+        if (!text_.empty()) return text_ + "\n";
         return "set label 1 'nothing to show: 0 throughout' at graph 0.5,0.5 center textcolor rgb '#777777'\n"
                "plot NaN notitle\nunset label 1\n";
     }
-    std::string out = "plot ";
+
+  private:
+    std::string text_;
+};
+
+std::string linear_plot(const Plots& plots, const Figure& figure) {
+    Elements elements;
+    for (std::size_t i = 0; i < figure.curves.size() && !plots.x.empty(); ++i) {
+        const Curve& curve = figure.curves[i];
+        elements.add("$" + figure.name + " using 1:" + std::to_string(i + 2) + " with " +
+                     curve_style(curve, plots.x.size(), "steps") + " title " + quoted(curve.title));
+    }
+    return elements.command();
+}
+
+// 0 has no place on a logarithmic axis: a gap there. It is written as such, with a blank line, since gnuplot
+// draws across values that are none, and its steps end one sample early before them.
+struct Stretches {
+    std::string lines;
+    std::string alone;  // samples between gaps: a line as short as that may be less than a pixel, or none
+};
+
+Stretches stretches_above_zero(const std::vector<double>& x, const Curve& curve) {
+    Stretches out;
+    const auto is_drawn = [&](std::size_t i) { return i < x.size() && curve.values[i] > 0; };
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (!is_drawn(i)) continue;
+        const bool begins = i == 0 || !is_drawn(i - 1);
+        const std::string value = " " + number(curve.values[i]) + "\n";
+        if (begins && !out.lines.empty()) out.lines += '\n';
+        out.lines += number(x[i]) + value;
+        if (curve.is_step && i + 1 < x.size()) out.lines += number(x[i + 1]) + value;
+        if (begins && !is_drawn(i + 1)) out.alone += number(x[i]) + value;
+    }
+    return out;
+}
+
+std::string log_plot(const Plots& plots, const Figure& figure) {
+    std::string data;
+    Elements elements;
+    const auto draw = [&](const std::string& name, const std::string& lines, const std::string& how) {
+        data.append(name).append(" << EOD\n").append(lines).append("EOD\n");
+        elements.add(name + " using 1:2 with " + how);
+    };
     for (std::size_t i = 0; i < figure.curves.size(); ++i) {
         const Curve& curve = figure.curves[i];
-        const std::string column = std::to_string(i + 2);
-        // 0 has no place on a logarithmic axis: a gap there, no line from below.
-        const std::string value =
-            scale == Scale::linear ? column : "($" + column + " > 0 ? $" + column + " : NaN)";
-        out += (i == 0 ? "" : ", \\\n     ") + ("$" + figure.name) + " using 1:" + value + " with " +
-               curve_style(curve, plots.x.size()) + " title " + quoted(curve.title);
+        const std::string name = "$" + figure.name + "_log" + std::to_string(i + 1);
+        const Stretches stretches = stretches_above_zero(plots.x, curve);
+        if (stretches.lines.empty()) continue;
+        draw(name, stretches.lines,
+             curve_style(curve, plots.x.size(), "lines") + " title " + quoted(curve.title));
+        if (!stretches.alone.empty())
+            draw(name + "_alone", stretches.alone,
+                 "points pointtype 7 pointsize 0.6 linecolor rgb '" + curve.color + "' notitle");
     }
-    return out + "\n";
+    return data + elements.command();
 }
 
 }  // namespace
@@ -187,7 +237,7 @@ std::string plot_script(const PlotStyle& style, const Plots& plots) {
                    " noenhanced font ',13'\n";
             out += "set ylabel " + quoted(figure.y_label + (is_log ? ", log scale" : "")) + "\n";
             out += y_axis(figure, scale);
-            out += plot_command(plots, figure, scale);
+            out += is_log ? log_plot(plots, figure) : linear_plot(plots, figure);
         }
     }
     return out + "set output\n";

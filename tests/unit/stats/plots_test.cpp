@@ -66,6 +66,33 @@ TEST(Plots, TakeARangeAndThinOutManySamples) {
     EXPECT_EQ(thin.x.back(), 1000.0);
 }
 
+TEST(Plots, OfTimesThatLieTooFarApartGoForward) {
+    std::vector<ManagerRow> rows(2);
+    rows[0].timestamp = -9'000'000'000'000'000'000;
+    rows[1].timestamp = 9'000'000'000'000'000'000;
+    EXPECT_THAT(make_plots(rows, TimeUnit::seconds, {}).x, ElementsAre(0, 18e12));
+}
+
+// Whether steps or lines: of 0 nothing is drawn, and a step is held to where it ends.
+TEST(Plots, OnALogarithmicScaleHaveGaps) {
+    Plots plots;
+    plots.x = {0, 1, 2, 3, 4, 5};
+    plots.figures = {{"f",
+                      "F",
+                      "y",
+                      false,
+                      {{"s", "#111111", true, 1, {1, 2, 0, 3, 0, 4}},
+                       {"l", "#222222", false, 1, {0, 1, 2, 0, 3, 0}},
+                       {"none", "#333333", true, 1, {0, 0, -1, 0, 0, 0}}}}};
+    const std::string script = plot_script({"p", PlotFormat::png, "", {}}, plots);
+    EXPECT_THAT(script, HasSubstr("$f_log1 << EOD\n0 1\n1 1\n1 2\n2 2\n\n3 3\n4 3\n\n5 4\nEOD\n"));
+    EXPECT_THAT(script, HasSubstr("$f_log1_alone << EOD\n3 3\n5 4\nEOD\n"));
+    EXPECT_THAT(script, HasSubstr("$f_log2 << EOD\n1 1\n2 2\n\n4 3\nEOD\n"));
+    EXPECT_THAT(script, HasSubstr("$f_log2_alone << EOD\n4 3\nEOD\n"));
+    EXPECT_THAT(script, Not(HasSubstr("$f_log3")));
+    EXPECT_THAT(script, HasSubstr("$f_log1 using 1:2 with lines "));
+}
+
 TEST(Plots, NameTheirFiles) {
     const Plots plots = make_plots(rows_every(1'000'000, 5), {}, {});
     EXPECT_THAT(
@@ -86,7 +113,6 @@ set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb '#DDDDDD'
 set key outside right top Left reverse samplen 2 spacing 1.25 noenhanced
 set lmargin 13
 set rmargin 26
-set datafile missing 'NaN'
 set xlabel 'time since the start (seconds)'
 set xrange [0:2]
 $tasks << EOD
@@ -112,8 +138,16 @@ set logscale y
 set yrange [0.8:11]
 set ytics autofreq
 set format y '%g'
-plot $tasks using 1:($2 > 0 ? $2 : NaN) with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#E69F00' title 'waiting', \
-     $tasks using 1:($3 > 0 ? $3 : NaN) with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'ended'
+$tasks_log1 << EOD
+0 2
+1 1
+EOD
+$tasks_log2 << EOD
+1 1
+2 2
+EOD
+plot $tasks_log1 using 1:2 with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#E69F00' title 'waiting', \
+     $tasks_log2 using 1:2 with linespoints pointtype 7 pointsize 0.6 linewidth 2 linecolor rgb '#009E73' title 'ended'
 set output
 )");
 }
