@@ -1,6 +1,7 @@
 // The statistics of the manual ("Performance Statistics"), as one table: the struct, the text log, the HDF5
 // dataset and the page of the user guide are made from it. Times are microseconds, sizes MB of 2^20 bytes
-// unless said. Order and names are those of Work Queue's statistics log; fields without meaning yet stay 0.
+// unless said. Order and names are those of Work Queue's statistics log; what nothing counts yet is 0, and
+// its text says so.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,16 @@ namespace wq::core {
 // X(type, name, unit, meaning)
 #define WQ_MANAGER_STATS(X)                                                                             \
     X(std::int64_t, workers_connected, "workers", "connected now")                                      \
-    X(std::int64_t, workers_init, "workers", "connected, resources not yet reported")                   \
+    X(std::int64_t, workers_init, "workers", "connected, resources not yet reported; 0 for now")        \
     X(std::int64_t, workers_idle, "workers", "running no task")                                         \
     X(std::int64_t, workers_busy, "workers", "running at least one task")                               \
-    X(std::int64_t, workers_able, "workers", "able to run the largest waiting task")                    \
+    X(std::int64_t, workers_able, "workers", "able to run the largest waiting task; 0 for now")         \
     X(std::int64_t, workers_joined, "workers", "joined since the start")                                \
     X(std::int64_t, workers_removed, "workers", "gone since the start, for any reason")                 \
-    X(std::int64_t, workers_released, "workers", "asked to leave")                                      \
-    X(std::int64_t, workers_idled_out, "workers", "left for being idle")                                \
-    X(std::int64_t, workers_fast_aborted, "workers", "ended for being too slow")                        \
-    X(std::int64_t, workers_blocked, "workers", "blocked by the manager")                               \
+    X(std::int64_t, workers_released, "workers", "asked to leave; 0 for now")                           \
+    X(std::int64_t, workers_idled_out, "workers", "left for being idle; 0 for now")                     \
+    X(std::int64_t, workers_fast_aborted, "workers", "ended for being too slow; 0 for now")             \
+    X(std::int64_t, workers_blocked, "workers", "blocked by the manager; 0 for now")                    \
     X(std::int64_t, workers_lost, "workers", "lost unexpectedly")                                       \
     X(std::int64_t, tasks_waiting, "tasks", "waiting to be dispatched")                                 \
     X(std::int64_t, tasks_on_workers, "tasks", "dispatched to some worker")                             \
@@ -30,28 +31,28 @@ namespace wq::core {
     X(std::int64_t, tasks_dispatched, "tasks", "attempts dispatched since the start")                   \
     X(std::int64_t, tasks_done, "tasks", "ended for good, failed ones too")                             \
     X(std::int64_t, tasks_failed, "tasks", "ended for good without success")                            \
-    X(std::int64_t, tasks_cancelled, "tasks", "cancelled")                                              \
+    X(std::int64_t, tasks_cancelled, "tasks", "cancelled; 0 for now")                                   \
     X(std::int64_t, tasks_exhausted_attempts, "attempts", "ended by exhausting a resource")             \
-    X(std::int64_t, time_send, "us", "sending tasks to workers")                                        \
-    X(std::int64_t, time_receive, "us", "receiving results")                                            \
-    X(std::int64_t, time_send_good, "us", "sending tasks that succeeded")                               \
-    X(std::int64_t, time_receive_good, "us", "receiving results of tasks that succeeded")               \
-    X(std::int64_t, time_status_msgs, "us", "status messages")                                          \
+    X(std::int64_t, time_send, "us", "sending tasks to workers; 0 for now")                             \
+    X(std::int64_t, time_receive, "us", "receiving results; 0 for now")                                 \
+    X(std::int64_t, time_send_good, "us", "sending tasks that succeeded; 0 for now")                    \
+    X(std::int64_t, time_receive_good, "us", "receiving results of tasks that succeeded; 0 for now")    \
+    X(std::int64_t, time_status_msgs, "us", "status messages; 0 for now")                               \
     X(std::int64_t, time_internal, "us", "internal processing")                                         \
     X(std::int64_t, time_polling, "us", "waiting for something to happen")                              \
-    X(std::int64_t, time_application, "us", "outside the manager's wait")                               \
+    X(std::int64_t, time_application, "us", "outside the manager's wait; 0 for now")                    \
     X(std::int64_t, time_execute, "us", "workers executing tasks that ended")                           \
     X(std::int64_t, time_execute_good, "us", "workers executing tasks that succeeded")                  \
     X(std::int64_t, time_execute_exhaustion, "us", "workers executing tasks that exhausted a resource") \
-    X(std::int64_t, bytes_sent, "bytes", "file bytes sent to workers")                                  \
+    X(std::int64_t, bytes_sent, "bytes", "file bytes sent to workers; 0 for now")                       \
     X(std::int64_t, bytes_received, "bytes", "output bytes received from workers")                      \
-    X(double, bandwidth, "MB/s", "average of transfers seen by the manager")                            \
-    X(std::int64_t, capacity_tasks, "tasks", "that this manager could keep busy")                       \
-    X(std::int64_t, capacity_cores, "cores", "that this manager could keep busy")                       \
-    X(std::int64_t, capacity_memory, "MB", "that this manager could keep busy")                         \
-    X(std::int64_t, capacity_disk, "MB", "that this manager could keep busy")                           \
-    X(std::int64_t, capacity_instantaneous, "tasks", "capacity by the last task alone")                 \
-    X(std::int64_t, capacity_weighted, "tasks", "capacity with more weight on recent tasks")            \
+    X(double, bandwidth, "MB/s", "average of transfers seen by the manager; 0 for now")                 \
+    X(std::int64_t, capacity_tasks, "tasks", "that this manager could keep busy; 0 for now")            \
+    X(std::int64_t, capacity_cores, "cores", "that this manager could keep busy; 0 for now")            \
+    X(std::int64_t, capacity_memory, "MB", "that this manager could keep busy; 0 for now")              \
+    X(std::int64_t, capacity_disk, "MB", "that this manager could keep busy; 0 for now")                \
+    X(std::int64_t, capacity_instantaneous, "tasks", "capacity by the last task alone; 0 for now")      \
+    X(std::int64_t, capacity_weighted, "tasks", "capacity with more weight on recent tasks; 0 for now") \
     X(double, manager_load, "1", "busy share of the manager, 0 to 1")                                   \
     X(std::int64_t, total_cores, "cores", "of connected workers")                                       \
     X(std::int64_t, total_memory, "MB", "of connected workers")                                         \

@@ -12,7 +12,6 @@ ManagerStats Reactor::stats() const {
     const auto ticket_busy = batch_ ? static_cast<std::int64_t>(batch_->members.size()) : 0;
     stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
     stats.workers_idle = stats.workers_connected - stats.workers_busy;
-    stats.workers_able = stats.workers_connected;
     stats.workers_joined = static_cast<std::int64_t>(joined_);
     stats.workers_lost = static_cast<std::int64_t>(lost_);
     stats.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);

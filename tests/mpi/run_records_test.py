@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import time
 import unittest
 
@@ -229,6 +230,19 @@ class Shown(Case):
         self.run_to_end("--shell", "/bin/sh", "--stats-log", "log", "tasks.sh")
         self.assertTrue(self.lines("log")[0].startswith("# time"), self.lines("log")[:1])
         self.assertEqual(self.lines("shell"), ["sh"])
+
+    def test_what_the_guide_says_is_0_for_now_is(self):
+        """And no figure that was taken for another: workers_able was workers_connected."""
+        self.write("tasks.sh", "true\nfalse\n")
+        self.run_to_end("--stats-log", "log", "tasks.sh", code=1)
+        guide = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/doc/statistics.md")
+        with open(guide, encoding="utf-8") as file:
+            unused = re.findall(r"\| `(\w+)` .*; 0 for now \|", file.read())
+        self.assertIn("workers_able", unused)
+        names, *rows = [line.split() for line in self.lines("log")]
+        last = dict(zip(names[1:], rows[-1]))
+        self.assertEqual((last["tasks_done"], last["tasks_failed"]), ("2", "1"))
+        self.assertEqual({name: float(last[name]) for name in unused}, dict.fromkeys(unused, 0))
 
     def test_a_statistics_log_that_is_another_file_is_left_alone(self):
         self.write("tasks.sh", "true\n")
