@@ -35,7 +35,8 @@ std::string new_run_id() {
 ProgressLine::Style progress_style(const RunOptions& options) {
     if (options.progress == Progress::never) return ProgressLine::Style::none;
     if (stderr_ends_at_terminal()) return ProgressLine::Style::rewritten;
-    return ProgressLine::Style::plain;
+    return options.progress == Progress::always ? ProgressLine::Style::every_second
+                                                : ProgressLine::Style::every_minute;
 }
 
 app::RunDeadline deadline(const std::optional<WallMicros>& job_end, core::Now now) {

@@ -15,8 +15,12 @@ namespace wq::cli {
 
 namespace {
 
-constexpr Duration between_rewrites = std::chrono::milliseconds(200);
-constexpr Duration between_lines = std::chrono::minutes(1);
+Duration between_looks(ProgressLine::Style style) {
+    if (style == ProgressLine::Style::every_minute) return std::chrono::minutes(1);
+    if (style == ProgressLine::Style::every_second) return std::chrono::seconds(1);
+    return std::chrono::milliseconds(200);
+}
+
 constexpr double recent_seconds = 5;  // the rate follows about this much of the past
 
 constexpr double longest_guess = 10 * 365 * 86400.0;  // seconds; a run that stands still has no end in sight
@@ -87,10 +91,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
 }
 
 ProgressLine::ProgressLine(Style style, Instant started)
-    : style_(style),
-      started_(started),
-      next_(started + (style == Style::plain ? between_lines : between_rewrites)),
-      last_at_(started) {}
+    : style_(style), started_(started), next_(started + between_looks(style)), last_at_(started) {}
 
 std::optional<Instant> ProgressLine::wakeup() const {
     if (style_ == Style::none) return std::nullopt;
@@ -110,16 +111,16 @@ double ProgressLine::rate(const core::ManagerStats& stats, Instant now) {
 
 void ProgressLine::update(const core::ManagerStats& stats, bool total_known, Instant now) {
     if (style_ == Style::none || now < next_) return;
-    next_ = now + (style_ == Style::plain ? between_lines : between_rewrites);
+    next_ = now + between_looks(style_);
     write(progress_text(stats, total_known, now - started_, rate(stats, now)));
 }
 
 void ProgressLine::write(const std::string& text) {
-    if (style_ == Style::plain) {
-        std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
-    } else {
+    if (style_ == Style::rewritten) {
         std::fprintf(stderr, "\r\033[K%s", text.c_str());
         line_open_ = true;
+    } else {
+        std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
     }
     std::fflush(stderr);
 }
@@ -131,9 +132,9 @@ void ProgressLine::say(const std::string& text) {
 }
 
 void ProgressLine::finish(const core::ManagerStats& stats, Instant now) {
-    if (style_ != Style::rewritten) return;
+    if (style_ != Style::rewritten && style_ != Style::every_second) return;
     write(progress_text(stats, true, now - started_, rate(stats, now)));
-    std::fputc('\n', stderr);
+    if (line_open_) std::fputc('\n', stderr);
     line_open_ = false;
 }
 

@@ -1,4 +1,5 @@
-// The progress of a run on stderr: a line that is rewritten on a terminal, else a plain line a minute.
+// The progress of a run on stderr: a line that is rewritten on a terminal, else a plain line a minute, or a
+// second.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
 
 class ProgressLine {
   public:
-    enum class Style { rewritten, plain, none };
+    enum class Style { rewritten, every_minute, every_second, none };
     ProgressLine(Style style, Instant started);
 
     std::optional<Instant> wakeup() const;

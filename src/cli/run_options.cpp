@@ -64,7 +64,7 @@ po::options_description visible_options() {
         "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN_DIR TASK"),
         "print what a task of a run wrote, and end; TASK counts from 1, as in joblog.tsv")(
         "progress", po::value<std::string>()->value_name("auto|always|never"),
-        "a progress line on a terminal, else a plain line a minute (default auto)")(
+        "a progress line on a terminal, else a plain line a minute, or with always a second (default auto)")(
         "plots", po::value<std::string>()->value_name("auto|always|never"),
         "draw the run's plots at its end (default auto: when it took 5 s or more)")(
         "json", "the summary as JSON on stdout")("stats-log", po::value<std::string>()->value_name("FILE"),

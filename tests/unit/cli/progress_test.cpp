@@ -39,7 +39,7 @@ TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
 }
 
 TEST(ProgressLine, IsAPlainLineAMinute) {
-    ProgressLine line(ProgressLine::Style::plain, Instant{});
+    ProgressLine line(ProgressLine::Style::every_minute, Instant{});
     ::testing::internal::CaptureStderr();
     for (int second = 0; second <= 125; ++second)
         line.update(stats(second, 0, 1, 1000), true, Instant{} + std::chrono::seconds(second));
@@ -47,6 +47,18 @@ TEST(ProgressLine, IsAPlainLineAMinute) {
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
     EXPECT_EQ(text.find('\r'), std::string::npos);
     EXPECT_NE(text.find("work_queue_run: 60 succeeded"), std::string::npos) << text;
+}
+
+TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
+    ProgressLine line(ProgressLine::Style::every_second, Instant{});
+    ::testing::internal::CaptureStderr();
+    for (int tenth = 0; tenth <= 35; ++tenth)
+        line.update(stats(tenth, 0, 1, 36), true, Instant{} + std::chrono::milliseconds(100 * tenth));
+    line.finish(stats(36, 0, 0, 36), Instant{} + std::chrono::milliseconds(3600));
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+    EXPECT_EQ(text.find('\r'), std::string::npos);
+    EXPECT_NE(text.find("work_queue_run: 36 succeeded, 0 failed"), std::string::npos) << text;
 }
 
 TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
