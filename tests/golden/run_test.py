@@ -53,7 +53,8 @@ USAGE = [
 
 def neutral(text):
     for pattern, word in (
-        (re.escape(PROGRAM), "work_queue_run"), (re.escape(socket.gethostname()), "HOST"),
+        (f"'{re.escape(PROGRAM)}'|{re.escape(PROGRAM)}", "work_queue_run"),  # quoted where its path has a blank
+        (re.escape(socket.gethostname()), "HOST"),
         (r"\b\d+(\.\d+)?s\b", "TIME"), (r"(?<=\"seconds\": )[\d.e-]+", "TIME"),
         (r"\d+ cores?(?=, \d+ [MG]B)", "N cores"), (r"\d+ [MG]B", "SIZE"), (r", \d+ GPUs?", ""),
     ):

@@ -51,7 +51,7 @@ class Resumed(Case):
     def test_failed_tasks_that_succeeded_later_are_no_failed_ones(self):
         self.write("tasks.sh", "[ -e repaired ]\nexit 3\n")
         self.run_to_end("tasks.sh", code=1)
-        self.assertIn("failed tasks: [1 2]", self.guide())
+        self.assertRegex(self.guide(), r"failed tasks: \[(1 2|2 1)\]")  # in the order of their ends
         self.write("repaired", "")
         for _ in range(2):
             self.run_to_end("--resume-failed", "tasks.sh", code=1)

@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "unit/host/launcher_support.h"
 
 namespace wq::host::test {
@@ -163,8 +165,12 @@ TEST(LauncherEnd, KillAllLeavesNothing) {
 TEST(LauncherEnd, CloseKillsWhatRuns) {
     Session session(2);
     session.open();
-    session.launcher->run(shell_line(1, "setsid sleep 1000 & sleep 1000"));
+    const std::string up = session.folder / "up";
+    ASSERT_EQ(mkfifo(up.c_str(), 0600), 0);
+    session.launcher->run(shell_line(1, "setsid sleep 1000 & echo up > '" + up + "'; sleep 1000"));
     session.collect_until([&] { return !session.started.empty(); });
+    std::string word;
+    std::ifstream(up) >> word;  // a process that is just being executed has no environment to be found by
     EXPECT_FALSE(processes_with(session.mark).empty());
     session.launcher->close(std::chrono::seconds(30));
     EXPECT_THAT(processes_with(session.mark), IsEmpty());
