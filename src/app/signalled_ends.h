@@ -1,6 +1,6 @@
 // Ends of tasks by a signal that stops runs. A batch system sends it to every process of a job, one after the
-// other: a task that ends by it was stopped with the run and has not failed. Under Slurm a task's end came
-// ahead of its rank's signal in 1 of about 10 runs, so such an end waits a moment for ours to explain it.
+// other: a task that ends by it was stopped with the run and has not failed. Under Slurm a task's end has
+// come ahead of its rank's signal, so such an end waits a moment for ours to explain it.
 #pragma once
 
 #include <deque>
