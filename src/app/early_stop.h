@@ -23,7 +23,7 @@ class EarlyStop {
     void end();
 
   private:
-    int over_;  // eventfd
+    int over_;  // eventfd; -1: none could be had
     std::thread thread_;
 };
 

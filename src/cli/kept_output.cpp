@@ -1,6 +1,5 @@
 #include "cli/kept_output.h"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -21,20 +20,15 @@ class HeaderOnly final : public stats::JournalVisitor {
     void sample(const stats::Sample&) override {}
 };
 
-// Values of --each look like a list, too: which it was, only the fingerprint says. The list is where it was
-// named, or beside the run's directory.
+// Values of --each look like a list, too: which it was, only the fingerprint says.
 bool ran_a_list(const std::string& run_directory) {
     HeaderOnly nothing;
     const auto journal = stats::scan_journal(run_directory + "/journal", nothing);
     if (!journal) return false;
-    const std::filesystem::path name = journal->header.list_name;
-    const std::filesystem::path beside = std::filesystem::path(run_directory) / ".." / name.filename();
-    for (const std::filesystem::path& path : {name, beside}) {
-        app::SourceSpec spec;
-        spec.path = name == "stdin" ? "-" : path.string();
-        if (spec.fingerprint() == journal->header.source_fingerprint) return true;
-    }
-    return false;
+    const std::string& name = journal->header.list_name;
+    app::SourceSpec spec;
+    spec.path = name == "stdin" ? "-" : name;
+    return spec.fingerprint() == journal->header.source_fingerprint;
 }
 
 std::optional<stats::TaskKey> key_in_list(const std::string& run_directory, TaskId task) {

@@ -77,6 +77,7 @@ class Run {
     }
 
     int go() {
+        rank_.early_stop.end();  // from here on an end is written to `status`
         write_status("running", std::nullopt, "").or_throw();
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
         if (rank_.options.verbose)
@@ -96,7 +97,6 @@ class Run {
             return std::min(next_status_, progress_.wakeup().value_or(next_status_));
         };
         app::ManagerLoop loop(std::move(parts));
-        rank_.early_stop.end();
         const Status read = loop.run();
         if (manager_->lost_a_worker()) rank_.session.note_lost_rank();
         return finish(read);

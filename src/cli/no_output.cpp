@@ -45,10 +45,14 @@ Status check_wrote_nothing(const std::string& run_directory, TaskId task, std::o
     const bool running = status && status->state == "running";
     const std::string who = run_directory + ": task " + std::to_string(stats::task_number(task));
     if (known.ended) return Error{ExitCode::bad_input, who + " has ended, but its output is not kept there"};
-    if (task.value() >= known.tasks)
-        return Error{ExitCode::bad_input, who + " does not exist: the run has " +
-                                              count_of(known.tasks, "task") + (running ? " so far" : "")};
-    return Error{ExitCode::bad_input, who + (running ? " has not ended" : " did not run to its end")};
+    // With a key it stands in the list. Samples come a moment late: of a run that goes on they do not say
+    // what there is not.
+    const std::string has = "the run has " + count_of(known.tasks, "task");
+    if (key || task.value() < known.tasks)
+        return Error{ExitCode::bad_input, who + (running ? " has not ended" : " did not run to its end")};
+    if (running)
+        return Error{ExitCode::bad_input, who + " has not ended, or does not exist: " + has + " so far"};
+    return Error{ExitCode::bad_input, who + " does not exist: " + has};
 }
 
 }  // namespace wq::cli
