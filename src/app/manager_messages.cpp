@@ -24,14 +24,13 @@ void Manager::on_arrival(transport::Transport& from, const transport::Arrival& a
 void Manager::on_frame(Link& link, const std::string& bytes, core::Now now) {
     const LinkKey key{link.transport, link.peer};
     if (link.record) react(core::WorkerHeard{link.record->worker}, now);
-    ByteReader in(bytes);
-    while (in.ok() && !in.at_end()) {
-        auto message = wire::decode(in);
-        if (!message) {
-            link.transport->close(link.peer);
-            return drop(key, "it sent bytes that are no message", true, now);
-        }
-        std::visit([&](auto& known) { on_message(link, known, now); }, *message);
+    auto messages = wire::decode(bytes);
+    if (!messages) {
+        link.transport->close(link.peer);
+        return drop(key, "it sent bytes that are no message", true, now);
+    }
+    for (wire::Message& message : *messages) {
+        std::visit([&](auto& known) { on_message(link, known, now); }, message);
         if (!links_.contains(key)) return;
     }
 }
@@ -39,20 +38,19 @@ void Manager::on_frame(Link& link, const std::string& bytes, core::Now now) {
 void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     if (link.record) return;  // said twice, or arrived twice: it is the same worker
     if (message.version != wire::protocol_version) {
-        link.outbox->put(wire::Welcome{});
+        const std::string why = "it speaks protocol " + std::to_string(message.version) + ", the manager " +
+                                std::to_string(wire::protocol_version);
+        link.outbox->put(wire::Refused{wire::protocol_version, why});
         link.outbox->flush();
         link.transport->close(link.peer);
-        return drop({link.transport, link.peer},
-                    "it speaks protocol " + std::to_string(message.version) + ", not " +
-                        std::to_string(wire::protocol_version),
-                    true, now);
+        return drop({link.transport, link.peer}, why, true, now);
     }
     stats::WorkerRecord record;
-    record.worker = WorkerId(message.rank);
+    record.worker = WorkerId(message.rank.value_or(0));
     record.host = message.host;
-    link.address = message.host + ":rank " + std::to_string(message.rank);
+    link.address = message.host + ":rank " + std::to_string(message.rank.value_or(0));
     record.address = link.address;
-    record.rank = message.rank;
+    record.rank = message.rank.value_or(0);
     record.offers = message.offers;
     record.joined_us = now.wall;
     link.record = record;

@@ -30,21 +30,19 @@ void Worker::start(Instant now) {
 
 void Worker::on_frame(std::string_view bytes, Instant now) {
     last_heard_ = now;
-    ByteReader in(bytes);
-    while (in.ok() && !in.at_end() && !ended_) {
-        const auto message = wire::decode(in);
-        if (!message) {
-            ended_ = true;
-            return;
-        }
-        std::visit([&](const auto& known) { on_message(known); }, *message);
+    const auto messages = wire::decode(bytes);
+    if (!messages) {
+        ended_ = true;
+        return;
     }
+    for (const wire::Message& message : *messages)
+        if (!ended_) std::visit([&](const auto& known) { on_message(known); }, message);
     // Orders and kills are buffered in the launcher's near end until it is looked at.
     on_launcher(now);
 }
 
-void Worker::on_message(const wire::Welcome& message) {
-    if (message.version != wire::protocol_version) ended_ = true;  // the manager says why, and drops us
+void Worker::on_message(const wire::Refused&) {
+    ended_ = true;  // the manager says why, and drops us
 }
 
 void Worker::on_message(const wire::EnvironmentLine& message) {

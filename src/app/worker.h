@@ -69,7 +69,12 @@ class Worker {
     void on_message(const wire::SealedBatch& message);
     void on_message(const wire::Tickets& message);
     void on_message(const wire::RevokedBatch& message);
-    void on_message(const wire::Welcome& message);
+    void on_message(const wire::Refused& message);
+    void on_message(const wire::Welcome&) {}
+    void on_message(const wire::RangeEnded&) {}
+    void on_message(const wire::Draining&) {}
+    void on_message(const wire::Acknowledged&) {}
+    void on_message(const wire::Kill& message) { launcher_.kill(message.task, message.attempt); }
     void on_message(const wire::EnvironmentLine& message);
     void on_message(const wire::Lease& message);
     void on_message(const wire::KillAll& message);

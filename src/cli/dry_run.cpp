@@ -27,12 +27,11 @@ class Rehearsal : public transport::Transport {
     }
 
     void send(transport::PeerId peer, std::string frame) override {
-        ByteReader in(frame);
+        const auto messages = wire::decode(frame);
         ByteWriter answer;
-        while (!in.at_end()) {
-            const auto message = wire::decode(in);
-            if (!message) return;
-            const auto* lease = std::get_if<wire::Lease>(&*message);
+        if (!messages) return;
+        for (const wire::Message& message : *messages) {
+            const auto* lease = std::get_if<wire::Lease>(&message);
             if (lease == nullptr) continue;
             print(workers_[peer.value()], *lease);
             wire::encode(wire::Ended{lease->task, lease->attempt, {}, {}}, answer);
@@ -52,8 +51,8 @@ class Rehearsal : public transport::Transport {
   private:
     static void print(const wire::Hello& worker, const wire::Lease& lease) {
         std::printf("task %llu\tworker %u on %s\t%s\t%s\n",
-                    static_cast<unsigned long long>(lease.task.value() + 1), worker.rank, worker.host.c_str(),
-                    core::describe(lease.give).c_str(), lease.text.c_str());
+                    static_cast<unsigned long long>(lease.task.value() + 1), *worker.rank,
+                    worker.host.c_str(), core::describe(lease.give).c_str(), lease.text.c_str());
     }
     std::vector<wire::Hello> workers_;
     std::vector<transport::Arrival> arrivals_;
@@ -82,9 +81,8 @@ class NoRecords : public stats::Recorder {
 std::vector<wire::Hello> decode_workers(const std::vector<std::string>& hellos) {
     std::vector<wire::Hello> workers;
     for (const std::string& bytes : hellos) {
-        ByteReader in(bytes);
-        if (bytes.empty()) continue;
-        if (const auto message = wire::decode(in)) workers.push_back(std::get<wire::Hello>(*message));
+        const auto messages = wire::decode(bytes);
+        if (messages && !messages->empty()) workers.push_back(std::get<wire::Hello>(messages->front()));
     }
     return workers;
 }
@@ -95,7 +93,7 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     app::check_source(options.source).or_throw();
     std::vector<wire::Hello> workers = decode_workers(hellos);
     for (const wire::Hello& worker : workers)
-        std::printf("worker %u on %s\t%s\n", worker.rank, worker.host.c_str(),
+        std::printf("worker %u on %s\t%s\n", *worker.rank, worker.host.c_str(),
                     core::describe(worker.offers).c_str());
     app::ManagerOptions manager_options;
     manager_options.reactor.expected_workers = static_cast<std::uint32_t>(workers.size());

@@ -43,6 +43,22 @@ struct WorkerJoined {
     Resources offers;
     std::optional<Instant> leaves_at;  // its batch job ends then
     bool takes_tickets = false;        // member of the MPI pool
+    bool watched = false;              // its transport tells of its loss (TCP): silence here is none
+    std::vector<std::string> features{};
+};
+// Its link was cut. Its leases stay for ReactorOptions::away_limit, it gets no more.
+struct WorkerAway {
+    WorkerId worker;
+    std::string why;
+};
+// It is there again. What is leased to it and not named here never reached it, or its answer has come: that
+// goes back without blame.
+struct WorkerBack {
+    WorkerId worker;
+    std::vector<std::pair<TaskId, Attempt>> holding;
+};
+struct WorkerDraining {  // it is about to leave: it gets no more
+    WorkerId worker;
 };
 struct WorkerHeard {  // any frame of it came
     WorkerId worker;
@@ -57,6 +73,14 @@ struct TaskReported {
     TaskId task;
     Attempt attempt = 0;
     Outcome outcome;
+};
+// Calls of one batch that succeeded, many at once.
+struct RangeReported {
+    WorkerId worker;
+    BatchId batch;
+    IntervalSet done;
+    WallMicros started_us = 0;
+    std::int64_t wall_us = 0;  // of all of them, summed
 };
 struct TaskGivenBack {  // it had not started
     WorkerId worker;
@@ -73,6 +97,10 @@ struct TicketsReported {
 
 // ---- events: the run ----
 
+struct CancelRequested {  // in any state that is not final; else nothing happens
+    TaskId task;
+};
+
 enum class StopReason : std::uint8_t { interrupted, out_of_time, halted, storage };
 struct StopRequested {
     StopReason reason = StopReason::interrupted;
@@ -83,8 +111,9 @@ struct StorageTrouble {  // results cannot be written: give nothing out until it
 };
 struct Tick {};  // the time asked for by Reactor::wakeup() has come
 
-using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerLeft,
-                           TaskReported, TaskGivenBack, TicketsReported, StopRequested, StorageTrouble, Tick>;
+using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway,
+                           WorkerBack, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
+                           TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tick>;
 
 // ---- actions ----
 
@@ -97,6 +126,11 @@ struct Lease {
     std::int64_t memory_limit_mb = 0;  // 0: none
     CategoryId category;
     WallMicros submitted_us = 0;
+};
+struct Kill {  // its answer counts no more
+    WorkerId worker;
+    TaskId task;
+    Attempt attempt = 0;
 };
 struct KillAll {  // whatever it runs or holds, tickets too
     WorkerId worker;
@@ -136,6 +170,18 @@ struct AttemptEnded {
     WallMicros dispatched_us = 0;
     Outcome outcome;
 };
+// Calls of a range that succeeded as attempt 1, all final: one record for many.
+struct RangeEnded {
+    WorkerId worker;
+    IntervalSet tasks;
+    CategoryId category;
+    Resources given;  // to each
+    WallMicros started_us = 0;
+    std::int64_t wall_us = 0;  // summed
+};
+struct Cancelled {  // for good; it may still run somewhere for a moment
+    TaskId task;
+};
 struct Skipped {  // these can never run
     IntervalSet tasks;
     std::string reason;
@@ -150,7 +196,7 @@ struct Finished {
     std::optional<StopReason> stopped;
 };
 
-using Action = std::variant<Lease, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded, Skipped,
-                            Warning, Finished>;
+using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded,
+                            RangeEnded, Cancelled, Skipped, Warning, Finished>;
 
 }  // namespace wq::core

@@ -28,8 +28,8 @@ std::string signal_text(int number) {
 }  // namespace
 
 const char* name_of(Ending ending) {
-    constexpr std::array names{"exited",      "signalled", "timed_out",   "out_of_memory",
-                               "not_started", "killed",    "worker_lost", "never_ran"};
+    constexpr std::array names{"exited", "signalled",   "timed_out", "out_of_memory", "not_started",
+                               "killed", "worker_lost", "never_ran", "raised",        "expired"};
     return names[static_cast<std::size_t>(ending)];
 }
 
@@ -53,6 +53,10 @@ std::string describe(const Outcome& outcome) {
             return "worker lost" + because;
         case Ending::never_ran:
             return "never ran" + because;
+        case Ending::raised:
+            return "exception" + because;
+        case Ending::expired:
+            return "its end time came before it could start" + because;
     }
     return "unknown ending";
 }

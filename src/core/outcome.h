@@ -18,6 +18,15 @@ enum class Ending : std::uint8_t {
     killed = 5,         // by our order: an interrupt, a halt, a cancel
     worker_lost = 6,    // its worker was lost with it; no figures
     never_ran = 7,      // a predecessor of its group failed, or no worker could hold it; `reason` names it
+    raised = 8,         // a function threw; `reason` is what it said
+    expired = 9,        // its end time came before it could start
+};
+
+// How a worker runs a function (see host/functions.h).
+enum class CallMode : std::uint8_t {
+    fork = 0,    // in a child process: whatever it does, the worker lives on
+    thread = 1,  // on a thread of the worker, as many at once as it has cores
+    direct = 2,  // one after the other in the worker: the fastest
 };
 
 struct Outcome {
@@ -42,6 +51,7 @@ struct Outcome {
 struct Output {
     std::string out;
     std::string err;
+    std::string result{};  // of a function, msgpack
 };
 
 std::string signal_name(int number);  // "SIGSEGV"; "signal 35" where it has no name

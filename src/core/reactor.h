@@ -29,6 +29,7 @@ struct ReactorOptions {
     std::uint32_t expected_workers = 1;              // the pool is complete when so many have joined
     Duration join_limit = std::chrono::seconds(10);  // or after so long
     Duration rejoin_limit{0};   // a worker that left may be back within so long: until then its tasks wait
+    Duration away_limit{0};     // a worker whose link was cut may be back within so long, with its leases
     bool seal_batches = false;  // use tickets where tasks of one shape abound
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
 };
@@ -88,6 +89,11 @@ class Reactor {
     void on_event(const WorkerJoined& event, Now now, Actions& actions);
     void on_event(const WorkerHeard& event, Now now, Actions& actions);
     void on_event(const WorkerLeft& event, Now now, Actions& actions);
+    void on_event(const WorkerAway&, Now, Actions&) {}
+    void on_event(const WorkerBack&, Now, Actions&) {}
+    void on_event(const WorkerDraining&, Now, Actions&) {}
+    void on_event(const RangeReported&, Now, Actions&) {}
+    void on_event(const CancelRequested&, Now, Actions&) {}
     void remove_worker(Worker& worker, const std::string& why, bool lost, Now now, Actions& actions);
     void drop_silent_workers(Now now, Actions& actions);
 

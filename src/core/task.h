@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,11 @@ struct Shape {
     Duration min_time{0};       // not started on a worker that has less time left; 0: unknown
     std::uint32_t retries = 0;  // attempts beyond the first for a task that fails by itself
     CategoryId category{0};
-    std::vector<WorkerId> workers;  // `#@i`: the only workers it may run on; empty: any
+    double priority = 0;                   // higher ones first; among equals in order of submission
+    std::vector<std::string> features;     // only on workers that have all of them
+    std::optional<WallMicros> not_before;  // wall clock: not started earlier
+    std::optional<WallMicros> not_after;   // wall clock: expires, or is killed, then
+    std::vector<WorkerId> workers;         // `#@i`: the only workers it may run on; empty: any
     auto operator<=>(const Shape&) const = default;
 };
 

@@ -73,6 +73,10 @@ std::string_view result_of(core::Ending ending) {
             return "MAX_RETRIES";
         case core::Ending::never_ran:
             return "FORSAKEN";
+        case core::Ending::raised:
+            return "SUCCESS";
+        case core::Ending::expired:
+            return "END_TIME";
     }
     return "UNKNOWN";
 }

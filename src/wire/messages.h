@@ -1,8 +1,9 @@
 // What manager and workers say to each other. A frame holds any number of messages, one after the other; each
-// is a kind byte and its fields (base/bytes.h). Decoding is bounded: whatever a peer sends, nothing here
-// throws, asserts or reserves more than the frame's own size.
+// is a msgpack array: its kind, then its fields in the order of its struct. Strings may hold any byte, so
+// they travel as msgpack's bin. Decoding is bounded: whatever a peer sends, nothing here throws, asserts or
+// reserves more than a small multiple of the frame's own size.
 //
-// Versions: 1 (first).
+// Versions: 1 (first); 2 (msgpack; workers over TCP, functions).
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,24 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 // ---- worker -> manager ----
 
 struct Hello {
-    std::uint32_t version = protocol_version;
-    std::uint32_t rank = 0;
+    std::uint32_t version = protocol_version;  // first, so that any other version can read it
+    std::optional<std::uint32_t> rank;         // of an MPI job; nothing: a worker over TCP
     std::string host;
     core::Resources offers;
     std::optional<WallMicros> leaves_at;
     bool takes_tickets = false;
     std::string remark;  // one line for the user, e.g. "bound to 1 of 64 cores"; may be empty
+    std::vector<std::string> features;
+    // Of a worker over TCP, which may come back after its link was cut.
+    std::string identity;            // random, of this process: it stays
+    std::string resume;              // the token of the Welcome before; empty: it comes for the first time
+    std::uint64_t answers_sent = 0;  // to this manager, since it first came
+    std::vector<std::pair<TaskId, Attempt>> holding;  // leases not yet answered, or not yet acknowledged
 };
 struct Ended {
     TaskId task;
@@ -45,7 +52,15 @@ struct GivenBack {
     TaskId task;
     Attempt attempt = 0;
 };
-struct Account {  // of a batch, see core/batches.h
+// Indexes of a batch of function calls that succeeded, many at once. What failed of it is told by Ended.
+struct RangeEnded {
+    BatchId batch;
+    IntervalSet done;           // tasks
+    WallMicros started_us = 0;  // of the first of them
+    std::int64_t wall_us = 0;   // of all of them, summed
+};
+struct Draining {};  // lease it nothing more
+struct Account {     // of a batch, see core/batches.h
     BatchId batch;
     IntervalSet holding;
     bool saw_dry = false;
@@ -71,10 +86,32 @@ struct EnvironmentReport {       // a `#!` line failed, or wrote to stderr
 
 struct Welcome {
     std::uint32_t version = protocol_version;
+    WorkerId worker;
+    // Of a worker over TCP: with this token it may come back within so long and go on.
+    std::string resume;
+    Duration grace{0};
+    std::uint64_t answers_received = 0;  // of those that it sent since it first came
+};
+// The manager does not want this worker: another version, a second worker of one identity. It is not to try
+// again.
+struct Refused {
+    std::uint32_t version = protocol_version;
+    std::string why;
+};
+// Answers (Ended, GivenBack, RangeEnded) of a worker over TCP that arrived, since it first came: it forgets
+// them.
+struct Acknowledged {
+    std::uint64_t answers = 0;
 };
 struct EnvironmentLine {  // a `#!` line that applies to this worker; in order
     std::uint64_t position = 0;
     std::string text;
+};
+// A call of a function that the worker has under this name.
+struct Call {
+    std::string function;
+    std::string arguments;  // msgpack: an array of them
+    core::CallMode mode = core::CallMode::fork;
 };
 struct Lease {
     TaskId task;
@@ -85,6 +122,11 @@ struct Lease {
     std::uint64_t environment_position = 0;
     std::string text;
     std::vector<std::pair<std::string, std::string>> variables;
+    std::optional<Call> call;  // instead of the text
+};
+struct Kill {  // whether it runs or waits
+    TaskId task;
+    Attempt attempt = 0;
 };
 struct KillAll {};
 struct Recall {
@@ -101,6 +143,10 @@ struct SealedBatch {  // may be claimed by ticket; ticket n is the n-th task of 
     std::vector<std::string> command;
     std::string indexes;
     TaskId first_item;
+    // Where all tasks are calls of one function over a range of indexes: task t is the call with the one
+    // argument t - first_item + first_index.
+    std::optional<Call> call;
+    std::int64_t first_index = 0;
     bool by_counter = false;  // ranges are drawn from rank 0's counter window, not asked for
     std::uint32_t nodes = 1;  // that share it: for the size of a range
 };
@@ -123,14 +169,18 @@ struct Dismiss {  // end; nothing more counts
 
 struct Beat {};  // alive
 
-using Message = std::variant<Hello, Ended, GivenBack, Account, WantTickets, WantTexts, Goodbye,
-                             EnvironmentReport, Welcome, EnvironmentLine, Lease, KillAll, Recall, SealedBatch,
-                             Tickets, RevokedBatch, Dismiss, Beat>;
+// A message's kind is its place here. Hello and Refused keep theirs for ever, and Refused
+// its form: they tell versions apart.
+using Message =
+    std::variant<Hello, Refused, Welcome, Ended, GivenBack, RangeEnded, Draining, Account, WantTickets,
+                 WantTexts, Goodbye, EnvironmentReport, Acknowledged, EnvironmentLine, Lease, Kill, KillAll,
+                 Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);
 
-// The next message of a frame; nothing when it is malformed (the reader is then not ok()).
-std::optional<Message> decode(ByteReader& in);
+// All messages of a frame; nothing when any of it is malformed. Of a Hello of another version only the
+// version is read.
+std::optional<std::vector<Message>> decode(std::string_view frame);
 
 }  // namespace wq::wire

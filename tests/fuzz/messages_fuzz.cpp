@@ -10,18 +10,15 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using wq::fuzz::require;
-    wq::ByteReader in(std::string_view(reinterpret_cast<const char*>(data), size));
-    while (!in.rest().empty()) {
-        const std::size_t before = in.rest().size();
-        const auto message = wq::wire::decode(in);
-        require(message.has_value() == in.ok(), "a message comes of a good frame only");
-        if (!message) break;
-        require(in.rest().size() < before, "a reader goes forward");
-        const std::string written = wq::wire::encode(*message);
-        wq::ByteReader again(written);
-        const auto copy = wq::wire::decode(again);
-        require(copy && again.at_end(), "what was written reads");
-        require(copy->index() == message->index() && wq::wire::encode(*copy) == written, "it reads the same");
-    }
+    const auto messages = wq::wire::decode(std::string_view(reinterpret_cast<const char*>(data), size));
+    if (!messages) return 0;
+    require(messages->size() <= size, "a message has bytes of its own");
+    wq::ByteWriter written;
+    for (const wq::wire::Message& message : *messages) wq::wire::encode(message, written);
+    const auto copy = wq::wire::decode(written.bytes());
+    require(copy && copy->size() == messages->size(), "what was written reads");
+    wq::ByteWriter again;
+    for (const wq::wire::Message& message : *copy) wq::wire::encode(message, again);
+    require(again.bytes() == written.bytes(), "it reads the same");
     return 0;
 }

@@ -79,8 +79,10 @@ class TicketEnds : public ::testing::Test {
         manager_end_->poll(inbox);
         std::vector<wire::Message> messages;
         for (const transport::Arrival& arrival : inbox)
-            if (const auto* frame = std::get_if<transport::Frame>(&arrival))
-                for (ByteReader in(frame->bytes); !in.at_end();) messages.push_back(*wire::decode(in));
+            if (const auto* frame = std::get_if<transport::Frame>(&arrival)) {
+                const auto decoded = wire::decode(frame->bytes);
+                messages.insert(messages.end(), decoded->begin(), decoded->end());
+            }
         return messages;
     }
 

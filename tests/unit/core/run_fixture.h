@@ -163,6 +163,14 @@ class RunFixture : public ::testing::Test {
     static std::string text(const Skipped& a) {
         return "skip " + text(a.tasks) + ": " + a.reason + (a.detail.empty() ? "" : "; " + a.detail);
     }
+    static std::string text(const Kill& a) {
+        return "kill " + std::to_string(a.task.value()) + " attempt " + std::to_string(a.attempt) + " on " +
+               std::to_string(a.worker.value());
+    }
+    static std::string text(const RangeEnded& a) {
+        return "ended " + text(a.tasks) + " on " + std::to_string(a.worker.value());
+    }
+    static std::string text(const Cancelled& a) { return "cancelled " + std::to_string(a.task.value()); }
     static std::string text(const Warning& a) { return "warning: " + a.text; }
     static std::string text(const Finished& a) {
         return "finished " + std::to_string(to_int(a.code)) + (a.stopped ? " stopped" : "");

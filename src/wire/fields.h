@@ -1,0 +1,128 @@
+// The fields of every message, each list once: encoding and decoding both walk it. A visitor is called with
+// all fields of a value at once.
+#pragma once
+
+#include "wire/messages.h"
+
+namespace wq::wire {
+
+// The values of the core that messages carry.
+template <class V>
+void fields(core::Resources& v, V& visit) {
+    visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);
+}
+template <class V>
+void fields(core::Needs& v, V& visit) {
+    visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);
+}
+template <class V>
+void fields(core::Outcome& v, V& visit) {
+    visit(v.ending, v.exit_code, v.signal, v.started_us, v.wall_us, v.user_us, v.system_us, v.peak_memory_kb,
+          v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason);
+}
+template <class V>
+void fields(core::Output& v, V& visit) {
+    visit(v.out, v.err, v.result);
+}
+template <class V>
+void fields(Call& v, V& visit) {
+    visit(v.function, v.arguments, v.mode);
+}
+
+template <class V>
+void fields(Hello& m, V& visit) {
+    visit(m.version, m.rank, m.host, m.offers, m.leaves_at, m.takes_tickets, m.remark, m.features, m.identity,
+          m.resume, m.answers_sent, m.holding);
+}
+template <class V>
+void fields(Refused& m, V& visit) {
+    visit(m.version, m.why);
+}
+template <class V>
+void fields(Welcome& m, V& visit) {
+    visit(m.version, m.worker, m.resume, m.grace, m.answers_received);
+}
+template <class V>
+void fields(Ended& m, V& visit) {
+    visit(m.task, m.attempt, m.outcome, m.output);
+}
+template <class V>
+void fields(GivenBack& m, V& visit) {
+    visit(m.task, m.attempt);
+}
+template <class V>
+void fields(RangeEnded& m, V& visit) {
+    visit(m.batch, m.done, m.started_us, m.wall_us);
+}
+template <class V>
+void fields(Draining&, V& visit) {
+    visit();
+}
+template <class V>
+void fields(Account& m, V& visit) {
+    visit(m.batch, m.holding, m.saw_dry);
+}
+template <class V>
+void fields(WantTickets& m, V& visit) {
+    visit(m.batch);
+}
+template <class V>
+void fields(WantTexts& m, V& visit) {
+    visit(m.batch, m.first, m.count);
+}
+template <class V>
+void fields(Goodbye& m, V& visit) {
+    visit(m.why);
+}
+template <class V>
+void fields(EnvironmentReport& m, V& visit) {
+    visit(m.position, m.exit_code, m.text);
+}
+template <class V>
+void fields(Acknowledged& m, V& visit) {
+    visit(m.answers);
+}
+template <class V>
+void fields(EnvironmentLine& m, V& visit) {
+    visit(m.position, m.text);
+}
+template <class V>
+void fields(Lease& m, V& visit) {
+    visit(m.task, m.attempt, m.give, m.timeout, m.memory_limit_mb, m.environment_position, m.text,
+          m.variables, m.call);
+}
+template <class V>
+void fields(Kill& m, V& visit) {
+    visit(m.task, m.attempt);
+}
+template <class V>
+void fields(KillAll&, V& visit) {
+    visit();
+}
+template <class V>
+void fields(Recall& m, V& visit) {
+    visit(m.most);
+}
+template <class V>
+void fields(SealedBatch& m, V& visit) {
+    visit(m.batch, m.tasks, m.needs, m.timeout, m.memory_limit_mb, m.command, m.indexes, m.first_item, m.call,
+          m.first_index, m.by_counter, m.nodes);
+}
+template <class V>
+void fields(Tickets& m, V& visit) {
+    visit(m.batch, m.first, m.count, m.texts_only, m.texts);
+}
+template <class V>
+void fields(RevokedBatch& m, V& visit) {
+    visit(m.batch);
+}
+template <class V>
+void fields(Dismiss& m, V& visit) {
+    visit(m.why, m.ranks_lost);
+}
+template <class V>
+void fields(Beat&, V& visit) {
+    visit();
+}
+
+}  // namespace wq::wire
