@@ -1,0 +1,172 @@
+// A manager: it takes tasks from your program, keeps workers busy with them, and gives the tasks back when
+// they have ended.
+//
+//   wq::Manager manager({.port = 0, .contact_file = "contact"});
+//   for (const std::string& file : files) manager.submit(wq::Task("gzip " + file).tag(file));
+//   while (!manager.empty())
+//       if (auto task = manager.wait(5)) std::cout << task->tag() << ": " << task->result_str() << "\n";
+//
+// Workers come and go over TCP (`work_queue_worker --contact contact`, or `work_queue_worker HOST PORT`) and,
+// with an MpiSession, on the ranks of the same job. The manager works on a thread of its own: workers are
+// served, fed and heard while your program computes between two calls of wait().
+//
+// All functions may be called from any thread. The constructor throws SetupError where it cannot begin;
+// nothing else throws (but std::bad_alloc).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "work_queue/error.h"
+#include "work_queue/statistics.h"
+#include "work_queue/task.h"
+
+namespace wq {
+
+class MpiSession;
+
+// For wait(): as long as it takes.
+inline constexpr int wait_for_task = -1;
+
+struct ManagerOptions {
+    // The TCP port that workers connect to. 0 or less: WORK_QUEUE_PORT where that is set, else the first free
+    // one of the range.
+    int port = 9123;
+    // Lowest and highest port to look for a free one in; else WORK_QUEUE_LOW_PORT and WORK_QUEUE_HIGH_PORT
+    // (or TCP_LOW_PORT, TCP_HIGH_PORT), else 1024 to 32767. Where it is given, `port` is not looked at.
+    std::optional<std::pair<int, int>> port_range{};
+    // false: no TCP at all; only ranks work.
+    bool listen = true;
+
+    // Under which `work_queue_worker -M NAME` finds this manager; empty: it does not.
+    std::string name{};
+
+    // Who knows it may work, and the manager proves to workers that it knows it too. A file's content is
+    // taken verbatim, with its newline. Not both.
+    std::string password{};
+    std::string password_file{};
+    // Written at the start, mode 0600: all addresses, the port, a key and the certificate's print. Whoever
+    // can read it may work (`work_queue_worker --contact FILE`): TLS and a random key are used where neither
+    // ssl nor a password was given. Removed at the end.
+    std::string contact_file{};
+    // TLS for every connection; with no files, by a certificate made at the start. With password_file or a
+    // contact_file nothing else is needed.
+    bool ssl = false;
+    std::string ssl_key{};  // PEM files; both or none
+    std::string ssl_certificate{};
+    // A manager without password, key or contact_file is open to whoever can connect, and says so once on
+    // stderr. true, or WORK_QUEUE_REQUIRE_KEY=1: it refuses to start instead.
+    bool require_key = false;
+
+    // Logs, appended to; empty: none. See share/doc/managers.md for their formats.
+    std::string debug_log{};
+    std::string debug_flags = "all";               // subsystems, separated by blanks
+    std::uint64_t debug_rotate_bytes = 10u << 20;  // then it becomes FILE.old; 0: never
+    std::string stats_log{};                       // HDF5 where the name ends in .h5, else text
+    std::string transactions_log{};
+
+    // The ranks of this job work too; it must outlive the manager and serves one manager.
+    MpiSession* mpi = nullptr;
+
+    // Times, all in seconds.
+    double keepalive_interval = 120;  // of a silent worker
+    double keepalive_timeout = 30;
+    double away_limit = 60;  // a worker whose link was cut may be back within so long, with its tasks
+
+    // At the end of the manager, workers over TCP are let go: they look for other managers. true: they are
+    // told to end.
+    bool shutdown = false;
+
+    std::uint64_t output_limit = 8u << 20;  // bytes kept of each stream of a task
+
+    // Lines for the user: trouble, warnings, remarks of workers. Called on the manager's thread; empty: they
+    // go to stderr.
+    std::function<void(const std::string&)> say{};
+};
+
+class Manager {
+  public:
+    // Listens and serves from here on. Throws SetupError.
+    explicit Manager(ManagerOptions options = {});
+    // Tasks that have not ended are given up and killed.
+    ~Manager();
+    Manager(const Manager&) = delete;
+    Manager& operator=(const Manager&) = delete;
+
+    int port() const;                 // that workers connect to; 0: it does not listen
+    const std::string& name() const;  // "": it has none
+    // "10.0.0.7:9123", "[fe80::1%eth0]:9123": all that workers may try, the likeliest first.
+    std::vector<std::string> addresses() const;
+    // Writes a contact file; see ManagerOptions::contact_file. Of a manager without a key it has only the
+    // addresses. false: it could not be written, and last_error() says why.
+    bool write_contact(const std::string& path) const;
+
+    // ---- tasks ----
+
+    // Returns the task's id, from 1; 0: refused (an empty range, a manager that has ended), and last_error()
+    // says why. Never waits.
+    std::int64_t submit(Task task);
+    // submit(Task::range(...)): one submission of last - first calls. Its id is that of its first call; the
+    // call with index i has the id + (i - first). wait() returns, as they come, Tasks of kind range with the
+    // progress of the whole, and each call that failed as a Task of kind call.
+    std::int64_t submit_range(std::string function, std::int64_t first, std::int64_t last,
+                              CallMode mode = CallMode::fork);
+
+    // The next task that has ended, in the order of their ends. Waits at most so many seconds; wait_for_task:
+    // as long as it takes; 0: 1 s; other negative ones: 5 s, as Work Queue has it. Returns nothing when the
+    // time is over, and at once when no task is left.
+    std::optional<Task> wait(int timeout_seconds = wait_for_task);
+    // The same for tasks of one tag; the others stay for other calls. Returns nothing at once when no task of
+    // that tag is left.
+    std::optional<Task> wait_for_tag(const std::string& tag, int timeout_seconds = wait_for_task);
+    // The same with an exact time; zero: without waiting.
+    std::optional<Task> wait_at_most(std::chrono::nanoseconds limit);
+
+    // No task is left: neither running or waiting, nor with a result that wait() would return.
+    bool empty() const;
+    // How many more tasks it wants so that no worker runs dry; 0: it has enough. See tune("hungry-minimum").
+    int hungry() const;
+    TaskState task_state(std::int64_t id) const;
+
+    // ---- cancelling: in any state but done. What runs is killed. The task is returned at once. ----
+
+    std::optional<Task> cancel_by_taskid(std::int64_t id);      // of a range: the whole range
+    std::optional<Task> cancel_by_tag(const std::string& tag);  // one of them; call again for the next
+    std::optional<Task> cancel_by_tasktag(const std::string& tag) { return cancel_by_tag(tag); }
+    std::vector<Task> cancel_by_category(const std::string& category);
+    std::vector<Task> cancel_all();
+
+    // ---- workers ----
+
+    // Asks so many workers to end, idle ones first; what they run they finish. 0: all. Returns how many were
+    // asked.
+    int shutdown_workers(int count);
+    // The workers of a host get no more tasks, and end when what they have is done; false: they do again.
+    // Returns how many workers there are of that host.
+    int drain(const std::string& hostname, bool on = true);
+
+    // ---- figures and settings ----
+
+    Statistics stats() const;
+    // Of the tasks of one category; figures of workers and of the manager itself are those of the whole.
+    Statistics stats_category(const std::string& category) const;
+
+    // Settings by the names of Work Queue's table, e.g. tune("hungry-minimum", 20). false: no such name (a
+    // line is said), or a value out of its bounds.
+    bool tune(const std::string& name, double value);
+
+    // Why the last call of this thread that returned 0, false or nothing did so; "": it did not fail.
+    const std::string& last_error() const;
+
+  private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wq

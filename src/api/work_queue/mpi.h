@@ -1,0 +1,60 @@
+// The ranks of an MPI job as workers of a program's manager.
+//
+//   int main() {
+//       wq::MpiSession mpi;                       // first, before any thread
+//       if (mpi.rank() > 0) return mpi.serve();   // works until the manager on rank 0 is gone
+//       wq::Manager manager({.port = 0, .mpi = &mpi});
+//       ...
+//   }
+//
+// Where no launcher (mpirun, srun) started the process it is rank 0 of 1, without any MPI.
+//
+// The session starts MPI: at that the process forks a guard, which mpirun waits for in its place, and a
+// launcher, which runs the tasks' commands. So a rank that is killed ends neither the job nor the others; its
+// tasks go to other workers. A program that has called MPI_Init before has no guard (the loss of a rank then
+// ends the job, as MPI has it), needs MPI_THREAD_SERIALIZED at least, and may not call MPI while a Manager
+// lives unless it has MPI_THREAD_MULTIPLE.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace wq {
+
+class Functions;
+
+struct MpiOptions {
+    bool manager_only = false;              // rank 0 runs no tasks itself
+    bool tickets = true;                    // ranges and batches are claimed over one-sided counters
+    std::string shell;                      // that runs commands; empty: bash where there is one, else sh
+    std::uint64_t output_limit = 8u << 20;  // bytes kept of each stream of a task
+};
+
+class MpiSession {
+  public:
+    // Collective: all ranks make one, first thing in main(). `functions`: what calls name, the same on all
+    // ranks; they are copied. Throws SetupError where MPI cannot be used.
+    explicit MpiSession(MpiOptions options = {});
+    explicit MpiSession(const Functions& functions, MpiOptions options = {});
+    // MPI_Finalize, where the session has called MPI_Init and no rank was lost; else the process leaves
+    // without, by _exit, when it exits.
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    int rank() const;
+    int size() const;
+
+    // On ranks other than 0: runs tasks until the manager dismisses this rank or is gone. Returns what main()
+    // is to return: 0, or 75 where the manager was lost.
+    int serve();
+
+    struct Parts;  // of the implementation
+    Parts& parts() { return *parts_; }
+
+  private:
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace wq

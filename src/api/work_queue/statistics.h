@@ -1,0 +1,75 @@
+// What a manager counts: Work Queue's table of performance statistics. Times are microseconds, memory and
+// disk MB of 2^20 bytes. What nothing counts yet is 0.
+#pragma once
+
+#include <cstdint>
+
+namespace wq {
+
+struct Statistics {
+    std::int64_t time_when_started = 0;  // us since 1970-01-01 UTC
+
+    std::int64_t workers_connected = 0;         // connected now
+    std::int64_t workers_init = 0;              // connected, resources not yet reported (0 for now)
+    std::int64_t workers_idle = 0;              // running no task
+    std::int64_t workers_busy = 0;              // running at least one task
+    std::int64_t workers_able = 0;              // able to run the largest waiting task (0 for now)
+    std::int64_t workers_joined = 0;            // joined since the start
+    std::int64_t workers_removed = 0;           // gone since the start, for any reason
+    std::int64_t workers_released = 0;          // asked to leave (0 for now)
+    std::int64_t workers_idled_out = 0;         // left for being idle (0 for now)
+    std::int64_t workers_fast_aborted = 0;      // ended for being too slow (0 for now)
+    std::int64_t workers_blocked = 0;           // blocked by the manager (0 for now)
+    std::int64_t workers_lost = 0;              // lost unexpectedly
+    std::int64_t tasks_waiting = 0;             // waiting to be dispatched
+    std::int64_t tasks_on_workers = 0;          // dispatched to some worker
+    std::int64_t tasks_running = 0;             // executing at some worker
+    std::int64_t tasks_with_results = 0;        // ended, result not yet recorded
+    std::int64_t tasks_submitted = 0;           // submitted since the start
+    std::int64_t tasks_dispatched = 0;          // attempts dispatched since the start
+    std::int64_t tasks_done = 0;                // ended for good, failed ones too
+    std::int64_t tasks_failed = 0;              // ended for good without success
+    std::int64_t tasks_cancelled = 0;           // cancelled (0 for now)
+    std::int64_t tasks_exhausted_attempts = 0;  // attempts: ended by exhausting a resource
+    std::int64_t time_send = 0;                 // us: sending tasks to workers (0 for now)
+    std::int64_t time_receive = 0;              // us: receiving results (0 for now)
+    std::int64_t time_send_good = 0;            // us: sending tasks that succeeded (0 for now)
+    std::int64_t time_receive_good = 0;         // us: receiving results of tasks that succeeded (0 for now)
+    std::int64_t time_status_msgs = 0;          // us: status messages (0 for now)
+    std::int64_t time_internal = 0;             // us: internal processing
+    std::int64_t time_polling = 0;              // us: waiting for something to happen
+    std::int64_t time_application = 0;          // us: outside the manager's wait (0 for now)
+    std::int64_t time_execute = 0;              // us: workers executing tasks that ended
+    std::int64_t time_execute_good = 0;         // us: workers executing tasks that succeeded
+    std::int64_t time_execute_exhaustion = 0;   // us: workers executing tasks that exhausted a resource
+    std::int64_t bytes_sent = 0;                // bytes: file bytes sent to workers (0 for now)
+    std::int64_t bytes_received = 0;            // bytes: output bytes received from workers
+    double bandwidth = 0;                       // MB/s: average of transfers seen by the manager (0 for now)
+    std::int64_t capacity_tasks = 0;            // that this manager could keep busy (0 for now)
+    std::int64_t capacity_cores = 0;            // cores: that this manager could keep busy (0 for now)
+    std::int64_t capacity_memory = 0;           // MB: that this manager could keep busy (0 for now)
+    std::int64_t capacity_disk = 0;             // MB: that this manager could keep busy (0 for now)
+    std::int64_t capacity_instantaneous = 0;    // capacity by the last task alone (0 for now)
+    std::int64_t capacity_weighted = 0;         // capacity with more weight on recent tasks (0 for now)
+    double manager_load = 0;                    // busy share of the manager, 0 to 1
+    std::int64_t total_cores = 0;               // cores: of connected workers
+    std::int64_t total_memory = 0;              // MB: of connected workers
+    std::int64_t total_disk = 0;                // MB: of connected workers
+    std::int64_t committed_cores = 0;           // cores: given to tasks
+    std::int64_t committed_memory = 0;          // MB: given to tasks
+    std::int64_t committed_disk = 0;            // MB: given to tasks
+    std::int64_t max_cores = 0;                 // cores: largest worker
+    std::int64_t max_memory = 0;                // MB: largest worker
+    std::int64_t max_disk = 0;                  // MB: largest worker
+    std::int64_t min_cores = 0;                 // cores: smallest worker
+    std::int64_t min_memory = 0;                // MB: smallest worker
+    std::int64_t min_disk = 0;                  // MB: smallest worker
+
+    // Other names of the same figures, as the manual has them.
+    std::int64_t workers_blacklisted = 0;              // workers_blocked
+    std::int64_t time_workers_execute = 0;             // time_execute
+    std::int64_t time_workers_execute_good = 0;        // time_execute_good
+    std::int64_t time_workers_execute_exhaustion = 0;  // time_execute_exhaustion
+};
+
+}  // namespace wq

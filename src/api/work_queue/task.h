@@ -1,0 +1,216 @@
+// A task: what to run and what it needs; and, once Manager::wait() has given it back, what became of it.
+//
+//   auto task = wq::Task("gzip < a > a.gz").cores(1).memory(512).tag("a");
+//
+// A Task is a value: copying it copies what was specified and what was measured. Setters return the task, so
+// that they can be chained; each has a twin named as in Work Queue's other languages (specify_...).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wq {
+
+// What the manager says of a task that has ended. Numbers and names are those of Work Queue.
+enum class TaskResult : int {
+    success = 0,                // it ran to its end: exit_status() says how
+    input_missing = 1,          // an input file was not there
+    output_missing = 2,         // an output file was not there
+    stdout_missing = 4,         // its output could not be kept
+    signal = 8,                 // a signal ended it; return_status() is its number
+    resource_exhaustion = 16,   // it used more than it was given
+    task_timeout = 24,          // its end time came: before it could start, or while it ran
+    unknown = 32,               // it could not be started; reason() says why
+    forsaken = 40,              // it was killed by our order, or can never run
+    max_retries = 48,           // its workers were lost too often
+    max_running_time = 56,      // it ran longer than running_time_max
+    disk_full = 64,             // the worker's disk was full
+    monitor_error = 72,         // its resources could not be measured
+    output_transfer_error = 80  // its output could not be stored here
+};
+
+// "SUCCESS", "INPUT_MISS", "OUTPUT_MISS", "STDOUT_MISS", "SIGNAL", "RESOURCE_EXHAUSTION", "END_TIME",
+// "UNKNOWN", "FORSAKEN", "MAX_RETRIES", "MAX_WALL_TIME", "DISK_FULL", "MONITOR_ERROR",
+// "OUTPUT_TRANSFER_ERROR".
+const char* result_str(TaskResult result);
+
+enum class TaskState : int {
+    unknown = 0,            // no such task, or returned by wait() long ago
+    ready = 1,              // waits for a worker
+    running = 2,            // a worker has it
+    waiting_retrieval = 3,  // ended at the worker (never seen here: results come with the news)
+    retrieved = 4,          // its result waits for wait()
+    done = 5,               // returned by wait()
+    canceled = 6
+};
+
+// How a worker runs a function; see functions.h.
+enum class CallMode : std::uint8_t {
+    fork = 0,    // in a child process: whatever it does, the worker lives on
+    thread = 1,  // on a thread of the worker, as many at once as it has cores
+    direct = 2   // one after the other in the worker: the fastest
+};
+
+enum class TaskKind : std::uint8_t {
+    command,  // a shell line
+    call,     // one call of a function
+    range     // calls of a function over a range of indexes, in one submission
+};
+
+// Cores and GPUs are counts, memory and disk MB of 2^20 bytes. -1: not specified.
+struct TaskResources {
+    std::int64_t cores = -1;
+    std::int64_t memory = -1;
+    std::int64_t disk = -1;
+    std::int64_t gpus = -1;
+};
+
+// Of one attempt that ended. Times are microseconds; memory is MB of 2^20 bytes.
+struct TaskUsage {
+    std::int64_t wall_time = 0;
+    std::int64_t user_time = 0;
+    std::int64_t system_time = 0;
+    std::int64_t memory = 0;  // largest resident set of one of its processes
+    std::int64_t bytes_read = 0;
+    std::int64_t bytes_written = 0;
+};
+
+// How far a range has come: each report of wait() tells what is new since the report before.
+struct RangeProgress {
+    // Indexes whose call has succeeded since the last report: half-open [first, last), ascending.
+    std::vector<std::pair<std::int64_t, std::int64_t>> done;
+    std::uint64_t done_now = 0;    // how many these are
+    std::uint64_t done_total = 0;  // of the whole range up to now
+    std::uint64_t failed_total = 0;
+    std::uint64_t size = 0;
+    bool complete = false;  // every index has ended: no further report follows
+};
+
+struct TaskData;  // of the implementation
+
+class Task {
+  public:
+    // ---- what to run ----
+
+    // A shell line. Without shell syntax it is executed directly.
+    explicit Task(std::string command = {});
+
+    // A call of the function that the worker has under `function`, with packed arguments (a msgpack array of
+    // them); functions.h makes it from values.
+    static Task packed_call(std::string function, std::string arguments, CallMode mode = CallMode::fork);
+
+    // The same from values; needs #include <work_queue/call.h>: Task::call("area", 2.0, 3.5).
+    template <class... Arguments>
+    static Task call(std::string function, const Arguments&... arguments);
+
+    // Calls of `function` with each index of [first, last) as its one argument. One submission, which takes
+    // last - first task ids. Empty ranges are refused by submit().
+    static Task range(std::string function, std::int64_t first, std::int64_t last,
+                      CallMode mode = CallMode::fork);
+
+    Task(const Task&);
+    Task& operator=(const Task&);
+    Task(Task&&) noexcept;
+    Task& operator=(Task&&) noexcept;
+    ~Task();
+
+    // ---- what it needs; each has a default ----
+
+    Task& command(std::string command);
+    Task& tag(std::string tag);            // any text of yours; default ""
+    Task& category(std::string category);  // tasks that are alike; default "default"
+    Task& priority(double priority);  // higher ones start first; default 0; equals in order of submission
+
+    Task& cores(std::int64_t count);  // -1: by proportion
+    Task& memory(std::int64_t mb);    // MB of 2^20 bytes
+    Task& disk(std::int64_t mb);      // MB of 2^20 bytes
+    Task& gpus(std::int64_t count);
+    Task& feature(std::string name);    // runs only on workers that have it; may be called for several
+    Task& max_retries(std::int64_t n);  // attempts beyond the first where workers are lost; below 1: no limit
+
+    // In the task's environment; nothing: the variable is removed from it.
+    Task& environment_variable(std::string name, std::optional<std::string> value);
+
+    Task& running_time_max(std::int64_t seconds);       // killed after so long; 0 or less: no limit
+    Task& running_time_min(std::int64_t seconds);       // not started on a worker that ends sooner
+    Task& end_time(std::int64_t us_since_epoch);        // expires, or is killed, then
+    Task& start_time_min(std::int64_t us_since_epoch);  // not started earlier
+    Task& call_mode(CallMode mode);                     // of calls and ranges
+
+    // The names of the other languages.
+    void specify_command(std::string text) { command(std::move(text)); }
+    void specify_tag(std::string text) { tag(std::move(text)); }
+    void specify_category(std::string name) { category(std::move(name)); }
+    void specify_priority(double value) { priority(value); }
+    void specify_cores(std::int64_t n) { cores(n); }
+    void specify_memory(std::int64_t mb) { memory(mb); }
+    void specify_disk(std::int64_t mb) { disk(mb); }
+    void specify_gpus(std::int64_t n) { gpus(n); }
+    void specify_feature(std::string name) { feature(std::move(name)); }
+    void specify_max_retries(std::int64_t n) { max_retries(n); }
+    void specify_environment_variable(std::string name, std::optional<std::string> value = {}) {
+        environment_variable(std::move(name), std::move(value));
+    }
+    void specify_running_time(std::int64_t us);  // running_time_max in microseconds, rounded up to seconds
+    void specify_running_time_max(std::int64_t s) { running_time_max(s); }
+    void specify_running_time_min(std::int64_t s) { running_time_min(s); }
+    void specify_end_time(std::int64_t us) { end_time(us); }
+    void specify_start_time_min(std::int64_t us) { start_time_min(us); }
+    void specify_exec_method(CallMode mode) { call_mode(mode); }
+
+    // ---- what was specified ----
+
+    TaskKind kind() const;
+    const std::string& command() const;   // "" for calls
+    const std::string& function() const;  // "" for commands
+    const std::string& tag() const;
+    const std::string& category() const;
+    double priority() const;
+    TaskResources resources_requested() const;
+
+    // ---- what became of it: after wait() ----
+
+    std::int64_t id() const;  // as submit() returned it, from 1; 0: not submitted
+    TaskResult result() const;
+    const char* result_str() const { return wq::result_str(result()); }
+    // It ran to its end with exit code 0; of a call: it returned.
+    bool ok() const;
+    int exit_status() const;    // exit code; 0 where it has none
+    int return_status() const;  // exit code, or the number of the signal that ended it; -1: it never ran
+    // What it wrote to stdout and stderr, which are kept apart; at most output_limit bytes of each.
+    const std::string& output() const;  // stdout
+    const std::string& error_output() const;
+    const std::string& reason() const;  // one line where the result needs one; of a call, what it threw
+    const std::string& packed_result() const;  // of a call: msgpack
+    // Of a call that succeeded, as a value; needs #include <work_queue/call.h>. Throws ResultError.
+    template <class T>
+    T result_as() const;
+    std::int64_t index() const;             // of a failed call of a range: its index
+    const RangeProgress& progress() const;  // of a range
+
+    const std::string& host() const;      // of the worker, "10.0.0.7:40112" or "node3:rank 5"; "" : none
+    const std::string& hostname() const;  // "node3"
+    std::uint32_t attempts() const;       // of which the last one is told here
+    TaskResources resources_allocated() const;
+    const TaskUsage& resources_measured() const;
+
+    // Microseconds since 1970-01-01 UTC; 0: it did not come to that.
+    std::int64_t submit_time() const;
+    std::int64_t commit_time() const;         // given to the worker
+    std::int64_t execute_cmd_start() const;   // by the worker's clock
+    std::int64_t execute_cmd_finish() const;  // by the worker's clock
+    std::int64_t finish_time() const;         // the manager learned of its end
+    std::int64_t return_time() const;         // wait() gave it back
+    std::int64_t cmd_execution_time() const;  // us: of the last attempt
+
+  private:
+    friend struct TaskAccess;
+    explicit Task(std::unique_ptr<TaskData> data);
+    std::unique_ptr<TaskData> data_;
+};
+
+}  // namespace wq
