@@ -13,7 +13,7 @@ constexpr std::uint64_t samples_before_doubling = 600;
 constexpr Duration longest_between_samples = std::chrono::minutes(5);
 }  // namespace
 
-Manager::Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& recorder, core::Now started)
+Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& recorder, core::Now started)
     : options_(std::move(options)),
       tasks_(tasks),
       recorder_(recorder),
@@ -122,6 +122,7 @@ void Manager::act_on(core::Lease& action, core::Now now) {
     lease.environment_position = text.environment_position;
     lease.text = std::move(text.command);
     lease.variables = std::move(text.variables);
+    lease.call = std::move(text.call);
     link->outbox->put(lease);
     note_dispatch(action.task, action.attempt, action.category, *link, action.give, action.submitted_us,
                   now.wall);
@@ -129,6 +130,7 @@ void Manager::act_on(core::Lease& action, core::Now now) {
 
 void Manager::note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
                             const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us) {
+    if (!recorder_.wants().transactions) return;
     if (attempt == 1)
         recorder_.transaction(submitted_us,
                               stats::task_waiting_text(task, categories_[category.value()], given));
@@ -152,9 +154,8 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     record.dispatched_us = action.dispatched_us;
     record.received_us = now.wall;
     record.outcome = std::move(action.outcome);
-    const TaskText text = tasks_.text(action.task);
-    record.line = text.line;
-    recorded.command = text.command;
+    record.line = tasks_.line(action.task);
+    if (recorder_.wants().commands) recorded.command = tasks_.command(action.task);
     if (output_ != nullptr) recorded.output = std::move(*output_);
     output_ = nullptr;
     const Link* link = link_of(action.worker);
@@ -162,8 +163,8 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
         note_dispatch(action.task, action.attempt, action.category, *link, action.given, action.submitted_us,
                       action.dispatched_us);
     if (record.final && !record.outcome.succeeded()) {
-        failures_.add({action.task, record.attempt, text.line, link != nullptr ? link->record->host : "",
-                       text.command, record.outcome, last_lines(recorded.output.err, 5)});
+        failures_.add({action.task, record.attempt, record.line, link != nullptr ? link->record->host : "",
+                       tasks_.command(action.task), record.outcome, last_lines(recorded.output.err, 5)});
     }
     const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
     if (record.final && longest > options_.output_limit) ++outputs_cut_;
@@ -174,12 +175,11 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
 
 void Manager::act_on(core::Skipped& action, core::Now) {
     const std::uint64_t first = action.tasks.front()->first;
-    SkippedExample example{action.reason, action.detail, action.tasks.count(),
-                           tasks_.text(TaskId(first)).line, TaskId(first)};
+    SkippedExample example{action.reason, action.detail, action.tasks.count(), tasks_.line(TaskId(first)),
+                           TaskId(first)};
     if (action.because) {
-        const TaskText cause = tasks_.text(*action.because);
-        example.reason = "a predecessor failed: " + place_of(*action.because, cause.line);
-        example.detail = line_for_message(cause.command);
+        example.reason = "a predecessor failed: " + place_of(*action.because, tasks_.line(*action.because));
+        example.detail = line_for_message(tasks_.command(*action.because));
     }
     const std::string place = place_of(example.first, example.first_line);
     const std::string text =

@@ -14,7 +14,7 @@
 
 #include "app/failures.h"
 #include "app/outbox.h"
-#include "app/task_table.h"
+#include "app/task_texts.h"
 #include "app/ticket_office.h"
 #include "core/reactor.h"
 #include "stats/recorder.h"
@@ -41,7 +41,7 @@ struct ManagerOptions {
 
 class Manager {
   public:
-    Manager(ManagerOptions options, TaskTable& tasks, stats::Recorder& recorder, core::Now started);
+    Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& recorder, core::Now started);
 
     // ---- the task source ----
     void add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed, core::Now now);
@@ -124,7 +124,7 @@ class Manager {
     Link* link_of(WorkerId worker);
 
     ManagerOptions options_;
-    TaskTable& tasks_;
+    TaskTexts& tasks_;
     stats::Recorder& recorder_;
     core::Reactor reactor_;
     Failures failures_;

@@ -116,6 +116,12 @@ const taskfile::Settings& TaskTable::settings(TaskId task) const {
     return after == settings_.begin() ? none : std::prev(after)->second;
 }
 
+std::uint64_t TaskTable::line(TaskId task) const {
+    if (index_block_of(task) != nullptr) return 0;
+    const Block& block = block_of(task);
+    return block.first_line + block.lines[task.value() - block.first];
+}
+
 std::string TaskTable::command(TaskId task) const {
     return text(task).command;
 }
@@ -128,7 +134,7 @@ stats::TaskKey TaskTable::key(TaskId task) const {
                                   block.equal.empty() ? 0 : block.equal[task.value() - block.first])};
 }
 
-void TaskTable::describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const {
+void TaskTable::describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const {
     const IndexBlock* block = tasks.empty() ? nullptr : index_block_of(TaskId(tasks.front()->first));
     if (block == nullptr) return;
     bool all = true;

@@ -10,26 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
-#include "base/interval_set.h"
-#include "stats/records.h"
+#include "app/task_texts.h"
 #include "taskfile/list.h"
 #include "taskfile/sources.h"
-#include "wire/messages.h"
 
 namespace wq::app {
 
 // In the environment of a task of --array or --each: its index.
 inline constexpr const char* index_variable_name = "WORK_QUEUE_TASK_INDEX";
 
-struct TaskText {
-    std::string command;
-    std::uint64_t line = 0;  // in the list; 0: not from a list
-    std::uint64_t environment_position = 0;
-    std::vector<std::pair<std::string, std::string>> variables;
-};
-
-class TaskTable {
+class TaskTable : public TaskTexts {
   public:
     std::uint64_t size() const { return size_; }
 
@@ -46,18 +36,18 @@ class TaskTable {
     // A `#!` line with its tags; the next position.
     void add_environment_line(std::string line) { environment_lines_.push_back(std::move(line)); }
 
-    TaskText text(TaskId task) const;
+    TaskText text(TaskId task) const override;
+    std::uint64_t line(TaskId task) const override;
     const std::string& tags(TaskId task) const;  // empty: none
     const taskfile::Settings& settings(TaskId task) const;
     const std::vector<std::string>& environment_lines() const { return environment_lines_; }
-    std::string command(TaskId task) const;
-    stats::TaskKey key(TaskId task) const;
+    std::string command(TaskId task) const override;
+    stats::TaskKey key(TaskId task) const override;
 
-    // Where all of `tasks` are items of one `--array`: says so in the announcement of a batch.
-    void describe_array(const IntervalSet& tasks, wire::SealedBatch& sealed) const;
+    void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override;
 
-    // No more lines: what only served to tell equal lines apart is freed.
-    void input_ended();
+    // What only served to tell equal lines apart is freed.
+    void input_ended() override;
 
   private:
     struct Block {

@@ -13,7 +13,7 @@ wire::SealedBatch TicketOffice::open(const core::Seal& seal) {
     sealed.needs = seal.needs;
     sealed.timeout = seal.timeout;
     sealed.memory_limit_mb = seal.memory_limit_mb;
-    tasks_.describe_array(seal.tasks, sealed);
+    tasks_.describe(seal.tasks, sealed);
     next_ = 0;
     view_.emplace(sealed);
     by_counter_ = view_->has_template() && counter_.there() && view_->count() <= BatchCounter::most_tickets &&

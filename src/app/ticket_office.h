@@ -6,7 +6,7 @@
 
 #include "app/batch_counter.h"
 #include "app/batch_view.h"
-#include "app/task_table.h"
+#include "app/task_texts.h"
 #include "core/events.h"
 #include "wire/messages.h"
 
@@ -15,7 +15,7 @@ namespace wq::app {
 class TicketOffice {
   public:
     // `counters`: where nodes draw ranges of batches that have a template; null: they ask by message for all.
-    explicit TicketOffice(const TaskTable& tasks, transport::Counters* counters = nullptr)
+    explicit TicketOffice(const TaskTexts& tasks, transport::Counters* counters = nullptr)
         : tasks_(tasks), counter_(counters) {}
 
     // The announcement of a new batch; the one before is forgotten.
@@ -37,7 +37,7 @@ class TicketOffice {
   private:
     std::uint64_t add_texts(wire::Tickets& tickets, std::uint64_t most) const;
 
-    const TaskTable& tasks_;
+    const TaskTexts& tasks_;
     BatchCounter counter_;
     std::optional<BatchView> view_;
     bool by_counter_ = false;

@@ -52,6 +52,12 @@ struct Recorded {
 class Recorder {
   public:
     virtual ~Recorder() = default;  // closes
+    // What is made for nobody where it is not wanted.
+    struct Wants {
+        bool commands = true;      // Recorded::command
+        bool transactions = true;  // transaction()
+    };
+    virtual Wants wants() const { return {}; }
     virtual void task(Recorded ended) = 0;
     virtual void worker(const WorkerRecord& record) = 0;  // on joining, and again on leaving
     virtual void sample(const Sample& sample) = 0;

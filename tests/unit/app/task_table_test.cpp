@@ -99,7 +99,7 @@ TEST(TaskTable, AnnouncesABatchOfAnArrayByItsTemplate) {
         IntervalSet tasks;
         tasks.insert({from, to});
         wire::SealedBatch sealed;
-        table.describe_array(tasks, sealed);
+        table.describe(tasks, sealed);
         return sealed;
     };
     EXPECT_EQ(announced(1, 50).command, square.words());

@@ -1,0 +1,44 @@
+// What the manager must know of a task to give it out and to record it, wherever tasks come from: a list
+// (task_table.h) or a program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "stats/records.h"
+#include "wire/messages.h"
+
+namespace wq::app {
+
+struct TaskText {
+    std::string command;
+    std::uint64_t line = 0;  // in the list; 0: not from a list
+    std::uint64_t environment_position = 0;
+    std::vector<std::pair<std::string, std::string>> variables;
+    std::optional<wire::Call> call;  // instead of the command
+};
+
+class TaskTexts {
+  public:
+    virtual ~TaskTexts() = default;
+
+    virtual TaskText text(TaskId task) const = 0;
+    virtual std::uint64_t line(TaskId task) const = 0;
+    // For messages and records.
+    virtual std::string command(TaskId task) const = 0;
+    virtual stats::TaskKey key(TaskId task) const = 0;
+
+    // Where all of `tasks` are made from one template (items of one `--array`, calls of one range): says so
+    // in the announcement of a batch.
+    virtual void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const = 0;
+
+    // No more will be added.
+    virtual void input_ended() = 0;
+};
+
+}  // namespace wq::app
