@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "app/task_table.h"
 #include "app/ticket_office.h"
 #include "app/ticket_taker.h"
 #include "transport/loopback.h"
