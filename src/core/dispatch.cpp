@@ -39,7 +39,8 @@ void Reactor::dispatch(Now now, Actions& actions) {
     // A lease may end a reservation, which gives room on another worker.
     for (auto changed = workers_.take_changed(); !changed.empty(); changed = workers_.take_changed())
         for (const WorkerId id : changed)
-            if (Worker* worker = workers_.find(id)) fill(*worker, now, actions);
+            if (Worker* worker = workers_.find(id); worker != nullptr && worker->available())
+                fill(*worker, now, actions);
 }
 
 void Reactor::spread(ShapeId shape, bool suspects, Now now, Actions& actions) {
@@ -145,8 +146,8 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     }
     ++counters_.tasks_dispatched;
     const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
-    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, what.timeout, limit, what.category,
-                            ledger_.submitted(task)});
+    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, what.timeout, limit,
+                            what.category, ledger_.submitted(task)});
     if (reserved_ && reserved_->shape == shape && reserved_->suspect == suspect) end_reservation();
 }
 

@@ -82,6 +82,7 @@ TaskState Ledger::state(TaskId task) const {
         return TaskState::ready;
     if (failed_.contains(id)) return TaskState::failed;
     if (skipped_.contains(id)) return TaskState::skipped;
+    if (cancelled_.contains(id)) return TaskState::cancelled;
     return TaskState::blocked;
 }
 
@@ -164,6 +165,9 @@ void Ledger::enter(Interval tasks, TaskState state) {
         case TaskState::skipped:
             skipped_.insert(tasks);
             break;
+        case TaskState::cancelled:
+            cancelled_.insert(tasks);
+            break;
     }
     if (is_final(state) && tasks.size() == 1) attempted_.erase(TaskId(tasks.first));
 }
@@ -191,7 +195,7 @@ void Ledger::change(Interval tasks, TaskEvent event) {
 
 IntervalSet Ledger::unended(const IntervalSet& tasks) const {
     IntervalSet left = tasks;
-    for (const IntervalSet* ended : {&done_, &failed_, &skipped_})
+    for (const IntervalSet* ended : {&done_, &failed_, &skipped_, &cancelled_})
         tasks.for_each(
             [&](Interval part) { ended->for_each_in(part, [&](Interval range) { left.erase(range); }); });
     return left;

@@ -78,6 +78,7 @@ class Ledger {
     const IntervalSet& done() const { return done_; }
     const IntervalSet& failed() const { return failed_; }
     const IntervalSet& skipped() const { return skipped_; }
+    const IntervalSet& cancelled() const { return cancelled_; }
     // `tasks`, less what has ended.
     IntervalSet unended(const IntervalSet& tasks) const;
 
@@ -119,6 +120,7 @@ class Ledger {
     IntervalSet done_;
     IntervalSet failed_;
     IntervalSet skipped_;
+    IntervalSet cancelled_;
     std::uint64_t counts_[task_state_count] = {};
 };
 

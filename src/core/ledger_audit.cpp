@@ -9,7 +9,7 @@ std::optional<std::string> Ledger::audit_task(TaskId task) const {
     const ReadyTasks& queues = ready(shape_of(task));
     int places = record != nullptr && record->leased ? 1 : 0;
     for (const IntervalSet* set :
-         {&done_, &failed_, &skipped_, &sealed_, &queues.fresh, &queues.again, &queues.suspects})
+         {&done_, &failed_, &skipped_, &cancelled_, &sealed_, &queues.fresh, &queues.again, &queues.suspects})
         places += set->contains(id) ? 1 : 0;
     if (places > 1) return "task " + std::to_string(id) + " is in " + std::to_string(places) + " states";
     if (record == nullptr) return std::nullopt;

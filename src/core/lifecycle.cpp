@@ -24,7 +24,10 @@ constexpr std::array arrows{
     Arrow{S::leased, E::give_back, S::ready},   Arrow{S::leased, E::lose, S::ready},
     Arrow{S::sealed, E::succeed, S::done},      Arrow{S::sealed, E::fail, S::failed},
     Arrow{S::sealed, E::retry, S::ready},       Arrow{S::sealed, E::give_back, S::ready},
-    Arrow{S::sealed, E::lose, S::ready},
+    Arrow{S::sealed, E::lose, S::ready},        Arrow{S::blocked, E::cancel, S::cancelled},
+    Arrow{S::ready, E::cancel, S::cancelled},   Arrow{S::leased, E::cancel, S::cancelled},
+    Arrow{S::sealed, E::cancel, S::cancelled},  Arrow{S::blocked, E::expire, S::failed},
+    Arrow{S::ready, E::expire, S::failed},
 };
 
 constexpr auto make_table() {
@@ -46,14 +49,16 @@ std::optional<TaskState> next_state(TaskState state, TaskEvent event) {
 }
 
 const char* name_of(TaskState state) {
-    constexpr std::array names{"blocked", "ready", "leased", "sealed", "done", "failed", "skipped"};
+    constexpr std::array names{"blocked", "ready",  "leased",  "sealed",
+                               "done",    "failed", "skipped", "cancelled"};
     static_assert(names.size() == task_state_count);
     return names[static_cast<std::size_t>(state)];
 }
 
 const char* name_of(TaskEvent event) {
-    constexpr std::array names{"unblock",   "lease", "seal", "succeed",     "fail",         "retry",
-                               "give_back", "lose",  "skip", "resume_done", "resume_failed"};
+    constexpr std::array names{"unblock",       "lease",     "seal",  "succeed", "fail",
+                               "retry",         "give_back", "lose",  "skip",    "resume_done",
+                               "resume_failed", "cancel",    "expire"};
     static_assert(names.size() == task_event_count);
     return names[static_cast<std::size_t>(event)];
 }

@@ -9,15 +9,16 @@
 namespace wq::core {
 
 enum class TaskState : std::uint8_t {
-    blocked,  // waits for an earlier line of one of its groups
-    ready,    // may be given out
-    leased,   // given to one worker, as attempt k
-    sealed,   // part of a batch that the MPI pool claims by ticket, as attempt k
-    done,     // succeeded
-    failed,   // failed for good
-    skipped,  // can never run: a predecessor failed, or no worker can hold it
+    blocked,    // waits for an earlier line of one of its groups
+    ready,      // may be given out
+    leased,     // given to one worker, as attempt k
+    sealed,     // part of a batch that the MPI pool claims by ticket, as attempt k
+    done,       // succeeded
+    failed,     // failed for good
+    skipped,    // can never run: a predecessor failed, or no worker can hold it
+    cancelled,  // by the user
 };
-inline constexpr int task_state_count = 7;
+inline constexpr int task_state_count = 8;
 
 enum class TaskEvent : std::uint8_t {
     unblock,        // the last stage that it waited for is open
@@ -31,8 +32,10 @@ enum class TaskEvent : std::uint8_t {
     skip,           // it can never run
     resume_done,    // an earlier run's journal says done
     resume_failed,  // an earlier run's journal says failed
+    cancel,         // the user wants it no more
+    expire,         // its end time came before it was given out
 };
-inline constexpr int task_event_count = 11;
+inline constexpr int task_event_count = 13;
 
 // The state after `event` in `state`; nothing where the table has no such arrow.
 std::optional<TaskState> next_state(TaskState state, TaskEvent event);

@@ -31,7 +31,7 @@ namespace wq::core {
     X(std::int64_t, tasks_dispatched, "tasks", "attempts dispatched since the start")                   \
     X(std::int64_t, tasks_done, "tasks", "ended for good, failed ones too")                             \
     X(std::int64_t, tasks_failed, "tasks", "ended for good without success")                            \
-    X(std::int64_t, tasks_cancelled, "tasks", "cancelled; 0 for now")                                   \
+    X(std::int64_t, tasks_cancelled, "tasks", "cancelled")                                              \
     X(std::int64_t, tasks_exhausted_attempts, "attempts", "ended by exhausting a resource")             \
     X(std::int64_t, time_send, "us", "sending tasks to workers; 0 for now")                             \
     X(std::int64_t, time_receive, "us", "receiving results; 0 for now")                                 \

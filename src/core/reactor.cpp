@@ -13,7 +13,8 @@ Reactor::Reactor(ReactorOptions options, Now started)
     : options_(options),
       last_event_(started.instant),
       attentive_(started.instant),
-      settled_at_(started.instant + options.join_limit) {
+      settled_at_(started.instant + options.join_limit),
+      pool_settled_at_(settled_at_) {
     counters_.time_when_started = started.wall;
 }
 
@@ -36,8 +37,13 @@ std::optional<Instant> Reactor::wakeup() const {
         const Duration left = worker->last_heard + options_.silence - attentive_;
         consider(last_event_ + std::min(left, options_.silence / looks_at_silence));
     }
+    if (const Worker* worker = workers_.first_given_up()) {
+        const Duration left = *worker->away_until - attentive_;
+        consider(last_event_ + std::min(left, options_.silence / looks_at_silence));
+    }
     if (stop_) consider(stop_->killed ? stop_->kill_at + options_.kill_limit : stop_->kill_at);
-    if (last_event_ < settled_at_) consider(settled_at_);
+    for (const Instant at : {settled_at_, pool_settled_at_})
+        if (last_event_ < at) consider(at);
     if (idle_since_) consider(*idle_since_ + recall_pause_);
     return next;
 }

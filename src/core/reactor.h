@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -89,17 +90,25 @@ class Reactor {
     void on_event(const WorkerJoined& event, Now now, Actions& actions);
     void on_event(const WorkerHeard& event, Now now, Actions& actions);
     void on_event(const WorkerLeft& event, Now now, Actions& actions);
-    void on_event(const WorkerAway&, Now, Actions&) {}
-    void on_event(const WorkerBack&, Now, Actions&) {}
-    void on_event(const WorkerDraining&, Now, Actions&) {}
-    void on_event(const RangeReported&, Now, Actions&) {}
-    void on_event(const CancelRequested&, Now, Actions&) {}
     void remove_worker(Worker& worker, const std::string& why, bool lost, Now now, Actions& actions);
     void drop_silent_workers(Now now, Actions& actions);
+
+    // reactor_links.cpp
+    void on_event(const WorkerAway& event, Now now, Actions& actions);
+    void on_event(const WorkerBack& event, Now now, Actions& actions);
+    void on_event(const WorkerDraining& event, Now now, Actions& actions);
+    void drop_those_away_too_long(Now now, Actions& actions);
+    void gets_no_more(const Worker& worker);
+    void catch_up_with_stop(const Worker& worker, Actions& actions);
+
+    // reactor_cancel.cpp
+    void on_event(const CancelRequested& event, Now now, Actions& actions);
+    void tell_to_kill(WorkerId worker, TaskId task, Attempt attempt, Actions& actions) const;
 
     // reactor_reports.cpp
     void on_event(const TaskReported& event, Now now, Actions& actions);
     void on_event(const TaskGivenBack& event, Now now, Actions& actions);
+    void give_back(TaskId task);
     bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
     void answered(WorkerId worker);
     void take_ticket_back(WorkerId worker, TaskId task, WallMicros started);
@@ -107,11 +116,17 @@ class Reactor {
     void lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions);
     void record(TaskId task, bool final, Outcome outcome, Actions& actions);
     void finish(TaskId task, bool success, Now now, Actions& actions);
-    void learn(ShapeId shape, const Outcome& outcome);
+    void learn(ShapeId shape, double wall_us);
     void free_lease(TaskId task);
+
+    // reactor_ranges.cpp
+    void on_event(const RangeReported& event, Now now, Actions& actions);
+    using Ended = std::map<ShapeId, IntervalSet>;
+    Ended end_all(const RangeReported& event);
 
     // reactor_batches.cpp
     void on_event(const TicketsReported& event, Now now, Actions& actions);
+    void account(Worker& worker, const IntervalSet& holding, Now now, Actions& actions);
     void seal_where_tasks_abound(Now now, Actions& actions);
     IntervalSet sealable(ShapeId shape);
     bool fits_whole_pool(ShapeId shape);
@@ -177,6 +192,7 @@ class Reactor {
     std::uint64_t last_chances_ = 0;       // tasks whose next loss is final: they run alone
     std::optional<Reservation> reserved_;  // one at a time
     Instant settled_at_;                   // from then on, a worker that is not there will not come
+    Instant pool_settled_at_;              // nor a rank that takes tickets
     bool check_fits_ = true;         // whether every ready shape is to be looked at for one that fits nowhere
     std::vector<ShapeId> awakened_;  // with tasks that could run now where they could not before
     std::optional<Instant> idle_since_;  // some worker idles while others have leases that wait

@@ -14,7 +14,8 @@ constexpr int shapes_looked_at = 64;
 
 void Reactor::seal_where_tasks_abound(Now now, Actions& actions) {
     // A rank claims what it likes: while a task is to run alone, nobody may claim.
-    if (!options_.seal_batches || batch_ || pool_.empty() || last_chances_ > 0 || now.instant < settled_at_)
+    if (!options_.seal_batches || batch_ || pool_.empty() || last_chances_ > 0 ||
+        now.instant < pool_settled_at_)
         return;
     int looked = 0;
     for (const auto& [head, shape] : ledger_.ready_shapes()) {
@@ -83,14 +84,18 @@ void Reactor::on_event(const TicketsReported& event, Now now, Actions& actions) 
         ++stale_;
         return;
     }
-    if (!event.saw_dry || !batch_->dry.insert(event.worker).second) return;
+    if (event.saw_dry) account(*workers_.find(event.worker), event.holding, now, actions);
+}
+
+// A member claims no more of the batch, and holds these of it.
+void Reactor::account(Worker& worker, const IntervalSet& holding, Now now, Actions& actions) {
+    if (!batch_->dry.insert(worker.id).second) return;
     IntervalSet held;
-    event.holding.for_each([&](Interval part) {
+    holding.for_each([&](Interval part) {
         batch_->outstanding.for_each_in(part, [&](Interval range) { held.insert(range); });
     });
     held.for_each([&](Interval part) {
-        for (std::uint64_t id = part.first; id < part.end; ++id)
-            adopt(*workers_.find(event.worker), TaskId(id), now);
+        for (std::uint64_t id = part.first; id < part.end; ++id) adopt(worker, TaskId(id), now);
     });
     reconcile(now, actions);
 }
@@ -101,6 +106,7 @@ void Reactor::adopt(Worker& worker, TaskId task, Now now) {
     ledger_.change(task, TaskEvent::lease);
     take_ticket_back(worker.id, task, now.wall);
     workers_.lease(worker, task, ledger_.attempted(task).given);
+    ++counters_.tasks_dispatched;
 }
 
 void Reactor::reconcile(Now now, Actions& actions) {

@@ -52,7 +52,7 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
         lose(event.task, event.outcome.reason, true, now, actions);
     } else {
         free_lease(event.task);
-        learn(ledger_.shape_of(event.task), event.outcome);
+        learn(ledger_.shape_of(event.task), static_cast<double>(event.outcome.wall_us));
         settle(event.task, event.outcome, now, actions);
     }
     if (ticket) close_batch_if_over(actions);
@@ -66,9 +66,13 @@ void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
     }
     const bool ticket = ledger_.state(event.task) == TaskState::sealed;
     if (ticket) take_ticket_back(event.worker, event.task, 0);
-    free_lease(event.task);
-    ledger_.change(event.task, TaskEvent::give_back);
+    give_back(event.task);
     if (ticket) close_batch_if_over(actions);
+}
+
+void Reactor::give_back(TaskId task) {
+    free_lease(task);
+    ledger_.change(task, TaskEvent::give_back);
 }
 
 void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& actions) {
@@ -154,10 +158,9 @@ void Reactor::finish(TaskId task, bool success, Now now, Actions& actions) {
         on_event(StopRequested{StopReason::halted, Duration{0}}, now, actions);
 }
 
-void Reactor::learn(ShapeId shape, const Outcome& outcome) {
+void Reactor::learn(ShapeId shape, double wall_us) {
     double& mean = state_of(shape).mean_wall_us;
-    const auto wall = static_cast<double>(outcome.wall_us);
-    mean = mean < 0 ? wall : mean + learning_rate * (wall - mean);
+    mean = mean < 0 ? wall_us : mean + learning_rate * (wall_us - mean);
 }
 
 }  // namespace wq::core

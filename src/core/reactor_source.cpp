@@ -26,7 +26,9 @@ void Reactor::apply(const GroupChange& change, Actions& actions) {
     const IntervalSet dead = ledger_.unended(change.dead);
     dead.for_each([&](Interval part) { ledger_.change(part, TaskEvent::skip); });
     if (!dead.empty()) {
-        const std::string reason = "task " + std::to_string(change.because.value()) + " of its group failed";
+        const bool cancelled = ledger_.state(change.because) == TaskState::cancelled;
+        const std::string reason = "task " + std::to_string(change.because.value()) + " of its group " +
+                                   (cancelled ? "was cancelled" : "failed");
         actions.push_back(Skipped{dead, reason, change.because});
     }
     ledger_.unended(change.unblocked).for_each([&](Interval part) {

@@ -11,7 +11,7 @@ void Reactor::on_event(const StopRequested& event, Now now, Actions& actions) {
     }
     stop_ = Stop{event.reason, now.instant + event.grace, false};
     for (const auto& [id, worker] : workers_.all())
-        if (!worker.leases.empty()) actions.push_back(Recall{id, worker.leases.size()});
+        if (!worker.leases.empty() && !worker.away()) actions.push_back(Recall{id, worker.leases.size()});
     revoke(actions);
     if (event.grace <= Duration{0}) kill_what_runs(now, actions);
 }
@@ -19,7 +19,8 @@ void Reactor::on_event(const StopRequested& event, Now now, Actions& actions) {
 void Reactor::kill_what_runs(Now, Actions& actions) {
     if (stop_->killed) return;
     stop_->killed = true;
-    for (const auto& [id, worker] : workers_.all()) actions.push_back(KillAll{id});
+    for (const auto& [id, worker] : workers_.all())
+        if (!worker.away()) actions.push_back(KillAll{id});
 }
 
 void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
@@ -29,6 +30,7 @@ void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
 
 void Reactor::on_event(const Tick&, Now now, Actions& actions) {
     drop_silent_workers(now, actions);
+    drop_those_away_too_long(now, actions);
     if (stop_ && now.instant >= stop_->kill_at) kill_what_runs(now, actions);
     recall_for_idle_workers(now, actions);
 }

@@ -6,12 +6,15 @@
 namespace wq::core {
 
 // A worker that has no time left for it counts as one that holds it: the next job of the run has more time.
+// So does one that is away, or is about to leave: until it has left.
 bool Reactor::fits_somewhere(ShapeId shape) const {
     const Shape& what = ledger_.shape(shape);
     const auto fits = [&](const Resources& whole) { return allocate(what.needs, whole).fits_in(whole); };
-    if (what.workers.empty())
-        return std::any_of(workers_.kinds().begin(), workers_.kinds().end(),
-                           [&](const auto& kind) { return fits(kind.first.whole); });
+    const auto any = [&](const auto& kinds) {
+        return std::any_of(kinds.begin(), kinds.end(),
+                           [&](const auto& each) { return fits(each.first.whole); });
+    };
+    if (what.workers.empty()) return any(workers_.kinds()) || any(workers_.other_kinds());
     return std::any_of(what.workers.begin(), what.workers.end(), [&](WorkerId id) {
         const Worker* worker = workers_.find(id);
         return worker != nullptr && fits(worker->whole);
@@ -45,12 +48,14 @@ Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
                 std::nullopt};
     }
     Resources largest;
-    for (const auto& [kind, workers] : workers_.kinds()) {
+    const auto widen = [&](const WorkerKind& kind) {
         largest.cores = std::max(largest.cores, kind.whole.cores);
         largest.memory_mb = std::max(largest.memory_mb, kind.whole.memory_mb);
         largest.disk_mb = std::max(largest.disk_mb, kind.whole.disk_mb);
         largest.gpus = std::max(largest.gpus, kind.whole.gpus);
-    }
+    };
+    for (const auto& [kind, workers] : workers_.kinds()) widen(kind);
+    for (const auto& [kind, workers] : workers_.other_kinds()) widen(kind);
     return {std::move(tasks), "needs " + describe(shape.needs) + ", no worker has that", std::nullopt,
             "the largest have " + describe(largest) +
                 "; start fewer ranks per node, which makes larger workers, or let the task ask for less"};

@@ -8,8 +8,10 @@ namespace wq::core {
 ManagerStats Reactor::stats() const {
     ManagerStats stats = counters_;
     const auto count = [&](TaskState state) { return static_cast<std::int64_t>(ledger_.count(state)); };
-    stats.workers_connected = static_cast<std::int64_t>(workers_.size());
-    const auto ticket_busy = batch_ ? static_cast<std::int64_t>(batch_->members.size()) : 0;
+    stats.workers_connected = static_cast<std::int64_t>(workers_.size() - workers_.away());
+    std::int64_t ticket_busy = 0;
+    if (batch_)
+        for (const WorkerId id : batch_->members) ticket_busy += workers_.find(id)->away() ? 0 : 1;
     stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
     stats.workers_idle = stats.workers_connected - stats.workers_busy;
     stats.workers_joined = static_cast<std::int64_t>(joined_);
@@ -19,6 +21,7 @@ ManagerStats Reactor::stats() const {
     stats.tasks_submitted = static_cast<std::int64_t>(ledger_.size());
     stats.tasks_done = count(TaskState::done) + count(TaskState::failed);
     stats.tasks_failed = count(TaskState::failed);
+    stats.tasks_cancelled = count(TaskState::cancelled);
     stats.total_cores = workers_.total().cores;
     stats.total_memory = workers_.total().memory_mb;
     stats.total_disk = workers_.total().disk_mb;
@@ -53,12 +56,16 @@ ManagerStats Reactor::stats() const {
 std::string Reactor::waiting_for() const {
     const auto count = [&](TaskState state) { return ledger_.count(state); };
     const std::uint64_t out = count(TaskState::leased) + count(TaskState::sealed);
+    const std::string away =
+        workers_.away() == 0 ? ""
+                             : "; away, and perhaps back: " + std::to_string(workers_.away()) + " workers";
     if (storage_trouble_) return "storage: results cannot be written";
     if (stop_) return std::to_string(out) + " running tasks to end (stopping)";
     if (workers_.empty()) return joined_ == 0 ? "workers: none has joined" : "workers: none is left";
-    if (out > 0) return std::to_string(out) + " tasks to end";
+    if (out > 0) return std::to_string(out) + " tasks to end" + away;
     if (count(TaskState::ready) > 0)
-        return "a worker with room and time for " + std::to_string(count(TaskState::ready)) + " ready tasks";
+        return "a worker with room and time for " + std::to_string(count(TaskState::ready)) + " ready tasks" +
+               away;
     if (!input_ended_) return "more lines of the task list";
     return "nothing";
 }
@@ -85,6 +92,10 @@ std::optional<std::string> Reactor::audit() const {
     if (outstanding != ledger_.count(TaskState::sealed))
         return std::to_string(ledger_.count(TaskState::sealed)) + " tasks are sealed, the batch has " +
                std::to_string(outstanding);
+    if (reserved_ && !workers_.find(reserved_->worker)->available())
+        return "a worker that gets none is reserved";
+    for (const WorkerId rank : pool_)
+        if (!workers_.find(rank)->available()) return "a rank of the pool gets none";
     std::uint64_t last_chances = 0;
     for (std::uint64_t id = 0; id < ledger_.size(); ++id) {
         const TaskId task(id);

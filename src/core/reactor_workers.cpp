@@ -9,7 +9,9 @@ void Reactor::on_event(const WorkerJoined& event, Now now, Actions& actions) {
     ++joined_;
     ++pool_version_;
     if (event.takes_tickets) pool_.insert(event.worker);
-    if (workers_.size() >= options_.expected_workers) settled_at_ = std::min(settled_at_, now.instant);
+    if (workers_.size() < options_.expected_workers) return;
+    settled_at_ = std::min(settled_at_, now.instant);
+    pool_settled_at_ = std::min(pool_settled_at_, now.instant);
 }
 
 void Reactor::on_event(const WorkerHeard& event, Now now, Actions& actions) {
@@ -24,6 +26,7 @@ void Reactor::on_event(const WorkerLeft& event, Now now, Actions& actions) {
 
 void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, Now now, Actions& actions) {
     const WorkerId id = worker.id;
+    const bool took_tickets = worker.takes_tickets;
     const std::string reason = "worker " + std::to_string(id.value()) + " on " + worker.host + ": " + why;
     const Resources whole = worker.whole;
     // Which of its leases ran and which waited for a core, nobody can tell any more, nor which one is to
@@ -34,8 +37,10 @@ void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, N
     workers_.remove(id);
     pool_.erase(id);
     if (reserved_ && reserved_->worker == id) reserved_.reset();
-    if (options_.rejoin_limit > Duration{0})
+    if (options_.rejoin_limit > Duration{0}) {
         settled_at_ = std::max(settled_at_, now.instant + options_.rejoin_limit);
+        if (took_tickets) pool_settled_at_ = std::max(pool_settled_at_, settled_at_);
+    }
     check_fits_ = true;
     ++pool_version_;
     ++counters_.workers_removed;

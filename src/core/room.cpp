@@ -45,7 +45,7 @@ bool Reactor::could_hold(const Worker& worker, ShapeId shape, Now now) const {
 
 // Whether it can be leased to `worker` now; as a suspect, if one is named.
 bool Reactor::takes(const Worker& worker, ShapeId shape, std::optional<TaskId> suspect, Now now) const {
-    if (worker.alone || !could_hold(worker, shape, now)) return false;
+    if (worker.alone || !worker.available() || !could_hold(worker, shape, now)) return false;
     if (reserved_ && reserved_->worker == worker.id &&
         (reserved_->shape != shape || reserved_->suspect != suspect.has_value()))
         return false;

@@ -1,5 +1,6 @@
 #include "core/worker_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace wq::core {
@@ -16,8 +17,9 @@ std::pair<std::int64_t, WorkerId> free_key(const Worker& worker) {
 }  // namespace
 
 WorkerKind Worker::kind() const {
-    if (!leaves_at) return {whole, -1};
-    return {whole, std::chrono::floor<std::chrono::minutes>(leaves_at->time_since_epoch()).count()};
+    if (!leaves_at) return {whole, -1, features};
+    const auto minute = std::chrono::floor<std::chrono::minutes>(leaves_at->time_since_epoch()).count();
+    return {whole, minute, features};
 }
 
 Resources Worker::free() const {
@@ -33,11 +35,13 @@ Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
     worker.host = joined.host;
     worker.whole = joined.offers;
     worker.leaves_at = joined.leaves_at;
+    worker.features = joined.features;
+    std::sort(worker.features.begin(), worker.features.end());
+    worker.features.erase(std::unique(worker.features.begin(), worker.features.end()), worker.features.end());
     worker.takes_tickets = joined.takes_tickets;
+    worker.watched = joined.watched;
     worker.last_heard = now;
-    kinds_[worker.kind()].insert(free_key(worker));
-    by_heard_.insert({now, worker.id});
-    total_ += worker.whole;
+    enter(worker);
     changed(worker);
     return worker;
 }
@@ -45,15 +49,69 @@ Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
 void WorkerTable::remove(WorkerId id) {
     const auto found = workers_.find(id);
     if (found == workers_.end()) return;
-    const Worker& worker = found->second;
-    const auto kind = kinds_.find(worker.kind());
-    kind->second.erase(free_key(worker));
-    if (kind->second.empty()) kinds_.erase(kind);
-    by_heard_.erase({worker.last_heard, id});
+    leave(found->second);
+    workers_.erase(found);
+}
+
+// Into every index and sum that it belongs to as it is now.
+void WorkerTable::enter(const Worker& worker) {
+    if (worker.available())
+        kinds_[worker.kind()].insert(free_key(worker));
+    else
+        ++other_kinds_[worker.kind()];
+    if (worker.away()) {
+        away_.insert({*worker.away_until, worker.id});
+        return;
+    }
+    if (!worker.watched) by_heard_.insert({worker.last_heard, worker.id});
+    total_ += worker.whole;
+    committed_ += worker.used;
+    if (!worker.leases.empty()) ++busy_;
+}
+
+void WorkerTable::leave(const Worker& worker) {
+    if (worker.available()) {
+        const auto kind = kinds_.find(worker.kind());
+        kind->second.erase(free_key(worker));
+        if (kind->second.empty()) kinds_.erase(kind);
+    } else if (const auto kind = other_kinds_.find(worker.kind()); --kind->second == 0) {
+        other_kinds_.erase(kind);
+    }
+    if (worker.away()) {
+        away_.erase({*worker.away_until, worker.id});
+        return;
+    }
+    by_heard_.erase({worker.last_heard, worker.id});
     total_ -= worker.whole;
     committed_ -= worker.used;
     if (!worker.leases.empty()) --busy_;
-    workers_.erase(found);
+}
+
+void WorkerTable::go_away(Worker& worker, Instant until, std::string why) {
+    leave(worker);
+    worker.away_until = until;
+    worker.away_why = std::move(why);
+    worker.recalling = false;
+    enter(worker);
+}
+
+void WorkerTable::come_back(Worker& worker, Instant now) {
+    leave(worker);
+    worker.away_until.reset();
+    worker.recalling = false;
+    worker.last_heard = now;
+    enter(worker);
+    changed(worker);
+}
+
+void WorkerTable::drain(Worker& worker) {
+    leave(worker);
+    worker.draining = true;
+    enter(worker);
+}
+
+const Worker* WorkerTable::first_given_up() const {
+    return away_.empty() ? nullptr : find(away_.begin()->second);
 }
 
 Worker* WorkerTable::find(WorkerId id) {
@@ -66,7 +124,7 @@ const Worker* WorkerTable::find(WorkerId id) const {
 }
 
 void WorkerTable::heard(Worker& worker, Instant now) {
-    if (now - worker.last_heard < heard_grain) return;
+    if (worker.watched || worker.away() || now - worker.last_heard < heard_grain) return;
     by_heard_.erase({worker.last_heard, worker.id});
     worker.last_heard = now;
     by_heard_.insert({now, worker.id});
@@ -77,8 +135,14 @@ const Worker* WorkerTable::quietest() const {
 }
 
 void WorkerTable::move(Worker& worker, const Resources& used) {
-    committed_ -= worker.used;
-    committed_ += used;
+    if (!worker.away()) {
+        committed_ -= worker.used;
+        committed_ += used;
+    }
+    if (!worker.available()) {
+        worker.used = used;
+        return;
+    }
     ByFree& kind = kinds_.find(worker.kind())->second;
     auto node = kind.extract(free_key(worker));
     worker.used = used;
@@ -87,7 +151,7 @@ void WorkerTable::move(Worker& worker, const Resources& used) {
 }
 
 void WorkerTable::lease(Worker& worker, TaskId task, const Resources& give) {
-    if (worker.leases.empty()) ++busy_;
+    if (worker.leases.empty() && !worker.away()) ++busy_;
     worker.leases.insert(task);
     Resources used = worker.used;
     move(worker, used += give);
@@ -95,7 +159,7 @@ void WorkerTable::lease(Worker& worker, TaskId task, const Resources& give) {
 
 void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
     if (worker.leases.erase(task) == 0) return;
-    if (worker.leases.empty()) --busy_;
+    if (worker.leases.empty() && !worker.away()) --busy_;
     Resources used = worker.used;
     move(worker, used -= given);
     if (worker.suspect == task) {
@@ -120,23 +184,32 @@ std::optional<std::string> WorkerTable::audit() const {
     Resources total;
     Resources committed;
     std::uint64_t busy = 0;
+    std::size_t available = 0;
     std::size_t indexed = 0;
+    std::size_t judged = 0;
     for (const auto& [id, worker] : workers_) {
-        total += worker.whole;
-        committed += worker.used;
-        if (!worker.leases.empty()) ++busy;
+        const std::string name = "worker " + std::to_string(id.value());
+        if (!worker.away()) {
+            total += worker.whole;
+            committed += worker.used;
+            if (!worker.leases.empty()) ++busy;
+        }
+        const bool silence = !worker.away() && !worker.watched;
+        if (silence) ++judged;
+        if (worker.available()) ++available;
         const auto kind = kinds_.find(worker.kind());
-        if (kind == kinds_.end() || !kind->second.contains(free_key(worker)) ||
-            !by_heard_.contains({worker.last_heard, id}))
-            return "worker " + std::to_string(id.value()) + " is not indexed";
-        if (worker.suspect && !worker.leases.contains(*worker.suspect))
-            return "worker " + std::to_string(id.value()) + " does not hold its suspect";
+        const bool in_kinds = kind != kinds_.end() && kind->second.contains(free_key(worker));
+        if (in_kinds != worker.available() || by_heard_.contains({worker.last_heard, id}) != silence)
+            return name + " is not indexed";
+        if (worker.away() && !away_.contains({*worker.away_until, id})) return name + " is not away";
+        if (worker.suspect && !worker.leases.contains(*worker.suspect)) return name + " lost its suspect";
         if (worker.alone && (!worker.suspect || worker.leases.size() != 1))
-            return "worker " + std::to_string(id.value()) + " runs more than the task that is to be alone";
+            return name + " runs more than the task that is to be alone";
     }
     for (const auto& [kind, workers] : kinds_) indexed += workers.size();
-    if (indexed != workers_.size() || by_heard_.size() != workers_.size())
-        return "an index of the workers is too large";
+    if (indexed != available || by_heard_.size() != judged) return "an index of the workers is too large";
+    for (const auto& [kind, count] : other_kinds_) indexed += count;
+    if (indexed != workers_.size()) return "a worker is in no kind";
     if (total != total_ || committed != committed_ || busy != busy_)
         return "the sums of the workers are wrong";
     return std::nullopt;

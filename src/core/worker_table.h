@@ -17,11 +17,12 @@
 
 namespace wq::core {
 
-// Workers that can hold the same tasks: equal resources, and an end within the same minute. A pool has few
-// kinds.
+// Workers that can hold the same tasks: equal resources and features, and an end within the same minute. A
+// pool has few kinds.
 struct WorkerKind {
     Resources whole;
     std::int64_t leaves_minute = 0;
+    std::vector<std::string> features;  // sorted
     auto operator<=>(const WorkerKind&) const = default;
 };
 
@@ -31,7 +32,12 @@ struct Worker {
     Resources whole;
     Resources used;  // by leases; beyond `whole` by those that wait in its launcher
     std::optional<Instant> leaves_at;
+    std::vector<std::string> features;  // sorted, each once
     bool takes_tickets = false;
+    bool watched = false;               // its silence is none
+    bool draining = false;              // it gets no more
+    std::optional<Instant> away_until;  // its link is cut: then it is lost
+    std::string away_why;
     bool recalling = false;    // asked to give leases back; no word from it since
     bool has_changed = false;  // stands in the list of take_changed()
     std::unordered_set<TaskId> leases;
@@ -39,6 +45,8 @@ struct Worker {
     bool alone = false;             // that one is to run by itself
     Instant last_heard;
 
+    bool away() const { return away_until.has_value(); }
+    bool available() const { return !away() && !draining; }  // gets tasks
     WorkerKind kind() const;
     Resources free() const;  // negative where leases wait in its launcher
 };
@@ -56,8 +64,16 @@ class WorkerTable {
     bool empty() const { return workers_.empty(); }
 
     void heard(Worker& worker, Instant now);
-    // The worker that has been silent longest.
+    // The worker that has been silent longest, of those whose silence says something.
     const Worker* quietest() const;
+
+    // Its link is cut, or mended.
+    void go_away(Worker& worker, Instant until, std::string why);
+    void come_back(Worker& worker, Instant now);
+    void drain(Worker& worker);
+    // The one that is away and will be given up first.
+    const Worker* first_given_up() const;
+    std::size_t away() const { return away_.size(); }
 
     void lease(Worker& worker, TaskId task, const Resources& give);
     void release(Worker& worker, TaskId task, const Resources& given);
@@ -66,8 +82,12 @@ class WorkerTable {
     void changed(Worker& worker);
     std::vector<WorkerId> take_changed();
 
+    // Of those that get tasks.
     const std::map<WorkerKind, ByFree>& kinds() const { return kinds_; }
+    // Of those that are there, or may be again, and get none: how many of each kind.
+    const std::map<WorkerKind, std::uint64_t>& other_kinds() const { return other_kinds_; }
     const std::unordered_map<WorkerId, Worker>& all() const { return workers_; }
+    // Of those that are not away.
     std::uint64_t busy() const { return busy_; }
     Resources total() const { return total_; }
     Resources committed() const { return committed_; }
@@ -77,10 +97,14 @@ class WorkerTable {
 
   private:
     void move(Worker& worker, const Resources& used);
+    void enter(const Worker& worker);
+    void leave(const Worker& worker);
 
     std::unordered_map<WorkerId, Worker> workers_;
     std::map<WorkerKind, ByFree> kinds_;
+    std::map<WorkerKind, std::uint64_t> other_kinds_;
     std::set<std::pair<Instant, WorkerId>> by_heard_;
+    std::set<std::pair<Instant, WorkerId>> away_;  // by the time they are given up
     std::vector<WorkerId> changed_;
     std::uint64_t busy_ = 0;
     Resources total_;

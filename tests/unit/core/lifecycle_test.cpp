@@ -10,18 +10,20 @@ namespace {
 
 // Every pair of state and event; "-" where there is no arrow.
 constexpr const char* golden_table = R"(
-              blocked ready   leased  sealed  done    failed  skipped
-unblock       ready   -       -       -       -       -       -
-lease         -       leased  -       -       -       -       -
-seal          -       sealed  -       -       -       -       -
-succeed       -       -       done    done    -       -       -
-fail          -       -       failed  failed  -       -       -
-retry         -       -       ready   ready   -       -       -
-give_back     -       -       ready   ready   -       -       -
-lose          -       -       ready   ready   -       -       -
-skip          skipped skipped -       -       -       -       -
-resume_done   done    -       -       -       -       -       -
-resume_failed failed  -       -       -       -       -       -
+              blocked ready   leased  sealed  done    failed  skipped cancelled
+unblock       ready   -       -       -       -       -       -       -
+lease         -       leased  -       -       -       -       -       -
+seal          -       sealed  -       -       -       -       -       -
+succeed       -       -       done    done    -       -       -       -
+fail          -       -       failed  failed  -       -       -       -
+retry         -       -       ready   ready   -       -       -       -
+give_back     -       -       ready   ready   -       -       -       -
+lose          -       -       ready   ready   -       -       -       -
+skip          skipped skipped -       -       -       -       -       -
+resume_done   done    -       -       -       -       -       -       -
+resume_failed failed  -       -       -       -       -       -       -
+cancel        cancelled cancelled cancelled cancelled - -  -       -
+expire        failed  failed  -       -       -       -       -       -
 )";
 
 TEST(Lifecycle, HasExactlyTheArrowsOfTheTable) {
@@ -60,6 +62,7 @@ TEST(Lifecycle, DrawsItsDiagram) {
   done [shape=doublecircle];
   failed [shape=doublecircle];
   skipped [shape=doublecircle];
+  cancelled [shape=doublecircle];
   blocked -> ready [label="unblock"];
   blocked -> skipped [label="skip"];
   blocked -> done [label="resume_done"];
@@ -77,6 +80,12 @@ TEST(Lifecycle, DrawsItsDiagram) {
   sealed -> ready [label="retry"];
   sealed -> ready [label="give_back"];
   sealed -> ready [label="lose"];
+  blocked -> cancelled [label="cancel"];
+  ready -> cancelled [label="cancel"];
+  leased -> cancelled [label="cancel"];
+  sealed -> cancelled [label="cancel"];
+  blocked -> failed [label="expire"];
+  ready -> failed [label="expire"];
 }
 )");
 }

@@ -74,6 +74,24 @@ class RunFixture : public ::testing::Test {
     void lose(std::uint32_t worker) { event(WorkerLeft{WorkerId(worker), "gone", true}); }
     void leave(std::uint32_t worker) { event(WorkerLeft{WorkerId(worker), "bye", false}); }
 
+    // One whose transport tells of its loss.
+    void join_watched(std::uint32_t worker, std::int64_t cores = 1, std::vector<std::string> features = {}) {
+        WorkerJoined joined{
+            WorkerId(worker), "node" + std::to_string(worker), {cores, cores * 1000, 0, 0}, {}};
+        joined.watched = true;
+        joined.features = std::move(features);
+        event(joined);
+    }
+    void away(std::uint32_t worker) { event(WorkerAway{WorkerId(worker), "cut"}); }
+    void back(std::uint32_t worker, std::vector<std::pair<TaskId, Attempt>> holding = {}) {
+        event(WorkerBack{WorkerId(worker), std::move(holding)});
+    }
+    void drain(std::uint32_t worker) { event(WorkerDraining{WorkerId(worker)}); }
+    void cancel(std::uint64_t task) { event(CancelRequested{TaskId(task)}); }
+    void range_done(std::uint32_t worker, std::uint32_t batch, IntervalSet done, std::int64_t wall_us = 0) {
+        event(RangeReported{WorkerId(worker), BatchId(batch), std::move(done), now().wall, wall_us});
+    }
+
     void report(std::uint32_t worker, std::uint64_t task, Attempt attempt, Outcome outcome) {
         event(TaskReported{WorkerId(worker), TaskId(task), attempt, std::move(outcome)});
     }

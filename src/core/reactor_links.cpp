@@ -1,0 +1,77 @@
+// Workers whose link is cut and mended, and those that are about to leave.
+#include <set>
+
+#include "core/reactor.h"
+
+namespace wq::core {
+
+void Reactor::on_event(const WorkerAway& event, Now now, Actions& actions) {
+    Worker* worker = workers_.find(event.worker);
+    if (worker == nullptr || worker->away()) return;
+    if (options_.away_limit <= Duration{0}) return remove_worker(*worker, event.why, true, now, actions);
+    workers_.go_away(*worker, attentive_ + options_.away_limit, event.why);
+    gets_no_more(*worker);
+}
+
+void Reactor::on_event(const WorkerDraining& event, Now, Actions&) {
+    Worker* worker = workers_.find(event.worker);
+    if (worker == nullptr || worker->draining) return;
+    workers_.drain(*worker);
+    gets_no_more(*worker);
+}
+
+// Of a batch that is open it may have claimed some: it stays a member of that.
+void Reactor::gets_no_more(const Worker& worker) {
+    pool_.erase(worker.id);
+    ++pool_version_;
+    if (reserved_ && reserved_->worker == worker.id) reserved_.reset();
+}
+
+// Between the two ends of a link that was cut anything may be lost, so what it names decides.
+void Reactor::on_event(const WorkerBack& event, Now now, Actions& actions) {
+    Worker* worker = workers_.find(event.worker);
+    if (worker == nullptr) {
+        ++stale_;
+        return;
+    }
+    workers_.come_back(*worker, attentive_);
+    ++pool_version_;
+    if (worker->takes_tickets && !worker->draining) pool_.insert(worker->id);
+    std::set<TaskId> kept;
+    IntervalSet tickets;
+    for (const auto& [task, attempt] : event.holding) {
+        if (!holds(worker->id, task, attempt))
+            tell_to_kill(worker->id, task, attempt, actions);
+        else if (ledger_.state(task) == TaskState::sealed)
+            tickets.insert(task.value());
+        else
+            kept.insert(task);
+    }
+    const std::vector<TaskId> leases(worker->leases.begin(), worker->leases.end());
+    for (const TaskId task : leases)
+        if (!kept.contains(task)) give_back(task);
+    if (batch_ && batch_->members.contains(worker->id)) account(*worker, tickets, now, actions);
+    catch_up_with_stop(*worker, actions);
+}
+
+// What the others were told when the run was stopped.
+void Reactor::catch_up_with_stop(const Worker& worker, Actions& actions) {
+    if (!stop_) return;
+    if (stop_->killed)
+        actions.push_back(KillAll{worker.id});
+    else if (!worker.leases.empty())
+        actions.push_back(Recall{worker.id, worker.leases.size()});
+}
+
+void Reactor::drop_those_away_too_long(Now now, Actions& actions) {
+    while (const Worker* first = workers_.first_given_up()) {
+        if (attentive_ < *first->away_until) return;
+        const WorkerId id = first->id;
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.away_limit).count();
+        const std::string why = first->away_why + "; not back after " + std::to_string(seconds) + " s";
+        actions.push_back(Dismiss{id, why, true});
+        remove_worker(*workers_.find(id), why, true, now, actions);
+    }
+}
+
+}  // namespace wq::core

@@ -1,0 +1,59 @@
+// Calls of a range that succeeded, many at once: kept as ranges, so that ten million cost what one does.
+#include <map>
+
+#include "core/reactor.h"
+
+namespace wq::core {
+
+void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
+    answered(event.worker);
+    const Worker* worker = workers_.find(event.worker);
+    const std::uint64_t reported = event.done.count();
+    const Ended ended = worker == nullptr ? Ended{} : end_all(event);
+    std::uint64_t counted = 0;
+    for (const auto& [shape, tasks] : ended) counted += tasks.count();
+    stale_ += reported - counted;
+    if (counted == 0) return;
+    recall_pause_ = first_recall_pause;
+    const double each_us = static_cast<double>(event.wall_us) / static_cast<double>(reported);
+    for (const auto& [shape, tasks] : ended) {
+        const auto wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(tasks.count()));
+        counters_.time_execute += wall_us;
+        counters_.time_execute_good += wall_us;
+        learn(shape, each_us);
+        const Shape& what = ledger_.shape(shape);
+        actions.push_back(RangeEnded{event.worker, tasks, what.category, allocate(what.needs, worker->whole),
+                                     event.started_us, wall_us});
+        tasks.for_each([&](Interval part) { apply(groups_.succeeded(part), actions); });
+    }
+    close_batch_if_over(actions);
+}
+
+// Tickets end without a record of their own; those that became leases of the worker one by one. The batch may
+// be over by then, so these say themselves what they are.
+Reactor::Ended Reactor::end_all(const RangeReported& event) {
+    Ended ended;
+    if (batch_ && batch_->id == event.batch && batch_->members.contains(event.worker)) {
+        IntervalSet tickets;
+        event.done.for_each([&](Interval part) {
+            batch_->outstanding.for_each_in(part, [&](Interval range) { tickets.insert(range); });
+        });
+        tickets.for_each([&](Interval part) {
+            batch_->outstanding.erase(part);
+            ledger_.change(part, TaskEvent::succeed);
+        });
+        counters_.tasks_dispatched += static_cast<std::int64_t>(tickets.count());
+        if (!tickets.empty()) ended[batch_->shape] = std::move(tickets);
+    }
+    const auto& leases = workers_.find(event.worker)->leases;
+    for (const TaskId task : std::vector<TaskId>(leases.begin(), leases.end())) {
+        const Attempted& attempted = ledger_.attempted(task);
+        if (!event.done.contains(task.value()) || !attempted.by_ticket) continue;
+        free_lease(task);
+        ledger_.change(task, TaskEvent::succeed);
+        ended[ledger_.shape_of(task)].insert(task.value());
+    }
+    return ended;
+}
+
+}  // namespace wq::core

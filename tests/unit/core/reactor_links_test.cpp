@@ -1,0 +1,247 @@
+// Workers whose link is cut, and those that drain.
+#include "unit/core/run_fixture.h"
+
+namespace wq::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LinksTest : public RunFixture {
+  protected:
+    void SetUp() override { options({.max_losses = 2, .rejoin_limit = 2h, .away_limit = 60s}); }
+};
+
+TEST_F(LinksTest, AWatchedWorkersSilenceIsNoLoss) {
+    join_watched(1);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    idle(1h);
+    expect({});
+    EXPECT_EQ(reactor_.wakeup(), std::nullopt);
+}
+
+TEST_F(LinksTest, WhoIsAwayKeepsItsLeasesAndGetsNothing) {
+    join_watched(1, 2);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    away(1);
+    add(1);
+    expect({});
+    EXPECT_EQ(reactor_.stats().workers_connected, 0);
+    EXPECT_EQ(reactor_.stats().workers_busy, 0);
+    EXPECT_EQ(reactor_.stats().total_cores, 0);
+    EXPECT_EQ(reactor_.stats().tasks_on_workers, 1);
+    EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end; away, and perhaps back: 1 workers");
+    idle(59s);
+    expect({});
+    back(1, {{TaskId(0), 1}});
+    expect({"lease 1.1 to 1"});
+    EXPECT_EQ(reactor_.stats().workers_connected, 1);
+    EXPECT_EQ(reactor_.stats().total_cores, 2);
+    idle(1h);
+    ok(1, 0);
+    expect({"0.1 ended for good: exit 0"});
+}
+
+TEST_F(LinksTest, WhoStaysAwayIsLostWithItsLeases) {
+    join_watched(1);
+    add(1);
+    away(1);
+    idle(61s);
+    expect({"lease 0.1 to 1", "dismiss 1: cut; not back after 60 s",
+            "0.1 ended: worker lost: worker 1 on node1: cut; not back after 60 s"});
+    EXPECT_EQ(reactor_.stats().workers_lost, 1);
+    EXPECT_TRUE(reactor_.workers().empty());
+    back(1, {{TaskId(0), 1}});  // too late: nobody knows it any more
+    EXPECT_EQ(reactor_.stale_reports(), 1u);
+    join_watched(2);
+    expect({"lease 0.2 to 2"});
+}
+
+TEST_F(LinksTest, AManagerThatStoodStillGivesThoseAwayTimeToComeBack) {
+    join_watched(1);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    away(1);
+    pass(1h);
+    tick();
+    back(1, {{TaskId(0), 1}});
+    expect({});
+}
+
+TEST_F(LinksTest, WithoutATimeToBeAwayACutIsALoss) {
+    options({.max_losses = 2, .rejoin_limit = 2h});
+    join_watched(1);
+    add(1);
+    away(1);
+    expect({"lease 0.1 to 1", "0.1 ended: worker lost: worker 1 on node1: cut"});
+}
+
+TEST_F(LinksTest, WhatABackWorkerDoesNotNameGoesBackWithoutBlame) {
+    join_watched(1, 2);
+    add(2);
+    expect({"lease 0.1 to 1", "lease 1.1 to 1"});
+    away(1);
+    back(1, {{TaskId(1), 1}});
+    expect({"lease 0.2 to 1"});
+    away(1);
+    back(1, {{TaskId(1), 1}});
+    away(1);
+    back(1, {{TaskId(1), 1}});
+    expect({"lease 0.3 to 1", "lease 0.4 to 1"});  // as often as it takes: no loss of the task
+    ok(1, 0, 1);                                   // late, of the first life
+    EXPECT_EQ(reactor_.stale_reports(), 1u);
+    ok(1, 0, 4);
+    expect({"0.4 ended for good: exit 0"});
+}
+
+TEST_F(LinksTest, WhatIsNotLeasedToABackWorkerIsKilledThere) {
+    join_watched(1, 4);
+    join_watched(2, 1);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    away(1);
+    back(1, {{TaskId(0), 1}, {TaskId(0), 2}, {TaskId(7), 1}, {TaskId(0), 1}});
+    expect({"kill 0 attempt 2 on 1", "kill 7 attempt 1 on 1"});
+}
+
+TEST_F(LinksTest, BackWithoutHavingBeenAwayIsTheSame) {
+    join_watched(1);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    back(1, {});
+    expect({"lease 0.2 to 1"});
+}
+
+TEST_F(LinksTest, CancelledWhileAwayIsKilledWhenBack) {
+    join_watched(1);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    away(1);
+    cancel(0);
+    expect({"cancelled 0"});
+    back(1, {{TaskId(0), 1}});
+    expect({"kill 0 attempt 1 on 1"});
+}
+
+TEST_F(LinksTest, AReservationDoesNotWaitForOneThatIsAwayOrDrains) {
+    join_watched(1, 2);
+    join_watched(2, 2);
+    for (const bool cut : {true, false}) {
+        const std::uint64_t first = reactor_.ledger().size();
+        add(2);
+        add(1, cores(2));
+        add(1000);
+        for (std::uint64_t id = first; id < first + 500; ++id)
+            for (const std::uint32_t worker : {1u, 2u}) ok(worker, id);
+        take([](const std::string&) {});
+        cut ? away(1) : drain(1);
+    }
+    EXPECT_EQ(reactor_.audit(), std::nullopt);
+}
+
+TEST_F(LinksTest, ADrainingWorkerEndsWhatItHasAndGetsNoMore) {
+    join_watched(1, 2);
+    add(2);
+    expect({"lease 0.1 to 1", "lease 1.1 to 1"});
+    drain(1);
+    add(1);
+    ok(1, 0);
+    expect({"0.1 ended for good: exit 0"});
+    EXPECT_EQ(reactor_.stats().workers_connected, 1);
+    idle(10min);  // nothing to recall for
+    expect({});
+    join_watched(2);
+    expect({"lease 2.1 to 2"});
+    leave(1);  // with task 1 unfinished
+    expect({"1.1 ended: worker lost: worker 1 on node1: bye"});
+    ok(2, 2);
+    expect({"2.1 ended for good: exit 0", "lease 1.2 to 2"});
+    EXPECT_EQ(reactor_.stats().workers_lost, 0);
+}
+
+TEST_F(LinksTest, ADrainingWorkerThatIsCutStaysDraining) {
+    join_watched(1, 2);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    drain(1);
+    away(1);
+    back(1, {{TaskId(0), 1}});
+    add(1);
+    expect({});
+    ok(1, 0);
+    expect({"0.1 ended for good: exit 0"});
+}
+
+TEST_F(LinksTest, TasksAreNotSkippedWhileAWorkerThatCouldHoldThemIsAway) {
+    options({.expected_workers = 2, .away_limit = 60s});
+    join_watched(1, 4);
+    join_watched(2, 1);
+    away(1);
+    add(1, cores(4));
+    expect({});
+    idle(61s);
+    take([](const std::string& line) {
+        EXPECT_TRUE(line.starts_with("dismiss 1") || line.starts_with("skip 0: needs 4 cores")) << line;
+    });
+    EXPECT_EQ(reactor_.ledger().count(TaskState::skipped), 1u);
+}
+
+TEST_F(LinksTest, AMemberOfABatchThatIsBackHasGivenItsAccount) {
+    options({.expected_workers = 2, .away_limit = 60s, .seal_batches = true});
+    join(1, 1, true);
+    join(2, 1, true);
+    add(40);
+    expect({"seal batch 1: 0-39"});
+    away(2);
+    dry(1, 1, ids(0, 1));
+    expect({});  // what the other one has is not known
+    cancel(8);
+    expect({"kill 8 attempt 1 on 1", "cancelled 8"});
+    back(2, {{TaskId(7), 1}, {TaskId(8), 1}});
+    expect({"kill 8 attempt 1 on 2", "batch 1 over", "seal batch 2: 1-6,9-39"});
+    ok(2, 7);  // as the lease that it became
+    expect({"7.1 ended for good: exit 0"});
+}
+
+TEST_F(LinksTest, AMemberOfABatchThatStaysAwayIsLostWithItsTickets) {
+    options({.expected_workers = 2, .away_limit = 60s, .seal_batches = true});
+    join(1, 1, true);
+    join(2, 1, true);
+    add(40);
+    expect({"seal batch 1: 0-39"});
+    for (std::uint64_t id = 0; id < 39; ++id) ok(1, id);
+    take([](const std::string&) {});
+    away(2);
+    dry(1, 1);
+    for (int second = 0; second < 62; ++second) {
+        idle(1s);
+        hear(1);
+    }
+    expect({"dismiss 2: cut; not back after 60 s",
+            "39.1 ended: worker lost: worker 2 on node2: cut; not back after 60 s", "batch 1 over",
+            "lease 39.2 to 1"});
+}
+
+TEST_F(LinksTest, WhoWasAwayWhenTheRunWasStoppedIsToldWhenItIsBack) {
+    join_watched(1);
+    join_watched(2);
+    add(2);
+    expect({"lease 0.1 to 1", "lease 1.1 to 2"});
+    away(1);
+    stop(StopReason::interrupted, 10s);
+    expect({"recall 1 from 2"});
+    back(1, {{TaskId(0), 1}});
+    expect({"recall 1 from 1"});
+    away(1);
+    stop();
+    expect({"kill all on 2"});
+    back(1, {{TaskId(0), 1}});
+    expect({"kill all on 1"});
+    end(1, 0, 1, Ending::killed);
+    end(2, 1, 1, Ending::killed);
+    expect({"0.1 ended: killed", "1.1 ended: killed", "finished 75 stopped"});
+}
+
+}  // namespace
+}  // namespace wq::core
