@@ -92,6 +92,9 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* ended = std::get_if<core::AttemptEnded>(&action)) return act_on(*ended, now);
     if (auto* skipped = std::get_if<core::Skipped>(&action)) return act_on(*skipped, now);
     if (auto* dismiss = std::get_if<core::Dismiss>(&action)) return act_on(*dismiss, now);
+    if (auto* range = std::get_if<core::RangeEnded>(&action)) return act_on(*range, now);
+    if (auto* cancelled = std::get_if<core::Cancelled>(&action))
+        return recorder_.cancelled(cancelled->task, now.wall);
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
     if (auto* recall = std::get_if<core::Recall>(&action))
         return send(recall->worker, wire::Recall{recall->most});
@@ -173,7 +176,13 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     if (!holding_ && recorder_.backlog_bytes() > options_.most_unwritten_bytes) on_recorder(now);
 }
 
-void Manager::act_on(core::Skipped& action, core::Now) {
+void Manager::act_on(core::RangeEnded& action, core::Now now) {
+    recorded_ += action.tasks.count();
+    recorder_.range({action.worker, std::move(action.tasks), action.category, action.given, action.started_us,
+                     action.wall_us, now.wall});
+}
+
+void Manager::act_on(core::Skipped& action, core::Now now) {
     const std::uint64_t first = action.tasks.front()->first;
     SkippedExample example{action.reason, action.detail, action.tasks.count(), tasks_.line(TaskId(first)),
                            TaskId(first)};
@@ -185,6 +194,7 @@ void Manager::act_on(core::Skipped& action, core::Now) {
     const std::string text =
         (example.count == 1 ? place : count_of(example.count, "task") + ", the first " + place + ",") +
         " can never run: " + example.reason + (example.detail.empty() ? "" : "; " + example.detail);
+    recorder_.skipped(action.tasks, text, now.wall);
     if (failures_.skip(std::move(example))) say(text);
 }
 
@@ -235,6 +245,7 @@ void Manager::watch_storage(core::Now now) {
 
 void Manager::tick(core::Now now) {
     watch_storage(now);
+    if (!let_go_.empty()) dismiss_the_empty(now);
     if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
     if (now.instant >= next_beat_) {
         for (auto& [key, link] : links_)

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,6 +54,14 @@ class Manager {
 
     // ---- workers ----
     void on_arrival(transport::Transport& from, const transport::Arrival& arrival, core::Now now);
+
+    // ---- what a program asks for ----
+    // In any state that is not final; the recorder is told by cancelled(). What runs is killed.
+    void cancel(TaskId task, core::Now now);
+    // The workers of a host get nothing more and are dismissed once they are empty. Returns how many.
+    std::size_t drain(const std::string& host, core::Now now);
+    // So many workers, the emptiest first, get nothing more and are dismissed once they are empty; 0: all.
+    std::size_t shut_down(std::size_t workers, core::Now now);
 
     // ---- the run ----
     void stop(core::StopReason reason, Duration grace, core::Now now);
@@ -115,9 +124,12 @@ class Manager {
     void act_on(core::Lease& action, core::Now now);
     void act_on(core::AttemptEnded& action, core::Now now);
     void act_on(core::Skipped& action, core::Now now);
+    void act_on(core::RangeEnded& action, core::Now now);
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
     void watch_storage(core::Now now);
+    void let_go(WorkerId worker, core::Now now);
+    void dismiss_the_empty(core::Now now);
     // Work Queue's transaction log tells of the beginnings too.
     void note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
                        const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us);
@@ -135,6 +147,7 @@ class Manager {
     std::vector<EnvironmentLine> environment_;
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;  // by CategoryId
+    std::set<WorkerId> let_go_;            // get nothing more, and leave when they are empty
     std::vector<core::Action> actions_;
     core::Output* output_ = nullptr;  // of the attempt whose end is being handled
     std::uint64_t recorded_ = 0;

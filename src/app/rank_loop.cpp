@@ -80,13 +80,13 @@ bool ManagerLoop::turn() {
 
 bool ManagerLoop::move_frames() {
     bool moved = false;
-    for (transport::Transport* transport : {parts_.ranks, parts_.own_end_of_manager}) {
-        if (transport == nullptr) continue;
+    const auto listen_to = [&](transport::Transport& wire) {
         inbox_.clear();
-        moved = transport->poll(inbox_) || moved;
-        for (const transport::Arrival& arrival : inbox_)
-            parts_.manager.on_arrival(*transport, arrival, now());
-    }
+        moved = wire.poll(inbox_) || moved;
+        for (const transport::Arrival& arrival : inbox_) parts_.manager.on_arrival(wire, arrival, now());
+    };
+    for (transport::Transport* wire : parts_.wires) listen_to(*wire);
+    if (parts_.own_end_of_manager != nullptr) listen_to(*parts_.own_end_of_manager);
     if (parts_.own_end_of_worker == nullptr) return moved;
     inbox_.clear();
     moved = parts_.own_end_of_worker->poll(inbox_) || moved;
@@ -104,12 +104,14 @@ bool ManagerLoop::wants_more() const {
     const std::uint64_t waiting =
         ledger.count(core::TaskState::ready) + ledger.count(core::TaskState::blocked);
     return !parts_.manager.reactor().stopping() &&
-           (parts_.source.descriptor() < 0 || waiting < most_waiting_of_a_stream);
+           (!parts_.source.paced() || waiting < most_waiting_of_a_stream);
 }
 
 void ManagerLoop::read_source() {
     if (parts_.source.ended() || !wants_more()) return;
-    if (parts_.source.descriptor() >= 0 && !waiter_.readable(parts_.source.descriptor())) return;
+    if (parts_.source.descriptor() >= 0 && !waiter_.readable(parts_.source.descriptor()) &&
+        !parts_.source.has_more())
+        return;
     const Status read = parts_.source.read(parts_.manager, now());
     if (read) return;
     source_error_ = read.error();
@@ -117,7 +119,7 @@ void ManagerLoop::read_source() {
 }
 
 void ManagerLoop::handle_signals() {
-    while (const auto signal = parts_.signals.next()) {
+    while (const auto signal = parts_.signals != nullptr ? parts_.signals->next() : std::nullopt) {
         const Duration grace = parts_.stop.grace_after(*signal);
         if (parts_.worker != nullptr) parts_.worker->note_stop(*signal);
         parts_.manager.say("stopping at " + core::signal_name(*signal) + ": " +
@@ -133,19 +135,23 @@ void ManagerLoop::wait(bool moved) {
     if (parts_.worker != nullptr) earliest(next, parts_.worker->wakeup());
     earliest(next, parts_.deadline.drain_at);
     earliest(next, parts_.each_turn(before));
-    const bool more_to_read =
-        !parts_.source.ended() && parts_.source.descriptor() < 0 && !parts_.manager.reactor().stopping();
+    waiter_.clear();
+    asks_ = false;
+    for (const transport::Transport* wire : parts_.wires) {
+        const std::vector<int> descriptors = wire->descriptors();
+        for (const int descriptor : descriptors) waiter_.watch(descriptor);
+        asks_ = asks_ || descriptors.empty();
+    }
+    const bool more_to_read = !parts_.source.ended() && !parts_.manager.reactor().stopping() &&
+                              (parts_.source.descriptor() < 0 || parts_.source.has_more());
     if (more_to_read || moved) next = before;
     if (moved) back_off_.moved();
-    if (parts_.ranks != nullptr) earliest(next, before + back_off_.next());
+    if (asks_) earliest(next, before + back_off_.next());
 
-    waiter_.clear();
-    waiter_.watch(parts_.signals.descriptor());
+    if (parts_.signals != nullptr) waiter_.watch(parts_.signals->descriptor());
     waiter_.watch(parts_.recorder.descriptor());
     if (parts_.launcher != nullptr) waiter_.watch(parts_.launcher->descriptor());
     if (!parts_.source.ended() && wants_more()) waiter_.watch(parts_.source.descriptor());
-    if (parts_.ranks != nullptr)
-        for (const int descriptor : parts_.ranks->descriptors()) waiter_.watch(descriptor);
     waiter_.wait(until(next, before));
     const Instant after = instant_now();
     parts_.manager.count_time(after - before, before - turn_began_);
@@ -154,7 +160,7 @@ void ManagerLoop::wait(bool moved) {
 
 void ManagerLoop::say_goodbye() {
     parts_.manager.dismiss_all("the run is over");
-    if (parts_.ranks != nullptr) let_frames_leave(*parts_.ranks);
+    for (transport::Transport* wire : parts_.wires) let_frames_leave(*wire);
 }
 
 // ---- the other ranks ----
@@ -187,7 +193,7 @@ bool WorkerLoop::move_frames() {
 void WorkerLoop::handle_signals() {
     // The manager has the same signal and decides; but where the job is killed soon after, nobody waits for
     // it.
-    while (const auto signal = parts_.signals.next()) {
+    while (const auto signal = parts_.signals != nullptr ? parts_.signals->next() : std::nullopt) {
         parts_.worker.note_stop(*signal);
         if (parts_.stop.grace_after(*signal) > Duration{0}) continue;
         parts_.worker.drain();
@@ -199,11 +205,12 @@ void WorkerLoop::wait(bool moved) {
     const Instant before = instant_now();
     if (moved) back_off_.moved();
     std::optional<Instant> next = parts_.worker.wakeup();
-    earliest(next, before + back_off_.next());
+    const std::vector<int> descriptors = parts_.ranks.descriptors();
+    if (descriptors.empty()) earliest(next, before + back_off_.next());
     waiter_.clear();
-    waiter_.watch(parts_.signals.descriptor());
+    if (parts_.signals != nullptr) waiter_.watch(parts_.signals->descriptor());
     waiter_.watch(parts_.launcher.descriptor());
-    for (const int descriptor : parts_.ranks.descriptors()) waiter_.watch(descriptor);
+    for (const int descriptor : descriptors) waiter_.watch(descriptor);
     waiter_.wait(until(next, before));
     // A task has ended: the answer with the next one comes soon.
     if (waiter_.readable(parts_.launcher.descriptor())) back_off_.moved();

@@ -41,16 +41,17 @@ struct ManagerLoopParts {
     Manager& manager;
     Source& source;
     stats::Recorder& recorder;
-    Signals& signals;
-    transport::Transport* ranks = nullptr;  // null: one rank
-    // This rank's own worker, which talks to the manager like any other; all null with --manager-only.
+    Signals* signals = nullptr;  // null: signals are not ours to handle
+    // To workers: ranks, TCP, one in this process. One that has no descriptors is asked on a back-off.
+    std::vector<transport::Transport*> wires{};
+    // This rank's own worker on this thread, which talks to the manager like any other; all null: none.
     transport::Transport* own_end_of_manager = nullptr;
     transport::Transport* own_end_of_worker = nullptr;
     Worker* worker = nullptr;
     host::Launcher* launcher = nullptr;
     StopPolicy stop{};
     RunDeadline deadline{};
-    // Called each turn; returns when it wants to be called next at the latest.
+    // Called each turn, before it waits; returns when it wants to be called next at the latest.
     std::function<std::optional<Instant>(Instant)> each_turn = [](Instant) { return std::nullopt; };
 };
 
@@ -74,6 +75,7 @@ class ManagerLoop {
     ManagerLoopParts parts_;
     Waiter waiter_;
     BackOff back_off_;
+    bool asks_ = false;  // some wire is to be asked on the back-off
     std::vector<transport::Arrival> inbox_;
     std::optional<Error> source_error_;
     Instant turn_began_;
@@ -84,7 +86,7 @@ struct WorkerLoopParts {
     transport::Transport& ranks;
     transport::PeerId manager;
     host::Launcher& launcher;
-    Signals& signals;
+    Signals* signals = nullptr;  // null: signals are not ours to handle
     StopPolicy stop{};
 };
 

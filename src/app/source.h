@@ -43,6 +43,13 @@ class Source {
     // Poll it for reading; -1: read() never waits.
     virtual int descriptor() const = 0;
 
+    // Whether read() would find something, for sources whose descriptor is not always told: asked before a
+    // wait, and the descriptor is readable when something comes after a no.
+    virtual bool has_more() { return false; }
+
+    // A stream without end is read as fast as its tasks end.
+    virtual bool paced() const { return descriptor() >= 0; }
+
     // Takes what is there, at most some 10 ms of work, and passes it on. Error bad_input: nothing of the rest
     // is read.
     virtual Status read(Manager& manager, core::Now now) = 0;

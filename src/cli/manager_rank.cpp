@@ -83,8 +83,8 @@ class Run {
         if (rank_.options.verbose)
             progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
                           " with " + count_of(expected_workers(rank_), "worker"));
-        app::ManagerLoopParts parts{*manager_, *source_, *recorder_, rank_.signals};
-        parts.ranks = rank_.ranks;
+        app::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
+        if (rank_.ranks != nullptr) parts.wires.push_back(rank_.ranks);
         parts.own_end_of_manager = manager_end_.get();
         parts.own_end_of_worker = worker_end_.get();
         parts.worker = worker_.get();

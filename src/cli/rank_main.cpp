@@ -209,7 +209,7 @@ class Rank {
         if (pool_) tickets.emplace(*pool_, options.hello.offers, beside_manager ? nullptr : counter_.get());
         app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_,
                            tickets ? &*tickets : nullptr);
-        app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, signals_, stop_});
+        app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, &signals_, stop_});
         early_stop_.end();
         loop.run();
         if (worker.ranks_lost()) session_->note_lost_rank();

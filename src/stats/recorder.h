@@ -59,6 +59,11 @@ class Recorder {
     };
     virtual Wants wants() const { return {}; }
     virtual void task(Recorded ended) = 0;
+    // Calls of a range that succeeded, many at once; counted in acknowledged() each for itself.
+    virtual void range(const RangeRecord&) {}
+    // Ends without an attempt.
+    virtual void cancelled(TaskId, WallMicros) {}
+    virtual void skipped(const IntervalSet&, const std::string& /*why*/, WallMicros) {}
     virtual void worker(const WorkerRecord& record) = 0;  // on joining, and again on leaving
     virtual void sample(const Sample& sample) = 0;
     // A category that options.categories did not have.
@@ -66,7 +71,7 @@ class Recorder {
     // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is all after the pid;
     // see transactions.h for those of tasks. Workers and ends are written by themselves.
     virtual void transaction(WallMicros when, std::string text) = 0;
-    // Records of task() that are in the journal.
+    // Records of task() and tasks of range() that are in the journal.
     virtual std::uint64_t acknowledged() const = 0;
     // Bytes of records and output that wait to be written: the manager gives out less while it is large.
     virtual std::uint64_t backlog_bytes() const = 0;

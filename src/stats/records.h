@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "base/interval_set.h"
 #include "base/time.h"
 #include "core/manager_stats.h"
 #include "core/outcome.h"
@@ -35,6 +36,17 @@ struct TaskRecord {
     WallMicros dispatched_us = 0;
     WallMicros received_us = 0;  // when the manager learned of the end
     core::Outcome outcome;
+};
+
+// Calls of a range that succeeded as attempt 1, on one worker.
+struct RangeRecord {
+    WorkerId worker;
+    IntervalSet tasks;
+    CategoryId category;
+    core::Resources given;  // to each
+    WallMicros started_us = 0;
+    std::int64_t wall_us = 0;  // summed
+    WallMicros received_us = 0;
 };
 
 struct WorkerRecord {

@@ -1,0 +1,50 @@
+// What a program that is a manager asks for: cancels, and workers that are to leave.
+#include <algorithm>
+
+#include "app/manager.h"
+
+namespace wq::app {
+
+void Manager::cancel(TaskId task, core::Now now) {
+    react(core::CancelRequested{task}, now);
+}
+
+std::size_t Manager::drain(const std::string& host, core::Now now) {
+    std::vector<WorkerId> there;
+    for (const auto& [key, link] : links_)
+        if (link.record && link.record->host == host) there.push_back(link.record->worker);
+    for (const WorkerId worker : there) let_go(worker, now);
+    return there.size();
+}
+
+std::size_t Manager::shut_down(std::size_t workers, core::Now now) {
+    std::vector<std::pair<std::size_t, WorkerId>> by_load;
+    for (const auto& [id, worker] : reactor_.workers().all())
+        if (!let_go_.contains(id)) by_load.emplace_back(worker.leases.size(), id);
+    std::sort(by_load.begin(), by_load.end());
+    if (workers > 0 && workers < by_load.size()) by_load.resize(workers);
+    for (const auto& [load, worker] : by_load) let_go(worker, now);
+    return by_load.size();
+}
+
+void Manager::let_go(WorkerId worker, core::Now now) {
+    if (!let_go_.insert(worker).second) return;
+    react(core::WorkerDraining{worker}, now);
+    dismiss_the_empty(now);
+}
+
+void Manager::dismiss_the_empty(core::Now now) {
+    for (const WorkerId id : std::vector<WorkerId>(let_go_.begin(), let_go_.end())) {
+        const core::Worker* worker = reactor_.workers().find(id);
+        if (worker != nullptr && !worker->leases.empty()) continue;
+        let_go_.erase(id);
+        Link* link = link_of(id);
+        if (link == nullptr) continue;
+        link->outbox->put(wire::Dismiss{"the manager lets it go", lost_a_worker_});
+        link->outbox->flush();
+        link->transport->close(link->peer);
+        drop({link->transport, link->peer}, "EXPLICIT", false, now);
+    }
+}
+
+}  // namespace wq::app
