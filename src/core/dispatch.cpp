@@ -19,9 +19,15 @@ constexpr int workers_looked_at = 8;
 constexpr std::uint64_t patience = 200;
 }  // namespace
 
+bool Reactor::gives_out() {
+    if (stop_ || storage_trouble_ || workers_.size() - workers_.away() < hold_until_workers_) return false;
+    hold_until_workers_ = 0;
+    return true;
+}
+
 void Reactor::dispatch(Now now, Actions& actions) {
-    if (stop_ || storage_trouble_) return;
-    if (check_fits_ && now.instant >= settled_at_) {
+    if (!gives_out()) return;
+    if (check_fits_ && pool_is_judged(now)) {
         check_fits_ = false;
         for (std::uint32_t shape = 0; shape < ledger_.shapes(); ++shape)
             skip_what_fits_nowhere(ShapeId(shape), now, actions);

@@ -109,11 +109,14 @@ struct StopRequested {
 struct StorageTrouble {  // results cannot be written: give nothing out until it is over
     bool now = false;
 };
+struct Tuned {  // what a program changes while it runs; nothing: as it was
+    std::optional<std::uint32_t> hold_until_workers;
+};
 struct Tick {};  // the time asked for by Reactor::wakeup() has come
 
 using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway,
                            WorkerBack, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
-                           TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tick>;
+                           TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tuned, Tick>;
 
 // ---- actions ----
 

@@ -16,6 +16,8 @@ Reactor::Reactor(ReactorOptions options, Now started)
       settled_at_(started.instant + options.join_limit),
       pool_settled_at_(settled_at_) {
     counters_.time_when_started = started.wall;
+    hold_until_workers_ = options.hold_until_workers;
+    if (options.expected_workers == 0) settled_at_ = pool_settled_at_ = started.instant;
 }
 
 void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {

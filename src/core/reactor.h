@@ -24,14 +24,20 @@
 namespace wq::core {
 
 struct ReactorOptions {
-    std::uint32_t max_losses = 3;                    // a task lost with its worker so often has failed
-    bool halt_on_failure = false;                    // the first final failure stops the run
-    Duration silence = std::chrono::seconds(10);     // a worker not heard for so long is lost
-    std::uint32_t expected_workers = 1;              // the pool is complete when so many have joined
-    Duration join_limit = std::chrono::seconds(10);  // or after so long
-    Duration rejoin_limit{0};   // a worker that left may be back within so long: until then its tasks wait
-    Duration away_limit{0};     // a worker whose link was cut may be back within so long, with its leases
-    bool seal_batches = false;  // use tickets where tasks of one shape abound
+    std::uint32_t max_losses = 3;  // a task lost with its worker so often has failed; 0: none ever has
+    bool halt_on_failure = false;  // the first final failure stops the run
+    Duration silence = std::chrono::seconds(10);  // a worker not heard for so long is lost
+    // The pool is complete when so many have joined, or after join_limit. 0: it is never complete, any worker
+    // may come at any time, and there is no waiting for it.
+    std::uint32_t expected_workers = 1;
+    Duration join_limit = std::chrono::seconds(10);
+    Duration rejoin_limit{0};  // a worker that left may be back within so long: until then its tasks wait
+    Duration away_limit{0};    // a worker whose link was cut may be back within so long, with its leases
+    // What no worker can hold waits for one that can, and so does a run without workers, although the pool is
+    // complete: as the tasks of a program, whose workers come and go.
+    bool wait_for_fitting = false;
+    std::uint32_t hold_until_workers = 0;  // nothing is given out before so many were there at once
+    bool seal_batches = false;             // use tickets where tasks of one shape abound
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
 };
 
@@ -141,11 +147,13 @@ class Reactor {
     void on_event(const StopRequested& event, Now now, Actions& actions);
     void on_event(const StorageTrouble& event, Now now, Actions& actions);
     void on_event(const Tick& event, Now now, Actions& actions);
+    void on_event(const Tuned& event, Now now, Actions& actions);
     void kill_what_runs(Now now, Actions& actions);
     void finish_if_over(Now now, Actions& actions);
     ExitCode exit_code() const;
 
     // dispatch.cpp
+    bool gives_out();
     void dispatch(Now now, Actions& actions);
     void spread(ShapeId shape, bool suspects, Now now, Actions& actions);
     void fill(Worker& worker, Now now, Actions& actions);
@@ -166,6 +174,7 @@ class Reactor {
     // reactor_unfit.cpp
     void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
     bool fits_somewhere(ShapeId shape) const;
+    bool pool_is_judged(Now now) const;
     Skipped fits_nowhere(IntervalSet tasks, const Shape& shape) const;
 
     // reactor_recall.cpp
@@ -202,6 +211,7 @@ class Reactor {
     std::uint64_t lost_ = 0;
     bool input_ended_ = false;
     bool storage_trouble_ = false;
+    std::uint32_t hold_until_workers_ = 0;  // 0: they were there
     std::optional<Stop> stop_;
     bool finished_ = false;
     std::uint64_t stale_ = 0;

@@ -111,7 +111,7 @@ void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Act
         ledger_.change(task, TaskEvent::give_back);
         return;
     }
-    const bool last = ledger_.attempted(task).losses + 1 >= options_.max_losses;
+    const bool last = options_.max_losses > 0 && ledger_.attempted(task).losses + 1 >= options_.max_losses;
     if (last) outcome.reason += "; lost " + std::to_string(options_.max_losses) + " workers";
     record(task, last, outcome, actions);
     if (last)
@@ -123,7 +123,8 @@ void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Act
 
 bool Reactor::last_chance(TaskId task) const {
     const Attempted* attempted = ledger_.find_attempted(task);
-    return attempted != nullptr && attempted->losses > 0 && attempted->losses + 1 >= options_.max_losses;
+    return attempted != nullptr && attempted->losses > 0 && options_.max_losses > 0 &&
+           attempted->losses + 1 >= options_.max_losses;
 }
 
 void Reactor::free_lease(TaskId task) {

@@ -28,6 +28,10 @@ void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
     if (storage_trouble_) revoke(actions);
 }
 
+void Reactor::on_event(const Tuned& event, Now, Actions&) {
+    if (event.hold_until_workers) hold_until_workers_ = *event.hold_until_workers;
+}
+
 void Reactor::on_event(const Tick&, Now now, Actions& actions) {
     drop_silent_workers(now, actions);
     drop_those_away_too_long(now, actions);
@@ -43,7 +47,7 @@ void Reactor::finish_if_over(Now now, Actions& actions) {
     const bool stopped =
         stop_ && (out == 0 || (stop_->killed && now.instant >= stop_->kill_at + options_.kill_limit));
     // Its tasks are not skipped: with workers they could run, and a resume will find them.
-    const bool deserted = workers_.empty() && waiting > 0 && now.instant >= settled_at_;
+    const bool deserted = workers_.empty() && waiting > 0 && pool_is_judged(now);
     if (!all_ended && !stopped && !deserted) return;
     finished_ = true;
     Finished finished{exit_code(), std::nullopt};

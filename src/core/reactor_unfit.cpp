@@ -21,9 +21,13 @@ bool Reactor::fits_somewhere(ShapeId shape) const {
     });
 }
 
+// Whether a worker that is not there now will not come any more.
+bool Reactor::pool_is_judged(Now now) const {
+    return !options_.wait_for_fitting && options_.expected_workers > 0 && now.instant >= settled_at_;
+}
+
 void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
-    if (now.instant < settled_at_ || workers_.empty() || ledger_.ready(shape).empty() ||
-        fits_somewhere(shape))
+    if (!pool_is_judged(now) || workers_.empty() || ledger_.ready(shape).empty() || fits_somewhere(shape))
         return;
     const ReadyTasks queues = ledger_.ready(shape);
     IntervalSet all = queues.fresh;

@@ -61,6 +61,9 @@ std::string Reactor::waiting_for() const {
                              : "; away, and perhaps back: " + std::to_string(workers_.away()) + " workers";
     if (storage_trouble_) return "storage: results cannot be written";
     if (stop_) return std::to_string(out) + " running tasks to end (stopping)";
+    if (const auto there = workers_.size() - workers_.away(); there < hold_until_workers_)
+        return std::to_string(hold_until_workers_) +
+               " workers to be there at once: " + std::to_string(there) + " are";
     if (workers_.empty()) return joined_ == 0 ? "workers: none has joined" : "workers: none is left";
     if (out > 0) return std::to_string(out) + " tasks to end" + away;
     if (count(TaskState::ready) > 0)
