@@ -1,0 +1,47 @@
+// Frames on a byte stream: a 32-bit big-endian length and as many bytes. Length 0 is a keep-alive, which
+// nobody is given.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wq::transport {
+
+inline constexpr std::size_t kFrameHeadBytes = 4;
+
+std::array<char, kFrameHeadBytes> frame_head(std::size_t bytes);
+
+class FrameSplitter {
+  public:
+    explicit FrameSplitter(std::size_t most_bytes) : most_(most_bytes) {}
+
+    void allow(std::size_t most_bytes) { most_ = most_bytes; }
+
+    // Takes from the front of `bytes` up to the end of a frame, if it is there. Nothing, with bytes left:
+    // the length is beyond the bound, and so it stays.
+    std::optional<std::string> take(std::string_view& bytes);
+
+    bool too_long() const { return too_long_; }
+    bool in_frame() const { return head_bytes_ > 0; }  // part of one has come
+    // The first bytes of what is too long: they tell other protocols.
+    std::string_view head() const { return {head_.data(), head_bytes_}; }
+    std::size_t announced() const;
+
+  private:
+    bool take_head(std::string_view& bytes);
+    void take_body(std::string_view& bytes);
+
+    std::size_t most_;
+    std::array<char, kFrameHeadBytes> head_{};
+    std::size_t head_bytes_ = 0;
+    std::string frame_;
+    bool too_long_ = false;
+};
+
+// What the peer seems to speak, when its first four bytes are no length that fits.
+std::string guess_protocol(std::string_view head);
+
+}  // namespace wq::transport

@@ -1,0 +1,216 @@
+#include "transport/tcp_engine.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+namespace wq::transport {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = 256u << 10;
+
+// Often enough for the shortest time-out; a second is often enough for everything else.
+Duration tick_for(const TcpLinkPlan& plan) {
+    const TcpLimits& limits = plan.limits;
+    Duration shortest =
+        std::min({limits.keep_alive, limits.silence, limits.handshake, limits.stalled, limits.linger});
+    if (plan.connect > Duration{0}) shortest = std::min(shortest, plan.connect);
+    return std::clamp<Duration>(shortest / 4, std::chrono::milliseconds(1), std::chrono::seconds(1));
+}
+
+}  // namespace
+
+TcpEngine::TcpEngine(TcpLinkPlan plan, TcpEngineUser& user)
+    : plan_(std::move(plan)),
+      user_(user),
+      mailbox_([this] { boost::asio::post(context_, [this] { heed_orders(); }); }),
+      buffer_(buffer_bytes),
+      tick_every_(tick_for(plan_)) {}
+
+TcpEngine::~TcpEngine() {
+    stop();
+}
+
+void TcpEngine::start(std::function<void()> first) {
+    boost::asio::post(context_, std::move(first));
+    // Signals are for the threads that await them.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] {
+        const auto guard = boost::asio::make_work_guard(context_);
+        context_.run();
+    });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void TcpEngine::stop() {
+    if (!thread_.joinable()) return;
+    boost::asio::post(context_, [this] { say_goodbye(); });
+    thread_.join();
+}
+
+void TcpEngine::say_goodbye() {
+    heed_orders();
+    stopping_ = true;
+    user_.on_stop();
+    std::vector<std::shared_ptr<TcpLink>> links;
+    for (const auto& [serial, member] : links_) links.push_back(member.link);
+    for (const auto& link : links) link->close();
+    timer_.expires_after(plan_.limits.goodbye);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+        if (error) return;
+        links_.clear();
+        context_.stop();
+    });
+    finish_if_done();
+}
+
+void TcpEngine::finish_if_done() {
+    if (stopping_ && links_.empty()) context_.stop();
+}
+
+// ---- links ----
+
+TcpLink& TcpEngine::add(int descriptor, std::string address) {
+    const std::uint64_t serial = next_serial_++;
+    auto link = std::make_shared<TcpLink>(context_, descriptor, serial, std::move(address), plan_, *this);
+    TcpLink& added = *link;
+    links_.emplace(serial, Member{std::move(link), std::nullopt});
+    greeting_.emplace(serial, &added);
+    if (!ticking_) await_tick();
+    return added;
+}
+
+TcpLink* TcpEngine::oldest_greeting() {
+    return greeting_.empty() ? nullptr : greeting_.begin()->second;
+}
+
+void TcpEngine::join(TcpLink& link, PeerId peer) {
+    links_.at(link.serial()).peer = peer;
+    peers_[peer] = link.serial();
+    mailbox_.deliver(Joined{peer, link.address()});
+}
+
+void TcpEngine::close_others(const TcpLink& link) {
+    std::vector<std::shared_ptr<TcpLink>> others;
+    for (const auto& [serial, member] : links_)
+        if (member.link.get() != &link) others.push_back(member.link);
+    for (const auto& other : others) other->close();
+}
+
+void TcpEngine::on_ready(TcpLink& link) {
+    greeting_.erase(link.serial());
+    user_.on_ready(link);
+}
+
+bool TcpEngine::on_frames(TcpLink& link, std::vector<std::string>& frames) {
+    Member& member = links_.at(link.serial());
+    if (!member.peer) {
+        frames.clear();
+        return true;
+    }
+    std::size_t bytes = 0;
+    for (const std::string& frame : frames) bytes += frame.size();
+    const std::uint64_t takes = mailbox_.deliver(*member.peer, frames);
+    if (takes != member.takes) member.undelivered = 0;  // the caller took it all in between
+    member.takes = takes;
+    member.undelivered += bytes;
+    if (member.undelivered <= plan_.limits.most_undelivered_bytes &&
+        mailbox_.undelivered() <= plan_.limits.most_undelivered_bytes_of_all)
+        return true;
+    paused_.push_back(link.serial());
+    mailbox_.wake_when_taken();
+    return false;
+}
+
+void TcpEngine::resume_paused() {
+    std::vector<std::uint64_t> paused;
+    paused.swap(paused_);
+    for (const std::uint64_t serial : paused)
+        if (const auto found = links_.find(serial); found != links_.end()) found->second.link->resume();
+}
+
+void TcpEngine::on_end(TcpLink& link, const Error& why) {
+    greeting_.erase(link.serial());
+    Member& member = links_.at(link.serial());
+    const std::optional<PeerId> peer = std::exchange(member.peer, std::nullopt);
+    if (peer) {
+        peers_.erase(*peer);
+        mailbox_.deliver(Left{*peer, why.message});
+    }
+    user_.on_end(link, peer, why);
+}
+
+void TcpEngine::on_gone(TcpLink& link) {
+    greeting_.erase(link.serial());
+    links_.erase(link.serial());
+    user_.on_gone();
+    finish_if_done();
+}
+
+// ---- what the caller wants ----
+
+void TcpEngine::heed_orders() {
+    if (stopping_) return;
+    resume_paused();
+    mailbox_.take_orders(orders_);
+    std::vector<std::uint64_t> touched;
+    for (TcpOrder& order : orders_) heed(order, touched);
+    orders_.clear();
+    for (const std::uint64_t serial : touched)
+        if (const auto found = links_.find(serial); found != links_.end()) {
+            const std::shared_ptr<TcpLink> link = found->second.link;
+            link->flush();
+        }
+}
+
+void TcpEngine::heed(TcpOrder& order, std::vector<std::uint64_t>& touched) {
+    const auto found = peers_.find(order.peer);
+    if (order.what == TcpOrder::What::close) {
+        if (found != peers_.end()) {
+            Member& member = links_.at(found->second);
+            member.peer.reset();
+            peers_.erase(found);
+            const std::shared_ptr<TcpLink> link = member.link;
+            link->close();
+        }
+        return mailbox_.closed(order.peer);
+    }
+    if (found == peers_.end()) return on_left(order.frame.size());
+    const std::shared_ptr<TcpLink> link = links_.at(found->second).link;
+    if (!link->unsent()) touched.push_back(link->serial());
+    link->send(std::move(order.frame));
+}
+
+// ---- time ----
+
+void TcpEngine::await_tick() {
+    ticking_ = true;
+    last_tick_ = instant_now();
+    timer_.expires_after(tick_every_);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+        if (!error && !stopping_) tick();
+    });
+}
+
+void TcpEngine::tick() {
+    const Instant now = instant_now();
+    // A machine that slept, or a process that was stopped, has not listened meanwhile.
+    const Duration late = now - last_tick_ - tick_every_;
+    const bool stood_still = late > std::max<Duration>(plan_.limits.silence / 4, 4 * tick_every_);
+    std::vector<std::shared_ptr<TcpLink>> links;
+    links.reserve(links_.size());
+    for (const auto& [serial, member] : links_) links.push_back(member.link);
+    for (const auto& link : links) {
+        if (stood_still) link->forgive(late);
+        link->tick(now);
+    }
+    ticking_ = false;
+    if (!links_.empty()) await_tick();
+}
+
+}  // namespace wq::transport

@@ -1,0 +1,97 @@
+// The thread of the sockets, which both ends of TCP have: it owns the links, moves frames between them and
+// the mailbox, and looks at the clock for them. It never touches a file.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/tcp_link.h"
+#include "transport/tcp_mailbox.h"
+
+namespace wq::transport {
+
+// Who has an engine; called on its thread.
+class TcpEngineUser {
+  public:
+    virtual ~TcpEngineUser() = default;
+    virtual void on_ready(TcpLink& link) = 0;
+    // `peer`: who it was, if it had join()ed; its Left is told already.
+    virtual void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) = 0;
+    virtual void on_gone() = 0;  // a descriptor is free again
+    virtual void on_stop() = 0;  // make no more links
+};
+
+class TcpEngine final : public TcpLinkOwner {
+  public:
+    TcpEngine(TcpLinkPlan plan, TcpEngineUser& user);
+    ~TcpEngine() override;
+
+    // ---- the caller's thread ----
+    void start(std::function<void()> first);  // `first` runs on the thread
+    void stop();  // ends all links, waits for the thread; the user's destructor must call it
+    TcpMailbox& mailbox() { return mailbox_; }
+    const TcpMailbox& mailbox() const { return mailbox_; }
+
+    // ---- the engine's thread ----
+    boost::asio::io_context& context() { return context_; }
+    TcpLinkPlan& plan() { return plan_; }
+    // Owns the descriptor. The link is still to be begun.
+    TcpLink& add(int descriptor, std::string address);
+    void join(TcpLink& link, PeerId peer);  // on_ready's link: tells Joined
+    void close_others(const TcpLink& link);
+    std::size_t greeting() const { return greeting_.size(); }
+    TcpLink* oldest_greeting();
+
+    // ---- TcpLinkOwner ----
+    void on_ready(TcpLink& link) override;
+    bool on_frames(TcpLink& link, std::vector<std::string>& frames) override;
+    void on_end(TcpLink& link, const Error& why) override;
+    void on_left(std::size_t frame_bytes) override { mailbox_.left(frame_bytes); }
+    void on_gone(TcpLink& link) override;
+    std::span<char> read_buffer() override { return buffer_; }
+
+  private:
+    struct Member {
+        std::shared_ptr<TcpLink> link;
+        std::optional<PeerId> peer;
+        std::uint64_t takes = 0;  // the mailbox's, when `undelivered` was counted
+        std::size_t undelivered = 0;
+    };
+
+    void heed_orders();
+    void heed(TcpOrder& order, std::vector<std::uint64_t>& touched);
+    void resume_paused();
+    void tick();
+    void await_tick();
+    void say_goodbye();
+    void finish_if_done();
+
+    TcpLinkPlan plan_;
+    TcpEngineUser& user_;
+    boost::asio::io_context context_{1};
+    boost::asio::steady_timer timer_{context_};
+    TcpMailbox mailbox_;
+    std::thread thread_;
+    std::vector<char> buffer_;
+    std::vector<TcpOrder> orders_;
+
+    std::unordered_map<std::uint64_t, Member> links_;  // by serial
+    std::map<std::uint64_t, TcpLink*> greeting_;       // of these: not yet ready, oldest first
+    std::unordered_map<PeerId, std::uint64_t> peers_;
+    std::vector<std::uint64_t> paused_;
+    std::uint64_t next_serial_ = 0;
+    Duration tick_every_;
+    Instant last_tick_{};
+    bool ticking_ = false;
+    bool stopping_ = false;
+};
+
+}  // namespace wq::transport

@@ -1,0 +1,312 @@
+#include "transport/tcp_link.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/units.h"
+
+namespace wq::transport {
+
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+using boost::system::error_code;
+
+// After so many reads others have their turn.
+constexpr int most_reads = 4;
+
+std::string text_of(int error) {
+    return std::system_category().message(error);
+}
+
+bool looks_like_tls(std::string_view bytes) {
+    return !bytes.empty() && bytes[0] >= 20 && bytes[0] <= 23;
+}
+
+}  // namespace
+
+TcpLink::TcpLink(boost::asio::io_context& context, int descriptor, std::uint64_t serial, std::string address,
+                 const TcpLinkPlan& plan, TcpLinkOwner& owner)
+    : socket_(context, descriptor),
+      serial_(serial),
+      address_(std::move(address)),
+      plan_(plan),
+      owner_(owner) {}
+
+// ---- the beginning ----
+
+void TcpLink::begin_connecting(const std::string& host, Instant now) {
+    state_ = State::connecting;
+    deadline_ = now + plan_.connect;
+    if (plan_.tls) tls_ = plan_.tls->channel(host);
+    socket_.async_wait(stream_descriptor::wait_write, [self = shared_from_this()](const error_code& error) {
+        if (!error && self->state_ == State::connecting) self->on_connected();
+    });
+}
+
+void TcpLink::on_connected() {
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+    if (error != 0) return fail({ExitCode::unreachable, text_of(error)});
+    begin_connected(instant_now());
+}
+
+void TcpLink::begin_connected(Instant now) {
+    state_ = State::greeting;
+    deadline_ = now + plan_.limits.handshake;
+    heard_at_ = sent_at_ = now;
+    if (plan_.tls && !tls_) tls_ = plan_.tls->channel({});
+    if (tls_) {
+        tls_->start();
+    } else {
+        greet();
+    }
+    flush();
+    read();
+}
+
+void TcpLink::greet() {
+    handshake_.emplace(plan_.role, plan_.key, tls_ ? tls_->binding() : std::string(), fresh_nonce());
+    put(handshake_->hello());
+}
+
+bool TcpLink::on_greeting(std::string_view frame) {
+    const std::string answer = handshake_->on_frame(frame);
+    if (!answer.empty()) put(answer);
+    if (handshake_->going()) return true;
+    if (!handshake_->done()) {
+        fail(handshake_->failure());
+        return false;
+    }
+    handshake_.reset();
+    state_ = State::open;
+    splitter_.allow(plan_.limits.most_frame_bytes);
+    owner_.on_ready(*this);
+    return state_ == State::open;
+}
+
+// ---- reading ----
+
+void TcpLink::read() {
+    if (reading_ || paused_ || state_ == State::gone) return;
+    reading_ = true;
+    socket_.async_wait(stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
+        self->reading_ = false;
+        if (!error && self->state_ != State::gone) self->on_readable();
+    });
+}
+
+void TcpLink::resume() {
+    paused_ = false;
+    heard_at_ = instant_now();
+    read();
+}
+
+void TcpLink::on_readable() {
+    const std::span<char> buffer = owner_.read_buffer();
+    bool more = true;
+    for (int reads = 0; more && reads < most_reads; ++reads) {
+        const ssize_t got = recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+        if (got <= 0) return peer_ended(got < 0 ? errno : 0);
+        heard_at_ = instant_now();
+        more = take_bytes({buffer.data(), static_cast<std::size_t>(got)}) &&
+               static_cast<std::size_t>(got) == buffer.size();
+    }
+    if (state_ == State::open && !frames_.empty()) paused_ = !owner_.on_frames(*this, frames_);
+    flush();
+    read();
+}
+
+bool TcpLink::take_bytes(std::string_view bytes) {
+    const bool first = !std::exchange(heard_, true);
+    if (state_ == State::leaving) return true;
+    if (!tls_) return take_plain(bytes);
+    if (!first || looks_like_tls(bytes)) return on_tls(bytes);
+    tls_.reset();  // the peer speaks without, and understands only that
+    if (plan_.role == Role::manager) {
+        put(refusal(ExitCode::not_allowed,
+                    "this manager speaks TLS: give the worker its contact file, or start it with --ssl"));
+        fail({ExitCode::not_allowed, "it speaks without TLS, this manager with it"});
+        return false;
+    }
+    const auto frame = splitter_.take(bytes);
+    Handshake reader(plan_.role, {}, {}, {});
+    const bool told_why = frame && frame->front() == refusal({}, {}).front();
+    if (told_why) reader.on_frame(*frame);
+    fail(told_why ? reader.failure()
+                  : Error{ExitCode::not_allowed, "it speaks without TLS: start the worker without --ssl"});
+    return false;
+}
+
+bool TcpLink::on_tls(std::string_view bytes) {
+    std::string plain;
+    const bool was_established = tls_->established();
+    const bool sound = tls_->take(bytes, plain);
+    if (sound && !was_established && tls_->established()) greet();
+    if (!plain.empty() && !take_plain(plain)) return false;
+    if (!sound) {
+        fail({ExitCode::not_allowed, tls_->why()});
+        return false;
+    }
+    return true;
+}
+
+bool TcpLink::take_plain(std::string_view bytes) {
+    while (auto frame = splitter_.take(bytes)) {
+        if (state_ == State::open) {
+            frames_.push_back(std::move(*frame));
+        } else if (!on_greeting(*frame)) {
+            return false;
+        }
+    }
+    if (!splitter_.too_long()) return true;
+    if (state_ == State::greeting)
+        put(refusal(ExitCode::not_allowed, "this is a port of work_queue: what you sent is no frame of its"));
+    fail({ExitCode::not_allowed, frame_problem()});
+    return false;
+}
+
+std::string TcpLink::frame_problem() const {
+    if (state_ == State::greeting) return guess_protocol(splitter_.head());
+    return "it announced a frame of " + std::to_string(splitter_.announced()) + " bytes; the most is " +
+           std::to_string(plan_.limits.most_frame_bytes);
+}
+
+void TcpLink::peer_ended(int error) {
+    std::string why = error != 0 ? text_of(error) : "it closed the connection";
+    if (state_ == State::greeting) why += heard_ ? " during the handshake" : " without a word";
+    if (splitter_.in_frame()) why += " in the middle of a frame";
+    fail({ExitCode::unreachable, std::move(why)});
+    vanish();
+}
+
+// ---- writing ----
+
+void TcpLink::send(std::string frame) {
+    if (state_ != State::open || frame.empty() || broken_) return owner_.on_left(frame.size());
+    const std::size_t bytes = frame.size();
+    if (bytes <= plan_.limits.most_frame_bytes) return put(std::move(frame));
+    owner_.on_left(bytes);
+    fail({ExitCode::internal, "a frame of " + std::to_string(bytes) +
+                                  " bytes was to be sent to it; the most is " +
+                                  std::to_string(plan_.limits.most_frame_bytes)});
+}
+
+void TcpLink::put(std::string frame) {
+    if (pending_.empty() && outgoing_.empty()) waiting_since_ = instant_now();
+    if (state_ != State::open && !frame.empty()) ++own_frames_;
+    pending_bytes_ += kFrameHeadBytes + frame.size();
+    pending_.push_back(std::move(frame));
+}
+
+void TcpLink::flush() {
+    if (!writing_ && state_ != State::gone && state_ != State::connecting) write();
+}
+
+void TcpLink::await_writable() {
+    writing_ = true;
+    socket_.async_wait(stream_descriptor::wait_write, [self = shared_from_this()](const error_code& error) {
+        self->writing_ = false;
+        if (!error && self->state_ != State::gone) self->write();
+    });
+}
+
+void TcpLink::frame_left(std::size_t bytes) {
+    if (bytes == 0) return;
+    if (own_frames_ > 0) {
+        --own_frames_;
+    } else {
+        owner_.on_left(bytes);
+    }
+}
+
+void TcpLink::drop_unsent() {
+    for (const std::size_t bytes : sealed_) frame_left(bytes);
+    for (const std::string& frame : pending_) frame_left(frame.size());
+    sealed_.clear();
+    pending_.clear();
+    outgoing_.clear();
+    first_done_ = outgoing_done_ = pending_bytes_ = 0;
+}
+
+// ---- the end ----
+
+void TcpLink::tick(Instant now) {
+    const TcpLimits& limits = plan_.limits;
+    if (state_ != State::open) {
+        if (now < deadline_) return;
+        if (state_ == State::leaving) return vanish();
+        if (state_ == State::connecting)
+            return fail({ExitCode::unreachable, "no answer within " + format_duration(plan_.connect)});
+        put(refusal(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake)));
+        return fail({ExitCode::unreachable, std::string(heard_ ? "no whole handshake" : "not a word") +
+                                                " within " + format_duration(limits.handshake)});
+    }
+    if (!paused_ && now - heard_at_ > limits.silence)
+        return fail(
+            {ExitCode::unreachable, "nothing was heard of it for " + format_duration(limits.silence)});
+    if (pending_bytes_ > limits.most_unsent_bytes &&
+        now - std::max(sent_at_, waiting_since_) > limits.stalled)
+        return fail({ExitCode::unreachable,
+                     "it has taken nothing for " + format_duration(limits.stalled) + " while " +
+                         format_size(static_cast<std::int64_t>(pending_bytes_)) + " wait for it"});
+    if (now - sent_at_ >= limits.keep_alive && !unsent()) {
+        put({});
+        flush();
+    }
+}
+
+void TcpLink::forgive(Duration pause) {
+    heard_at_ += pause;
+    sent_at_ += pause;
+    waiting_since_ += pause;
+    deadline_ += pause;
+}
+
+void TcpLink::close() {
+    told_ = true;
+    if (state_ != State::open && state_ != State::greeting) return vanish();
+    leave();
+}
+
+void TcpLink::end(Error why) {
+    fail(std::move(why));
+}
+
+void TcpLink::fail(Error why) {
+    if (state_ == State::gone) return;
+    const auto self = shared_from_this();  // the owner may forget us
+    const State before = state_;
+    if (before == State::open && !frames_.empty() && !told_) owner_.on_frames(*this, frames_);
+    if (before != State::leaving && !std::exchange(told_, true)) owner_.on_end(*this, why);
+    if (before == State::greeting) {
+        leave();
+    } else {
+        vanish();
+    }
+}
+
+void TcpLink::leave() {
+    if (state_ == State::leaving || state_ == State::gone) return;
+    state_ = State::leaving;
+    paused_ = false;
+    deadline_ = instant_now() + plan_.limits.linger;
+    flush();
+    read();
+}
+
+void TcpLink::vanish() {
+    if (state_ == State::gone) return;
+    state_ = State::gone;
+    drop_unsent();
+    error_code ignored;
+    socket_.close(ignored);
+    owner_.on_gone(*this);
+}
+
+}  // namespace wq::transport

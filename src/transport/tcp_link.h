@@ -1,0 +1,134 @@
+// One TCP connection from its first byte to its last: connects (a worker's), TLS, handshake, frames,
+// keep-alives, end. It lives on the thread of the sockets and tells its owner what happens.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/frame_stream.h"
+#include "transport/handshake.h"
+#include "transport/tcp_options.h"
+#include "transport/tls_channel.h"
+
+namespace wq::transport {
+
+// What all links of one end share.
+struct TcpLinkPlan {
+    Role role = Role::manager;
+    std::string key;
+    std::shared_ptr<TlsContext> tls;  // null: none
+    TcpLimits limits;
+    Duration connect{0};
+};
+
+class TcpLink;
+
+class TcpLinkOwner {
+  public:
+    virtual ~TcpLinkOwner() = default;
+    virtual void on_ready(TcpLink& link) = 0;
+    // Returns whether to go on reading; if not, resume() does.
+    virtual bool on_frames(TcpLink& link, std::vector<std::string>& frames) = 0;
+    // Once, and not after close(). Frames of before have been told. The link may live on to say why.
+    virtual void on_end(TcpLink& link, const Error& why) = 0;
+    virtual void on_left(std::size_t frame_bytes) = 0;  // a frame left us, or was dropped
+    virtual void on_gone(TcpLink& link) = 0;            // last: its descriptor is closed
+    virtual std::span<char> read_buffer() = 0;          // shared by all links of the thread
+};
+
+class TcpLink : public std::enable_shared_from_this<TcpLink> {
+  public:
+    // `descriptor` is a non-blocking socket, which the link owns from now on.
+    TcpLink(boost::asio::io_context& context, int descriptor, std::uint64_t serial, std::string address,
+            const TcpLinkPlan& plan, TcpLinkOwner& owner);
+
+    // `host`: as the user named it, for the certificate.
+    void begin_connected(Instant now);
+    void begin_connecting(const std::string& host, Instant now);
+
+    void send(std::string frame);  // only once ready
+    void flush();                  // after one or more send()
+    void close();                  // what was sent still leaves; on_end is not called any more
+    void end(Error why);           // as if the peer had; on_end is called
+    void resume();                 // read again
+    void tick(Instant now);        // keep-alives and time-outs
+    void forgive(Duration pause);  // we ourselves stood still for so long
+
+    std::uint64_t serial() const { return serial_; }
+    const std::string& address() const { return address_; }
+    bool ready() const { return state_ == State::open; }
+    bool greeting() const { return state_ == State::connecting || state_ == State::greeting; }
+    bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
+    bool encrypted() const { return tls_ != nullptr; }
+
+  private:
+    // `leaving`: what is pending leaves, then the peer is told that nothing more comes and heard until it
+    // agrees: to close at once could destroy on its side what it has not read yet.
+    enum class State { connecting, greeting, open, leaving, gone };
+
+    void on_connected();
+    void greet();
+    void read();
+    void on_readable();
+    bool take_bytes(std::string_view bytes);
+    bool take_plain(std::string_view bytes);
+    bool on_greeting(std::string_view frame);
+    bool on_tls(std::string_view bytes);
+    std::string frame_problem() const;
+    void peer_ended(int error);
+
+    void put(std::string frame);
+    void write();
+    bool write_gathered();
+    bool write_outgoing();
+    bool wrote(ssize_t bytes);
+    void seal();
+    void await_writable();
+    void frame_left(std::size_t bytes);
+    void drop_unsent();
+
+    void fail(Error why);
+    void leave();
+    void vanish();
+
+    boost::asio::posix::stream_descriptor socket_;
+    const std::uint64_t serial_;
+    const std::string address_;
+    const TcpLinkPlan& plan_;
+    TcpLinkOwner& owner_;
+    State state_ = State::greeting;
+    bool told_ = false;  // on_end was called, or close()
+
+    std::unique_ptr<TlsChannel> tls_;
+    std::optional<Handshake> handshake_;
+    FrameSplitter splitter_{kMostHandshakeFrame};
+    std::vector<std::string> frames_;  // of one read
+    bool heard_ = false;               // anything at all
+    bool reading_ = false;
+    bool paused_ = false;
+
+    std::deque<std::string> pending_;  // frames, the first perhaps partly written
+    std::size_t first_done_ = 0;       // bytes of the first one that have left, its head included
+    std::size_t pending_bytes_ = 0;    // of all of them, heads included
+    std::size_t own_frames_ = 0;       // the first so many are of the handshake, not the owner's
+    std::string outgoing_;             // ciphertext
+    std::vector<std::size_t> sealed_;  // sizes of the frames that end in it
+    std::size_t outgoing_done_ = 0;
+    bool writing_ = false;  // waits to become writable
+    bool broken_ = false;   // for writing
+    bool shut_ = false;     // we have said that nothing more comes
+
+    Instant deadline_{};  // of the state
+    Instant heard_at_{};
+    Instant sent_at_{};        // some byte was taken
+    Instant waiting_since_{};  // something waits to leave
+};
+
+}  // namespace wq::transport

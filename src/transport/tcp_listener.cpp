@@ -1,0 +1,207 @@
+#include "transport/tcp_listener.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "transport/tcp_engine.h"
+#include "transport/tcp_socket.h"
+#include "transport/tls_identity.h"
+
+namespace wq::transport {
+
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+using boost::system::error_code;
+
+constexpr std::size_t most_notes = 100;
+// One turn accepts so many at most, so that others have theirs.
+constexpr int most_accepts = 512;
+// Where no descriptor was left even for a refusal, it is tried again after so long.
+constexpr Duration accept_again = std::chrono::milliseconds(100);
+
+rlimit raise_file_limit() {
+    rlimit original{};
+    getrlimit(RLIMIT_NOFILE, &original);
+    rlimit raised = original;
+    raised.rlim_cur = raised.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &raised);
+    return original;
+}
+
+int spare_descriptor() {
+    return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+class Listener final : public TcpListener, private TcpEngineUser {
+  public:
+    Listener(TcpLinkPlan plan, std::size_t most_handshakes, Listening sockets, std::string print,
+             rlimit original)
+        : port_(sockets.port),
+          print_(std::move(print)),
+          original_limit_(original),
+          most_handshakes_(most_handshakes),
+          spare_(spare_descriptor()),
+          engine_(std::move(plan), *this),
+          again_(engine_.context()) {
+        for (const int descriptor : sockets.descriptors)
+            doors_.push_back(std::make_unique<stream_descriptor>(engine_.context(), descriptor));
+        engine_.start([this] {
+            for (const auto& door : doors_) await(*door);
+        });
+    }
+
+    ~Listener() override {
+        engine_.stop();
+        if (spare_ >= 0) ::close(spare_);
+    }
+
+    void send(PeerId peer, std::string frame) override { engine_.mailbox().send(peer, std::move(frame)); }
+    bool poll(std::vector<Arrival>& inbox) override { return engine_.mailbox().take(inbox); }
+    void close(PeerId peer) override { engine_.mailbox().close(peer); }
+    bool idle() const override { return engine_.mailbox().idle(); }
+    std::vector<int> descriptors() const override { return {engine_.mailbox().descriptor()}; }
+
+    std::uint16_t port() const override { return port_; }
+    std::string certificate_print() const override { return print_; }
+    rlimit original_file_limit() const override { return original_limit_; }
+
+    TcpListenCounts counts() const override {
+        std::lock_guard lock(mutex_);
+        return counts_;
+    }
+
+    std::vector<std::string> take_notes() override {
+        std::lock_guard lock(mutex_);
+        return std::exchange(notes_, {});
+    }
+
+  private:
+    void on_ready(TcpLink& link) override {
+        count(&TcpListenCounts::joined);
+        engine_.join(link, PeerId(next_peer_++));
+    }
+
+    void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
+        if (peer) return;
+        count(&TcpListenCounts::refused);
+        std::lock_guard lock(mutex_);
+        if (notes_.size() < most_notes) notes_.push_back(link.address() + ": " + why.message);
+    }
+
+    void on_gone() override {}
+
+    void on_stop() override {
+        doors_.clear();
+        again_.cancel();
+    }
+
+    void await(stream_descriptor& door) {
+        door.async_wait(stream_descriptor::wait_read, [this, &door](const error_code& error) {
+            if (!error && !doors_.empty()) accept_all(door);
+        });
+    }
+
+    void accept_all(stream_descriptor& door) {
+        for (int accepted = 0; accepted < most_accepts; ++accepted) {
+            SocketAddress from;
+            from.bytes = sizeof from.storage;
+            const int descriptor =
+                accept4(door.native_handle(), from.get(), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            if (descriptor >= 0) {
+                welcome(descriptor, from);
+                continue;
+            }
+            if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+            const bool used_up = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+            if (used_up && !send_away(door)) return await_descriptors(door);
+            // Any other error is of a connection that is gone already.
+        }
+        await(door);
+    }
+
+    void welcome(int descriptor, const SocketAddress& from) {
+        count(&TcpListenCounts::accepted);
+        prepare_socket(descriptor, engine_.plan().limits);
+        if (engine_.greeting() >= most_handshakes_)
+            engine_.oldest_greeting()->end(
+                {ExitCode::unreachable, "too many others are in their handshake, and its was the longest"});
+        engine_.add(descriptor, to_text(from)).begin_connected(instant_now());
+    }
+
+    // With the one descriptor that was kept for it: who knocks is told, instead of hanging in the backlog.
+    bool send_away(stream_descriptor& door) {
+        if (spare_ >= 0) ::close(std::exchange(spare_, -1));
+        const int descriptor = accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (descriptor >= 0) {
+            count(&TcpListenCounts::busy);
+            const std::string reason = refusal(ExitCode::unreachable,
+                                               "busy: the manager has no descriptor left for another worker "
+                                               "(its 'ulimit -n' is used up); try again later");
+            const auto head = frame_head(reason.size());
+            const std::string frame = std::string(head.data(), head.size()) + reason;
+            // A fresh socket takes so little at once, or the peer is gone.
+            static_cast<void>(::send(descriptor, frame.data(), frame.size(), MSG_NOSIGNAL));
+            ::shutdown(descriptor, SHUT_WR);
+            ::close(descriptor);
+        }
+        spare_ = spare_descriptor();
+        return descriptor >= 0 && spare_ >= 0;
+    }
+
+    void await_descriptors(stream_descriptor& door) {
+        parked_.push_back(&door);
+        if (parked_.size() > 1) return;
+        again_.expires_after(accept_again);
+        again_.async_wait([this](const error_code& error) {
+            if (error || doors_.empty()) return;
+            if (spare_ < 0) spare_ = spare_descriptor();
+            for (stream_descriptor* each : std::exchange(parked_, {})) accept_all(*each);
+        });
+    }
+
+    void count(std::uint64_t TcpListenCounts::*which) {
+        std::lock_guard lock(mutex_);
+        ++(counts_.*which);
+    }
+
+    const std::uint16_t port_;
+    const std::string print_;
+    const rlimit original_limit_;
+    const std::size_t most_handshakes_;
+    mutable std::mutex mutex_;
+    TcpListenCounts counts_;
+    std::vector<std::string> notes_;
+
+    // The engine's thread's.
+    int spare_;
+    std::uint32_t next_peer_ = 0;
+    TcpEngine engine_;
+    boost::asio::steady_timer again_;
+    std::vector<std::unique_ptr<stream_descriptor>> doors_;
+    std::vector<stream_descriptor*> parked_;  // of these: wait for descriptors
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options) {
+    TcpLinkPlan plan{Role::manager, std::move(options.key), nullptr, options.limits, Duration{0}};
+    std::string print;
+    if (options.tls) {
+        auto context = TlsContext::of_manager(*options.tls);
+        if (!context) return context.error();
+        plan.tls = *context;
+        auto found = transport::certificate_print(*options.tls);
+        if (!found) return found.error();
+        print = *found;
+    }
+    const rlimit original = raise_file_limit();
+    auto sockets = listen_on(options.bind, options.low_port, options.high_port);
+    if (!sockets) return sockets.error();
+    return std::unique_ptr<TcpListener>(new Listener(std::move(plan), options.most_handshakes,
+                                                     std::move(*sockets), std::move(print), original));
+}
+
+}  // namespace wq::transport

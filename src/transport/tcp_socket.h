@@ -1,0 +1,47 @@
+// Sockets and addresses, as the system calls want them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/tcp_options.h"
+
+namespace wq::transport {
+
+struct SocketAddress {
+    sockaddr_storage storage{};
+    socklen_t bytes = 0;
+    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+    int family() const { return storage.ss_family; }
+    bool same_as(const SocketAddress& other) const;
+};
+
+// "10.0.0.7:40112", "[::1]:9123"; an IPv4 address inside IPv6 is written as IPv4.
+std::string to_text(const SocketAddress& address);
+std::uint16_t port_of(const SocketAddress& address);
+std::string host_of(const SocketAddress& address);  // the same without port and brackets
+
+// May ask name servers, and wait for them. Errors (unreachable) say what the resolver said.
+Result<std::vector<SocketAddress>> resolve(const HostPort& from);
+bool is_numeric(const std::string& host);  // resolve() then does not wait
+
+// Delivers small frames at once and notices dead peers, even where our own keep-alives pile up unsent.
+void prepare_socket(int descriptor, const TcpLimits& limits);
+
+// A non-blocking socket on its way to `address`, or -1 with errno.
+int connect_to(const SocketAddress& address, const TcpLimits& limits);
+
+// Listening sockets, all on the same port. Errors as TcpListener::open.
+struct Listening {
+    std::vector<int> descriptors;
+    std::uint16_t port = 0;
+};
+Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t low_port,
+                            std::uint16_t high_port);
+
+}  // namespace wq::transport
