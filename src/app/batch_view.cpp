@@ -41,6 +41,12 @@ std::string encode(const TicketText& text) {
         out.blob(name);
         out.blob(value);
     }
+    out.boolean(text.call.has_value());
+    if (text.call) {
+        out.blob(text.call->function);
+        out.blob(text.call->arguments);
+        out.u8(static_cast<std::uint8_t>(text.call->mode));
+    }
     return out.take();
 }
 
@@ -53,6 +59,14 @@ std::optional<TicketText> decode_ticket_text(std::string_view bytes) {
     for (std::uint64_t index = 0; index < variables && in.ok(); ++index) {
         std::string name(in.blob());
         text.variables.emplace_back(std::move(name), in.blob());
+    }
+    if (in.boolean()) {
+        wire::Call& call = text.call.emplace();
+        call.function = in.blob();
+        call.arguments = in.blob();
+        const std::uint8_t mode = in.u8();
+        if (mode > static_cast<std::uint8_t>(core::CallMode::direct)) return std::nullopt;
+        call.mode = static_cast<core::CallMode>(mode);
     }
     if (!in.at_end()) return std::nullopt;
     return text;

@@ -42,6 +42,7 @@ struct TicketText {
     std::string command;
     std::vector<std::pair<std::string, std::string>> variables;
     std::uint64_t environment_position = 0;
+    std::optional<wire::Call> call;  // instead of the command
 };
 std::string encode(const TicketText& text);
 std::optional<TicketText> decode_ticket_text(std::string_view bytes);

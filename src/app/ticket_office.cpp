@@ -67,8 +67,8 @@ std::uint64_t TicketOffice::add_texts(wire::Tickets& tickets, std::uint64_t most
     std::size_t bytes = 0;
     while (tickets.texts.size() < most && bytes < most_text_bytes) {
         TaskText text = tasks_.text(view_->task(tickets.first + tickets.texts.size()));
-        tickets.texts.push_back(encode(
-            TicketText{std::move(text.command), std::move(text.variables), text.environment_position}));
+        tickets.texts.push_back(encode(TicketText{std::move(text.command), std::move(text.variables),
+                                                  text.environment_position, std::move(text.call)}));
         bytes += tickets.texts.back().size();
     }
     return tickets.texts.size();

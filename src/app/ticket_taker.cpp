@@ -177,6 +177,7 @@ std::optional<wire::Lease> TicketTaker::lease_of(const Mine& mine) const {
     lease.text = std::move(text->command);
     lease.environment_position = text->environment_position;
     lease.variables = std::move(text->variables);
+    lease.call = std::move(text->call);
     return lease;
 }
 

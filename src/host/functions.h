@@ -23,6 +23,12 @@ struct Function {
     std::function<void(std::int64_t index)> call_index;
 };
 
+// Of one of them, by name.
+struct Call {
+    std::string function;
+    std::string arguments;  // msgpack: an array of them
+};
+
 class FunctionTable {
   public:
     // A name that is there already is replaced.
@@ -34,6 +40,10 @@ class FunctionTable {
         return found == functions_.end() ? nullptr : &found->second;
     }
     bool empty() const { return functions_.empty(); }
+    template <class F>
+    void for_each_name(F&& visit) const {
+        for (const auto& [name, function] : functions_) visit(name);
+    }
 
   private:
     std::map<std::string, Function, std::less<>> functions_;
