@@ -113,8 +113,7 @@ bool TcpEngine::on_frames(TcpLink& link, std::vector<std::string>& frames) {
         frames.clear();
         return true;
     }
-    std::size_t bytes = 0;
-    for (const std::string& frame : frames) bytes += frame.size();
+    const std::size_t bytes = cost_of(frames);
     const std::uint64_t takes = mailbox_.deliver(*member.peer, frames);
     if (takes != member.takes) member.undelivered = 0;  // the caller took it all in between
     member.takes = takes;

@@ -16,6 +16,10 @@ using boost::system::error_code;
 
 // After so many reads others have their turn.
 constexpr int most_reads = 4;
+// A handshake with a chain of certificates has a few kilobytes.
+constexpr std::size_t most_greeting_bytes = 64u << 10;
+// A stranger that was refused gets no more time than this to hear why.
+constexpr Duration stranger_linger = std::chrono::seconds(1);
 
 std::string text_of(int error) {
     return std::system_category().message(error);
@@ -123,8 +127,9 @@ void TcpLink::on_readable() {
 }
 
 bool TcpLink::take_bytes(std::string_view bytes) {
-    const bool first = !std::exchange(heard_, true);
     if (state_ == State::leaving) return true;
+    const bool first = heard_bytes_ == 0;
+    if (state_ == State::greeting) heard_bytes_ += bytes.size();
     if (!tls_) return take_plain(bytes);
     if (!first || looks_like_tls(bytes)) return on_tls(bytes);
     tls_.reset();  // the peer speaks without, and understands only that
@@ -164,6 +169,10 @@ bool TcpLink::take_plain(std::string_view bytes) {
             return false;
         }
     }
+    if (state_ == State::greeting && heard_bytes_ > most_greeting_bytes) {
+        fail({ExitCode::not_allowed, "it says a lot, and nothing of a handshake"});
+        return false;
+    }
     if (!splitter_.too_long()) return true;
     if (state_ == State::greeting)
         put(refusal(ExitCode::not_allowed, "this is a port of work_queue: what you sent is no frame of its"));
@@ -179,7 +188,7 @@ std::string TcpLink::frame_problem() const {
 
 void TcpLink::peer_ended(int error) {
     std::string why = error != 0 ? text_of(error) : "it closed the connection";
-    if (state_ == State::greeting) why += heard_ ? " during the handshake" : " without a word";
+    if (state_ == State::greeting) why += heard_bytes_ > 0 ? " during the handshake" : " without a word";
     if (splitter_.in_frame()) why += " in the middle of a frame";
     fail({ExitCode::unreachable, std::move(why)});
     vanish();
@@ -244,8 +253,9 @@ void TcpLink::tick(Instant now) {
         if (state_ == State::connecting)
             return fail({ExitCode::unreachable, "no answer within " + format_duration(plan_.connect)});
         put(refusal(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake)));
-        return fail({ExitCode::unreachable, std::string(heard_ ? "no whole handshake" : "not a word") +
-                                                " within " + format_duration(limits.handshake)});
+        return fail(
+            {ExitCode::unreachable, std::string(heard_bytes_ > 0 ? "no whole handshake" : "not a word") +
+                                        " within " + format_duration(limits.handshake)});
     }
     if (!paused_ && now - heard_at_ > limits.silence)
         return fail(
@@ -293,9 +303,11 @@ void TcpLink::fail(Error why) {
 
 void TcpLink::leave() {
     if (state_ == State::leaving || state_ == State::gone) return;
+    const bool was_greeting = state_ == State::greeting;
     state_ = State::leaving;
     paused_ = false;
-    deadline_ = instant_now() + plan_.limits.linger;
+    deadline_ =
+        instant_now() + (was_greeting ? std::min(plan_.limits.linger, stranger_linger) : plan_.limits.linger);
     flush();
     read();
 }

@@ -110,7 +110,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     std::optional<Handshake> handshake_;
     FrameSplitter splitter_{kMostHandshakeFrame};
     std::vector<std::string> frames_;  // of one read
-    bool heard_ = false;               // anything at all
+    std::size_t heard_bytes_ = 0;      // until the handshake is over
     bool reading_ = false;
     bool paused_ = false;
 

@@ -66,10 +66,8 @@ void TcpMailbox::deliver(Arrival arrival) {
 }
 
 std::uint64_t TcpMailbox::deliver(PeerId peer, std::vector<std::string>& frames) {
-    std::size_t bytes = 0;
-    for (const std::string& frame : frames) bytes += frame.size();
-    undelivered_.fetch_add(bytes, std::memory_order_relaxed);
     std::lock_guard lock(mutex_);
+    undelivered_.fetch_add(cost_of(frames), std::memory_order_relaxed);
     if (arrivals_.empty() && !frames.empty()) signal();
     for (std::string& frame : frames) arrivals_.push_back(Frame{peer, std::move(frame)});
     frames.clear();

@@ -14,6 +14,13 @@
 
 namespace wq::transport {
 
+// What an undelivered frame costs in memory: many small ones are no less than a few large ones.
+inline std::size_t cost_of(const std::vector<std::string>& frames) {
+    std::size_t bytes = frames.size() * sizeof(Arrival);
+    for (const std::string& frame : frames) bytes += frame.size();
+    return bytes;
+}
+
 struct TcpOrder {
     enum class What { send, close } what = What::send;
     PeerId peer;

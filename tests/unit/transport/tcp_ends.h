@@ -1,0 +1,238 @@
+// What the tests of TCP share: ends that are waited for, and peers made of a bare socket that behave as badly
+// as told. No limit here is a measure: each is how long a broken build may hang.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/frame_stream.h"
+#include "transport/handshake.h"
+#include "transport/tcp_dialer.h"
+#include "transport/tcp_listener.h"
+
+namespace wq::transport::test {
+
+inline constexpr Duration patience = std::chrono::seconds(60);
+
+// A transport, and all that has arrived at it so far.
+template <class T>
+class End {
+  public:
+    explicit End(std::unique_ptr<T> transport) : transport_(std::move(transport)) {}
+    T& operator*() { return *transport_; }
+    T* operator->() { return transport_.get(); }
+    void reset() { transport_.reset(); }
+
+    // False when `there` does not come true.
+    bool await(const std::function<bool()>& there) {
+        const Instant limit = instant_now() + patience;
+        for (;;) {
+            transport_->poll(arrivals);
+            if (there()) return true;
+            if (instant_now() > limit) return false;
+            pollfd entry{transport_->descriptors().front(), POLLIN, 0};
+            ::poll(&entry, 1, 10);
+        }
+    }
+
+    template <class What>
+    std::vector<What> all() const {
+        std::vector<What> found;
+        for (const Arrival& arrival : arrivals)
+            if (const auto* what = std::get_if<What>(&arrival)) found.push_back(*what);
+        return found;
+    }
+    template <class What>
+    bool await_count(std::size_t count) {
+        return await([&] { return all<What>().size() >= count; });
+    }
+    std::vector<std::string> frames() const {
+        std::vector<std::string> bytes;
+        for (const Frame& frame : all<Frame>()) bytes.push_back(frame.bytes);
+        return bytes;
+    }
+    // Of the first Left; or what came instead.
+    std::string why() {
+        if (!await_count<Left>(1)) return "nobody left";
+        return all<Left>().front().why;
+    }
+    PeerId first_peer() { return await_count<Joined>(1) ? all<Joined>().front().peer : PeerId(0xffff'ffff); }
+
+    std::vector<Arrival> arrivals;
+
+  private:
+    std::unique_ptr<T> transport_;
+};
+
+using Manager = End<TcpListener>;
+using Worker = End<TcpDialer>;
+
+inline TcpListenOptions on_loopback() {
+    TcpListenOptions options;
+    options.bind = {"127.0.0.1"};
+    return options;
+}
+inline Manager listen(TcpListenOptions options = on_loopback()) {
+    return Manager(TcpListener::open(std::move(options)).or_throw());
+}
+inline TcpDialOptions to_port(std::uint16_t port) {
+    TcpDialOptions options;
+    options.managers = {{"127.0.0.1", port}};
+    return options;
+}
+inline Worker dial(TcpDialOptions options) {
+    return Worker(TcpDialer::open(std::move(options)));
+}
+
+inline std::string framed(std::string_view bytes) {
+    const auto head = frame_head(bytes.size());
+    return std::string(head.data(), head.size()) + std::string(bytes);
+}
+
+// A blocking socket of 127.0.0.1.
+class Raw {
+  public:
+    explicit Raw(int descriptor) : descriptor_(descriptor) {
+        const timeval limit{60, 0};
+        setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    }
+    static Raw to(std::uint16_t port) {
+        Raw raw(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(::connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        return raw;
+    }
+    Raw(Raw&& other) noexcept
+        : descriptor_(std::exchange(other.descriptor_, -1)), rest_(std::move(other.rest_)) {}
+    Raw& operator=(Raw&&) = delete;
+    ~Raw() { hang_up(); }
+
+    int get() const { return descriptor_; }
+    void hang_up() {
+        if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    }
+    // False: the other side is gone.
+    bool say(std::string_view bytes) {
+        while (!bytes.empty()) {
+            const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+            if (sent <= 0) return false;
+            bytes.remove_prefix(static_cast<std::size_t>(sent));
+        }
+        return true;
+    }
+    bool say_frame(std::string_view bytes) { return say(framed(bytes)); }
+
+    // Some bytes; none at the end.
+    std::string hear() {
+        char piece[65536];
+        const ssize_t got = ::recv(descriptor_, piece, sizeof piece, 0);
+        return got > 0 ? std::string(piece, static_cast<std::size_t>(got)) : std::string();
+    }
+    std::string hear_all() {
+        std::string all = std::exchange(rest_, {});
+        for (std::string piece = hear(); !piece.empty(); piece = hear()) all += piece;
+        return all;
+    }
+    // The next frame, keep-alives too; none at the end.
+    std::optional<std::string> hear_frame() {
+        for (;;) {
+            if (rest_.size() >= kFrameHeadBytes) {
+                FrameSplitter splitter(~std::size_t{0} >> 1);
+                std::string_view head = std::string_view(rest_).substr(0, kFrameHeadBytes);
+                splitter.take(head);
+                const std::size_t whole = kFrameHeadBytes + (splitter.in_frame() ? splitter.announced() : 0);
+                if (rest_.size() >= whole) {
+                    std::string frame = rest_.substr(kFrameHeadBytes, whole - kFrameHeadBytes);
+                    rest_.erase(0, whole);
+                    return frame;
+                }
+            }
+            const std::string piece = hear();
+            if (piece.empty()) return std::nullopt;
+            rest_ += piece;
+        }
+    }
+    // Whether it went through; `handshake` says why not.
+    bool shake_hands(Handshake& handshake) {
+        say_frame(handshake.hello());
+        while (handshake.going()) {
+            const auto frame = hear_frame();
+            if (!frame) return false;
+            const std::string answer = handshake.on_frame(*frame);
+            if (!answer.empty()) say_frame(answer);
+        }
+        return handshake.done();
+    }
+    bool join(const std::string& key = {}) {
+        Handshake handshake(Role::worker, key, {}, fresh_nonce());
+        return shake_hands(handshake);
+    }
+
+  private:
+    int descriptor_;
+    std::string rest_;
+};
+
+// A port of 127.0.0.1 behind which a test does as it likes.
+class RawDoor {
+  public:
+    RawDoor() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(descriptor_, 10), 0);
+        socklen_t bytes = sizeof address;
+        getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &bytes);
+        port_ = ntohs(address.sin_port);
+    }
+    RawDoor(const RawDoor&) = delete;
+    RawDoor& operator=(const RawDoor&) = delete;
+    ~RawDoor() { shut(); }
+    std::uint16_t port() const { return port_; }
+    Raw accept() { return Raw(::accept(descriptor_, nullptr, nullptr)); }
+    void shut() {
+        if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    }
+
+  private:
+    int descriptor_;
+    std::uint16_t port_ = 0;
+};
+
+// A port where nobody listens, and which nobody else is given meanwhile: it is bound.
+class DeadPort {
+  public:
+    DeadPort() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        socklen_t bytes = sizeof address;
+        getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &bytes);
+        port_ = ntohs(address.sin_port);
+    }
+    DeadPort(const DeadPort&) = delete;
+    DeadPort& operator=(const DeadPort&) = delete;
+    ~DeadPort() { ::close(descriptor_); }
+    std::uint16_t port() const { return port_; }
+
+  private:
+    int descriptor_;
+    std::uint16_t port_ = 0;
+};
+
+}  // namespace wq::transport::test
