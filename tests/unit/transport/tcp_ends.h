@@ -108,12 +108,15 @@ class Raw {
     }
     static Raw to(std::uint16_t port) {
         Raw raw(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        EXPECT_TRUE(raw.connect(port));
+        return raw;
+    }
+    bool connect(std::uint16_t port) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        EXPECT_EQ(::connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-        return raw;
+        return ::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     }
     Raw(Raw&& other) noexcept
         : descriptor_(std::exchange(other.descriptor_, -1)), rest_(std::move(other.rest_)) {}
@@ -203,6 +206,7 @@ class RawDoor {
     RawDoor& operator=(const RawDoor&) = delete;
     ~RawDoor() { shut(); }
     std::uint16_t port() const { return port_; }
+    int descriptor() const { return descriptor_; }
     Raw accept() { return Raw(::accept(descriptor_, nullptr, nullptr)); }
     void shut() {
         if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
