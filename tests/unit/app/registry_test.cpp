@@ -1,0 +1,172 @@
+#include "app/registry.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "stats/run_status.h"
+
+namespace wq::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Registry : public testing::Test {
+  protected:
+    Registry() {
+        std::string name = testing::TempDir() + "registry-XXXXXX";
+        folder_ = ::mkdtemp(name.data());
+        folder_ += "/made by us";
+    }
+    ~Registry() override { fs::remove_all(fs::path(folder_).parent_path()); }
+
+    transport::Contact contact(const std::string& name, std::uint16_t port = 9123) {
+        transport::Contact contact;
+        contact.addresses = {"10.0.0.7"};
+        contact.port = port;
+        contact.key = std::string("k\0y", 3);
+        contact.name = name;
+        contact.pid = ::getpid();
+        contact.host = stats::host_name();
+        return contact;
+    }
+    std::unique_ptr<Registration> add(const transport::Contact& contact) {
+        return register_manager(folder_, contact).or_throw();
+    }
+    std::vector<std::string> found(const std::string& pattern) {
+        std::vector<std::string> names;
+        for (const Listing& listing : find_managers(folder_, pattern, 1).or_throw())
+            names.push_back(listing.contact.name);
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+    std::vector<fs::path> entries() {
+        std::vector<fs::path> all;
+        for (const auto& file : fs::directory_iterator(folder_)) all.push_back(file.path());
+        return all;
+    }
+    std::string folder_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(Registry, AManagerIsFoundByItsWholeNameWhileItLives) {
+    const auto one = add(contact("align-1"));
+    {
+        const auto two = add(contact("align-2"));
+        EXPECT_EQ(found("align-[0-9]"), (Names{"align-1", "align-2"}));
+        EXPECT_EQ(found("align"), Names{});
+        EXPECT_EQ(found("align.*2"), Names{"align-2"});
+    }
+    EXPECT_EQ(found(".*"), Names{"align-1"});
+}
+
+TEST_F(Registry, TheContactComesWhole) {
+    const auto entry = add(contact("a"));
+    const auto listings = find_managers(folder_, "a", 1).or_throw();
+    ASSERT_EQ(listings.size(), 1u);
+    EXPECT_EQ(listings[0].contact.key, std::string("k\0y", 3));
+    EXPECT_EQ(listings[0].contact.addresses, (std::vector<std::string>{"10.0.0.7"}));
+    EXPECT_EQ(listings[0].contact.port, 9123);
+}
+
+TEST_F(Registry, NamesMayHaveAnyLettersAndStayInTheFolder) {
+    const std::string name = "../../a name/with \xc3\xa4 and .." + std::string(300, 'x');
+    const auto entry = add(contact(name));
+    EXPECT_EQ(found(".*"), Names{name});
+    for (const fs::path& path : entries()) EXPECT_EQ(path.parent_path(), folder_);
+}
+
+TEST_F(Registry, ManagersOfOneNameAreTwo) {
+    const auto one = add(contact("a", 1));
+    const auto two = add(contact("a", 2));
+    EXPECT_EQ(found("a"), (Names{"a", "a"}));
+}
+
+TEST_F(Registry, ThoseWithWaitingTasksComeFirst) {
+    const auto idle = add(contact("idle"));
+    const auto busy = add(contact("busy"));
+    // The thread writes when it likes: look until it has.
+    busy->tell({7, 2});
+    std::vector<Listing> listings;
+    do listings = find_managers(folder_, ".*", 1).or_throw();
+    while (listings.at(0).load.waiting + listings.at(1).load.waiting == 0);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        listings = find_managers(folder_, ".*", seed).or_throw();
+        EXPECT_EQ(listings.at(0).contact.name, "busy");
+        EXPECT_EQ(listings.at(0).load, (Workload{7, 2}));
+    }
+}
+
+TEST_F(Registry, AmongEqualsTheOrderIsRandom) {
+    const auto one = add(contact("one"));
+    const auto two = add(contact("two"));
+    std::set<std::string> first;
+    for (std::uint64_t seed = 0; seed < 50; ++seed)
+        first.insert(find_managers(folder_, ".*", seed).or_throw().at(0).contact.name);
+    EXPECT_EQ(first.size(), 2u);
+}
+
+TEST_F(Registry, WhoIsGoneIsNotFound) {
+    transport::Contact gone = contact("gone");
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    gone.pid = child;
+    const auto entry = add(gone);
+    EXPECT_EQ(entries().size(), 1u);
+    EXPECT_EQ(found(".*"), Names{});
+    EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(Registry, WhoHasNotWrittenForLongIsPassedOver) {
+    transport::Contact elsewhere = contact("elsewhere");
+    elsewhere.host = "another-host";
+    const auto entry = add(elsewhere);
+    EXPECT_EQ(found(".*"), Names{"elsewhere"});
+    const timespec times[2] = {{0, UTIME_OMIT}, {::time(nullptr) - 600, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, entries().at(0).c_str(), times, 0), 0);
+    EXPECT_EQ(found(".*"), Names{});
+}
+
+TEST_F(Registry, WhatOthersMayHaveWrittenIsPassedOver) {
+    const auto entry = add(contact("a"));
+    EXPECT_EQ(fs::status(entries().at(0)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    fs::permissions(entries().at(0), fs::perms::others_write, fs::perm_options::add);
+    EXPECT_EQ(found(".*"), Names{});
+}
+
+TEST_F(Registry, TornEntriesArePassedOver) {
+    const auto entry = add(contact("a"));
+    std::ifstream in(entries().at(0));
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    for (std::size_t size = 0; size + 2 < whole.size(); size += 7) {
+        std::ofstream(folder_ + "/torn.manager") << whole.substr(0, size);
+        EXPECT_EQ(found(".*"), Names{"a"}) << size;
+    }
+    std::ofstream(folder_ + "/torn.manager") << "\xff\xfe{\"contact\": 3}";
+    EXPECT_EQ(found(".*"), Names{"a"});
+}
+
+TEST_F(Registry, BadNamesPatternsAndFoldersAreRefused) {
+    EXPECT_EQ(register_manager(folder_, contact("")).error().code, ExitCode::usage);
+    EXPECT_EQ(register_manager(folder_, contact("a\nb")).error().code, ExitCode::usage);
+    EXPECT_EQ(find_managers(folder_, "a(", 1).error().code, ExitCode::usage);
+    EXPECT_TRUE(find_managers(folder_ + "/none", ".*", 1).or_throw().empty());
+    std::ofstream(folder_ + "-file") << "x";
+    EXPECT_EQ(register_manager(folder_ + "-file", contact("a")).error().code, ExitCode::not_allowed);
+    fs::create_directory(folder_);
+    fs::permissions(folder_, fs::perms::all);
+    const auto refused = register_manager(folder_, contact("a"));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("chmod go-w"), std::string::npos) << refused.error().message;
+}
+
+}  // namespace
+}  // namespace wq::app
