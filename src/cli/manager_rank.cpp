@@ -10,6 +10,7 @@
 #include "app/rank_loop.h"
 #include "app/task_index.h"
 #include "base/units.h"
+#include "cli/listening.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
 #include "cli/summary.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr Duration drain_before_end = std::chrono::seconds(60);
 constexpr Duration kill_before_end = std::chrono::seconds(10);
+constexpr Duration away_limit = std::chrono::seconds(60);
 constexpr Duration between_statuses = std::chrono::seconds(3);
 
 std::string new_run_id() {
@@ -63,6 +65,7 @@ class Run {
         reactor.halt_on_failure = rank.options.halt_on_failure;
         reactor.expected_workers = expected_workers(rank);
         reactor.seal_batches = rank.tickets != nullptr;
+        if (rank.options.listen) listen(reactor);
         app::ManagerOptions options;
         options.reactor = reactor;
         options.storage_patience = rank.options.storage_patience;
@@ -85,6 +88,7 @@ class Run {
                           " with " + count_of(expected_workers(rank_), "worker"));
         app::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
         if (rank_.ranks != nullptr) parts.wires.push_back(rank_.ranks);
+        if (listening_) parts.wires.push_back(&listening_->workers());
         parts.own_end_of_manager = manager_end_.get();
         parts.own_end_of_worker = worker_end_.get();
         parts.worker = worker_.get();
@@ -92,7 +96,11 @@ class Run {
         parts.stop = rank_.stop;
         parts.deadline = deadline(rank_.worker.hello.leaves_at, started_);
         parts.each_turn = [this](Instant at) {
-            progress_.update(manager_->stats(), source_->ended(), at);
+            const core::ManagerStats stats = manager_->stats();
+            progress_.update(stats, source_->ended(), at);
+            if (listening_)
+                listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
+                                  static_cast<std::uint64_t>(stats.workers_connected)});
             keep_status(at);
             return std::min(next_status_, progress_.wakeup().value_or(next_status_));
         };
@@ -115,6 +123,14 @@ class Run {
         std::unique_ptr<app::TaskIndex> listed;
         if (place_.resumed) listed = app::TaskIndex::read(rank_.options.source).or_throw();
         recorder_ = stats::open_recorder(options, listed.get()).or_throw();
+    }
+
+    // More workers may come at any time: what none can run now waits for one that can.
+    void listen(core::ReactorOptions& reactor) {
+        listening_ = Listening::open(rank_.options, place_.directory.path()).or_throw();
+        reactor.wait_for_fitting = true;
+        reactor.away_limit = away_limit;
+        progress_.say(listening_->description());
     }
 
     void start_own_worker() {
@@ -216,6 +232,7 @@ class Run {
     RunPlace place_;
     ProgressLine progress_;
     app::TaskTable tasks_;
+    std::unique_ptr<Listening> listening_;
     std::unique_ptr<stats::Recorder> recorder_;
     stats::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<app::Manager> manager_;

@@ -178,10 +178,10 @@ class Rank {
 
     int manage() {
         try {
-            if (session_->size() == 1 && !works_)
-                throw Failure{
-                    {ExitCode::usage,
-                     "--manager-only needs other ranks that work; start it with mpirun -n 2 or more"}};
+            if (session_->size() == 1 && !works_ && !options_.listen)
+                throw Failure{{ExitCode::usage,
+                               "--manager-only needs others that work; start it with mpirun -n 2 or more, or "
+                               "with --listen"}};
             std::vector<std::string> remarks = share_.remarks;
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
             ManagerRank manager{options_,      command_line_, launched_by_,

@@ -49,6 +49,10 @@ po::options_description visible_options() {
         "a task that was lost with its worker so often has failed (default 3)")(
         "halt-on-failure", "end the run at the first task that fails for good")(
         "manager-only", "rank 0 manages and runs no task")(
+        "listen", po::value<std::string>()->value_name("[PORT]"),
+        "take workers over TCP too (default: any free port); they join by RUN_DIR/contact")(
+        "name", po::value<std::string>()->value_name("NAME"),
+        "with --listen: workers find the run by work_queue_worker -M NAME")(
         "tickets", po::value<std::string>()->value_name("auto|rma|message"),
         "how nodes refill their tickets (default auto)")(
         "walltime", po::value<std::string>()->value_name("TIME"),
@@ -113,6 +117,14 @@ auto counted(std::int64_t low, std::int64_t high) {
     return [=](const std::string& text) { return parse_count(text, low, high); };
 }
 
+Status take_port(const po::variables_map& given, std::optional<std::uint16_t>& port) {
+    if (given.count("listen") == 0) return success();
+    std::int64_t number = 0;
+    const Status taken = take(given, "listen", number, counted(0, 65535));
+    port = static_cast<std::uint16_t>(number);
+    return taken;
+}
+
 auto duration() {
     return [](const std::string& text) { return parse_duration(text); };
 }
@@ -143,6 +155,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
     check(take(given, "storage-patience", run.storage_patience, duration()));
+    check(take_port(given, run.listen));
     check(take(given, "index-variable", run.index_variable, variable_name));
     check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
         auto bytes = parse_size(text, 1);
@@ -167,6 +180,8 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     text("run-dir", run.run_directory);
     text("shell", run.shell);
     text("stats-log", run.stats_log);
+    text("name", run.name);
+    if (!run.name.empty() && !run.listen) return usage("--name goes with --listen");
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
     run.halt_on_failure = given.count("halt-on-failure") != 0;
@@ -203,6 +218,20 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     return success();
 }
 
+// `--listen` has a value that may be left out, which the library takes with `=` only: `--listen=0` then
+// stands for any port.
+std::vector<std::string> with_listen_port(const char* const* first, const char* const* end) {
+    std::vector<std::string> words(first, end);
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        if (words[at] != "--listen") continue;
+        const std::string next = at + 1 < words.size() ? words[at + 1] : "";
+        const bool number = !next.empty() && next.find_first_not_of("0123456789") == std::string::npos;
+        words[at] += "=" + (number ? next : "0");
+        if (number) words.erase(words.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+    return words;
+}
+
 Result<Command> output_command(const po::variables_map& given) {
     const auto& words = given["output"].as<std::vector<std::string>>();
     if (words.size() != 2) return usage("--output takes RUN_DIR and TASK");
@@ -224,6 +253,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
     const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
 
+    const std::vector<std::string> before = with_listen_port(argv + (argc > 0 ? 1 : 0), dashes);
     po::options_description all = visible_options();
     all.add_options()("tasklist", po::value<std::vector<std::string>>());
     po::positional_options_description positional;
@@ -231,11 +261,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     po::variables_map given;
     try {
         const auto style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(static_cast<int>(dashes - argv), argv)
-                      .options(all)
-                      .positional(positional)
-                      .style(style)
-                      .run(),
+        po::store(po::command_line_parser(before).options(all).positional(positional).style(style).run(),
                   given);
         po::notify(given);
     } catch (const po::error& wrong) {

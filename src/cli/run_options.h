@@ -25,6 +25,8 @@ struct RunOptions {
     std::uint32_t max_losses = 3;
     bool halt_on_failure = false;
     bool manager_only = false;
+    std::optional<std::uint16_t> listen;  // take workers over TCP at this port; 0: any free one
+    std::string name;                     // under which such workers find the run; empty: none
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);

@@ -55,6 +55,24 @@ TEST(RunOptions, AreReadWithTheirUnits) {
     EXPECT_FALSE(run.resume);
 }
 
+TEST(RunOptions, ListenTakesAPortOrAnyFreeOne) {
+    const auto port = [](std::vector<const char*> words) {
+        const auto command = parse(std::move(words));
+        EXPECT_TRUE(command) << command.error().message;
+        return command ? command->run.listen : std::nullopt;
+    };
+    EXPECT_EQ(port({"tasks.sh"}), std::nullopt);
+    EXPECT_EQ(port({"--listen", "tasks.sh"}), 0);
+    EXPECT_EQ(port({"tasks.sh", "--listen"}), 0);
+    EXPECT_EQ(port({"--listen", "9123", "tasks.sh"}), 9123);
+    EXPECT_EQ(port({"--listen=9123", "tasks.sh"}), 9123);
+    const auto named = parse({"--listen", "tasks.sh", "--name", "align"});
+    ASSERT_TRUE(named) << named.error().message;
+    EXPECT_EQ(named->run.name, "align");
+    EXPECT_THAT(parse({"--listen=70000", "tasks.sh"}).error().message, HasSubstr("--listen"));
+    EXPECT_THAT(parse({"--name", "align", "tasks.sh"}).error().message, HasSubstr("goes with --listen"));
+}
+
 TEST(RunOptions, LeaveTheCommandAfterTheDashesAlone) {
     const auto command = parse({"--array", "1-3", "--json", "--", "sim", "--cores", "9", "--", "{}"});
     ASSERT_TRUE(command) << command.error().message;
