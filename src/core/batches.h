@@ -28,6 +28,7 @@ struct LostMember {
 struct Batch {
     BatchId id;
     ShapeId shape;
+    double priority = 0;
     IntervalSet outstanding;     // sealed; no rank has named it yet
     std::set<WorkerId> members;  // ranks that were there when it was sealed and have not been lost since
     std::set<WorkerId> dry;      // of these, who saw the end of it

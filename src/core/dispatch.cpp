@@ -2,9 +2,9 @@
 //
 // What could not be leased before can be only where something changed. So an event is followed by two kinds
 // of looks: shapes that got their first ready tasks look for workers, roomiest first, so that work spreads;
-// and workers that got room look for tasks, in the order of the list. A shape that does not fit is passed
-// over, but not for ever: then a worker is kept free for it. Suspects, lost with a worker before, go first,
-// one at a time per worker.
+// and workers that got room look for tasks, those of highest priority first, else in the order of the list. A
+// shape that does not fit is passed over, but not for ever: then a worker is kept free for it. Suspects, lost
+// with a worker before, go first, one at a time per worker.
 #include <algorithm>
 
 #include "core/reactor.h"
@@ -20,7 +20,9 @@ constexpr std::uint64_t patience = 200;
 }  // namespace
 
 bool Reactor::gives_out() {
-    if (stop_ || storage_trouble_ || workers_.size() - workers_.away() < hold_until_workers_) return false;
+    if (stop_ || storage_trouble_ || !ledger_.expired().empty() ||
+        workers_.size() - workers_.away() < hold_until_workers_)
+        return false;
     hold_until_workers_ = 0;
     return true;
 }
@@ -39,9 +41,9 @@ void Reactor::dispatch(Now now, Actions& actions) {
     awakened_.clear();
     for (const ShapeId shape : awakened) {
         skip_what_fits_nowhere(shape, now, actions);
-        spread(shape, true, now, actions);
-        spread(shape, false, now, actions);
+        spread_suspects(shape, now, actions);
     }
+    spread(awakened, now, actions);
     // A lease may end a reservation, which gives room on another worker.
     for (auto changed = workers_.take_changed(); !changed.empty(); changed = workers_.take_changed())
         for (const WorkerId id : changed)
@@ -49,14 +51,31 @@ void Reactor::dispatch(Now now, Actions& actions) {
                 fill(*worker, now, actions);
 }
 
-void Reactor::spread(ShapeId shape, bool suspects, Now now, Actions& actions) {
-    for (;;) {
-        const auto suspect = suspects ? ledger_.ready(shape).next_suspect() : std::nullopt;
-        const auto task = suspects ? suspect : ledger_.ready(shape).next();
-        if (!task) return;
+void Reactor::spread_suspects(ShapeId shape, Now now, Actions& actions) {
+    while (const auto suspect = ledger_.ready(shape).next_suspect()) {
         Worker* worker = roomiest(shape, suspect, now);
         if (worker == nullptr) return;
-        lease(*worker, *task, shape, now, actions);
+        lease(*worker, *suspect, shape, now, actions);
+    }
+}
+
+// Of several shapes, the most urgent task first.
+void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actions) {
+    ReadyShapes heads;
+    for (const ShapeId shape : shapes)
+        if (const auto head = ledger_.head(shape)) heads.insert(*head);
+    while (!heads.empty()) {
+        auto head = std::optional(heads.extract(heads.begin()).value());
+        while (head) {
+            const ShapeId shape = head->shape;
+            Worker* worker = roomiest(shape, std::nullopt, now);
+            if (worker == nullptr) break;
+            lease(*worker, head->task, shape, now, actions);
+            head = ledger_.head(shape);
+            if (!head || heads.empty()) continue;
+            heads.insert(*head);
+            head.reset();
+        }
     }
 }
 
@@ -72,7 +91,7 @@ Worker* Reactor::roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now)
     for (const WorkerId id : what.workers) consider(id);
     if (!what.workers.empty()) return best;
     for (const auto& [kind, by_free] : workers_.kinds()) {
-        if (!allocate(what.needs, kind.whole).fits_in(kind.whole)) continue;
+        if (!ever_holds(kind.whole, kind.features, what)) continue;
         int looked = 0;
         for (auto it = by_free.begin(); it != by_free.end() && ++looked <= workers_looked_at; ++it)
             if (consider(it->second)) break;
@@ -80,43 +99,44 @@ Worker* Reactor::roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now)
     return best;
 }
 
-// The shapes with ready tasks that may run there, in the order of the list.
-std::vector<ShapeId> Reactor::shapes_for(const Worker& worker) const {
-    const ReadyShapes& any = ledger_.ready_shapes();
-    const ReadyShapes& pinned = ledger_.ready_shapes_for(worker.id);
-    // An idle worker looks at all: nothing would make it look again.
-    const std::size_t most = worker.leases.empty() ? any.size() + pinned.size() : shapes_looked_at;
-    std::vector<ShapeId> shapes;
-    auto a = any.begin();
-    auto b = pinned.begin();
-    while (shapes.size() < most && (a != any.end() || b != pinned.end())) {
-        const bool from_any = b == pinned.end() || (a != any.end() && a->first < b->first);
-        shapes.push_back((from_any ? a++ : b++)->second);
-    }
-    return shapes;
-}
-
 void Reactor::fill(Worker& worker, Now now, Actions& actions) {
     fill_with_suspect(worker, now, actions);
     if (worker.alone) return;
-    std::vector<ShapeId> passed_over;
-    for (const ShapeId shape : shapes_for(worker)) {
-        std::uint64_t leased = 0;
-        while (const auto task = ledger_.ready(shape).next()) {
-            if (!takes(worker, shape, std::nullopt, now)) break;
-            lease(worker, *task, shape, now, actions);
-            ++leased;
-        }
-        if (leased > 0)
-            for (const ShapeId before : passed_over) state_of(before).passed_over += leased;
-        if (ledger_.ready(shape).next() && could_hold(worker, shape, now)) passed_over.push_back(shape);
-    }
-    for (const ShapeId shape : passed_over)
-        if (!reserved_ && state_of(shape).passed_over >= patience) reserve(worker, shape, false);
+    fill_with_others(worker, now, actions);
     // Everything is in a batch that this worker has no part in.
     if (worker.leases.empty() && batch_ && !batch_->members.contains(worker.id) && !reserved_ &&
         could_hold(worker, batch_->shape, now))
         revoke(actions);
+}
+
+// Looks at the shapes with ready tasks that may run there, the most urgent first.
+void Reactor::fill_with_others(Worker& worker, Now now, Actions& actions) {
+    const ReadyShapes& any = ledger_.ready_shapes();
+    const ReadyShapes& pinned = ledger_.ready_shapes_for(worker.id);
+    auto a = any.begin();
+    auto b = pinned.begin();
+    std::uint64_t leased = 0;
+    std::vector<std::pair<ShapeId, std::uint64_t>> passed_over;  // and how many were leased before
+    // An idle worker looks at all: nothing would make it look again.
+    for (std::size_t looked = 0; looked < shapes_looked_at || worker.leases.empty(); ++looked) {
+        if (a == any.end() && b == pinned.end()) break;
+        const bool from_any = b == pinned.end() || (a != any.end() && *a < *b);
+        const ReadyHead head = from_any ? *a : *b;
+        if (takes(worker, head.shape, std::nullopt, now)) {
+            lease(worker, head.task, head.shape, now, actions);
+            ++leased;
+            --looked;
+            // What follows in the shape has its place behind this one.
+            (from_any ? a : b) = (from_any ? any : pinned).upper_bound(head);
+        } else {
+            if (could_hold(worker, head.shape, now)) passed_over.emplace_back(head.shape, leased);
+            ++(from_any ? a : b);
+        }
+    }
+    for (const auto& [shape, before] : passed_over) {
+        if (leased > before) state_of(shape).passed_over += leased - before;
+        if (!reserved_ && state_of(shape).passed_over >= patience) reserve(worker, shape, false);
+    }
 }
 
 void Reactor::fill_with_suspect(Worker& worker, Now now, Actions& actions) {
@@ -150,9 +170,9 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
         worker.suspect = task;
         worker.alone = last_chance(task);
     }
-    ++counters_.tasks_dispatched;
+    count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
     const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
-    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, what.timeout, limit,
+    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, time_for(task, now), limit,
                             what.category, ledger_.submitted(task)});
     if (reserved_ && reserved_->shape == shape && reserved_->suspect == suspect) end_reservation();
 }

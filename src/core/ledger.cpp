@@ -1,6 +1,7 @@
 #include "core/ledger.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -28,7 +29,7 @@ std::optional<TaskId> first_of(const IntervalSet& set) {
 
 }  // namespace
 
-std::optional<TaskId> ReadyTasks::next() const {
+std::optional<TaskId> ReadyQueue::next() const {
     const auto a = first_of(fresh);
     const auto b = first_of(again);
     return a && b ? std::min(*a, *b) : a ? a : b;
@@ -38,32 +39,68 @@ std::optional<TaskId> ReadyTasks::next_suspect() const {
     return first_of(suspects);
 }
 
-ShapeId Ledger::intern(const Shape& shape) {
+// Tasks whose priorities or times differ are many; those whose shapes differ are few.
+ShapeId Ledger::intern(Shape shape) {
+    shape.priority = 0;
+    shape.not_before.reset();
+    shape.not_after.reset();
+    std::sort(shape.features.begin(), shape.features.end());
+    shape.features.erase(std::unique(shape.features.begin(), shape.features.end()), shape.features.end());
     // Lists change shape rarely: the last one is nearly always the one.
     if (!ranges_.empty() && shapes_[ranges_.back().shape.value()].shape == shape) return ranges_.back().shape;
     const auto [found, added] = shape_ids_.try_emplace(shape, shapes());
-    if (added) shapes_.push_back({shape, {}});
+    if (added) shapes_.push_back({std::move(shape), {}});
     return found->second;
+}
+
+std::uint32_t Ledger::intern(const Times& times) {
+    if (times == Times{}) return 0;
+    if (times_.back() != times) times_.push_back(times);
+    return static_cast<std::uint32_t>(times_.size() - 1);
 }
 
 ShapeId Ledger::add(const TaskRange& range, WallMicros submitted) {
     const ShapeId shape = intern(range.shape);
+    const std::uint32_t times = intern({range.shape.not_before, range.shape.not_after});
+    const double priority = std::isnan(range.shape.priority) ? 0 : range.shape.priority;
+    const std::size_t category = range.shape.category.value();
+    if (category >= category_counts_.size()) category_counts_.resize(category + 1);
     const std::uint64_t end = size_ + range.count;
-    if (!ranges_.empty() && ranges_.back().shape == shape &&
-        submitted - ranges_.back().submitted < same_submission_us)
+    const bool alike = !ranges_.empty() && ranges_.back().shape == shape &&
+                       ranges_.back().priority == priority && ranges_.back().times == times;
+    if (alike && submitted - ranges_.back().submitted < same_submission_us)
         ranges_.back().end = end;
     else
-        ranges_.push_back({size_, end, shape, submitted});
+        ranges_.push_back({size_, end, submitted, priority, shape, times});
+    const Interval tasks{size_, end};
     size_ = end;
-    counts_[static_cast<std::size_t>(TaskState::blocked)] += range.count;
+    count_in(tasks, TaskState::blocked, true);
+    set_expiring(tasks, true);
     return shape;
 }
 
 const Ledger::RangeInfo& Ledger::range_of(TaskId task) const {
+    if (task.value() >= ranges_.back().first) return ranges_.back();
     const auto after =
         std::upper_bound(ranges_.begin(), ranges_.end(), task.value(),
                          [](std::uint64_t value, const RangeInfo& range) { return value < range.first; });
     return *std::prev(after);
+}
+
+void Ledger::count_in(Interval tasks, TaskState state, bool in) {
+    const auto index = static_cast<std::size_t>(state);
+    const auto add = [&](Counts& counts, std::uint64_t tasks_of_it) {
+        counts[index] += in ? tasks_of_it : -tasks_of_it;
+    };
+    add(counts_, tasks.size());
+    for_each_range(tasks, [&](Interval part, const RangeInfo& range) {
+        add(category_counts_[shape(range.shape).category.value()], part.size());
+    });
+}
+
+std::uint64_t Ledger::count(CategoryId category, TaskState state) const {
+    if (category.value() >= category_counts_.size()) return 0;
+    return category_counts_[category.value()][static_cast<std::size_t>(state)];
 }
 
 const Attempted* Ledger::find_attempted(TaskId task) const {
@@ -78,8 +115,10 @@ TaskState Ledger::state(TaskId task) const {
     if (done_.contains(id)) return TaskState::done;
     if (sealed_.contains(id)) return TaskState::sealed;
     const ReadyTasks& queues = ready(shape_of(task));
-    if (queues.fresh.contains(id) || queues.again.contains(id) || queues.suspects.contains(id))
-        return TaskState::ready;
+    if (queues.suspects.contains(id)) return TaskState::ready;
+    if (const auto queue = queues.queues.find(priority(task)); queue != queues.queues.end())
+        if (queue->second.fresh.contains(id) || queue->second.again.contains(id)) return TaskState::ready;
+    if (early_.contains(id)) return TaskState::ready;
     if (failed_.contains(id)) return TaskState::failed;
     if (skipped_.contains(id)) return TaskState::skipped;
     if (cancelled_.contains(id)) return TaskState::cancelled;
@@ -96,39 +135,50 @@ std::vector<ShapeId> Ledger::take_awakened() {
     return std::exchange(awakened_, {});
 }
 
-void Ledger::set_ready(Interval tasks, bool ready) {
-    while (tasks.first < tasks.end) {
-        const RangeInfo& range = range_of(TaskId(tasks.first));
-        const Interval part{tasks.first, std::min(tasks.end, range.end)};
-        set_ready(part, range.shape, ready);
-        tasks.first = part.end;
-    }
+std::optional<ReadyHead> Ledger::head(ShapeId shape) const {
+    const auto& queues = ready(shape).queues;
+    if (queues.empty()) return std::nullopt;
+    return ReadyHead{queues.begin()->first, *queues.begin()->second.next(), shape};
 }
 
-void Ledger::set_ready(Interval part, ShapeId shape, bool ready) {
-    ReadyTasks& queues = shapes_[shape.value()].ready;
+void Ledger::set_ready(Interval tasks, bool ready) {
+    for_each_range(tasks, [&](Interval part, const RangeInfo& range) { set_ready(part, range, ready); });
+}
+
+void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
+    const auto put = [&](IntervalSet& set) { ready ? set.insert(part) : set.erase(part); };
+    const Times& times = times_[range.times];
+    if (times.not_before && *times.not_before > wall_) {
+        const auto at = starting_.try_emplace(*times.not_before).first;
+        put(early_);
+        put(at->second);
+        if (at->second.empty()) starting_.erase(at);
+        return;
+    }
+    const ShapeId shape = range.shape;
+    ReadyTasks& tasks = shapes_[shape.value()].ready;
+    const bool suspects_before = !tasks.suspects.empty();
+    const auto before = head(shape);
     const Attempted* history = part.size() == 1 ? find_attempted(TaskId(part.first)) : nullptr;
-    IntervalSet& queue = history == nullptr    ? queues.fresh
-                         : history->losses > 0 ? queues.suspects
-                                               : queues.again;
-    const auto before = queues.next();
-    const bool suspects_before = !queues.suspects.empty();
-    if (ready)
-        queue.insert(part);
-    else
-        queue.erase(part);
-    const auto after = queues.next();
-    const bool suspects_after = !queues.suspects.empty();
+    if (history != nullptr && history->losses > 0) {
+        put(tasks.suspects);
+    } else {
+        const auto queue = tasks.queues.try_emplace(range.priority).first;
+        put(history != nullptr || times.not_after ? queue->second.again : queue->second.fresh);
+        if (queue->second.empty()) tasks.queues.erase(queue);
+    }
+    const bool suspects_after = !tasks.suspects.empty();
+    const auto after = head(shape);
     if (before != after) move_head(shape, before, after);
     if (suspects_before && !suspects_after) suspect_shapes_.erase(shape);
     if (!suspects_before && suspects_after) suspect_shapes_.insert(shape);
     if ((!before && after) || (!suspects_before && suspects_after)) awakened_.push_back(shape);
 }
 
-void Ledger::move_head(ShapeId shape, std::optional<TaskId> before, std::optional<TaskId> after) {
+void Ledger::move_head(ShapeId shape, std::optional<ReadyHead> before, std::optional<ReadyHead> after) {
     const auto move_in = [&](ReadyShapes& shapes) {
-        if (before) shapes.erase({*before, shape});
-        if (after) shapes.insert({*after, shape});
+        if (before) shapes.erase(*before);
+        if (after) shapes.insert(*after);
     };
     const std::vector<WorkerId>& workers = shapes_[shape.value()].shape.workers;
     if (workers.empty()) move_in(ready_shapes_);
@@ -136,19 +186,21 @@ void Ledger::move_head(ShapeId shape, std::optional<TaskId> before, std::optiona
 }
 
 void Ledger::leave(Interval tasks, TaskState state) {
-    counts_[static_cast<std::size_t>(state)] -= tasks.size();
+    count_in(tasks, state, false);
     if (state == TaskState::ready) set_ready(tasks, false);
     if (state == TaskState::leased) attempted(TaskId(tasks.first)).leased = false;
     if (state == TaskState::sealed) sealed_.erase(tasks);
+    if (state == TaskState::ready || state == TaskState::blocked) set_expiring(tasks, false);
 }
 
 void Ledger::enter(Interval tasks, TaskState state) {
-    counts_[static_cast<std::size_t>(state)] += tasks.size();
+    count_in(tasks, state, true);
     switch (state) {
         case TaskState::blocked:
             break;
         case TaskState::ready:
             set_ready(tasks, true);
+            set_expiring(tasks, true);
             break;
         case TaskState::leased:
             attempted(TaskId(tasks.first)).leased = true;

@@ -4,7 +4,11 @@
 // have results.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,19 +37,49 @@ struct Attempted {
     WallMicros dispatched_us = 0;
 };
 
-// Ready tasks of one shape, in three queues.
-struct ReadyTasks {
-    IntervalSet fresh;     // never given out
-    IntervalSet again;     // given out before
-    IntervalSet suspects;  // lost with a worker before
-
-    std::optional<TaskId> next() const;  // the lowest of fresh and again
-    std::optional<TaskId> next_suspect() const;
-    bool empty() const { return fresh.empty() && again.empty() && suspects.empty(); }
+// When a task may be out, by the wall clock.
+struct Times {
+    std::optional<WallMicros> not_before;
+    std::optional<WallMicros> not_after;
+    auto operator<=>(const Times&) const = default;
 };
 
-// Shapes with ready tasks that are no suspects, in order of their first one.
-using ReadyShapes = std::set<std::pair<TaskId, ShapeId>>;
+// Ready tasks of one shape and priority.
+struct ReadyQueue {
+    IntervalSet fresh;  // never given out: may be sealed
+    IntervalSet again;  // given out before, or with an end time: only leased
+
+    std::optional<TaskId> next() const;  // the lowest
+    bool empty() const { return fresh.empty() && again.empty(); }
+};
+
+// The next task of a shape; in order of urgency.
+struct ReadyHead {
+    double priority = 0;
+    TaskId task;
+    ShapeId shape;
+
+    friend bool operator<(const ReadyHead& a, const ReadyHead& b) {
+        if (a.priority != b.priority) return a.priority > b.priority;
+        return a.task != b.task ? a.task < b.task : a.shape < b.shape;
+    }
+    bool operator==(const ReadyHead&) const = default;
+};
+
+// Ready tasks of one shape.
+struct ReadyTasks {
+    std::map<double, ReadyQueue, std::greater<>> queues;  // by priority; none of them is empty
+    IntervalSet suspects;                                 // lost with a worker before
+
+    std::optional<TaskId> next() const {
+        return queues.empty() ? std::nullopt : queues.begin()->second.next();
+    }
+    std::optional<TaskId> next_suspect() const;
+    bool empty() const { return queues.empty() && suspects.empty(); }
+};
+
+// Shapes with ready tasks that are no suspects, the most urgent first.
+using ReadyShapes = std::set<ReadyHead>;
 
 class Ledger {
   public:
@@ -54,19 +88,30 @@ class Ledger {
 
     std::uint64_t size() const { return size_; }
     TaskState state(TaskId task) const;
+    // Priority and times are no part of it here: tasks that differ in nothing else are of one shape.
     const Shape& shape(ShapeId id) const { return shapes_[id.value()].shape; }
     ShapeId shape_of(TaskId task) const { return range_of(task).shape; }
     WallMicros submitted(TaskId task) const { return range_of(task).submitted; }
+    double priority(TaskId task) const { return range_of(task).priority; }
+    const Times& times(TaskId task) const { return times_[range_of(task).times]; }
     std::uint32_t shapes() const { return static_cast<std::uint32_t>(shapes_.size()); }
 
     // Changes of state; each goes through the table of lifecycle.h. An arrow that is not there is our bug.
     void change(TaskId task, TaskEvent event);
     void change(Interval tasks, TaskEvent event);  // all in the same state, without a record of their own
 
+    // The time by which tasks with times of their own are ready, or have expired. It never goes back.
+    void advance(WallMicros wall);
+    // When one of those that wait may start or expires next.
+    std::optional<WallMicros> next_time() const;
+    // Waiting tasks that expired; some of them, until none are left.
+    IntervalSet expired() const;
+
     // The record of a task that was given out at least once, until it has ended.
     Attempted& attempted(TaskId task) { return attempted_[task]; }  // made when absent
     const Attempted* find_attempted(TaskId task) const;
 
+    std::optional<ReadyHead> head(ShapeId shape) const;
     const ReadyTasks& ready(ShapeId shape) const { return shapes_[shape.value()].ready; }
     const ReadyShapes& ready_shapes() const { return ready_shapes_; }  // that any worker may run
     const ReadyShapes& ready_shapes_for(WorkerId worker) const;        // that are pinned to it, among others
@@ -74,6 +119,8 @@ class Ledger {
     // Shapes of which there were no ready tasks, or no suspects, and now are; each call forgets them.
     std::vector<ShapeId> take_awakened();
 
+    const IntervalSet& early() const { return early_; }  // ready, but for their time
+    std::uint64_t count(CategoryId category, TaskState state) const;
     std::uint64_t count(TaskState state) const { return counts_[static_cast<std::size_t>(state)]; }
     const IntervalSet& done() const { return done_; }
     const IntervalSet& failed() const { return failed_; }
@@ -89,8 +136,10 @@ class Ledger {
     struct RangeInfo {
         std::uint64_t first;
         std::uint64_t end;
-        ShapeId shape;
         WallMicros submitted;
+        double priority;
+        ShapeId shape;
+        std::uint32_t times;  // index into times_
     };
     struct ShapeInfo {
         Shape shape;
@@ -98,12 +147,17 @@ class Ledger {
     };
 
     const RangeInfo& range_of(TaskId task) const;
-    ShapeId intern(const Shape& shape);
+    ShapeId intern(Shape shape);
+    std::uint32_t intern(const Times& times);
+    template <class F>
+    void for_each_range(Interval tasks, F&& visit) const;  // visit(part, RangeInfo)
+    void count_in(Interval tasks, TaskState state, bool in);
+    void set_expiring(Interval tasks, bool waits);
     void leave(Interval tasks, TaskState state);
     void enter(Interval tasks, TaskState state);
     void set_ready(Interval tasks, bool ready);
-    void set_ready(Interval part, ShapeId shape, bool ready);
-    void move_head(ShapeId shape, std::optional<TaskId> before, std::optional<TaskId> after);
+    void set_ready(Interval part, const RangeInfo& range, bool ready);
+    void move_head(ShapeId shape, std::optional<ReadyHead> before, std::optional<ReadyHead> after);
     std::optional<std::string> audit_task(TaskId task) const;
     std::optional<std::string> audit_shape(ShapeId shape) const;
 
@@ -121,7 +175,24 @@ class Ledger {
     IntervalSet failed_;
     IntervalSet skipped_;
     IntervalSet cancelled_;
-    std::uint64_t counts_[task_state_count] = {};
+    using Counts = std::array<std::uint64_t, task_state_count>;
+    Counts counts_{};
+    std::vector<Counts> category_counts_;  // by CategoryId
+    std::vector<Times> times_{Times{}};    // the first: none
+    WallMicros wall_ = 0;
+    IntervalSet early_;
+    std::map<WallMicros, IntervalSet> starting_;  // the same, by their time
+    std::map<WallMicros, IntervalSet> expiring_;  // blocked and ready ones with an end time, by that
 };
+
+template <class F>
+void Ledger::for_each_range(Interval tasks, F&& visit) const {
+    while (tasks.first < tasks.end) {
+        const RangeInfo& range = range_of(TaskId(tasks.first));
+        const Interval part{tasks.first, std::min(tasks.end, range.end)};
+        visit(part, range);
+        tasks.first = part.end;
+    }
+}
 
 }  // namespace wq::core

@@ -25,7 +25,10 @@ void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {
     now.instant = std::max(now.instant, last_event_);
     attentive_ += std::min(now.instant - last_event_, options_.silence / looks_at_silence);
     last_event_ = now.instant;
+    last_wall_ = now.wall;
+    ledger_.advance(now.wall);
     std::visit([&](const auto& known) { on_event(known, now, actions); }, event);
+    expire(now, actions);
     dispatch(now, actions);
     watch_idle_workers(now);
     finish_if_over(now, actions);
@@ -46,6 +49,7 @@ std::optional<Instant> Reactor::wakeup() const {
     if (stop_) consider(stop_->killed ? stop_->kill_at + options_.kill_limit : stop_->kill_at);
     for (const Instant at : {settled_at_, pool_settled_at_})
         if (last_event_ < at) consider(at);
+    if (const auto at = ledger_.next_time(); at && !stop_) consider(when(*at));
     if (idle_since_) consider(*idle_since_ + recall_pause_);
     return next;
 }

@@ -41,6 +41,9 @@ struct ReactorOptions {
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
 };
 
+// Whether an idle worker with `features` (sorted) can run it.
+bool ever_holds(const Resources& whole, const std::vector<std::string>& features, const Shape& shape);
+
 class Reactor {
   public:
     Reactor(ReactorOptions options, Now started);
@@ -58,6 +61,8 @@ class Reactor {
 
     // Counters of the manual's table that the core knows; times of the manager itself are added by app/.
     ManagerStats stats() const;
+    // Of the tasks of one category; what is said of workers and of the manager is that of the whole.
+    ManagerStats stats(CategoryId category) const;
 
     // What the run waits for, in one line: for a user who wonders why nothing happens.
     std::string waiting_for() const;
@@ -119,9 +124,12 @@ class Reactor {
     void answered(WorkerId worker);
     void take_ticket_back(WorkerId worker, TaskId task, WallMicros started);
     void settle(TaskId task, const Outcome& outcome, Now now, Actions& actions);
+    template <class F>
+    void count_for(TaskId task, F&& add);
     void lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions);
     void record(TaskId task, bool final, Outcome outcome, Actions& actions);
     void finish(TaskId task, bool success, Now now, Actions& actions);
+    void end_in_failure(TaskId task, Now now, Actions& actions);
     void learn(ShapeId shape, double wall_us);
     void free_lease(TaskId task);
 
@@ -139,9 +147,17 @@ class Reactor {
     void seal(ShapeId shape, IntervalSet tasks, Actions& actions);
     void revoke(Actions& actions);
     void adopt(Worker& worker, TaskId task, Now now);
+    bool has_more_urgent_tickets(const Worker& worker, ShapeId shape) const;
     void reconcile(Now now, Actions& actions);
     void lose_ticket(TaskId task, Now now, Actions& actions);
     void close_batch_if_over(Actions& actions);
+
+    // reactor_times.cpp
+    void expire(Now now, Actions& actions);
+    void expire(TaskId task, Now now, Actions& actions);
+    Instant when(WallMicros wall) const;
+    Duration time_for(TaskId task, Now now) const;
+    bool ended_by_its_end_time(TaskId task, const Outcome& outcome) const;
 
     // reactor_stop.cpp
     void on_event(const StopRequested& event, Now now, Actions& actions);
@@ -155,10 +171,11 @@ class Reactor {
     // dispatch.cpp
     bool gives_out();
     void dispatch(Now now, Actions& actions);
-    void spread(ShapeId shape, bool suspects, Now now, Actions& actions);
+    void spread(const std::vector<ShapeId>& shapes, Now now, Actions& actions);
+    void spread_suspects(ShapeId shape, Now now, Actions& actions);
     void fill(Worker& worker, Now now, Actions& actions);
     void fill_with_suspect(Worker& worker, Now now, Actions& actions);
-    std::vector<ShapeId> shapes_for(const Worker& worker) const;
+    void fill_with_others(Worker& worker, Now now, Actions& actions);
     Worker* roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now);
     void lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions& actions);
     void reserve(const Worker& worker, ShapeId shape, bool suspect);
@@ -182,10 +199,12 @@ class Reactor {
     void watch_idle_workers(Now now);
     void recall_for_idle_workers(Now now, Actions& actions);
 
+    std::string what_fits_nowhere() const;
     ShapeState& state_of(ShapeId shape);
 
     ReactorOptions options_;
     Instant last_event_;
+    WallMicros last_wall_ = 0;
     // Time by which silence is judged: it stands still while this process does, so that a manager that was
     // stopped or waited for a slow disk does not take its workers for dead before it has read what they sent
     // meanwhile.
@@ -215,7 +234,17 @@ class Reactor {
     std::optional<Stop> stop_;
     bool finished_ = false;
     std::uint64_t stale_ = 0;
-    ManagerStats counters_;  // the cumulative ones
+    ManagerStats counters_;                        // the cumulative ones
+    std::vector<ManagerStats> category_counters_;  // by CategoryId
 };
+
+// `add` is applied to the counters of the whole and to those of the task's category.
+template <class F>
+void Reactor::count_for(TaskId task, F&& add) {
+    add(counters_);
+    const std::size_t category = ledger_.shape(ledger_.shape_of(task)).category.value();
+    if (category >= category_counters_.size()) category_counters_.resize(category + 1);
+    add(category_counters_[category]);
+}
 
 }  // namespace wq::core

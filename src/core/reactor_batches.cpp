@@ -18,10 +18,14 @@ void Reactor::seal_where_tasks_abound(Now now, Actions& actions) {
         now.instant < pool_settled_at_)
         return;
     int looked = 0;
-    for (const auto& [head, shape] : ledger_.ready_shapes()) {
+    std::optional<double> most_urgent;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
         if (++looked > shapes_looked_at) return;
-        IntervalSet tasks = sealable(shape);
-        if (!tasks.empty()) return seal(shape, std::move(tasks), actions);
+        // The pool would claim them before what is more urgent and could be leased to it.
+        if (most_urgent && head.priority < *most_urgent) return;
+        IntervalSet tasks = sealable(head.shape);
+        if (!tasks.empty()) return seal(head.shape, std::move(tasks), actions);
+        if (!most_urgent && fits_whole_pool(head.shape)) most_urgent = head.priority;
     }
 }
 
@@ -29,20 +33,23 @@ void Reactor::seal_where_tasks_abound(Now now, Actions& actions) {
 bool Reactor::fits_whole_pool(ShapeId shape) {
     if (state_of(shape).misfit == pool_version_) return false;
     for (const WorkerId rank : pool_) {
-        const Resources& whole = workers_.find(rank)->whole;
-        if (allocate(ledger_.shape(shape).needs, whole).fits_in(whole)) continue;
+        const Worker& worker = *workers_.find(rank);
+        if (ever_holds(worker.whole, worker.features, ledger_.shape(shape))) continue;
         state_of(shape).misfit = pool_version_;
         return false;
     }
     return true;
 }
 
+// Of its most urgent tasks.
 IntervalSet Reactor::sealable(ShapeId shape) {
     const auto total_cores = static_cast<std::uint64_t>(workers_.total().cores);
     const std::uint64_t enough = tickets_per_core * total_cores;
-    if (ledger_.ready(shape).fresh.count() < enough || ledger_.shape(shape).min_time > Duration{0}) return {};
+    const auto& queues = ledger_.ready(shape).queues;
+    if (queues.begin()->second.fresh.count() < enough || ledger_.shape(shape).min_time > Duration{0})
+        return {};
     if (!fits_whole_pool(shape)) return {};
-    IntervalSet tasks = ledger_.ready(shape).fresh;
+    IntervalSet tasks = queues.begin()->second.fresh;
     doubtful_.for_each([&](Interval part) { tasks.erase(part); });
     if (tasks.count() < enough) return {};
     std::uint64_t pool_cores = 0;
@@ -67,6 +74,7 @@ void Reactor::seal(ShapeId shape, IntervalSet tasks, Actions& actions) {
     batch_.emplace();
     batch_->id = BatchId(next_batch_++);
     batch_->shape = shape;
+    batch_->priority = ledger_.priority(TaskId(tasks.front()->first));
     batch_->members = pool_;
     batch_->outstanding = tasks;
     const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
@@ -76,6 +84,7 @@ void Reactor::seal(ShapeId shape, IntervalSet tasks, Actions& actions) {
 void Reactor::revoke(Actions& actions) {
     if (!batch_ || batch_->revoked) return;
     batch_->revoked = true;
+    for (const WorkerId member : batch_->members) workers_.changed(*workers_.find(member));
     actions.push_back(Revoke{batch_->id});
 }
 
@@ -97,7 +106,14 @@ void Reactor::account(Worker& worker, const IntervalSet& holding, Now now, Actio
     held.for_each([&](Interval part) {
         for (std::uint64_t id = part.first; id < part.end; ++id) adopt(worker, TaskId(id), now);
     });
+    workers_.changed(worker);
     reconcile(now, actions);
+}
+
+// Leases go before tickets at a rank: it gets none that is less urgent than the tickets.
+bool Reactor::has_more_urgent_tickets(const Worker& worker, ShapeId shape) const {
+    return batch_ && !batch_->revoked && ledger_.head(shape)->priority < batch_->priority &&
+           batch_->members.contains(worker.id) && !batch_->dry.contains(worker.id);
 }
 
 // A ticket that a rank holds becomes a lease, without a word to the rank.
@@ -106,7 +122,7 @@ void Reactor::adopt(Worker& worker, TaskId task, Now now) {
     ledger_.change(task, TaskEvent::lease);
     take_ticket_back(worker.id, task, now.wall);
     workers_.lease(worker, task, ledger_.attempted(task).given);
-    ++counters_.tasks_dispatched;
+    count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
 }
 
 void Reactor::reconcile(Now now, Actions& actions) {
@@ -146,6 +162,7 @@ void Reactor::lose_ticket(TaskId task, Now now, Actions& actions) {
 void Reactor::close_batch_if_over(Actions& actions) {
     if (!batch_ || !batch_->outstanding.empty()) return;
     actions.push_back(BatchOver{batch_->id});
+    for (const WorkerId member : batch_->members) workers_.changed(*workers_.find(member));
     batch_.reset();
     for (const ShapeId shape : ledger_.suspect_shapes()) awakened_.push_back(shape);
 }

@@ -18,8 +18,10 @@ void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
     const double each_us = static_cast<double>(event.wall_us) / static_cast<double>(reported);
     for (const auto& [shape, tasks] : ended) {
         const auto wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(tasks.count()));
-        counters_.time_execute += wall_us;
-        counters_.time_execute_good += wall_us;
+        count_for(TaskId(tasks.front()->first), [&](ManagerStats& stats) {
+            stats.time_execute += wall_us;
+            stats.time_execute_good += wall_us;
+        });
         learn(shape, each_us);
         const Shape& what = ledger_.shape(shape);
         actions.push_back(RangeEnded{event.worker, tasks, what.category, allocate(what.needs, worker->whole),
@@ -42,8 +44,12 @@ Reactor::Ended Reactor::end_all(const RangeReported& event) {
             batch_->outstanding.erase(part);
             ledger_.change(part, TaskEvent::succeed);
         });
-        counters_.tasks_dispatched += static_cast<std::int64_t>(tickets.count());
-        if (!tickets.empty()) ended[batch_->shape] = std::move(tickets);
+        if (!tickets.empty()) {
+            const auto count = static_cast<std::int64_t>(tickets.count());
+            count_for(TaskId(tickets.front()->first),
+                      [&](ManagerStats& stats) { stats.tasks_dispatched += count; });
+            ended[batch_->shape] = std::move(tickets);
+        }
     }
     const auto& leases = workers_.find(event.worker)->leases;
     for (const TaskId task : std::vector<TaskId>(leases.begin(), leases.end())) {

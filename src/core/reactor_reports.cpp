@@ -46,7 +46,7 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
     const bool ticket = ledger_.state(event.task) == TaskState::sealed;
     if (ticket) {
         take_ticket_back(event.worker, event.task, event.outcome.started_us);
-        ++counters_.tasks_dispatched;
+        count_for(event.task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
     }
     if (event.outcome.ending == Ending::worker_lost) {  // its launcher died under it; the worker lives on
         lose(event.task, event.outcome.reason, true, now, actions);
@@ -76,9 +76,14 @@ void Reactor::give_back(TaskId task) {
 }
 
 void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& actions) {
-    counters_.time_execute += outcome.wall_us;
+    count_for(task, [&](ManagerStats& stats) {
+        stats.time_execute += outcome.wall_us;
+        if (outcome.succeeded()) stats.time_execute_good += outcome.wall_us;
+        if (outcome.ending != Ending::out_of_memory) return;
+        ++stats.tasks_exhausted_attempts;
+        stats.time_execute_exhaustion += outcome.wall_us;
+    });
     if (outcome.succeeded()) {
-        counters_.time_execute_good += outcome.wall_us;
         record(task, true, outcome, actions);
         finish(task, true, now, actions);
         return;
@@ -88,12 +93,9 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
         ledger_.change(task, TaskEvent::give_back);
         return;
     }
-    if (outcome.ending == Ending::out_of_memory) {
-        ++counters_.tasks_exhausted_attempts;
-        counters_.time_execute_exhaustion += outcome.wall_us;
-    }
     const Shape& shape = ledger_.shape(ledger_.shape_of(task));
-    const bool again = ledger_.attempted(task).failures < shape.retries;
+    const bool again =
+        ledger_.attempted(task).failures < shape.retries && !ended_by_its_end_time(task, outcome);
     record(task, !again, outcome, actions);
     if (again)
         ledger_.change(task, TaskEvent::retry);
@@ -152,9 +154,12 @@ void Reactor::record(TaskId task, bool final, Outcome outcome, Actions& actions)
 void Reactor::finish(TaskId task, bool success, Now now, Actions& actions) {
     if (last_chance(task)) --last_chances_;
     ledger_.change(task, success ? TaskEvent::succeed : TaskEvent::fail);
-    const Interval one{task.value(), task.value() + 1};
-    if (success) return apply(groups_.succeeded(one), actions);
-    apply(groups_.failed(one), actions);
+    if (!success) return end_in_failure(task, now, actions);
+    apply(groups_.succeeded({task.value(), task.value() + 1}), actions);
+}
+
+void Reactor::end_in_failure(TaskId task, Now now, Actions& actions) {
+    apply(groups_.failed({task.value(), task.value() + 1}), actions);
     if (options_.halt_on_failure && !stop_)
         on_event(StopRequested{StopReason::halted, Duration{0}}, now, actions);
 }

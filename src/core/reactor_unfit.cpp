@@ -9,15 +9,15 @@ namespace wq::core {
 // So does one that is away, or is about to leave: until it has left.
 bool Reactor::fits_somewhere(ShapeId shape) const {
     const Shape& what = ledger_.shape(shape);
-    const auto fits = [&](const Resources& whole) { return allocate(what.needs, whole).fits_in(whole); };
     const auto any = [&](const auto& kinds) {
-        return std::any_of(kinds.begin(), kinds.end(),
-                           [&](const auto& each) { return fits(each.first.whole); });
+        return std::any_of(kinds.begin(), kinds.end(), [&](const auto& each) {
+            return ever_holds(each.first.whole, each.first.features, what);
+        });
     };
     if (what.workers.empty()) return any(workers_.kinds()) || any(workers_.other_kinds());
     return std::any_of(what.workers.begin(), what.workers.end(), [&](WorkerId id) {
         const Worker* worker = workers_.find(id);
-        return worker != nullptr && fits(worker->whole);
+        return worker != nullptr && ever_holds(worker->whole, worker->features, what);
     });
 }
 
@@ -30,16 +30,22 @@ void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
     if (!pool_is_judged(now) || workers_.empty() || ledger_.ready(shape).empty() || fits_somewhere(shape))
         return;
     const ReadyTasks queues = ledger_.ready(shape);
-    IntervalSet all = queues.fresh;
-    queues.fresh.for_each([&](Interval part) { ledger_.change(part, TaskEvent::skip); });
-    for (const IntervalSet* queue : {&queues.again, &queues.suspects})
-        queue->for_each([&](Interval part) {
+    IntervalSet all;
+    const auto one_by_one = [&](Interval part) {
+        all.insert(part);
+        for (std::uint64_t id = part.first; id < part.end; ++id) {
+            if (last_chance(TaskId(id))) --last_chances_;
+            ledger_.change(TaskId(id), TaskEvent::skip);
+        }
+    };
+    for (const auto& [priority, queue] : queues.queues) {
+        queue.fresh.for_each([&](Interval part) {
             all.insert(part);
-            for (std::uint64_t id = part.first; id < part.end; ++id) {
-                if (last_chance(TaskId(id))) --last_chances_;
-                ledger_.change(TaskId(id), TaskEvent::skip);
-            }
+            ledger_.change(part, TaskEvent::skip);
         });
+        queue.again.for_each(one_by_one);
+    }
+    queues.suspects.for_each(one_by_one);
     actions.push_back(fits_nowhere(all, ledger_.shape(shape)));
     all.for_each([&](Interval part) { apply(groups_.failed(part), actions); });
 }
@@ -51,6 +57,9 @@ Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
         return {std::move(tasks), "worker " + ids + " is not there or too small for " + describe(shape.needs),
                 std::nullopt};
     }
+    std::string features;
+    for (const std::string& feature : shape.features) features += (features.empty() ? "" : ", ") + feature;
+    if (!features.empty()) features = " and the features " + features;
     Resources largest;
     const auto widen = [&](const WorkerKind& kind) {
         largest.cores = std::max(largest.cores, kind.whole.cores);
@@ -60,7 +69,8 @@ Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
     };
     for (const auto& [kind, workers] : workers_.kinds()) widen(kind);
     for (const auto& [kind, workers] : workers_.other_kinds()) widen(kind);
-    return {std::move(tasks), "needs " + describe(shape.needs) + ", no worker has that", std::nullopt,
+    return {std::move(tasks), "needs " + describe(shape.needs) + features + ", no worker has that",
+            std::nullopt,
             "the largest have " + describe(largest) +
                 "; start fewer ranks per node, which makes larger workers, or let the task ask for less"};
 }

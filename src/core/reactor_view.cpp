@@ -53,6 +53,44 @@ ManagerStats Reactor::stats() const {
     return stats;
 }
 
+ManagerStats Reactor::stats(CategoryId category) const {
+    ManagerStats all = stats();
+    const bool known = category.value() < category_counters_.size();
+    const ManagerStats own = known ? category_counters_[category.value()] : ManagerStats{};
+    const auto count = [&](TaskState state) {
+        return static_cast<std::int64_t>(ledger_.count(category, state));
+    };
+    all.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);
+    all.tasks_on_workers = count(TaskState::leased) + count(TaskState::sealed);
+    all.tasks_running = std::min(all.tasks_running, all.tasks_on_workers);
+    all.tasks_done = count(TaskState::done) + count(TaskState::failed);
+    all.tasks_failed = count(TaskState::failed);
+    all.tasks_cancelled = count(TaskState::cancelled);
+    all.tasks_submitted = all.tasks_waiting + all.tasks_on_workers + all.tasks_done + all.tasks_cancelled +
+                          count(TaskState::skipped);
+    all.tasks_dispatched = own.tasks_dispatched;
+    all.tasks_exhausted_attempts = own.tasks_exhausted_attempts;
+    all.time_execute = own.time_execute;
+    all.time_execute_good = own.time_execute_good;
+    all.time_execute_exhaustion = own.time_execute_exhaustion;
+    return all;
+}
+
+// The first ready task that no worker can hold, however idle it is.
+std::string Reactor::what_fits_nowhere() const {
+    int looked = 0;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (++looked > 64) break;
+        if (fits_somewhere(head.shape)) continue;
+        const Shape& shape = ledger_.shape(head.shape);
+        std::string features;
+        for (const std::string& feature : shape.features) features += ", feature " + feature;
+        return "a worker with " + describe(shape.needs) + features + ", for task " +
+               std::to_string(head.task.value());
+    }
+    return "";
+}
+
 std::string Reactor::waiting_for() const {
     const auto count = [&](TaskState state) { return ledger_.count(state); };
     const std::uint64_t out = count(TaskState::leased) + count(TaskState::sealed);
@@ -66,6 +104,9 @@ std::string Reactor::waiting_for() const {
                " workers to be there at once: " + std::to_string(there) + " are";
     if (workers_.empty()) return joined_ == 0 ? "workers: none has joined" : "workers: none is left";
     if (out > 0) return std::to_string(out) + " tasks to end" + away;
+    if (const std::string what = what_fits_nowhere(); !what.empty()) return what + away;
+    if (const std::uint64_t early = ledger_.early().count(); early > 0 && early == count(TaskState::ready))
+        return "the start time of " + std::to_string(early) + " tasks";
     if (count(TaskState::ready) > 0)
         return "a worker with room and time for " + std::to_string(count(TaskState::ready)) + " ready tasks" +
                away;

@@ -24,6 +24,11 @@ bool fits_queued(const Resources& give, const Resources& free, std::int64_t time
 
 }  // namespace
 
+bool ever_holds(const Resources& whole, const std::vector<std::string>& features, const Shape& shape) {
+    return std::includes(features.begin(), features.end(), shape.features.begin(), shape.features.end()) &&
+           allocate(shape.needs, whole).fits_in(whole);
+}
+
 std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker) const {
     if (shape.value() >= shape_states_.size()) return 0;
     const double mean = shape_states_[shape.value()].mean_wall_us;
@@ -40,7 +45,7 @@ bool Reactor::could_hold(const Worker& worker, ShapeId shape, Now now) const {
         return false;
     if (worker.leaves_at && what.min_time > Duration{0} && now.instant + what.min_time > *worker.leaves_at)
         return false;
-    return allocate(what.needs, worker.whole).fits_in(worker.whole);
+    return ever_holds(worker.whole, worker.features, what);
 }
 
 // Whether it can be leased to `worker` now; as a suspect, if one is named.
@@ -60,6 +65,7 @@ bool Reactor::takes(const Worker& worker, ShapeId shape, std::optional<TaskId> s
             return worker.leases.empty() && !(batch_ && batch_->members.contains(worker.id));
         return give.fits_in(worker.free());
     }
+    if (has_more_urgent_tickets(worker, shape)) return false;
     if (give.fits_in(worker.free())) return true;
     // Beyond what runs at once, some more may wait in the launcher; but not while it is to give some back.
     return !worker.recalling && fits_queued(give, worker.free(), queue_depth(shape, worker));

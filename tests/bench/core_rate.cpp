@@ -68,6 +68,51 @@ struct Bench {
     std::uint64_t events = 0;
 };
 
+// A program's tasks: each with a priority of its own, submitted one at a time.
+void measure_priorities(std::uint64_t tasks, std::uint32_t workers) {
+    Bench bench(tasks, workers);
+    const double started = cpu_seconds();
+    for (std::uint64_t id = 0; id < tasks; ++id) {
+        Shape shape;
+        shape.priority = static_cast<double>((id * 7919) % tasks);
+        bench.on(TasksAdded{{TaskId(id), 1, shape, {}}, {}, {}});
+    }
+    bench.on(InputEnded{});
+    const double fed = cpu_seconds();
+    bench.run(5'000'000);
+    const double ended = cpu_seconds();
+    const auto count = static_cast<double>(tasks);
+    std::printf("%llu priorities %u workers: %8.0f tasks/s fed, %8.0f tasks/s%s\n",
+                static_cast<unsigned long long>(tasks), workers, count / (fed - started),
+                count / (ended - fed), bench.reactor.finished() ? "" : "  NOT FINISHED");
+}
+
+// Calls by ticket, reported as ranges of `size`.
+void measure_ranges(std::uint64_t tasks, std::uint64_t size) {
+    ReactorOptions options;
+    options.seal_batches = true;
+    Bench bench(0, 1);
+    bench.reactor = Reactor(options, bench.now);
+    bench.on(WorkerJoined{WorkerId(0), "node", {2, 64'000, 0, 0}, {}, true});
+    bench.on(TasksAdded{{TaskId(0), tasks, {}, {}}, {}, {}});
+    bench.on(InputEnded{});
+    const double begun = cpu_seconds();
+    for (std::uint64_t first = 0; first < tasks; first += size) {
+        RangeReported range{WorkerId(0), BatchId(1), {}, 0, 100};
+        // Every other one comes late, as from two ranks.
+        const std::uint64_t other = (first / size) % 2 == 0 ? first + size : first - size;
+        range.done.insert(
+            {other < tasks ? other : first, std::min((other < tasks ? other : first) + size, tasks)});
+        bench.on(range);
+    }
+    const double took = cpu_seconds() - begun;
+    const auto ranges = static_cast<double>((tasks + size - 1) / size);
+    std::printf("%llu calls by ranges of %llu: %6.0f M tasks/s, %5.2f us a range%s\n",
+                static_cast<unsigned long long>(tasks), static_cast<unsigned long long>(size),
+                static_cast<double>(tasks) / took / 1e6, took / ranges * 1e6,
+                bench.reactor.finished() ? "" : "  NOT FINISHED");
+}
+
 void measure(const char* what, std::uint64_t tasks, std::uint32_t workers, std::int64_t wall_us,
              bool tagged) {
     Bench bench(tasks, workers);
@@ -101,6 +146,12 @@ int main(int argc, char** argv) {
     measure("one shape, tasks of 5 s", tasks, 1, 5'000'000, false);
     measure("one shape, tasks of 1 ms, queued", tasks, workers, 1'000, false);
     measure("groups of 100", tasks, workers, 5'000'000, true);
+
+    measure_priorities(20'000, 1);
+    measure_priorities(20'000, workers);
+    measure_priorities(tasks, workers);
+    measure_ranges(10'000'000, 100);
+    measure_ranges(10'000'000, 10'000);
 
     Bench bench(0, workers);
     const std::size_t before = heap_bytes();

@@ -42,8 +42,10 @@ void expect_equal(const Ledger& ledger, const std::map<std::uint64_t, Naive>& na
         const ReadyTasks& queues = ledger.ready(ShapeId(index));
         std::uint64_t number = 0;
         while (!(shape_number(number) == ledger.shape(ShapeId(index)))) ++number;
-        IntervalSet others = queues.fresh;
-        queues.again.for_each([&](Interval part) { others.insert(part); });
+        IntervalSet others;
+        for (const auto& [priority, queue] : queues.queues)
+            for (const IntervalSet* set : {&queue.fresh, &queue.again})
+                set->for_each([&](Interval part) { others.insert(part); });
         ASSERT_EQ(others, ready[number].first) << "seed " << seed;
         ASSERT_EQ(queues.suspects, ready[number].second) << "seed " << seed;
         if (!others.empty()) ++(number >= 3 ? pinned : any);
@@ -94,8 +96,8 @@ TEST(Ledger, WholeRangesChangeAtOnceAcrossShapes) {
     ledger.change(Interval{50'000'000, 150'000'000}, TaskEvent::seal);
     EXPECT_EQ(ledger.ready(ShapeId(1)).next(), TaskId(150'000'000));
     ledger.change(Interval{50'000'000, 150'000'000}, TaskEvent::give_back);
-    EXPECT_THAT(ledger.ready_shapes(),
-                ElementsAre(std::pair(TaskId(0), ShapeId(0)), std::pair(TaskId(100'000'000), ShapeId(1))));
+    EXPECT_THAT(ledger.ready_shapes(), ElementsAre(ReadyHead{0, TaskId(0), ShapeId(0)},
+                                                   ReadyHead{0, TaskId(100'000'000), ShapeId(1)}));
 }
 
 TEST(Ledger, KeepsRangesOfOneSecondTogetherAndTheirTimesApart) {
