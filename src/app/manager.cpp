@@ -22,6 +22,8 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
+    // Ranks are numbered from 0; workers over TCP behind the last of them.
+    sessions_.keep_number(WorkerId(options_.reactor.expected_workers));
     for (const std::string& name : options_.categories) {
         category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
         categories_.push_back(name);
@@ -98,6 +100,8 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* kill = std::get_if<core::Kill>(&action))
         return send(kill->worker, wire::Kill{kill->task, kill->attempt});
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
+    if (auto* kill = std::get_if<core::Kill>(&action))
+        return send(kill->worker, wire::Kill{kill->task, kill->attempt});
     if (auto* recall = std::get_if<core::Recall>(&action))
         return send(recall->worker, wire::Recall{recall->most});
     if (auto* seal = std::get_if<core::Seal>(&action)) {
@@ -202,7 +206,7 @@ void Manager::act_on(core::Skipped& action, core::Now now) {
 
 void Manager::act_on(core::Dismiss& action, core::Now now) {
     Link* link = link_of(action.worker);
-    if (link == nullptr) return;
+    if (link == nullptr) return end_session(action.worker, action.why, action.lost, now);
     link->outbox->put(wire::Dismiss{action.why, true});
     link->outbox->flush();
     link->transport->close(link->peer);
@@ -251,7 +255,7 @@ void Manager::tick(core::Now now) {
     if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
     if (now.instant >= next_beat_) {
         for (auto& [key, link] : links_)
-            if (link.record) link.outbox->put(wire::Beat{});
+            if (link.record && link.session == nullptr) link.outbox->put(wire::Beat{});
         next_beat_ = now.instant + options_.beat;
     }
     if (now.instant >= next_sample_) {
@@ -270,6 +274,7 @@ std::optional<Instant> Manager::wakeup() const {
 }
 
 void Manager::flush() {
+    acknowledge_answers();
     for (auto& [key, link] : links_) link.outbox->flush();
 }
 

@@ -15,6 +15,7 @@
 
 #include "app/failures.h"
 #include "app/outbox.h"
+#include "app/session_book.h"
 #include "app/task_texts.h"
 #include "app/ticket_office.h"
 #include "core/reactor.h"
@@ -53,6 +54,9 @@ class Manager {
     CategoryId category(const std::string& name);
 
     // ---- workers ----
+    // Peers of this transport are workers that come by themselves (over TCP): none of them is a rank, and
+    // nothing that they say is trusted.
+    void expect_strangers(const transport::Transport& from) { strangers_.insert(&from); }
     void on_arrival(transport::Transport& from, const transport::Arrival& arrival, core::Now now);
 
     // ---- what a program asks for ----
@@ -95,6 +99,8 @@ class Manager {
         std::optional<stats::WorkerRecord> record;  // once it has said hello
         std::uint64_t told_environment = 0;         // `#!` lines sent
         bool takes_tickets = false;
+        bool stranger = false;
+        Session* session = nullptr;  // of a worker over TCP
     };
     struct EnvironmentLine {
         std::uint64_t position = 0;
@@ -113,11 +119,28 @@ class Manager {
     void on_message(Link& link, const wire::EnvironmentReport& message, core::Now now);
     void on_message(Link& link, const wire::Beat& message, core::Now now);
     void on_message(Link& link, const wire::RangeEnded& message, core::Now now);
+    void on_message(Link& link, const wire::Draining& message, core::Now now);
+    // What only workers are told.
     template <class Other>
-    void on_message(Link&, const Other&, core::Now) {}  // what only workers are told
+    void on_message(Link& link, const Other&, core::Now now) {
+        if (link.stranger) refuse(link, "it sent what only a manager says", now);
+    }
+
+    // manager_sessions.cpp
+    bool refuse_version(Link& link, const wire::Hello& message, core::Now now);
+    void welcome_stranger(Link& link, wire::Hello& message, core::Now now);
+    void take_over(Link& link, wire::Hello& message, core::Now now);
+    void refuse(Link& link, const std::string& why, core::Now now);
+    bool out_of_turn(Link& link, core::Now now);
+    void count_answer(Link& link);
+    void acknowledge_answers();
+    void on_cut(LinkKey key, const std::string& why, core::Now now);
+    void end_session(WorkerId worker, const std::string& why, bool lost, core::Now now);
+    core::WorkerJoined joined(const wire::Hello& message, WorkerId worker, core::Now now) const;
 
     void on_frame(Link& link, const std::string& bytes, core::Now now);
     void drop(LinkKey key, const std::string& why, bool lost, core::Now now);
+    void note_departure(stats::WorkerRecord record, const std::string& why, bool lost, core::Now now);
     void tell_environment(Link& link);
 
     void react(const core::Event& event, core::Now now);
@@ -145,6 +168,9 @@ class Manager {
     std::map<std::string, std::int64_t> pool_cores_;  // by host, of ranks that take tickets
     std::map<LinkKey, Link> links_;
     std::unordered_map<WorkerId, LinkKey> workers_;
+    std::set<const transport::Transport*> strangers_;
+    SessionBook sessions_;
+    std::vector<WorkerId> unacknowledged_;  // with answers of this turn
     std::vector<EnvironmentLine> environment_;
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;  // by CategoryId

@@ -11,13 +11,14 @@ void Manager::on_arrival(transport::Transport& from, const transport::Arrival& a
         link.transport = &from;
         link.peer = joined->peer;
         link.address = joined->address;
+        link.stranger = strangers_.contains(&from);
         link.outbox.emplace(from, joined->peer);
     } else if (const auto* frame = std::get_if<transport::Frame>(&arrival)) {
         if (const auto link = links_.find({&from, frame->peer}); link != links_.end())
             on_frame(link->second, frame->bytes, now);
     } else {
         const auto& left = std::get<transport::Left>(arrival);
-        drop({&from, left.peer}, left.why, true, now);
+        on_cut({&from, left.peer}, left.why, now);
     }
 }
 
@@ -25,10 +26,8 @@ void Manager::on_frame(Link& link, const std::string& bytes, core::Now now) {
     const LinkKey key{link.transport, link.peer};
     if (link.record) react(core::WorkerHeard{link.record->worker}, now);
     auto messages = wire::decode(bytes);
-    if (!messages) {
-        link.transport->close(link.peer);
-        return drop(key, "it sent bytes that are no message", true, now);
-    }
+    if (!messages) return refuse(link, "it sent bytes that are no message", now);
+    if (link.session != nullptr) link.session->confirmed = true;
     for (wire::Message& message : *messages) {
         std::visit([&](auto& known) { on_message(link, known, now); }, message);
         if (!links_.contains(key)) return;
@@ -36,21 +35,17 @@ void Manager::on_frame(Link& link, const std::string& bytes, core::Now now) {
 }
 
 void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
+    if (link.session != nullptr) return refuse(link, "it said hello twice", now);
     if (link.record) return;  // said twice, or arrived twice: it is the same worker
-    if (message.version != wire::protocol_version) {
-        const std::string why = "it speaks protocol " + std::to_string(message.version) + ", the manager " +
-                                std::to_string(wire::protocol_version);
-        link.outbox->put(wire::Refused{wire::protocol_version, why});
-        link.outbox->flush();
-        link.transport->close(link.peer);
-        return drop({link.transport, link.peer}, why, true, now);
-    }
+    if (refuse_version(link, message, now)) return;
+    if (link.stranger || !message.rank) return welcome_stranger(link, message, now);
     stats::WorkerRecord record;
-    record.worker = WorkerId(message.rank.value_or(0));
+    record.worker = WorkerId(*message.rank);
+    sessions_.keep_number(record.worker);
     record.host = message.host;
-    link.address = message.host + ":rank " + std::to_string(message.rank.value_or(0));
+    link.address = message.host + ":rank " + std::to_string(*message.rank);
     record.address = link.address;
-    record.rank = message.rank.value_or(0);
+    record.rank = *message.rank;
     record.offers = message.offers;
     record.joined_us = now.wall;
     link.record = record;
@@ -62,23 +57,14 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     link.outbox->put(wire::Welcome{});
     tell_environment(link);
 
-    core::WorkerJoined joined;
-    joined.worker = record.worker;
-    joined.host = message.host;
-    joined.offers = message.offers;
-    joined.takes_tickets = message.takes_tickets;
-    if (message.leaves_at) {
-        constexpr WallMicros longest = std::int64_t{10} * 365 * 24 * 3600 * 1'000'000;
-        joined.leaves_at =
-            now.instant +
-            std::chrono::microseconds(
-                std::clamp<WallMicros>(*message.leaves_at, now.wall, now.wall + longest) - now.wall);
-    }
-    react(joined, now);
+    react(joined(message, record.worker, now), now);
 }
 
 void Manager::on_message(Link& link, wire::Ended& message, core::Now now) {
-    if (!link.record) return;
+    if (out_of_turn(link, now)) return;
+    count_answer(link);
+    make_plausible(message.outcome);
+    if (link.session != nullptr) message.outcome.started_us -= link.session->clock_ahead_us;
     output_ = &message.output;
     times_.bytes_received += static_cast<std::int64_t>(message.output.out.size() + message.output.err.size());
     react(core::TaskReported{link.record->worker, message.task, message.attempt, std::move(message.outcome)},
@@ -94,11 +80,13 @@ void Manager::on_message(Link& link, const wire::RangeEnded& message, core::Now 
 }
 
 void Manager::on_message(Link& link, const wire::GivenBack& message, core::Now now) {
-    if (link.record) react(core::TaskGivenBack{link.record->worker, message.task, message.attempt}, now);
+    if (out_of_turn(link, now)) return;
+    count_answer(link);
+    react(core::TaskGivenBack{link.record->worker, message.task, message.attempt}, now);
 }
 
 void Manager::on_message(Link& link, const wire::Account& message, core::Now now) {
-    if (link.record)
+    if (link.takes_tickets && link.record)
         react(core::TicketsReported{link.record->worker, message.batch, message.holding, message.saw_dry},
               now);
 }
@@ -120,6 +108,7 @@ void Manager::tell_pool(const wire::Message& message) {
 }
 
 void Manager::on_message(Link& link, const wire::Goodbye& message, core::Now now) {
+    if (out_of_turn(link, now)) return;
     drop({link.transport, link.peer}, message.why, false, now);
 }
 
@@ -143,21 +132,27 @@ void Manager::drop(LinkKey key, const std::string& why, bool lost, core::Now now
         const auto host = pool_cores_.find(record->host);
         if (host != pool_cores_.end() && (host->second -= record->offers.cores) <= 0) pool_cores_.erase(host);
     }
+    const bool rank = found->second.session == nullptr && !found->second.stranger;
     links_.erase(found);
-    if (lost || !finished_) lost_a_worker_ = true;  // who said goodbye is not there for MPI_Finalize either
+    if (rank && (lost || !finished_))
+        lost_a_worker_ = true;  // who said goodbye is not there for MPI_Finalize either
     if (!record) return;
     const auto current = workers_.find(record->worker);
     if (current == workers_.end() || current->second != key)
         return;  // it has joined anew on another connection
     workers_.erase(current);
-    stats::WorkerRecord ended = *record;
-    ended.left_us = now.wall;
-    ended.why_left = why;
-    recorder_.worker(ended);
+    sessions_.close(record->worker);
+    note_departure(*record, why, lost, now);
+    react(core::WorkerLeft{record->worker, why, lost}, now);
+}
+
+void Manager::note_departure(stats::WorkerRecord record, const std::string& why, bool lost, core::Now now) {
+    record.left_us = now.wall;
+    record.why_left = why;
+    recorder_.worker(record);
     if (!finished_)
-        say("worker " + std::to_string(ended.worker.value()) + " on " + ended.host +
+        say("worker " + std::to_string(record.worker.value()) + " on " + record.host +
             (lost ? " was lost: " : " left: ") + why);
-    react(core::WorkerLeft{ended.worker, why, lost}, now);
 }
 
 Manager::Link* Manager::link_of(WorkerId worker) {

@@ -12,6 +12,7 @@ class Outbox {
     Outbox(transport::Transport& transport, transport::PeerId peer) : transport_(&transport), peer_(peer) {}
 
     void put(const wire::Message& message) { wire::encode(message, pending_); }
+    void put_encoded(std::string_view message) { pending_.raw(message); }
     bool empty() const { return pending_.size() == 0; }
     void flush() {
         if (!empty()) transport_->send(peer_, pending_.take());

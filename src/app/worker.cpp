@@ -12,6 +12,16 @@ namespace {
 // A launcher that dies so often without having started a task will not live.
 constexpr int most_idle_deaths = 5;
 
+// The line as one word behind the wrapper, or in place of its `{}`.
+std::string wrapped(const std::string& wrapper, const std::string& line) {
+    std::string word = "'";
+    for (const char c : line) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    word += "'";
+    const std::size_t braces = wrapper.find("{}");
+    if (braces == std::string::npos) return wrapper + " /bin/sh -c " + word;
+    return wrapper.substr(0, braces) + word + wrapper.substr(braces + 2);
+}
+
 // `export -f` of bash hands functions on under such names; only a shell finds them.
 bool is_exported_function(const std::string& name) {
     return std::getenv(("BASH_FUNC_" + name + "%%").c_str()) != nullptr;
@@ -21,32 +31,57 @@ bool is_exported_function(const std::string& name) {
 Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
                host::Launcher& launcher, TicketTaker* tickets, host::FunctionRunner* functions)
     : options_(std::move(options)),
-      outbox_(transport, manager),
+      outbox_(std::in_place, transport, manager),
       launcher_(launcher),
       tickets_(tickets),
       functions_(functions) {}
 
 void Worker::start(Instant now) {
     last_heard_ = last_sent_ = now;
-    outbox_.put(options_.hello);
-    outbox_.flush();
+    wire::Hello hello = options_.hello;
+    if (options_.leaves_at) hello.leaves_in = std::max(*options_.leaves_at - now, Duration{0});
+    hello.clock = wall_now();
+    hello.resume = token_;
+    hello.answers_sent = answers_.sent();
+    if (over_tcp()) {
+        for (const auto& [key, ticket] : held_) hello.holding.push_back(key);
+        for (const AnswerLog::Answer& kept : answers_.kept())
+            if (kept.key) hello.holding.push_back(*kept.key);
+    }
+    say(hello);
+    pump(now);
+}
+
+// What a manager counts, and a worker over TCP keeps until it is acknowledged.
+void Worker::answer(const wire::Message& message, std::optional<Key> key) {
+    if (!over_tcp()) return say(message);
+    std::string encoded = wire::encode(message);
+    if (outbox_ && welcomed_) outbox_->put_encoded(encoded);
+    answers_.add(std::move(encoded), key);
+}
+
+void Worker::say(const wire::Message& message) {
+    if (outbox_) outbox_->put(message);
 }
 
 void Worker::on_frame(std::string_view bytes, Instant now) {
     last_heard_ = now;
     const auto messages = wire::decode(bytes);
     if (!messages) {
-        ended_ = true;
+        babbled_ = true;
+        ended_ = !over_tcp();
         return;
     }
     for (const wire::Message& message : *messages)
-        if (!ended_) std::visit([&](const auto& known) { on_message(known); }, message);
+        if (!ended_ && !dismissed_ && !refused_ && !unknown_there_)
+            std::visit([&](const auto& known) { on_message(known); }, message);
     // Orders and kills are buffered in the launcher's near end until it is looked at.
     on_launcher(now);
 }
 
-void Worker::on_message(const wire::Refused&) {
-    ended_ = true;  // the manager says why, and drops us
+void Worker::on_message(const wire::Refused& message) {
+    refused_ = message;
+    ended_ = !over_tcp();  // the manager says why, and drops us
 }
 
 void Worker::on_message(const wire::EnvironmentLine& message) {
@@ -72,10 +107,11 @@ void Worker::on_message(const wire::Lease& message) {
 void Worker::run(const wire::Lease& message, bool ticket) {
     if (!held_.emplace(Key{message.task, message.attempt}, ticket).second) return;
     if (leaving_) {
-        outbox_.put(wire::GivenBack{message.task, message.attempt});
+        answer(wire::GivenBack{message.task, message.attempt}, Key{message.task, message.attempt});
         held_.erase({message.task, message.attempt});
         return;
     }
+    ++tasks_taken_;
     if (message.call) return call(message);
     host::Order order;
     order.task = message.task;
@@ -84,11 +120,12 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     order.timeout = message.timeout;
     order.memory_limit_mb = message.memory_limit_mb;
     order.environment_position = message.environment_position;
-    order.text = message.text;
-    if (message.environment_position == 0 && !taskfile::needs_shell(message.text))
-        order.argv = taskfile::split_words(message.text);
+    order.text = options_.wrapper.empty() ? message.text : wrapped(options_.wrapper, message.text);
+    if (message.environment_position == 0 && !taskfile::needs_shell(order.text))
+        order.argv = taskfile::split_words(order.text);
     if (!order.argv.empty() && is_exported_function(order.argv.front())) order.argv.clear();
     order.variables = message.variables;
+    if (over_tcp()) order.variables.emplace_back("WORKERID", std::to_string(id_.value()));
     if (!options_.index_variable.empty())
         for (const auto& [name, value] : message.variables)
             if (name == index_variable_name) order.variables.emplace_back(options_.index_variable, value);
@@ -107,7 +144,8 @@ void Worker::on_message(const wire::Recall& message) {
 }
 void Worker::on_message(const wire::Dismiss& message) {
     ranks_lost_ = message.ranks_lost;
-    ended_ = true;
+    dismissed_ = message;
+    ended_ = !over_tcp();
 }
 
 void Worker::on_manager_left() {
@@ -130,6 +168,7 @@ void Worker::drain() {
     if (leaving_ || ended_) return;
     leaving_ = true;
     why_leaving_ = "drained";
+    if (welcomed_) say(wire::Draining{});
     recall(held_.size() + 1);
 }
 
@@ -149,7 +188,7 @@ void Worker::take_tickets(Instant now) {
         const std::int64_t lanes = tickets_->lanes();
         const auto room = lanes + pace_.ahead(lanes) - static_cast<std::int64_t>(held_.size());
         if (room > 0) {
-            const auto leases = tickets_->take(static_cast<std::uint64_t>(room), now, outbox_);
+            const auto leases = tickets_->take(static_cast<std::uint64_t>(room), now, *outbox_);
             for (const wire::Lease& lease : leases) run(lease, true);
             // The launcher is told of new orders by next(); it was asked already this turn.
             if (!leases.empty()) on_launcher(now);
@@ -159,7 +198,7 @@ void Worker::take_tickets(Instant now) {
     IntervalSet running;
     for (const auto& [key, ticket] : held_)
         if (ticket) running.insert(key.first.value());
-    tickets_->give_account(std::move(running), outbox_);
+    tickets_->give_account(std::move(running), *outbox_);
 }
 
 void Worker::on_report(host::TaskEnded& report) {
@@ -173,19 +212,21 @@ void Worker::report_ends(Instant now) {
 }
 
 void Worker::report_end(host::TaskEnded& end) {
-    held_.erase({end.task, end.attempt});
-    outbox_.put(wire::Ended{end.task, end.attempt, std::move(end.outcome), std::move(end.output)});
+    const Key key{end.task, end.attempt};
+    if (held_.erase(key) == 0 && over_tcp()) return;  // of a manager that was given up
+    answer(wire::Ended{end.task, end.attempt, std::move(end.outcome), std::move(end.output)}, key);
 }
 
 void Worker::on_report(const host::OrderReturned& report) {
-    held_.erase({report.task, report.attempt});
-    outbox_.put(wire::GivenBack{report.task, report.attempt});
+    const Key key{report.task, report.attempt};
+    if (held_.erase(key) == 0 && over_tcp()) return;
+    answer(wire::GivenBack{report.task, report.attempt}, key);
 }
 
 void Worker::on_report(const host::EnvironmentOutput& report) {
     if (report.exit_code == 0 && report.output.err.empty()) return;
     const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
-    outbox_.put(wire::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
+    say(wire::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
 }
 
 void Worker::on_report(const host::EnvironmentExit& report) {
@@ -199,13 +240,11 @@ void Worker::on_report(const host::LauncherDied& report) {
         wire::Ended ended{task, attempt, {}, {}};
         ended.outcome.ending = core::Ending::worker_lost;
         ended.outcome.reason = "its launcher on " + options_.hello.host + " was " + report.why;
-        held_.erase({task, attempt});
-        outbox_.put(ended);
+        if (held_.erase({task, attempt}) != 0 || !over_tcp()) answer(ended, Key{task, attempt});
     }
-    for (const auto& [task, attempt] : report.not_started) {
-        held_.erase({task, attempt});
-        outbox_.put(wire::GivenBack{task, attempt});
-    }
+    for (const auto& [task, attempt] : report.not_started)
+        if (held_.erase({task, attempt}) != 0 || !over_tcp())
+            answer(wire::GivenBack{task, attempt}, Key{task, attempt});
     idle_deaths_ = report.started.empty() ? idle_deaths_ + 1 : 0;
     const Status again =
         idle_deaths_ < most_idle_deaths
@@ -219,27 +258,30 @@ void Worker::on_report(const host::LauncherDied& report) {
 
 void Worker::leave_when_empty() {
     if (!leaving_ || !held_.empty() || ended_) return;
-    outbox_.put(wire::Goodbye{why_leaving_});
+    // Not before all answers have arrived, nor while a lease may be on its way to us.
+    if (over_tcp() && expected_ && !(welcomed_ && answers_.kept().empty())) return;
+    say(wire::Goodbye{why_leaving_});
     ended_ = ranks_lost_ = true;  // the others go on: MPI_Finalize would wait for them
 }
 
 void Worker::pump(Instant now) {
-    if (outbox_.empty()) return;
-    outbox_.flush();
+    if (!outbox_ || outbox_->empty()) return;
+    outbox_->flush();
     last_sent_ = now;
 }
 
 void Worker::tick(Instant now) {
-    if (ended_) return;
+    if (ended_ || over_tcp()) return;
     if (now - last_heard_ >= options_.manager_silence) return on_manager_left();
     if (now - last_sent_ >= options_.beat) {
-        outbox_.put(wire::Beat{});
+        say(wire::Beat{});
         pump(now);
     }
 }
 
 std::optional<Instant> Worker::wakeup() const {
     if (ended_) return std::nullopt;
+    if (over_tcp()) return signalled_ends_.wakeup();
     const Instant regular = std::min(last_sent_ + options_.beat, last_heard_ + options_.manager_silence);
     const Instant calls = functions_ != nullptr ? functions_->wakeup().value_or(regular) : regular;
     return std::min({regular, calls, signalled_ends_.wakeup().value_or(regular)});

@@ -2,6 +2,10 @@
 // manager. It has no clock and no descriptor of its own; the loop that owns them calls it. Messages are taken
 // in any number and order and twice: a lease that it holds already is not run again, a kill of what it does
 // not hold is nothing.
+//
+// A worker over TCP (its hello has an identity) outlives its link: what runs goes on and what ends is kept
+// while there is none, and it goes on with the next one that leads to the same manager. See worker_session.h
+// for who makes links.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/answer_log.h"
 #include "app/outbox.h"
 #include "app/pace.h"
 #include "app/signalled_ends.h"
@@ -30,8 +35,10 @@ struct WorkerOptions {
     std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
     Duration beat = std::chrono::seconds(1);
     // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given
-    // it.
+    // it. TCP tells by itself.
     Duration manager_silence = std::chrono::seconds(9);
+    std::optional<Instant> leaves_at;  // its batch job ends then
+    std::string wrapper;               // of `--task-wrapper`: a command that is given each line; empty: none
 };
 
 class Worker {
@@ -39,10 +46,33 @@ class Worker {
     Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
            host::Launcher& launcher, TicketTaker* tickets = nullptr,
            host::FunctionRunner* functions = nullptr);
+    // Over TCP: not connected yet.
+    Worker(WorkerOptions options, host::Launcher& launcher, host::FunctionRunner* functions = nullptr);
 
-    void start(Instant now);
+    void start(Instant now);  // says hello
     void on_frame(std::string_view bytes, Instant now);
     void on_manager_left();
+
+    // ---- over TCP: worker_links.cpp ----
+    void connect(transport::Transport& transport, transport::PeerId manager, Instant now);
+    void disconnect();  // the link is gone; what it holds stays
+    // Its manager is given up: what runs is killed, what was not acknowledged is nobody's.
+    Status forget_manager();
+    bool welcomed() const { return welcomed_; }  // on this link
+    bool has_manager() const { return !token_.empty(); }
+    bool expected() const { return expected_; }  // a manager may have leased us something
+    Duration grace() const { return grace_; }    // for so long after a cut
+    WorkerId id() const { return id_; }
+    // The manager's last word on this link; then it is to be closed.
+    const std::optional<wire::Refused>& refused() const { return refused_; }
+    const std::optional<wire::Dismiss>& dismissed() const { return dismissed_; }
+    bool babbled() const { return babbled_; }              // it sent bytes that are no message
+    bool unknown_there() const { return unknown_there_; }  // the one that answered is not our manager
+    const std::string& why_leaving() const { return why_leaving_; }
+    bool idle() const { return held_.empty() && answers_.kept().empty(); }
+    std::size_t holding() const { return held_.size(); }
+    std::uint64_t tasks_taken() const { return tasks_taken_; }
+
     void on_launcher(Instant now);  // its descriptor is readable, or that of the functions
     void drain();                   // give back what has not started, end when the rest is over
     void kill_all();
@@ -72,10 +102,10 @@ class Worker {
     void on_message(const wire::Tickets& message);
     void on_message(const wire::RevokedBatch& message);
     void on_message(const wire::Refused& message);
-    void on_message(const wire::Welcome&) {}
+    void on_message(const wire::Welcome& message);
     void on_message(const wire::RangeEnded&) {}
     void on_message(const wire::Draining&) {}
-    void on_message(const wire::Acknowledged&) {}
+    void on_message(const wire::Acknowledged& message) { answers_.forget(message.answers); }
     void on_message(const wire::Kill& message);
     void on_message(const wire::EnvironmentLine& message);
     void on_message(const wire::Lease& message);
@@ -89,6 +119,10 @@ class Worker {
     void on_report(const host::EnvironmentOutput& report);
     void on_report(const host::EnvironmentExit& report);
     void on_report(const host::LauncherDied& report);
+
+    bool over_tcp() const { return !options_.hello.identity.empty(); }
+    void answer(const wire::Message& message, std::optional<Key> key);
+    void say(const wire::Message& message);
 
     // worker_calls.cpp
     void call(const wire::Lease& lease);
@@ -104,7 +138,7 @@ class Worker {
     void pump(Instant now);
 
     WorkerOptions options_;
-    Outbox outbox_;
+    std::optional<Outbox> outbox_;  // none: there is no link
     host::Launcher& launcher_;
     TicketTaker* tickets_;             // null: this worker is leased all its tasks
     host::FunctionRunner* functions_;  // null: it has none, but what its launcher knows
@@ -121,6 +155,19 @@ class Worker {
     bool manager_lost_ = false;
     Instant last_sent_;
     Instant last_heard_;
+
+    // Over TCP.
+    AnswerLog answers_;
+    std::string token_;  // of the manager's welcome; empty: none has welcomed us
+    WorkerId id_;
+    Duration grace_{0};
+    bool welcomed_ = false;
+    bool expected_ = false;
+    bool babbled_ = false;
+    bool unknown_there_ = false;
+    std::optional<wire::Refused> refused_;
+    std::optional<wire::Dismiss> dismissed_;
+    std::uint64_t tasks_taken_ = 0;
 };
 
 }  // namespace wq::app

@@ -41,10 +41,9 @@ ProgressLine::Style progress_style(const RunOptions& options) {
                                                 : ProgressLine::Style::every_minute;
 }
 
-app::RunDeadline deadline(const std::optional<WallMicros>& job_end, core::Now now) {
+app::RunDeadline deadline(const std::optional<Instant>& job_end, core::Now now) {
     if (!job_end) return {};
-    const Instant end = now.instant + std::chrono::microseconds(*job_end - now.wall);
-    return {std::max(end - drain_before_end, now.instant), drain_before_end - kill_before_end};
+    return {std::max(*job_end - drain_before_end, now.instant), drain_before_end - kill_before_end};
 }
 
 std::uint32_t expected_workers(const ManagerRank& rank) {
@@ -94,7 +93,7 @@ class Run {
         parts.worker = worker_.get();
         parts.launcher = worker_ ? &rank_.launcher : nullptr;
         parts.stop = rank_.stop;
-        parts.deadline = deadline(rank_.worker.hello.leaves_at, started_);
+        parts.deadline = deadline(rank_.worker.leaves_at, started_);
         parts.each_turn = [this](Instant at) {
             const core::ManagerStats stats = manager_->stats();
             progress_.update(stats, source_->ended(), at);

@@ -62,7 +62,8 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const Nod
     worker.hello.rank = static_cast<std::uint32_t>(rank);
     worker.hello.host = stats::host_name();
     worker.hello.offers = share.offers;
-    worker.hello.leaves_at = job_end(options);
+    if (const auto end = job_end(options))
+        worker.leaves_at = instant_now() + std::chrono::microseconds(*end - wall_now());
     for (const std::string& remark : rank == 0 ? std::vector<std::string>() : share.remarks)
         worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
     worker.launcher.slice = share.slice;

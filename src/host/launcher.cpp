@@ -65,6 +65,7 @@ class RankEnd final : public Launcher {
     void recall(std::uint64_t most) override { say(RecallMessage{most}); }
     void kill_all() override { say(KillAllMessage{}); }
     std::vector<Report> next() override;
+    Status begin_anew(const LauncherOptions& options, Duration limit) override;
     void close(Duration limit) override;
 
   private:
@@ -79,6 +80,7 @@ class RankEnd final : public Launcher {
     void hear();
     void hang_up();
     bool wait_for_fork();
+    void end_launcher(Duration limit);
     LauncherDied obituary();
 
     std::unique_ptr<SharedMemory> memory_;
@@ -246,7 +248,7 @@ LauncherDied RankEnd::obituary() {
     return died;
 }
 
-void RankEnd::close(Duration limit) {
+void RankEnd::end_launcher(Duration limit) {
     const Instant until = instant_now() + limit;
     say(CloseMessage{});
     while (alive() || (!reported_ && end_.empty() && !zygote_gone_)) {
@@ -257,6 +259,18 @@ void RankEnd::close(Duration limit) {
         if (alive() || !reported_) poll(&ready, 1, static_cast<int>(left.count()));
     }
     hang_up();
+}
+
+Status RankEnd::begin_anew(const LauncherOptions& options, Duration limit) {
+    end_launcher(limit);
+    outstanding_.clear();
+    lines_.clear();
+    reported_ = true;
+    return open(options);
+}
+
+void RankEnd::close(Duration limit) {
+    end_launcher(limit);
     if (zygote_.pid <= 0) return;
     const bool ends_at_once = !end_.empty() || launcher_ == 0 || zygote_gone_;
     zygote_.control.reset();  // it ends, and ends what still is there

@@ -138,6 +138,10 @@ class Launcher {
     // All reports that can be had without waiting.
     virtual std::vector<Report> next() = 0;
 
+    // As close(), then open(): of orders and environment lines told before, nothing is left and nothing is
+    // reported.
+    virtual Status begin_anew(const LauncherOptions& options, Duration limit) = 0;
+
     // Kills what runs, waits for the process, at most `limit`. Nothing that tasks left survives.
     virtual void close(Duration limit) = 0;
 };

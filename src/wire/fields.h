@@ -31,7 +31,7 @@ void fields(Call& v, V& visit) {
 
 template <class V>
 void fields(Hello& m, V& visit) {
-    visit(m.version, m.rank, m.host, m.offers, m.leaves_at, m.takes_tickets, m.remark, m.features, m.identity,
+    visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features, m.identity,
           m.resume, m.answers_sent, m.holding);
 }
 template <class V>
@@ -118,7 +118,7 @@ void fields(RevokedBatch& m, V& visit) {
 }
 template <class V>
 void fields(Dismiss& m, V& visit) {
-    visit(m.why, m.ranks_lost);
+    visit(m.why, m.ranks_lost, m.for_good);
 }
 template <class V>
 void fields(Beat&, V& visit) {

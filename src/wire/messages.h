@@ -32,7 +32,8 @@ struct Hello {
     std::optional<std::uint32_t> rank;         // of an MPI job; nothing: a worker over TCP
     std::string host;
     core::Resources offers;
-    std::optional<WallMicros> leaves_at;
+    std::optional<Duration> leaves_in;  // until its batch job ends: clocks of two hosts may be hours apart
+    WallMicros clock = 0;               // its own wall clock as it sends this
     bool takes_tickets = false;
     std::string remark;  // one line for the user, e.g. "bound to 1 of 64 cores"; may be empty
     std::vector<std::string> features;
@@ -163,6 +164,7 @@ struct RevokedBatch {  // claim no more of it
 struct Dismiss {  // end; nothing more counts
     std::string why;
     bool ranks_lost = false;  // leave without MPI_Finalize, which would wait for them
+    bool for_good = false;    // a worker over TCP is to end, not to look for another manager
 };
 
 // ---- both ways ----

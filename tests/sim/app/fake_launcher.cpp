@@ -57,6 +57,15 @@ void FakeLauncher::kill_all() {
     for (Running& running : running_) running.killed = true, running.ends = now_;
 }
 
+Status FakeLauncher::begin_anew(const host::LauncherOptions&, Duration) {
+    running_.clear();
+    queue_.clear();
+    reports_.clear();
+    lines_.clear();
+    used_ = {};
+    return success();
+}
+
 void FakeLauncher::die(const std::string& why) {
     host::LauncherDied died;
     for (const Running& running : running_)

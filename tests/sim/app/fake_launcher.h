@@ -32,6 +32,7 @@ class FakeLauncher final : public host::Launcher {
     void recall(std::uint64_t most) override;
     void kill_all() override;
     std::vector<host::Report> next() override;
+    Status begin_anew(const host::LauncherOptions&, Duration) override;
     void close(Duration) override {}
 
     void set_time(Instant now) { now_ = now; }

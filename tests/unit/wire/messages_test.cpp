@@ -24,7 +24,8 @@ std::vector<Message> samples() {
     hello.rank = 7;
     hello.host = "node3";
     hello.offers = {64, 1 << 20, 5, 2};
-    hello.leaves_at = 1'700'000'000'000'000;
+    hello.leaves_in = std::chrono::hours(3);
+    hello.clock = 1'700'000'000'000'000;
     hello.takes_tickets = true;
     hello.remark = "bound to 1 of 64 cores";
     hello.features = {"gpu", ""};
@@ -70,7 +71,7 @@ std::vector<Message> samples() {
         sealed,
         Tickets{BatchId(9), 12, 2, true, {"a", ""}},
         RevokedBatch{BatchId(9)},
-        Dismiss{"the run is over", true},
+        Dismiss{"the run is over", true, true},
         Beat{},
     };
 }
@@ -100,7 +101,8 @@ TEST(Messages, FieldsSurvive) {
     ASSERT_TRUE(read.has_value());
     const auto& hello = std::get<Hello>(read->at(0));
     EXPECT_EQ(hello.offers, (core::Resources{64, 1 << 20, 5, 2}));
-    EXPECT_EQ(hello.leaves_at, 1'700'000'000'000'000);
+    EXPECT_EQ(hello.leaves_in, std::chrono::hours(3));
+    EXPECT_EQ(hello.clock, 1'700'000'000'000'000);
     EXPECT_EQ(hello.holding.at(1), (std::pair<TaskId, Attempt>(1, 3)));
     const auto& ended = std::get<Ended>(read->at(3));
     EXPECT_EQ(ended.outcome.signal, 9);

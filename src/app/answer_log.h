@@ -1,0 +1,39 @@
+// What a worker over TCP has answered and its manager has not acknowledged yet: after a cut it is sent again
+// from the place that the manager names. Answers are counted from the first one to this manager on.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/ids.h"
+
+namespace wq::app {
+
+class AnswerLog {
+  public:
+    using Key = std::pair<TaskId, Attempt>;
+    struct Answer {
+        std::string message;     // encoded
+        std::optional<Key> key;  // none: of many tasks
+    };
+
+    void add(std::string message, std::optional<Key> key) {
+        kept_.push_back({std::move(message), key});
+        ++sent_;
+    }
+    // The manager has the first `answers` of all.
+    void forget(std::uint64_t answers) {
+        while (!kept_.empty() && answers > sent_ - kept_.size()) kept_.pop_front();
+    }
+    std::uint64_t sent() const { return sent_; }
+    const std::deque<Answer>& kept() const { return kept_; }
+
+  private:
+    std::deque<Answer> kept_;
+    std::uint64_t sent_ = 0;
+};
+
+}  // namespace wq::app

@@ -1,0 +1,183 @@
+// Workers over TCP: they come by themselves, are cut off, come back, and are told no by name.
+#include <algorithm>
+
+#include "app/manager.h"
+#include "base/units.h"
+
+namespace wq::app {
+
+namespace {
+
+// Clocks that differ by less are as good as equal: a hello travels that long.
+constexpr std::int64_t least_difference_us = 1'000'000;
+
+std::int64_t difference(WallMicros theirs, WallMicros ours) {
+    constexpr std::int64_t most = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000;
+    const std::int64_t ahead = std::clamp<std::int64_t>(theirs, 0, most) - ours;
+    return ahead < least_difference_us && ahead > -least_difference_us ? 0 : ahead;
+}
+
+}  // namespace
+
+core::WorkerJoined Manager::joined(const wire::Hello& message, WorkerId worker, core::Now now) const {
+    core::WorkerJoined joined;
+    joined.worker = worker;
+    joined.host = message.host;
+    joined.offers = message.offers;
+    joined.takes_tickets = message.takes_tickets;
+    joined.features = message.features;
+    constexpr Duration longest = std::chrono::hours(24 * 3650);
+    if (message.leaves_in)
+        joined.leaves_at = now.instant + std::clamp<Duration>(*message.leaves_in, Duration{0}, longest);
+    return joined;
+}
+
+bool Manager::refuse_version(Link& link, const wire::Hello& message, core::Now now) {
+    if (message.version == wire::protocol_version) return false;
+    refuse(link,
+           "it speaks protocol " + std::to_string(message.version) + ", the manager " +
+               std::to_string(wire::protocol_version),
+           now);
+    return true;
+}
+
+void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) {
+    if (const auto nonsense = nonsense_in(message)) return refuse(link, *nonsense, now);
+    switch (sessions_.judge(message)) {
+        case SessionBook::Claim::taken:
+            return refuse(link, "another worker with this identity is connected", now);
+        case SessionBook::Claim::comes_back:
+            return take_over(link, message, now);
+        case SessionBook::Claim::anew:
+            if (const Session* old = sessions_.find(message.identity)) {
+                if (Link* half_open = link_of(old->record.worker)) {
+                    half_open->transport->close(half_open->peer);
+                    drop({half_open->transport, half_open->peer}, "it came anew", false, now);
+                } else {
+                    const WorkerId worker = old->record.worker;
+                    end_session(worker, "it came anew", false, now);
+                    react(core::WorkerLeft{worker, "it came anew", false}, now);
+                }
+            }
+            break;
+        case SessionBook::Claim::first:
+            break;
+    }
+    stats::WorkerRecord record;
+    record.worker = sessions_.next_number();
+    record.host = message.host;
+    record.address = link.address;
+    record.offers = message.offers;
+    record.joined_us = now.wall;
+    link.record = record;
+    link.session = &sessions_.open(message.identity, record);
+    link.session->clock_ahead_us = difference(message.clock, now.wall);
+    workers_[record.worker] = {link.transport, link.peer};
+    recorder_.worker(record);
+    if (!message.remark.empty()) say(line_for_message(message.remark));
+    link.outbox->put(wire::Welcome{wire::protocol_version, record.worker, link.session->token,
+                                   options_.reactor.away_limit, 0});
+    tell_environment(link);
+    message.takes_tickets = false;  // tickets are claimed in shared memory
+    core::WorkerJoined event = joined(message, record.worker, now);
+    event.watched = true;
+    react(event, now);
+}
+
+void Manager::take_over(Link& link, wire::Hello& message, core::Now now) {
+    Session* const session = sessions_.find(message.identity);
+    const WorkerId worker = session->record.worker;
+    if (Link* half_open = link_of(worker)) {
+        const LinkKey key{half_open->transport, half_open->peer};
+        half_open->transport->close(half_open->peer);
+        on_cut(key, "it came back by another connection", now);
+        session->confirmed = true;
+        if (sessions_.find(worker) == nullptr) {  // without a grace a cut ends the session
+            message.resume.clear();
+            return welcome_stranger(link, message, now);
+        }
+    }
+    link.record = session->record;
+    link.session = session;
+    session->confirmed = true;
+    session->clock_ahead_us = difference(message.clock, now.wall);
+    session->acknowledged = session->answers;
+    workers_[worker] = {link.transport, link.peer};
+    link.outbox->put(wire::Welcome{wire::protocol_version, worker, session->token,
+                                   options_.reactor.away_limit, session->answers});
+    tell_environment(link);
+    say("worker " + std::to_string(worker.value()) + " on " + session->record.host + " is back");
+    react(core::WorkerBack{worker, std::move(message.holding)}, now);
+}
+
+// The peer learns why. A worker that does not keep to the protocol gets no second chance in this session.
+void Manager::refuse(Link& link, const std::string& why, core::Now now) {
+    const LinkKey key{link.transport, link.peer};
+    link.outbox->put(wire::Refused{wire::protocol_version, why});
+    link.outbox->flush();
+    link.transport->close(link.peer);
+    if (!link.record && !finished_) say("refused a worker from " + link.address + ": " + why);
+    drop(key, why, true, now);
+}
+
+// Whether it said what only a worker says that has been welcomed.
+bool Manager::out_of_turn(Link& link, core::Now now) {
+    if (link.record) return false;
+    if (link.stranger) refuse(link, "it did not say hello first", now);
+    return true;
+}
+
+void Manager::count_answer(Link& link) {
+    if (link.session == nullptr) return;
+    if (link.session->answers++ == link.session->acknowledged) unacknowledged_.push_back(link.record->worker);
+}
+
+void Manager::acknowledge_answers() {
+    for (const WorkerId worker : unacknowledged_) {
+        Session* const session = sessions_.find(worker);
+        Link* const link = link_of(worker);
+        if (session == nullptr || link == nullptr) continue;
+        session->acknowledged = session->answers;
+        link->outbox->put(wire::Acknowledged{session->answers});
+    }
+    unacknowledged_.clear();
+}
+
+void Manager::on_message(Link& link, const wire::RangeEnded& message, core::Now now) {
+    if (out_of_turn(link, now)) return;
+    count_answer(link);
+    react(core::RangeReported{link.record->worker, message.batch, message.done, message.started_us,
+                              message.wall_us},
+          now);
+}
+
+void Manager::on_message(Link& link, const wire::Draining&, core::Now now) {
+    if (!out_of_turn(link, now)) react(core::WorkerDraining{link.record->worker}, now);
+}
+
+// Its link is gone. A worker over TCP may come back.
+void Manager::on_cut(LinkKey key, const std::string& why, core::Now now) {
+    const auto found = links_.find(key);
+    if (found == links_.end()) return;
+    Session* const session = found->second.session;
+    if (session == nullptr || options_.reactor.away_limit <= Duration{0} || finished_)
+        return drop(key, why, true, now);
+    links_.erase(found);
+    const WorkerId worker = session->record.worker;
+    workers_.erase(worker);
+    session->acknowledged = session->answers;
+    say("worker " + std::to_string(worker.value()) + " on " + session->record.host + " is cut off: " + why +
+        "; it may come back within " + format_duration(options_.reactor.away_limit));
+    react(core::WorkerAway{worker, why}, now);
+}
+
+// Of a worker that is away.
+void Manager::end_session(WorkerId worker, const std::string& why, bool lost, core::Now now) {
+    const Session* const session = sessions_.find(worker);
+    if (session == nullptr) return;
+    const stats::WorkerRecord record = session->record;
+    sessions_.close(worker);
+    note_departure(record, why, lost, now);
+}
+
+}  // namespace wq::app

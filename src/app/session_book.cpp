@@ -1,0 +1,97 @@
+#include "app/session_book.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <random>
+
+namespace wq::app {
+
+namespace {
+
+constexpr std::size_t longest_name = 255;
+constexpr std::size_t most_features = 1000;
+constexpr std::int64_t most_cores = 1'000'000;
+constexpr std::int64_t most_mb = std::int64_t{1} << 40;
+constexpr std::int64_t longest_us = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000;
+constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
+
+bool plain(const std::string& text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+bool within(std::int64_t value, std::int64_t most) {
+    return value >= 0 && value <= most;
+}
+
+}  // namespace
+
+SessionBook::Claim SessionBook::judge(const wire::Hello& hello) const {
+    const auto known = sessions_.find(hello.identity);
+    if (known == sessions_.end()) return Claim::first;
+    if (hello.resume == known->second.token) return Claim::comes_back;
+    return hello.resume.empty() && !known->second.confirmed ? Claim::anew : Claim::taken;
+}
+
+void SessionBook::keep_number(WorkerId of_a_rank) {
+    if (of_a_rank != unknown_worker) next_number_ = std::max(next_number_, of_a_rank.value() + 1);
+}
+
+Session& SessionBook::open(std::string identity, stats::WorkerRecord record) {
+    identities_[record.worker] = identity;
+    Session& session = sessions_[identity];
+    session = {};
+    session.identity = std::move(identity);
+    session.token = random_token();
+    session.record = std::move(record);
+    return session;
+}
+
+void SessionBook::close(WorkerId worker) {
+    const auto known = identities_.find(worker);
+    if (known == identities_.end()) return;
+    sessions_.erase(known->second);
+    identities_.erase(known);
+}
+
+Session* SessionBook::find(const std::string& identity) {
+    const auto known = sessions_.find(identity);
+    return known == sessions_.end() ? nullptr : &known->second;
+}
+
+Session* SessionBook::find(WorkerId worker) {
+    const auto known = identities_.find(worker);
+    return known == identities_.end() ? nullptr : find(known->second);
+}
+
+std::optional<std::string> nonsense_in(const wire::Hello& hello) {
+    if (hello.rank) return "a rank does not come this way";
+    if (hello.identity.empty() || hello.identity.size() > longest_name || !plain(hello.identity))
+        return "it has no identity";
+    if (hello.host.empty() || hello.host.size() > longest_name || !plain(hello.host))
+        return "its host has no proper name";
+    const core::Resources& offers = hello.offers;
+    if (!within(offers.cores, most_cores) || !within(offers.memory_mb, most_mb) ||
+        !within(offers.disk_mb, most_mb) || !within(offers.gpus, most_cores))
+        return "it offers what no machine has";
+    if (hello.features.size() > most_features) return "it has too many features";
+    for (const std::string& feature : hello.features)
+        if (feature.size() > longest_name) return "a feature of it has too long a name";
+    return std::nullopt;
+}
+
+void make_plausible(core::Outcome& outcome) {
+    for (std::int64_t* time : {&outcome.started_us, &outcome.wall_us, &outcome.user_us, &outcome.system_us})
+        *time = std::clamp<std::int64_t>(*time, 0, longest_us);
+    for (std::int64_t* count : {&outcome.peak_memory_kb, &outcome.bytes_read, &outcome.bytes_written})
+        *count = std::clamp<std::int64_t>(*count, 0, most_bytes);
+}
+
+std::string random_token() {
+    std::random_device random;
+    std::array<char, 33> text{};
+    std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", random(), random(), random(), random());
+    return text.data();
+}
+
+}  // namespace wq::app

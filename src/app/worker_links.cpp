@@ -1,0 +1,61 @@
+// A worker over TCP and its links: one after the other, to the same manager or to another.
+#include "app/worker.h"
+
+namespace wq::app {
+
+namespace {
+constexpr Duration kill_limit = std::chrono::seconds(5);
+}
+
+Worker::Worker(WorkerOptions options, host::Launcher& launcher, host::FunctionRunner* functions)
+    : options_(std::move(options)), launcher_(launcher), tickets_(nullptr), functions_(functions) {}
+
+void Worker::connect(transport::Transport& transport, transport::PeerId manager, Instant now) {
+    disconnect();
+    outbox_.emplace(transport, manager);
+    expected_ = true;
+    start(now);
+}
+
+void Worker::disconnect() {
+    outbox_.reset();
+    welcomed_ = babbled_ = unknown_there_ = false;
+    refused_.reset();
+    dismissed_.reset();
+}
+
+void Worker::on_message(const wire::Welcome& message) {
+    if (!over_tcp() || welcomed_) return;
+    if (message.resume != token_) {
+        unknown_there_ = has_manager();  // it is another one, or was started anew
+        if (unknown_there_) return;
+        token_ = message.resume;
+    }
+    welcomed_ = true;
+    id_ = message.worker;
+    grace_ = message.grace;
+    say(wire::Beat{});  // we have the token: from now on a cut is no end
+    answers_.forget(message.answers_received);
+    for (const AnswerLog::Answer& kept : answers_.kept()) outbox_->put_encoded(kept.message);
+    if (leaving_) say(wire::Draining{});
+}
+
+// The launcher is begun anew, so that nothing of what it was told can be taken for the next manager's.
+Status Worker::forget_manager() {
+    token_.clear();
+    expected_ = false;
+    answers_ = {};
+    const bool had_work = !held_.empty() || last_environment_ > 0;
+    held_.clear();
+    last_environment_ = 0;
+    if (!had_work) return success();
+    signalled_ends_ = {};
+    const Status again = launcher_.begin_anew(options_.launcher, kill_limit);
+    if (!again) {
+        ended_ = true;
+        why_leaving_ = again.error().message;
+    }
+    return again;
+}
+
+}  // namespace wq::app

@@ -1,0 +1,238 @@
+#include "app/worker_session.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace wq::app {
+
+namespace {
+
+void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
+    if (other && (!next || *other < *next)) next = other;
+}
+
+}  // namespace
+
+WorkerSession::WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>()> call,
+                             std::function<void(const std::string&)> say, Instant now)
+    : options_(options),
+      worker_(worker),
+      make_call_(std::move(call)),
+      say_(std::move(say)),
+      random_(options.seed),
+      state_until_(now),
+      alone_since_(now),
+      idle_since_(now) {}
+
+void WorkerSession::end(ExitCode code) {
+    if (!end_) end_ = code;
+}
+
+// ---- links ----
+
+void WorkerSession::begin_call(Instant now) {
+    auto call = make_call_();
+    if (!call) {
+        last_failure_ = call.error().message;
+        if (call.error().code != ExitCode::unreachable) {
+            say_(last_failure_);
+            return end(call.error().code);
+        }
+        return call_later(now);
+    }
+    call_ = std::move(*call);
+    state_ = State::calling;
+}
+
+void WorkerSession::joined(const transport::Joined& arrival, Instant now) {
+    const std::string local = call_->local_address();
+    say_("connected to manager " + (arrival.address.empty() ? call_->address : arrival.address) +
+         (local.empty() ? "" : " via local address " + local));
+    state_ = State::greeting;
+    state_until_ = now + options_.welcome_limit;
+    worker_.connect(*call_->transport, call_->manager, now);
+}
+
+void WorkerSession::link_lost(const std::string& why, Instant now) {
+    last_failure_ = why;
+    if (state_ == State::calling) {
+        if (call_->not_allowed()) {
+            say_(why);
+            end(ExitCode::not_allowed);
+        }
+    } else {
+        say_("disconnected from manager: " + why);
+    }
+    hang_up(now);
+    call_later(now);
+}
+
+void WorkerSession::lose_link(const std::string& why, Instant now) {
+    if (call_ && !end_) link_lost(why, now);
+}
+
+void WorkerSession::hang_up(Instant now) {
+    if (state_ == State::serving) {
+        alone_since_ = now;
+        failures_ = 0;
+        if (worker_.has_manager()) cut_at_ = now;
+    }
+    worker_.disconnect();
+    if (call_) call_->transport->close(call_->manager);
+    call_.reset();
+    state_ = State::waiting;
+}
+
+void WorkerSession::call_later(Instant now) {
+    const Duration least = options_.min_backoff;
+    const Duration doubled = least * (std::int64_t{2} << std::min(failures_++, 20U));
+    const Duration most = std::max(least, std::min(options_.max_backoff, doubled));
+    std::uniform_int_distribution<Duration::rep> anywhere(least.count(), most.count());
+    state_until_ = now + Duration(anywhere(random_));
+}
+
+bool WorkerSession::move_frames(Instant now) {
+    if (!call_) return false;
+    std::vector<transport::Arrival> inbox;
+    const bool moved = call_->transport->poll(inbox);
+    for (const transport::Arrival& arrival : inbox) {
+        if (!call_) break;
+        if (const auto* joins = std::get_if<transport::Joined>(&arrival)) joined(*joins, now);
+        if (const auto* frame = std::get_if<transport::Frame>(&arrival)) worker_.on_frame(frame->bytes, now);
+        if (const auto* left = std::get_if<transport::Left>(&arrival)) {
+            // A last word may stand before it.
+            if (!worker_.refused() && !worker_.dismissed()) link_lost(left->why, now);
+        }
+    }
+    return moved;
+}
+
+// ---- what the manager says ----
+
+void WorkerSession::manager_said_no(Instant now) {
+    say_("the manager refused this worker: " + worker_.refused()->why);
+    hang_up(now);
+    end(ExitCode::unreachable);
+}
+
+void WorkerSession::manager_is_done(Instant now) {
+    const wire::Dismiss last = *worker_.dismissed();
+    say_("disconnected from manager: " + last.why);
+    served_ = true;
+    hang_up(now);
+    cut_at_.reset();
+    if (!worker_.forget_manager()) return end(ExitCode::unreachable);
+    if (last.for_good || options_.single_shot || draining_) return end(ExitCode::ok);
+    call_later(now);
+}
+
+void WorkerSession::give_manager_up(const std::string& why, Instant now) {
+    if (worker_.holding() > 0) say_(why + ": what it had given is ended");
+    cut_at_.reset();
+    served_ = false;
+    if (!worker_.forget_manager()) return end(ExitCode::unreachable);
+    idle_since_ = now;
+    if (options_.single_shot || draining_) end(draining_ ? ExitCode::ok : ExitCode::unreachable);
+}
+
+// ---- leaving ----
+
+void WorkerSession::drain(Duration grace, Instant now) {
+    const Instant kill_at = now + grace;
+    kill_at_ = std::min(kill_at_.value_or(kill_at), kill_at);
+    if (std::exchange(draining_, true)) return;
+    worker_.drain();
+    worker_.on_launcher(now);  // what has not started is given back at once
+}
+
+void WorkerSession::stop(int signal, Instant now) {
+    worker_.note_stop(signal);
+    const bool again = draining_;
+    const Duration grace = again ? Duration{0} : options_.drain_grace;
+    say_("stopping at " + core::signal_name(signal) + ": " +
+         (grace > Duration{0}
+              ? "running tasks may finish for " + format_duration(grace) + "; a second one ends them at once"
+              : "running tasks are ended"));
+    drain(grace, now);
+}
+
+void WorkerSession::check_times(Instant now) {
+    if (options_.drain_at && now >= *options_.drain_at) {
+        options_.drain_at.reset();
+        say_("the end of its time is near: running tasks may finish for " +
+             format_duration(options_.drain_at_grace));
+        drain(options_.drain_at_grace, now);
+    }
+    if (cut_at_ && now >= *cut_at_ + worker_.grace())
+        give_manager_up("the manager was not reached within " + format_duration(worker_.grace()), now);
+    if (draining_ && kill_at_ && now >= *kill_at_) {
+        kill_at_.reset();
+        leave_at_ = now + options_.last_words;
+        worker_.kill_all();
+    }
+    if (draining_ && worker_.holding() == 0 && !leave_at_) leave_at_ = now + options_.last_words;
+    if (draining_ && !end_ && (worker_.ended() || (leave_at_ && now >= *leave_at_))) return end(ExitCode::ok);
+    if (draining_ && !worker_.expected()) return end(ExitCode::ok);
+    if (!worker_.idle()) idle_since_ = now;
+    const bool has_manager = state_ == State::serving || cut_at_;
+    if (has_manager && !draining_ && now >= idle_since_ + options_.idle_timeout) {
+        say_("no task came for " + format_duration(options_.idle_timeout));
+        drain(Duration{0}, now);
+    }
+    if (!has_manager && !draining_ && now >= alone_since_ + options_.connect_timeout) {
+        say_("no manager was reached within " + format_duration(options_.connect_timeout) +
+             (last_failure_.empty() ? "" : "; the last try:\n" + last_failure_));
+        end(served_ ? ExitCode::ok : ExitCode::unreachable);
+    }
+}
+
+// ---- the loop's side ----
+
+void WorkerSession::turn(Instant now) {
+    if (end_) return;
+    move_frames(now);
+    worker_.on_launcher(now);
+    if (worker_.refused()) return manager_said_no(now);
+    if (worker_.dismissed()) return manager_is_done(now);
+    if (worker_.babbled()) link_lost("it sent bytes that are no message", now);
+    if (worker_.unknown_there()) {
+        // The manager was started anew: for this one we are somebody else.
+        hang_up(now);
+        give_manager_up("the manager does not know this worker any more", now);
+        state_until_ = now;
+    }
+    if (state_ == State::greeting && worker_.welcomed()) {
+        state_ = State::serving;
+        cut_at_.reset();
+        failures_ = 0;
+        idle_since_ = now;
+    }
+    if (state_ == State::greeting && now >= state_until_)
+        link_lost("the manager said nothing for " + format_duration(options_.welcome_limit), now);
+    if (!end_) check_times(now);
+    if (!end_ && worker_.ended()) {
+        say_(worker_.why_leaving());
+        end(ExitCode::unreachable);
+    }
+    if (!end_ && state_ == State::waiting && now >= state_until_) begin_call(now);
+}
+
+std::optional<Instant> WorkerSession::wakeup() const {
+    std::optional<Instant> next = worker_.wakeup();
+    if (state_ == State::waiting || state_ == State::greeting) earliest(next, state_until_);
+    earliest(next, options_.drain_at);
+    if (cut_at_) earliest(next, *cut_at_ + worker_.grace());
+    earliest(next, kill_at_);
+    earliest(next, leave_at_);
+    const bool has_manager = state_ == State::serving || cut_at_;
+    if (!draining_ && has_manager && worker_.idle()) earliest(next, idle_since_ + options_.idle_timeout);
+    if (!draining_ && !has_manager) earliest(next, alone_since_ + options_.connect_timeout);
+    return next;
+}
+
+std::vector<int> WorkerSession::descriptors() const {
+    return call_ ? call_->transport->descriptors() : std::vector<int>{};
+}
+
+}  // namespace wq::app

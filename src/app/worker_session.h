@@ -1,0 +1,94 @@
+// A worker over TCP from its start to its end: it calls its manager, serves, is cut off and calls again, with
+// exponential back-off and full jitter, keeping what it runs for the grace that the manager told; it drains
+// when it is told to leave or its time is over. No clock and no descriptor of its own: the loop calls it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "app/worker.h"
+#include "base/exit_code.h"
+#include "transport/transport.h"
+
+namespace wq::app {
+
+// One attempt to reach a manager: a transport with one peer, that gives Joined or Left.
+struct Call {
+    std::unique_ptr<transport::Transport> transport;
+    transport::PeerId manager{0};
+    std::string address;                                       // of the managers called, for messages
+    std::function<bool()> not_allowed = [] { return false; };  // after Left: trying again is no use
+    std::function<std::string()> local_address = [] { return std::string(); };  // once joined
+};
+
+struct WorkerSessionOptions {
+    Duration idle_timeout = std::chrono::minutes(15);
+    Duration connect_timeout = std::chrono::minutes(15);
+    Duration min_backoff = std::chrono::seconds(1);
+    Duration max_backoff = std::chrono::minutes(1);
+    Duration welcome_limit = std::chrono::seconds(30);  // a manager that says nothing for so long is none
+    Duration drain_grace = std::chrono::seconds(10);    // running tasks may finish for so long
+    Duration last_words = std::chrono::seconds(5);      // what is answered has to arrive within so long
+    std::optional<Instant> drain_at;                    // the batch job ends soon after
+    Duration drain_at_grace{0};
+    bool single_shot = false;
+    std::uint64_t seed = 0;  // of the jitter
+};
+
+class WorkerSession {
+  public:
+    // `call` begins a call; an error ends the session (what is called cannot be found out any more).
+    WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>()> call,
+                  std::function<void(const std::string&)> say, Instant now);
+
+    void turn(Instant now);
+    void stop(int signal, Instant now);                   // the second one ends running tasks at once
+    void lose_link(const std::string& why, Instant now);  // it is to try another one
+    std::optional<Instant> wakeup() const;
+    std::vector<int> descriptors() const;
+
+    bool over() const { return end_.has_value(); }
+    ExitCode code() const { return *end_; }
+    transport::Transport* link() const { return call_ ? call_->transport.get() : nullptr; }
+
+  private:
+    enum class State { waiting, calling, greeting, serving };
+
+    bool move_frames(Instant now);
+    void begin_call(Instant now);
+    void joined(const transport::Joined& arrival, Instant now);
+    void link_lost(const std::string& why, Instant now);
+    void hang_up(Instant now);
+    void call_later(Instant now);
+    void manager_said_no(Instant now);
+    void manager_is_done(Instant now);
+    void check_times(Instant now);
+    void give_manager_up(const std::string& why, Instant now);
+    void drain(Duration grace, Instant now);
+    void end(ExitCode code);
+
+    WorkerSessionOptions options_;
+    Worker& worker_;
+    std::function<Result<Call>()> make_call_;
+    std::function<void(const std::string&)> say_;
+    std::mt19937_64 random_;
+
+    State state_ = State::waiting;
+    std::optional<Call> call_;
+    Instant state_until_;         // of waiting: when to call; of greeting: patience
+    std::uint32_t failures_ = 0;  // calls in a row that came to nothing
+    std::string last_failure_;
+    std::optional<Instant> cut_at_;  // its manager waits for us since then
+    Instant alone_since_;            // without a manager
+    Instant idle_since_;             // without a task
+    bool served_ = false;            // a manager that was done with us
+    bool draining_ = false;
+    std::optional<Instant> kill_at_;   // of draining
+    std::optional<Instant> leave_at_;  // of draining: whatever has not arrived by then
+    std::optional<ExitCode> end_;
+};
+
+}  // namespace wq::app

@@ -1,0 +1,160 @@
+#include "sim/app/session_simulation.h"
+
+#include <algorithm>
+#include <csignal>
+
+namespace wq::sim {
+
+namespace {
+
+constexpr core::Resources whole{4, 4096, 4096, 0};
+constexpr transport::PeerId manager_peer{0};
+
+app::ManagerOptions manager_options(const SessionWeather& weather) {
+    app::ManagerOptions options;
+    options.reactor.max_losses = 1'000'000;
+    options.reactor.away_limit = weather.grace;
+    options.reactor.rejoin_limit = std::chrono::minutes(5);
+    return options;
+}
+
+}  // namespace
+
+SessionSimulation::SessionSimulation(SessionWeather weather, std::uint64_t seed)
+    : weather_(weather),
+      random_(seed),
+      seed_(seed),
+      network_(1, seed, weather.network),
+      manager_end_(network_.endpoint(manager_peer)) {
+    network_.advance(std::chrono::hours(1));
+    manager_ = std::make_unique<app::Manager>(manager_options(weather), tasks_, recorder_, now());
+    manager_->expect_strangers(*manager_end_);
+    for (std::uint64_t line = 1; line <= weather.tasks; ++line) {
+        core::TaskRange range{TaskId(tasks_.size()), 1, {}, {}};
+        range.shape.needs.cores = static_cast<std::int64_t>(1 + random_() % 2);
+        tasks_.add_line("task " + std::to_string(line), line, 0);
+        manager_->add(range, {}, {}, now());
+    }
+    manager_->end_input(now());
+    for (std::uint32_t n = 0; n < weather.workers; ++n) add_worker();
+}
+
+core::Now SessionSimulation::now() const {
+    return {network_.now(),
+            std::chrono::duration_cast<std::chrono::microseconds>(network_.now().time_since_epoch()).count()};
+}
+
+FakeTask SessionSimulation::task(TaskId id) const {
+    std::mt19937_64 own(seed_ * 1'000'003 + id.value());
+    return {std::chrono::milliseconds(own() % 10 == 0 ? 2000 : own() % 100), 0};
+}
+
+void SessionSimulation::note_start(const host::Order& order) {
+    if (!starts_.emplace(order.task, order.attempt).second)
+        wrong_starts_.push_back("task " + std::to_string(order.task.value()) + "." +
+                                std::to_string(order.attempt) + " twice");
+}
+
+app::Call SessionSimulation::call(Node& node) {
+    node.peer = network_.add();
+    app::Call call;
+    call.transport = network_.endpoint(node.peer);
+    call.manager = manager_peer;
+    network_.connect(manager_peer, node.peer);
+    if (happens(weather_.unreachable)) network_.cut(manager_peer, node.peer, "the weather");
+    return call;
+}
+
+void SessionSimulation::add_worker() {
+    auto node = std::make_unique<Node>();
+    node->launcher = std::make_unique<FakeLauncher>(
+        whole, [this](TaskId id) { return task(id); },
+        [this](const host::Order& order) { note_start(order); });
+    app::WorkerOptions options;
+    options.hello.host = "node" + std::to_string(named_);
+    options.hello.identity = "identity" + std::to_string(named_++);
+    options.hello.offers = whole;
+    node->worker = std::make_unique<app::Worker>(std::move(options), *node->launcher);
+    app::WorkerSessionOptions session;
+    session.seed = random_();
+    session.min_backoff = std::chrono::milliseconds(100);
+    session.max_backoff = std::chrono::seconds(3);
+    session.single_shot = true;
+    Node* const here = node.get();
+    node->session = std::make_unique<app::WorkerSession>(
+        session, *node->worker, [this, here]() -> Result<app::Call> { return call(*here); },
+        [](const std::string&) {}, network_.now());
+    nodes_.push_back(std::move(node));
+}
+
+void SessionSimulation::turn() {
+    std::vector<transport::Arrival> inbox;
+    manager_end_->poll(inbox);
+    for (const transport::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
+    manager_->on_recorder(now());
+    manager_->tick(now());
+    manager_->flush();
+    for (auto& node : nodes_) {
+        node->launcher->set_time(network_.now());
+        node->session->turn(network_.now());
+    }
+    recorder_.write();
+}
+
+void SessionSimulation::make_weather() {
+    std::size_t gone = 0;
+    for (auto& node : nodes_) {
+        if (node->session->link() != nullptr && happens(weather_.cuts)) {
+            ++cuts_;
+            network_.cut(manager_peer, node->peer, "the weather");
+        }
+        if (node->session->link() != nullptr && happens(weather_.half_open)) {
+            // Only the worker sees an end: it comes by a new link while the manager still has the old one.
+            ++cuts_;
+            node->session->lose_link("it seems dead", network_.now());
+        }
+        if (!node->session->over() && happens(weather_.drains)) {
+            ++drains_;
+            node->session->stop(SIGTERM, network_.now());
+        }
+        if (node->session->over() || happens(weather_.kills)) {
+            if (!node->session->over()) ++kills_;
+            network_.crash(node->peer, "killed");
+            node->session.reset();
+            ++gone;
+        }
+    }
+    std::erase_if(nodes_, [](const auto& node) { return node->session == nullptr; });
+    for (; gone > 0; --gone) add_worker();
+}
+
+void SessionSimulation::advance() {
+    std::optional<Instant> next = manager_->wakeup();
+    const auto consider = [&](std::optional<Instant> at) {
+        if (at && (!next || *at < *next)) next = at;
+    };
+    consider(network_.next_arrival());
+    for (const auto& node : nodes_) {
+        consider(node->session->wakeup());
+        consider(node->launcher->next_end());
+    }
+    network_.advance(std::clamp<Duration>(next ? *next - network_.now() : std::chrono::milliseconds(20),
+                                          std::chrono::microseconds(200), std::chrono::milliseconds(20)));
+}
+
+bool SessionSimulation::happens(double chance) {
+    return chance > 0 && std::uniform_real_distribution<double>(0, 1)(random_) < chance;
+}
+
+bool SessionSimulation::run() {
+    const Instant limit = network_.now() + std::chrono::hours(1);
+    while (!manager_->over()) {
+        if (network_.now() > limit) return false;
+        turn();
+        make_weather();
+        advance();
+    }
+    return true;
+}
+
+}  // namespace wq::sim
