@@ -72,13 +72,6 @@ void Manager::on_message(Link& link, wire::Ended& message, core::Now now) {
     output_ = nullptr;
 }
 
-void Manager::on_message(Link& link, const wire::RangeEnded& message, core::Now now) {
-    if (link.record)
-        react(core::RangeReported{link.record->worker, message.batch, message.done, message.started_us,
-                                  message.wall_us},
-              now);
-}
-
 void Manager::on_message(Link& link, const wire::GivenBack& message, core::Now now) {
     if (out_of_turn(link, now)) return;
     count_answer(link);

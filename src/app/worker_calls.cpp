@@ -32,7 +32,7 @@ void Worker::take_call_reports(Instant now) {
 void Worker::on_report(host::RangeProgress& report) {
     for (host::TaskEnded& failed : report.failed) report_end(failed);
     if (!report.done.empty())
-        say(wire::RangeEnded{report.batch, std::move(report.done), report.started_us, report.wall_us});
+        answer(wire::RangeEnded{report.batch, std::move(report.done), report.started_us, report.wall_us}, {});
 }
 
 }  // namespace wq::app
