@@ -22,8 +22,7 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
-    // Ranks are numbered from 0; workers over TCP behind the last of them.
-    sessions_.keep_number(WorkerId(options_.reactor.expected_workers));
+    if (options_.ranks > 0) sessions_.keep_number(WorkerId(options_.ranks - 1));
     for (const std::string& name : options_.categories) {
         category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
         categories_.push_back(name);

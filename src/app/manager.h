@@ -27,6 +27,7 @@ namespace wq::app {
 
 struct ManagerOptions {
     core::ReactorOptions reactor;
+    std::uint32_t ranks = 1;  // of the job: workers over TCP are numbered behind them
     Duration beat = std::chrono::seconds(1);
     Duration sample_every =
         std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long

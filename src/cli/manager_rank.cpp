@@ -67,6 +67,7 @@ class Run {
         if (rank.options.listen) listen(reactor);
         app::ManagerOptions options;
         options.reactor = reactor;
+        options.ranks = static_cast<std::uint32_t>(rank.session.size());
         options.storage_patience = rank.options.storage_patience;
         options.output_limit = rank.options.output_limit;
         options.counters = rank.counters;

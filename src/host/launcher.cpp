@@ -55,6 +55,7 @@ class RankEnd final : public Launcher {
     ~RankEnd() override { close(std::chrono::seconds(5)); }
 
     Status open(const LauncherOptions& options) override;
+    std::string scratch() const override { return memory_->page().scratch.data(); }
     int descriptor() const override { return epoll_.get(); }
     void environment(const EnvironmentLine& line) override {
         lines_.push_back(line);
@@ -122,6 +123,7 @@ Status RankEnd::open(const LauncherOptions& options) {
     Descriptor ours(ends[0]);
     const Descriptor theirs(ends[1]);
     launcher_ = 0;
+    memory_->page().scratch.front() = '\0';
     fork_error_ = 0;
     scratch_error_ = 0;
     end_.clear();

@@ -57,6 +57,9 @@ struct LauncherOptions {
         8u << 20;  // bytes kept of each stream of a task; the rest is counted and marked
     // The list may have `#!` lines: a task below one runs in a subshell of the worker's shell.
     bool environment_lines = false;
+    // Tasks run in the launcher's own folder below `scratch`, whose path they have as WORK_QUEUE_SANDBOX,
+    // instead of working_directory: all that they leave there goes with it.
+    bool work_in_scratch = false;
 };
 
 // `#!` lines that apply to this worker, in order; told once each, `position` counts them from 1.
@@ -122,6 +125,9 @@ class Launcher {
     // of the options cannot be used, no process can be forked, or the zygote was killed (this rank can run no
     // more tasks).
     virtual Status open(const LauncherOptions& options) = 0;
+
+    // The launcher's own folder below options.scratch, while it is open; empty: it has none.
+    virtual std::string scratch() const = 0;
 
     // Readable when next() has something to say or to do. Always the same; poll it, never read it.
     virtual int descriptor() const = 0;

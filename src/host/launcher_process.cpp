@@ -153,6 +153,10 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, ScratchFolder scr
                 _exit(1);
             LauncherOptions own = *options;
             own.scratch = scratch.path();
+            if (own.work_in_scratch) {
+                if (chdir(own.scratch.c_str()) != 0) _exit(1);
+                own.environment.emplace_back("WORK_QUEUE_SANDBOX", own.scratch);
+            }
             LauncherProcess(rank, lifeline, shared, own, environ, std::move(stream)).run();
         }
     }

@@ -36,6 +36,7 @@ void write_field(ByteWriter& out, const LauncherOptions& options) {
     out.pairs(options.environment);
     out.blobs(options.unset_prefixes);
     out.u64(options.output_limit), out.boolean(options.environment_lines);
+    out.boolean(options.work_in_scratch);
 }
 
 LauncherOptions read_options(ByteReader& in) {
@@ -48,6 +49,7 @@ LauncherOptions read_options(ByteReader& in) {
     options.unset_prefixes = in.blobs();
     options.output_limit = in.u64();
     options.environment_lines = in.boolean();
+    options.work_in_scratch = in.boolean();
     return options;
 }
 

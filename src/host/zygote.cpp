@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -76,6 +77,9 @@ class ZygoteProcess {
             auto folder = ScratchFolder::make(request->scratch);
             if (!folder) return tell(ZygoteNews::Kind::no_scratch, errno);
             scratch_ = std::move(*folder);
+            const std::size_t size = std::min(scratch_.path().size(), shared_.scratch.size() - 1);
+            scratch_.path().copy(shared_.scratch.data(), size);
+            shared_.scratch[size] = '\0';
         }
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0) return give_up(errno);

@@ -63,6 +63,11 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         return failure_;
     }
 
+    std::string local_address() const override {
+        std::lock_guard lock(mutex_);
+        return local_address_;
+    }
+
     std::string security() const override {
         std::lock_guard lock(mutex_);
         return security_;
@@ -141,6 +146,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         {
             std::lock_guard lock(mutex_);
             security_ = describe();
+            local_address_ = link.local_address();
         }
         engine_.join(link, manager);
         engine_.close_others(link);
@@ -201,6 +207,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     mutable std::mutex mutex_;
     std::optional<Error> failure_;
     std::string security_;
+    std::string local_address_;
 
     std::size_t unresolved_ = 0;
     std::deque<Runner> waiting_;

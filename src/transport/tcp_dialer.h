@@ -39,6 +39,8 @@ class TcpDialer : public Transport {
 
     // Once Joined, one line: "TLS 1.3, certificate checked by its print, key", "no TLS, no key".
     virtual std::string security() const = 0;
+    // Once Joined: this end of the connection, "10.0.0.7:40112".
+    virtual std::string local_address() const = 0;
 };
 
 }  // namespace wq::transport

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/units.h"
+#include "transport/tcp_socket.h"
 
 namespace wq::transport {
 
@@ -48,6 +49,13 @@ void TcpLink::begin_connecting(const std::string& host, Instant now) {
     socket_.async_wait(stream_descriptor::wait_write, [self = shared_from_this()](const error_code& error) {
         if (!error && self->state_ == State::connecting) self->on_connected();
     });
+}
+
+std::string TcpLink::local_address() {
+    SocketAddress address;
+    address.bytes = sizeof address.storage;
+    if (::getsockname(socket_.native_handle(), address.get(), &address.bytes) != 0) return {};
+    return to_text(address);
 }
 
 void TcpLink::on_connected() {

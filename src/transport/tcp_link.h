@@ -63,6 +63,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
 
     std::uint64_t serial() const { return serial_; }
     const std::string& address() const { return address_; }
+    std::string local_address();  // empty: not connected any more
     bool ready() const { return state_ == State::open; }
     bool greeting() const { return state_ == State::connecting || state_ == State::greeting; }
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }

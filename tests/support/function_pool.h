@@ -24,6 +24,8 @@ namespace wq::testing {
 class NoLauncher final : public host::Launcher {
   public:
     Status open(const host::LauncherOptions&) override { return success(); }
+    Status begin_anew(const host::LauncherOptions&, Duration) override { return success(); }
+    std::string scratch() const override { return {}; }
     int descriptor() const override { return -1; }
     void environment(const host::EnvironmentLine&) override {}
     void run(host::Order order) override { orders_.push_back(std::move(order)); }

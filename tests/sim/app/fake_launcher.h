@@ -25,6 +25,7 @@ class FakeLauncher final : public host::Launcher {
         : whole_(whole), tasks_(std::move(tasks)), started_(std::move(started)) {}
 
     Status open(const host::LauncherOptions&) override { return success(); }
+    std::string scratch() const override { return {}; }
     int descriptor() const override { return -1; }
     void environment(const host::EnvironmentLine& line) override { lines_.push_back(line.position); }
     void run(host::Order order) override;

@@ -1,0 +1,297 @@
+#include "cli/worker_options.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <regex>
+#include <sstream>
+
+#include "base/units.h"
+
+namespace wq::cli {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr int help_width = 100;
+constexpr std::size_t longest_regex = 1000;
+
+auto text(const char* name) {
+    return po::value<std::string>()->value_name(name);
+}
+
+po::options_description visible_options() {
+    po::options_description all("", help_width, help_width / 2);
+    po::options_description manager("The manager", help_width, help_width / 2);
+    manager.add_options()("contact", text("FILE"), "where it is and how it is trusted, as it wrote it")(
+        "manager-name,M", text("REGEX"),
+        "serve the managers whose name matches, one after the other, those with waiting tasks first")(
+        "password,P", text("FILE"), "both sides show that they know the content of FILE")(
+        "ssl", "with TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
+        "ssl-ca", text("FILE"), "as --ssl, and the certificate is checked against the authorities in FILE")(
+        "connect-timeout", text("TIME"), "leave when no manager was reached for TIME (default 15m)")(
+        "idle-timeout", text("TIME"), "leave when no task came for TIME (default 15m)")(
+        "timeout,t", text("TIME"), "both of these")("min-backoff,i", text("TIME"),
+                                                    "wait at least TIME before calling again (default 1)")(
+        "max-backoff,b", text("TIME"), "wait at most TIME before calling again (default 60)")(
+        "single-shot", "leave when the first manager is done with this worker");
+    po::options_description offers("What is offered", help_width, help_width / 2);
+    offers.add_options()("cores", text("N|all"), "cores (default: all that this process may use)")(
+        "memory", text("MB|all"), "memory (default: all)")(
+        "disk", text("MB|all"), "disk, at most what is free (default: all)")("gpus", text("N|all"),
+                                                                             "GPUs (default: all)")(
+        "wall-time", text("TIME"),
+        "this worker ends in TIME: no task begins that needs longer (default: what the batch system says)")(
+        "feature", po::value<std::vector<std::string>>()->value_name("NAME"),
+        "it has NAME, for tasks that ask for it; may be repeated");
+    po::options_description work("How it works", help_width, help_width / 2);
+    work.add_options()("workdir,s", text("DIR"),
+                       "where its workspace is made (default: _CONDOR_SCRATCH_DIR, TMPDIR, /tmp)")(
+        "grace", text("TIME"), "after a signal running tasks may finish for TIME (default 10)")(
+        "task-wrapper", text("CMD"), "run each task as CMD with the task's line for {} or behind it")(
+        "from-factory", text("NAME"), "it was started by the factory NAME")(
+        "parent-death", "leave when the process that started it ends")(
+        "volatility", text("P"), "for tests: end without a word with chance P each minute")(
+        "debug,d", text("SUBSYSTEM"), "write a debug log; all: of everything")(
+        "debug-file,o", text("FILE"), "of --debug (default: stderr)")(
+        "debug-rotate-max", text("BYTES"), "the debug log begins anew at BYTES; 0: never (default 10M)")(
+        "version,v", "print the version and end")("help,h", "this text");
+    all.add(manager).add(offers).add(work);
+    return all;
+}
+
+// Taken so that old command lines go on working; they change nothing.
+po::options_description hidden_options() {
+    po::options_description hidden;
+    hidden.add_options()("place", po::value<std::vector<std::string>>())("master-name,N", text(""))(
+        "catalog,C", text(""))("arch,A", text(""))("os,O", text(""))("tcp-window-size,w", text(""))(
+        "connection-mode", text(""))("disable-symlinks", "")("disk-allocation", "")("tlq", text(""))(
+        "advertise,a", "")("measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
+        "memory-threshold", text(""))("time-scale", text(""));
+    return hidden;
+}
+
+Error usage(const std::string& what) {
+    return {ExitCode::usage, what + "; try --help"};
+}
+
+// What another kind of worker has.
+std::optional<std::string> refused_word(std::string_view word) {
+    for (const char* name : {"--coprocess", "--num_coprocesses"})
+        if (word.starts_with(name))
+            return std::string(word) + ": this worker runs no coprocesses; leave it out";
+    for (const char* name : {"--foreman", "--specify-log", "--fast-abort", "--bandwidth", "-Z", "-F", "-f"})
+        if (word == name || (name[1] == '-' && word.starts_with(name)))
+            return std::string(word) + ": this worker is no foreman; let all workers name the manager";
+    return std::nullopt;
+}
+
+using Given = po::variables_map;
+
+template <class T, class Convert>
+Status take(const Given& given, const char* name, T& target, Convert convert) {
+    if (given.count(name) == 0) return success();
+    auto value = convert(given[name].as<std::string>());
+    if (!value) return usage(std::string("--") + name + ": " + value.error().message);
+    target = static_cast<T>(*value);
+    return success();
+}
+
+using Amount = std::optional<std::int64_t>;
+
+// "all", "0" (cores and the like of nothing serve nobody) and "-1": what is there.
+Result<Amount> amount(const std::string& word, bool in_mb, bool zero_is_all) {
+    if (word == "all" || word == "-1" || (zero_is_all && word == "0")) return Amount{};
+    if (!in_mb) {
+        const auto count = parse_count(word, 0, 1'000'000);
+        if (!count) return count.error();
+        return Amount{*count};
+    }
+    const auto bytes = parse_size(word);  // a bare number is in MB
+    if (!bytes) return bytes.error();
+    return Amount{(*bytes + (1 << 20) - 1) >> 20};
+}
+
+Status take_amounts(const Given& given, const std::function<const char*(const char*)>& variable,
+                    WorkerProgramOptions& work) {
+    struct Kind {
+        const char* option;
+        const char* variable;
+        bool in_mb;
+        Amount& target;
+    };
+    const bool zero_is_all = true;
+    for (const Kind& kind :
+         {Kind{"cores", "CORES", false, work.cores}, Kind{"memory", "MEMORY", true, work.memory_mb},
+          Kind{"disk", "DISK", true, work.disk_mb}, Kind{"gpus", "GPUS", false, work.gpus}}) {
+        const bool no_gpus = kind.option == std::string("gpus");
+        std::string name = std::string("--") + kind.option;
+        std::string word;
+        if (given.count(kind.option) != 0) {
+            word = given[kind.option].as<std::string>();
+        } else if (const char* value = variable(kind.variable); value != nullptr && *value != '\0') {
+            name = kind.variable + std::string(" in the environment");
+            word = value;
+        } else {
+            continue;
+        }
+        auto value = amount(word, kind.in_mb, zero_is_all && !no_gpus);
+        if (!value) return usage(name + ": " + value.error().message);
+        kind.target = *value;
+    }
+    return success();
+}
+
+Result<double> fraction(const std::string& word, double most) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || !(value >= 0) || value > most)
+        return Error{ExitCode::usage, quote_for_message(word) + " is no number from 0 to " +
+                                          std::to_string(static_cast<int>(most))};
+    return value;
+}
+
+Status take_times(const Given& given, WorkerProgramOptions& work) {
+    std::optional<Status> bad;
+    const auto check = [&](Status status) {
+        if (!status && !bad) bad = std::move(status);
+    };
+    const auto duration = [](const std::string& word) { return parse_duration(word); };
+    Duration both{0};
+    Duration wall{0};
+    check(take(given, "timeout", both, duration));
+    if (given.count("timeout") != 0) work.idle_timeout = work.connect_timeout = both;
+    check(take(given, "idle-timeout", work.idle_timeout, duration));
+    check(take(given, "connect-timeout", work.connect_timeout, duration));
+    check(take(given, "min-backoff", work.min_backoff, duration));
+    check(take(given, "max-backoff", work.max_backoff, duration));
+    check(take(given, "grace", work.grace, duration));
+    check(take(given, "wall-time", wall, duration));
+    check(take(given, "debug-rotate-max", work.debug_rotate,
+               [](const std::string& word) { return parse_size(word, 1); }));
+    check(take(given, "volatility", work.volatility,
+               [](const std::string& word) { return fraction(word, 1); }));
+    check(take(given, "time-scale", work.time_scale,
+               [](const std::string& word) { return fraction(word, 1000); }));
+    if (bad) return *bad;
+    if (wall > Duration{0}) work.wall_time = wall;
+    if (work.max_backoff < work.min_backoff)
+        return usage("--max-backoff " + format_duration(work.max_backoff) + " is below --min-backoff " +
+                     format_duration(work.min_backoff));
+    return success();
+}
+
+Status take_place(const Given& given, WorkerProgramOptions& work) {
+    const auto words = given.count("place") != 0 ? given["place"].as<std::vector<std::string>>()
+                                                 : std::vector<std::string>{};
+    const auto given_text = [&](const char* name, std::string& target) {
+        if (given.count(name) != 0) target = given[name].as<std::string>();
+    };
+    given_text("contact", work.contact);
+    given_text("master-name", work.manager_regex);
+    given_text("manager-name", work.manager_regex);
+    const int ways =
+        (words.empty() ? 0 : 1) + (work.contact.empty() ? 0 : 1) + (work.manager_regex.empty() ? 0 : 1);
+    if (ways != 1)
+        return usage(ways == 0 ? "say which manager: HOST PORT, --contact FILE or -M NAME"
+                               : "say which manager in one way: HOST PORT, --contact FILE or -M NAME");
+    if (!work.manager_regex.empty()) {
+        if (work.manager_regex.size() > longest_regex) return usage("-M: the expression is too long");
+        try {
+            static_cast<void>(std::regex(work.manager_regex));
+        } catch (const std::regex_error& wrong) {
+            return usage("-M: " + quote_for_message(work.manager_regex) +
+                         " is no regular expression: " + wrong.what());
+        }
+    }
+    if (words.empty()) return success();
+    if (words.size() > 2)
+        return usage("one manager at a time: HOST PORT, not also " + quote_for_message(words[2]));
+    std::uint16_t port = 0;
+    if (words.size() == 2) {
+        const auto number = parse_count(words[1], 1, 65535);
+        if (!number) return usage("PORT: " + number.error().message);
+        port = static_cast<std::uint16_t>(*number);
+    }
+    auto addresses = transport::parse_addresses(words[0], port);
+    if (!addresses) return usage(addresses.error().message);
+    work.managers = std::move(*addresses);
+    return success();
+}
+
+}  // namespace
+
+Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* argv,
+                                                const std::function<const char*(const char*)>& variable) {
+    for (int i = 1; i < argc; ++i)
+        if (const auto why = refused_word(argv[i])) return usage(*why);
+    po::options_description all = visible_options();
+    all.add(hidden_options());
+    po::positional_options_description positional;
+    positional.add("place", -1);
+    Given given;
+    try {
+        const auto style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+        po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(),
+                  given);
+        po::notify(given);
+    } catch (const po::error& wrong) {
+        return usage(wrong.what());
+    }
+    WorkerCommand command;
+    if (given.count("help") != 0) command.kind = WorkerCommand::Kind::help;
+    if (given.count("version") != 0) command.kind = WorkerCommand::Kind::version;
+    if (command.kind != WorkerCommand::Kind::work) return command;
+    WorkerProgramOptions& work = command.work;
+    for (const Status& status :
+         {take_place(given, work), take_times(given, work), take_amounts(given, variable, work)})
+        if (!status) return status.error();
+    const auto given_text = [&](const char* name, std::string& target) {
+        if (given.count(name) != 0) target = given[name].as<std::string>();
+    };
+    given_text("password", work.password_file);
+    given_text("ssl-ca", work.ssl_ca);
+    given_text("workdir", work.workdir);
+    given_text("task-wrapper", work.task_wrapper);
+    given_text("from-factory", work.factory);
+    given_text("debug", work.debug);
+    given_text("debug-file", work.debug_file);
+    if (given.count("feature") != 0) work.features = given["feature"].as<std::vector<std::string>>();
+    work.ssl = given.count("ssl") != 0 || !work.ssl_ca.empty();
+    work.single_shot = given.count("single-shot") != 0;
+    work.parent_death = given.count("parent-death") != 0;
+    if (given.count("connection-mode") != 0) {
+        const std::string& mode = given["connection-mode"].as<std::string>();
+        if (mode != "by_ip" && mode != "by_hostname" && mode != "by_apparent_ip")
+            return usage("--connection-mode: " + quote_for_message(mode) +
+                         " is none of by_ip, by_hostname, by_apparent_ip");
+    }
+    return command;
+}
+
+std::string worker_help_text() {
+    std::ostringstream text;
+    text << "Usage: work_queue_worker [OPTIONS] HOST PORT\n"
+            "       work_queue_worker [OPTIONS] \"HOST:PORT;HOST:PORT\"\n"
+            "       work_queue_worker [OPTIONS] --contact FILE\n"
+            "       work_queue_worker [OPTIONS] -M REGEX\n"
+            "\n"
+            "Runs tasks of a manager on this machine, and comes back to it when the connection was lost. "
+            "On SIGTERM,\n"
+            "SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it hands back what has not started and lets running tasks "
+            "finish for a\n"
+            "while. Nothing that it or its tasks started or wrote outlives it.\n"
+         << visible_options()
+         << "\nExamples:\n"
+            "  work_queue_worker login1 9123                      all of this machine\n"
+            "  work_queue_worker --contact tasks.sh.wq/contact    for a run of work_queue_run --listen\n"
+            "  work_queue_worker -M 'myproject.*' --cores 8       by the manager's name\n"
+            "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
+            "\nExit codes: 0 told to leave, or no task came, 64 usage, 65 bad input, 69 no manager could be "
+            "reached,\n"
+            "70 our bug, 77 not allowed (another key or password).\n";
+    return text.str();
+}
+
+}  // namespace wq::cli

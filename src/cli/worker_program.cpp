@@ -1,0 +1,198 @@
+#include "cli/worker_program.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "app/loop.h"
+#include "app/session_book.h"
+#include "app/signals.h"
+#include "app/worker_session.h"
+#include "cli/manager_calls.h"
+#include "cli/worker_resources.h"
+#include "host/batch_end.h"
+#include "host/topology.h"
+#include "stats/run_status.h"
+
+namespace wq::cli {
+
+namespace {
+
+constexpr Duration batch_answer_limit = std::chrono::seconds(5);
+constexpr Duration launcher_close_limit = std::chrono::seconds(5);
+// Before the known end, as work_queue_run does; a worker of a few minutes has less.
+constexpr Duration drain_before_end = std::chrono::seconds(60);
+constexpr Duration longest_kill = std::chrono::seconds(10);
+
+void print(const std::string& text) {
+    std::printf("work_queue_worker: %s\n", text.c_str());
+    std::fflush(stdout);
+}
+
+std::string find_shell() {
+    for (const char* shell : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
+        if (::access(shell, X_OK) == 0) return shell;
+    return "/bin/sh";
+}
+
+std::string workspace_parent(const WorkerProgramOptions& options) {
+    std::string folder = options.workdir;
+    for (const char* name : {"CCTOOLS_TEMP", "_CONDOR_SCRATCH_DIR", "TMPDIR", "TEMP", "TMP"}) {
+        const char* value = std::getenv(name);
+        if (folder.empty() && value != nullptr) folder = value;
+    }
+    if (folder.empty()) folder = "/tmp";
+    std::error_code unknown;
+    const auto whole = std::filesystem::absolute(folder, unknown);
+    return unknown ? folder : whole.string();
+}
+
+// The parent may have ended before it was asked for.
+void die_with_parent(pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::raise(SIGTERM);
+}
+
+class Program {
+  public:
+    explicit Program(const WorkerProgramOptions& options)
+        : options_(options),
+          parent_(::getppid()),
+          launcher_(host::Launcher::start().or_throw()),
+          signals_(app::Signals::block().or_throw()),
+          batch_end_(host::BatchEnd::ask([](const char* name) { return std::getenv(name); }, wall_now())),
+          calls_(ManagerCalls::of(options).or_throw()),
+          random_(std::random_device{}()) {
+        ::signal(SIGPIPE, SIG_IGN);
+        // Its own tasks get theirs by what they are given.
+        for (const char* name : {"CORES", "MEMORY", "DISK", "GPUS"}) ::unsetenv(name);
+        if (options.parent_death) die_with_parent(parent_);
+    }
+
+    int run() {
+        open_workspace();
+        if (const std::string warning = calls_.warning(); !warning.empty())
+            std::fprintf(stderr, "work_queue_worker: %s\n", warning.c_str());
+        app::WorkerSession session(
+            session_options(), *worker_, [this] { return calls_.begin(); }, print, instant_now());
+        next_draw_ = instant_now() + std::chrono::minutes(1);
+        app::Waiter waiter;
+        while (!session.over()) {
+            while (const auto signal = signals_.next()) session.stop(*signal, instant_now());
+            session.turn(instant_now());
+            fail_by_chance();
+            if (!session.over()) wait(session, waiter);
+        }
+        const ExitCode code = session.code();
+        print("deleting workspace " + launcher_->scratch());
+        launcher_->close(launcher_close_limit);
+        return to_int(code);
+    }
+
+  private:
+    void open_workspace() {
+        const std::string parent = workspace_parent(options_);
+        app::WorkerOptions worker;
+        worker.launcher.shell = find_shell();
+        worker.launcher.scratch = parent;
+        worker.launcher.work_in_scratch = true;
+        worker.launcher.environment_lines = true;
+        const host::Machine machine = host::discover(host::CpuMask::of_process(0)).or_throw();
+        const WorkerResources resources = worker_resources(machine, host::free_disk_mb(parent), options_);
+        worker.launcher.slice = resources.slice;
+        worker.hello.offers = resources.offers;
+        worker.hello.host = stats::host_name();
+        worker.hello.features = options_.features;
+        worker.hello.identity = app::random_token();
+        worker.wrapper = options_.task_wrapper;
+        if (!options_.factory.empty()) worker.hello.features.push_back("factory:" + options_.factory);
+        leaves_at_ = known_end();
+        worker.leaves_at = leaves_at_;
+        launcher_->open(worker.launcher).or_throw();
+        print("creating workspace " + launcher_->scratch());
+        print("using " + resources_line(resources.offers));
+        worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_);
+    }
+
+    std::optional<Instant> known_end() {
+        std::optional<Instant> end;
+        if (options_.wall_time) end = instant_now() + *options_.wall_time;
+        const auto told = batch_end_.wait(end ? Duration{0} : batch_answer_limit);
+        if (!told) return end;
+        const Instant by_batch = instant_now() + std::chrono::microseconds(*told - wall_now());
+        return end ? std::min(*end, by_batch) : by_batch;
+    }
+
+    app::WorkerSessionOptions session_options() {
+        app::WorkerSessionOptions session;
+        session.idle_timeout = options_.idle_timeout;
+        session.connect_timeout = options_.connect_timeout;
+        session.min_backoff = options_.min_backoff;
+        session.max_backoff = options_.max_backoff;
+        session.welcome_limit =
+            std::chrono::duration_cast<Duration>(session.welcome_limit * options_.time_scale);
+        session.drain_grace = options_.grace;
+        session.single_shot = options_.single_shot;
+        session.seed = random_();
+        if (leaves_at_) {
+            const Duration left = std::max(*leaves_at_ - instant_now(), Duration{0});
+            const Duration before = std::min(drain_before_end, left / 5);
+            session.drain_at = *leaves_at_ - before;
+            session.drain_at_grace = before - std::min(longest_kill, before / 3);
+        }
+        return session;
+    }
+
+    void wait(const app::WorkerSession& session, app::Waiter& waiter) {
+        std::optional<Instant> next = session.wakeup();
+        if (options_.volatility > 0) next = std::min(next.value_or(next_draw_), next_draw_);
+        waiter.clear();
+        waiter.watch(signals_.descriptor());
+        waiter.watch(launcher_->descriptor());
+        for (const int descriptor : session.descriptors()) waiter.watch(descriptor);
+        std::optional<Duration> longest;
+        if (next) longest = std::max(*next - instant_now(), Duration{0});
+        waiter.wait(longest);
+    }
+
+    // As if the machine had failed; the launcher sees that we are gone and ends what we started.
+    void fail_by_chance() {
+        if (options_.volatility <= 0 || instant_now() < next_draw_) return;
+        next_draw_ += std::chrono::minutes(1);
+        if (std::uniform_real_distribution<double>(0, 1)(random_) >= options_.volatility) return;
+        print("failing by chance, as --volatility asks");
+        ::_exit(1);
+    }
+
+    const WorkerProgramOptions& options_;
+    const pid_t parent_;
+    std::unique_ptr<host::Launcher> launcher_;
+    app::Signals signals_;
+    host::BatchEnd batch_end_;
+    ManagerCalls calls_;
+    std::mt19937_64 random_;
+    std::unique_ptr<app::Worker> worker_;
+    std::optional<Instant> leaves_at_;
+    Instant next_draw_;
+};
+
+}  // namespace
+
+int worker_program(const WorkerProgramOptions& options) {
+    try {
+        return Program(options).run();
+    } catch (const Failure& failure) {
+        std::fprintf(stderr, "work_queue_worker: %s\n", failure.error.message.c_str());
+        return to_int(failure.error.code);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "work_queue_worker: bug: %s; please report it\n", error.what());
+        return to_int(ExitCode::internal);
+    }
+}
+
+}  // namespace wq::cli

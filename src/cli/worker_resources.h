@@ -1,0 +1,25 @@
+// What a worker over TCP offers: what this machine has, less what its options say.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/worker_options.h"
+#include "host/launcher.h"
+#include "host/topology.h"
+
+namespace wq::cli {
+
+struct WorkerResources {
+    host::Slice slice;
+    core::Resources offers;
+};
+
+// More or fewer cores than there are: tasks are not bound, for other workers may have the others.
+WorkerResources worker_resources(const host::Machine& machine, std::int64_t free_disk_mb,
+                                 const WorkerProgramOptions& options);
+
+// "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as the manual has it.
+std::string resources_line(const core::Resources& offers);
+
+}  // namespace wq::cli

@@ -1,0 +1,124 @@
+// A manager of a task list whose workers come over TCP, and only so; for tests of real processes.
+//   test_manager RUN_DIR LIST|- CONTACT [--away S] [--scale X] [--port P] [--no-key] [--tls]
+// Writes CONTACT once it listens, prints what it has to say, and ends with the run's exit code.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "app/manager.h"
+#include "app/rank_loop.h"
+#include "app/source.h"
+#include "app/task_table.h"
+#include "stats/recorder.h"
+#include "stats/run_directory.h"
+#include "transport/contact.h"
+#include "transport/tcp_listener.h"
+#include "transport/tls_identity.h"
+
+namespace {
+
+using namespace wq;
+
+struct Options {
+    std::string run_directory, list, contact;
+    double away_s = 10;
+    double scale = 1;
+    std::uint16_t port = 0;
+    bool key = true;
+    bool tls = false;
+};
+
+Options read_options(int argc, char** argv) {
+    Options options;
+    if (argc < 4) std::exit(64);
+    options.run_directory = argv[1], options.list = argv[2], options.contact = argv[3];
+    for (int i = 4; i < argc; ++i) {
+        const std::string word = argv[i];
+        const auto value = [&] { return ++i < argc ? std::strtod(argv[i], nullptr) : 0.0; };
+        if (word == "--away") options.away_s = value();
+        if (word == "--scale") options.scale = value();
+        if (word == "--port") options.port = static_cast<std::uint16_t>(value());
+        if (word == "--no-key") options.key = false;
+        if (word == "--tls") options.tls = true;
+    }
+    return options;
+}
+
+Duration seconds(double count) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count));
+}
+
+std::unique_ptr<transport::TcpListener> listen(const Options& options, transport::Contact& contact) {
+    transport::TcpListenOptions listening;
+    listening.low_port = listening.high_port = options.port;
+    if (options.key) listening.key = contact.key = transport::fresh_key();
+    if (options.tls) listening.tls = transport::make_identity().or_throw();
+    listening.bind = {"127.0.0.1"};
+    transport::TcpLimits& limits = listening.limits;
+    for (Duration* time :
+         {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
+        *time = std::chrono::duration_cast<Duration>(*time * options.scale);
+    auto listener = transport::TcpListener::open(std::move(listening)).or_throw();
+    contact.addresses = {"127.0.0.1"};
+    contact.port = listener->port();
+    contact.tls = options.tls;
+    contact.certificate_print = listener->certificate_print();
+    contact.pid = ::getpid();
+    contact.started = wall_now();
+    return listener;
+}
+
+int run(const Options& options) {
+    auto directory =
+        stats::RunDirectory::take(options.run_directory, stats::RunDirectory::Use::fresh).or_throw();
+    app::Signals signals = app::Signals::block().or_throw();
+    transport::Contact contact;
+    const auto listener = listen(options, contact);
+    stats::RecorderOptions recording;
+    recording.run_directory = directory.path();
+    recording.run_id = "test";
+    recording.list_name = options.list;
+    recording.categories = {"default"};
+    auto recorder = stats::open_recorder(recording).or_throw();
+
+    app::ManagerOptions managing;
+    managing.reactor.expected_workers = 0;
+    managing.reactor.max_losses = 1'000'000;
+    managing.reactor.away_limit = seconds(options.away_s);
+    managing.reactor.wait_for_fitting = true;
+    app::TaskTable tasks;
+    app::Manager manager(std::move(managing), tasks, *recorder, app::now());
+    manager.expect_strangers(*listener);
+    manager.say = [](const std::string& text) {
+        std::printf("%s\n", text.c_str());
+        std::fflush(stdout);
+    };
+    app::SourceSpec spec;
+    spec.path = options.list;
+    const auto source = app::open_source(spec, {}, tasks).or_throw();
+    transport::write_contact(options.contact, contact).or_throw();
+    app::ManagerLoopParts parts{manager, *source, *recorder};
+    parts.signals = &signals;
+    parts.wires = {listener.get()};
+    app::ManagerLoop loop(std::move(parts));
+    const Status read = loop.run();
+    const Status written = recorder->close();
+    if (!read || !written) return 70;
+    std::printf("stale %llu\n", static_cast<unsigned long long>(manager.reactor().stale_reports()));
+    return to_int(manager.finished()->code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(read_options(argc, argv));
+    } catch (const Failure& failure) {
+        std::fprintf(stderr, "test_manager: %s\n", failure.error.message.c_str());
+        return to_int(failure.error.code);
+    }
+}
