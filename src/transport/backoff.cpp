@@ -4,13 +4,19 @@
 
 namespace wq::transport {
 
+namespace {
+
+constexpr Duration first_ceiling = std::chrono::milliseconds(1);  // where the least wait is none
+
+}  // namespace
+
 Backoff::Backoff(Duration least, Duration most, std::uint64_t seed)
     : least_(std::max<Duration>(least, Duration{0})), most_(std::max(most, least_)), random_(seed) {
     reset();
 }
 
 void Backoff::reset() {
-    ceiling_ = std::min(2 * least_, most_);
+    ceiling_ = least_ > most_ / 2 ? most_ : std::min(std::max(2 * least_, first_ceiling), most_);
 }
 
 Duration Backoff::next() {

@@ -29,6 +29,7 @@ class FrameSplitter {
     // The first bytes of what is too long: they tell other protocols.
     std::string_view head() const { return {head_.data(), head_bytes_}; }
     std::size_t announced() const;
+    std::size_t held() const { return frame_.capacity(); }  // bytes of memory for the frame begun
 
   private:
     bool take_head(std::string_view& bytes);
