@@ -110,6 +110,13 @@ void WorkerTable::drain(Worker& worker) {
     enter(worker);
 }
 
+std::int64_t WorkerTable::available_cores() const {
+    std::int64_t cores = 0;
+    for (const auto& [kind, workers] : kinds_)
+        cores += kind.whole.cores * static_cast<std::int64_t>(workers.size());
+    return cores;
+}
+
 const Worker* WorkerTable::first_given_up() const {
     return away_.empty() ? nullptr : find(away_.begin()->second);
 }

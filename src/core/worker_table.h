@@ -90,6 +90,7 @@ class WorkerTable {
     // Of those that are not away.
     std::uint64_t busy() const { return busy_; }
     Resources total() const { return total_; }
+    std::int64_t available_cores() const;  // of those that get tasks
     Resources committed() const { return committed_; }
 
     // Recomputes every index and sum from scratch; the text of the first contradiction.

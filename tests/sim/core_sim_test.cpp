@@ -175,5 +175,100 @@ TEST(CoreSim, StoppedAndResumedWithTickets) {
     stop_and_resume(weather);
 }
 
+Weather cut_links() {
+    Weather weather = storm();
+    weather.duplicates = 0;
+    weather.tcp = true;
+    weather.cuts = 0.1;
+    weather.max_losses = 1000;
+    return weather;
+}
+
+TEST(CoreSim, LinksThatAreCutAndMendedCostNothing) {
+    Weather weather = cut_links();
+    weather.max_losses = 1;  // so that a cut that counted as a loss would fail a task
+    const Counts counts = run_all(weather);
+    EXPECT_GT(counts.kept, 0u);
+    EXPECT_EQ(counts.lost, 0u);
+}
+
+TEST(CoreSim, LinksThatAreCutForTooLong) {
+    Weather weather = cut_links();
+    weather.long_cuts = 0.3;
+    weather.losses = 0.02;
+    weather.drains = 0.02;
+    const Counts counts = run_all(weather);
+    EXPECT_GT(counts.cuts, counts.kept);
+    EXPECT_GT(counts.drains, 0u);
+}
+
+TEST(CoreSim, LinksThatAreCutWithQueuesInLaunchers) {
+    Weather weather = cut_links();
+    weather.short_tasks = true;
+    weather.most_tasks = 120;
+    weather.long_cuts = 0.1;
+    weather.drains = 0.02;
+    EXPECT_GT(run_all(weather).recalls, 0u);
+}
+
+TEST(CoreSim, InnocentNeighboursOfKillersNeverFailOverTcp) {
+    Weather weather = cut_links();
+    weather.max_losses = 3;
+    weather.killers = 0.15;
+    EXPECT_GT(run_all(weather).alone, 0u);
+}
+
+TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {
+    Weather weather = cut_links();
+    weather.cancels = 0.3;
+    weather.long_cuts = 0.1;
+    const Counts counts = run_all(weather);
+    EXPECT_GT(counts.cancelled, 0u);
+    EXPECT_GT(counts.killed, 0u);
+}
+
+TEST(CoreSim, PrioritiesAndTimes) {
+    Weather weather = cut_links();
+    weather.priorities = true;
+    weather.times = 0.3;
+    weather.cancels = 0.05;
+    weather.drains = 0.01;
+    EXPECT_GT(run_all(weather).expired, 0u);
+}
+
+// Ranks by ticket beside workers by lease.
+TEST(CoreSim, MixedPools) {
+    Weather weather = tickets();
+    weather.most_workers = 6;
+    weather.most_tasks = 120;
+    weather.tcp = true;
+    weather.ranges = true;
+    weather.cuts = 0.05;
+    weather.long_cuts = 0.2;
+    weather.losses = 0.02;
+    weather.drains = 0.02;
+    weather.cancels = 0.3;
+    weather.priorities = true;
+    weather.late_joins = true;
+    weather.max_losses = 1000;
+    weather.short_tasks = false;
+    const Counts counts = run_all(weather);
+    EXPECT_GT(counts.tickets, 0u);
+    EXPECT_GT(counts.ranges, 0u);
+    EXPECT_GT(counts.cancelled, 0u);
+    EXPECT_GT(counts.kept, 0u);
+}
+
+TEST(CoreSim, ASeedIsARun) {
+    Weather weather = cut_links();
+    weather.long_cuts = 0.2;
+    weather.cancels = 0.1;
+    weather.priorities = true;
+    const Counts first = run_all(weather);
+    const Counts second = run_all(weather);
+    EXPECT_EQ(first.digest, second.digest);
+    EXPECT_EQ(first.events, second.events);
+}
+
 }  // namespace
 }  // namespace wq::sim

@@ -1,6 +1,7 @@
 #include "sim/fake_worker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wq::sim {
 
@@ -8,7 +9,9 @@ void FakeWorker::tell(const core::Action& action) {
     if (!alive_) return;
     if (const auto* lease = std::get_if<core::Lease>(&action)) {
         if (seen_.insert({lease->task, lease->attempt}).second)
-            take(lease->task, lease->attempt, lease->give);
+            take(lease->task, lease->attempt, lease->give, lease->timeout);
+    } else if (const auto* one = std::get_if<core::Kill>(&action)) {
+        kill(*one);
     } else if (std::holds_alternative<core::KillAll>(action)) {
         kill_all();
     } else if (const auto* recall = std::get_if<core::Recall>(&action)) {
@@ -21,8 +24,8 @@ void FakeWorker::tell(const core::Action& action) {
     start_what_fits();
 }
 
-void FakeWorker::take(TaskId task, Attempt attempt, const core::Resources& give) {
-    holds_[task] = {attempt, give, false};
+void FakeWorker::take(TaskId task, Attempt attempt, const core::Resources& give, Duration timeout) {
+    holds_[task] = {attempt, give, false, timeout};
     queue_.push_back(task);
 }
 
@@ -48,7 +51,7 @@ bool FakeWorker::claim() {
         if (!give.fits_in(free)) continue;
         if (const auto task = world_.board->claim(batch, plan_.node)) {
             tickets_[*task] = batch;
-            take(*task, 1, give);
+            take(*task, 1, give, Duration{0});
             return true;
         }
         say_dry(batch);
@@ -61,6 +64,7 @@ void FakeWorker::say_dry(BatchId batch) {
     IntervalSet holding;
     for (const auto& [task, of] : tickets_)
         if (of == batch) holding.insert(task.value());
+    succeeded_[batch].for_each([&](Interval part) { holding.insert(part); });
     batches_.erase(batch);
     world_.send(core::TicketsReported{id_, batch, holding, true});
 }
@@ -69,11 +73,15 @@ void FakeWorker::start(TaskId task) {
     Holding& held = holds_.at(task);
     held.running = true;
     used_ += held.give;
-    world_.later(world_.wall(task), [this, task, attempt = held.attempt] {
+    const Duration wall = world_.wall(task);
+    const bool late = held.timeout > Duration{0} && held.timeout < wall;
+    world_.later(late ? held.timeout : wall, [this, task, late, attempt = held.attempt] {
         const auto it = holds_.find(task);
         if (!alive_ || it == holds_.end() || it->second.attempt != attempt) return;
         if (world_.kills(task)) return world_.die();
-        end(task, attempt, world_.run(task));
+        core::Outcome outcome = world_.run(task);
+        if (late) outcome.ending = core::Ending::timed_out;
+        end(task, attempt, outcome);
         start_what_fits();
     });
 }
@@ -81,8 +89,40 @@ void FakeWorker::start(TaskId task) {
 void FakeWorker::end(TaskId task, Attempt attempt, const core::Outcome& outcome) {
     if (holds_.at(task).running) used_ -= holds_.at(task).give;
     holds_.erase(task);
-    tickets_.erase(task);
-    world_.send(core::TaskReported{id_, task, attempt, outcome});
+    const auto ticket = tickets_.extract(task);
+    if (!world_.ranges || ticket.empty() || !outcome.succeeded())
+        return world_.send(core::TaskReported{id_, task, attempt, outcome});
+    const BatchId batch = ticket.mapped();
+    succeeded_[batch].insert(task.value());
+    if (succeeded_[batch].count() >= 4) return flush(batch);
+    world_.later(std::chrono::milliseconds(100), [this, batch] {
+        if (alive_) flush(batch);
+    });
+}
+
+void FakeWorker::flush(BatchId batch) {
+    const IntervalSet done = std::exchange(succeeded_[batch], {});
+    if (!done.empty()) world_.send(core::RangeReported{id_, batch, done, 0, 1'000});
+}
+
+void FakeWorker::kill(const core::Kill& kill) {
+    const auto held = holds_.find(kill.task);
+    if (held == holds_.end() || held->second.attempt != kill.attempt) return;
+    std::erase(queue_, kill.task);
+    core::Outcome killed;
+    killed.ending = core::Ending::killed;
+    end(kill.task, kill.attempt, killed);
+}
+
+std::vector<std::pair<TaskId, Attempt>> FakeWorker::resume() {
+    batches_.clear();
+    std::vector<std::pair<TaskId, Attempt>> all;
+    for (const auto& [task, held] : holds_) all.emplace_back(task, held.attempt);
+    for (const auto& [batch, tasks] : succeeded_)
+        tasks.for_each([&](Interval part) {
+            for (std::uint64_t id = part.first; id < part.end; ++id) all.emplace_back(TaskId(id), 1);
+        });
+    return all;
 }
 
 void FakeWorker::kill_all() {

@@ -17,6 +17,7 @@ struct Holding {
     Attempt attempt = 0;
     core::Resources give;
     bool running = false;
+    Duration timeout{0};
 };
 
 class FakeWorker {
@@ -29,6 +30,7 @@ class FakeWorker {
         std::function<bool(TaskId)> kills;
         std::function<void()> die;
         TicketBoard* board = nullptr;
+        bool ranges = false;
     };
     FakeWorker(WorkerId id, PlannedWorker plan, World world)
         : id_(id), plan_(plan), world_(std::move(world)) {}
@@ -40,9 +42,14 @@ class FakeWorker {
 
     void tell(const core::Action& action);
     void die() { alive_ = false; }
+    void drain() { give_back(queue_.size()); }
+    // Its link was cut: it claims no more of the batches that it knows. What it holds.
+    std::vector<std::pair<TaskId, Attempt>> resume();
 
   private:
-    void take(TaskId task, Attempt attempt, const core::Resources& give);
+    void take(TaskId task, Attempt attempt, const core::Resources& give, Duration timeout);
+    void kill(const core::Kill& kill);
+    void flush(BatchId batch);
     void start_what_fits();
     bool claim();
     void start(TaskId task);
@@ -61,6 +68,7 @@ class FakeWorker {
     std::set<std::pair<TaskId, Attempt>> seen_;  // leases that came twice count once
     std::map<BatchId, core::Needs> batches_;     // not yet dry
     std::map<TaskId, BatchId> tickets_;          // held
+    std::map<BatchId, IntervalSet> succeeded_;   // not yet reported
 };
 
 }  // namespace wq::sim

@@ -32,6 +32,12 @@ PlannedTask random_task(const Weather& weather, Random& random, const std::vecto
         task.shape.needs.cores = 100;
         task.fits = false;
     }
+    if (weather.priorities) task.shape.priority = static_cast<double>(below(random, 5));
+    if (chance(random, weather.times)) {
+        const WallMicros hour = 3'600'000'000;  // when the run starts
+        if (chance(random, 0.5)) task.shape.not_before = hour + up_to(random, 60s) / 1us;
+        if (chance(random, 0.7)) task.shape.not_after = hour + 20'000'000 + up_to(random, 200s) / 1us;
+    }
     if (weather.resumed && chance(random, 0.4))
         task.before = chance(random, 0.1) ? TaskState::failed : TaskState::done;
     if (!weather.groups) return task;
@@ -62,6 +68,7 @@ Plan make_plan(const Weather& weather, Random& random) {
                          1 + cores % 2};
         worker.takes_tickets = weather.tickets && (id == 0 || chance(random, 0.8));
         worker.node = id / 2;
+        worker.tcp = weather.tcp && (id > 0 || !weather.tickets) && chance(random, 0.8);
         if (weather.late_joins) worker.joins_after = up_to(random, 20s);
         plan.workers.push_back(worker);
     }
@@ -91,6 +98,8 @@ std::vector<TaskState> Plan::verdict() const {
                                    (member(task, group, false) && member(tasks[j], group, true));
                 if (waits && states[j] != TaskState::done) state = TaskState::skipped;
             }
+        if (task.late) state = TaskState::failed;
+        if (task.cancelled) state = TaskState::cancelled;
         if (task.before != TaskState::blocked) state = task.before;
         states.push_back(state);
     }

@@ -28,12 +28,15 @@ struct PlannedTask {
     std::uint32_t failures = 0;  // so often it fails by itself before it succeeds
     bool kills_worker = false;
     bool fits = true;
+    bool cancelled = false;                             // so it was decided while it ran
+    bool late = false;                                  // ended by its end time
     core::TaskState before = core::TaskState::blocked;  // done or failed: by an earlier run
 };
 
 struct PlannedWorker {
     core::Resources offers;
     bool takes_tickets = false;
+    bool tcp = false;
     std::uint32_t node = 0;
     Duration joins_after{0};
 };

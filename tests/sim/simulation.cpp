@@ -21,6 +21,7 @@ core::ReactorOptions options(const Weather& weather, const Plan& plan) {
     options.join_limit = 30s;
     options.rejoin_limit = rejoin_limit;
     options.seal_batches = weather.tickets;
+    if (weather.tcp) options.away_limit = weather.away_limit;
     return options;
 }
 
@@ -34,6 +35,8 @@ Plan first_plan(const Weather& weather, std::uint64_t seed) {
 Counts& Counts::operator+=(const Counts& o) {
     events += o.events, leases += o.leases, queued += o.queued, seals += o.seals, tickets += o.tickets;
     recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
+    cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
+    expired += o.expired, ranges += o.ranges, digest ^= o.digest;
     return *this;
 }
 
@@ -90,7 +93,9 @@ void Simulation::be_born(std::uint32_t id) {
     present_[id] = life;
     FakeWorker::World world;
     world.later = [this](Duration delay, std::function<void()> what) { later(delay, std::move(what)); };
-    world.send = [this, life](core::Event event) { over(life->up, [this, event] { tell_manager(event); }); };
+    life->link.tcp = plan_.workers[id].tcp;
+    world.send = [this, life](const core::Event& event) { send_up(life, event); };
+    world.ranges = weather_.ranges;
     world.run = [this](TaskId task) {
         const PlannedTask& planned = plan_.tasks[task.value()];
         core::Outcome outcome;
@@ -111,7 +116,7 @@ void Simulation::be_born(std::uint32_t id) {
     life->worker = std::make_unique<FakeWorker>(WorkerId(id), plan_.workers[id], std::move(world));
 
     const PlannedWorker& plan = plan_.workers[id];
-    core::WorkerJoined joined{WorkerId(id), "host", plan.offers, {}, plan.takes_tickets};
+    core::WorkerJoined joined{WorkerId(id), "host", plan.offers, {}, plan.takes_tickets, plan.tcp};
     // Joined is an event of the transport: never twice.
     life->up.last = std::max(life->up.last, now_ + up_to(random_, weather_.most_delay));
     at(life->up.last, [this, life, joined] {
@@ -120,7 +125,7 @@ void Simulation::be_born(std::uint32_t id) {
         life->known = true;
         tell_manager(joined);
     });
-    beat(life);
+    if (!plan.tcp) beat(life);
 }
 
 void Simulation::beat(Life* life) {
@@ -140,7 +145,9 @@ void Simulation::end_life(Life* life, bool told) {
         node_lives = node_lives || (other->worker->alive() && other->worker->node() == node);
     if (!node_lives) board_.lose_node(node);
     const WorkerId id = life->worker->id();
-    if (told)
+    if (life->link.tcp)
+        lose_link_for_good(life, told);
+    else if (told)
         later(up_to(random_, weather_.most_delay), [this, life, id] {
             if (!life->known) return;
             life->known = false;
@@ -154,6 +161,12 @@ void Simulation::make_weather() {
     if (finished_) return;
     for (Life* life : present_)
         if (life != nullptr && chance(random_, weather_.losses)) end_life(life, chance(random_, 0.7));
+    for (Life* life : present_) {
+        if (life == nullptr) continue;
+        if (chance(random_, weather_.cuts)) cut(life);
+        if (chance(random_, weather_.drains)) drain(life);
+    }
+    cancel_some();
     if (weather_.storage_trouble && chance(random_, 0.05)) {
         tell_manager(core::StorageTrouble{true});
         later(up_to(random_, 3s), [this] { tell_manager(core::StorageTrouble{false}); });
@@ -182,18 +195,28 @@ Simulation::Life* Simulation::known_life(WorkerId worker) {
 }
 
 void Simulation::obey(const core::Action& action) {
+    counts_.digest = counts_.digest * 1'099'511'628'211u + action.index();
     const auto send = [&](WorkerId worker) {
-        if (Life* life = known_life(worker)) over(life->down, [life, action] { life->worker->tell(action); });
+        if (Life* life = known_life(worker)) send_down(life, action);
     };
     if (const auto* lease = std::get_if<core::Lease>(&action)) {
         check_lease(*lease);
         send(lease->worker);
     } else if (const auto* ended = std::get_if<core::AttemptEnded>(&action)) {
         check_ended(*ended);
+    } else if (const auto* range = std::get_if<core::RangeEnded>(&action)) {
+        check_range(*range);
+    } else if (const auto* cancelled = std::get_if<core::Cancelled>(&action)) {
+        check_cancelled(*cancelled);
+    } else if (const auto* one = std::get_if<core::Kill>(&action)) {
+        check_told(one->worker, "kill");
+        ++counts_.killed;
+        send(one->worker);
     } else if (const auto* kill = std::get_if<core::KillAll>(&action)) {
         send(kill->worker);
     } else if (const auto* recall = std::get_if<core::Recall>(&action)) {
         ++counts_.recalls;
+        check_told(recall->worker, "recall");
         send(recall->worker);
     } else if (const auto* seal = std::get_if<core::Seal>(&action)) {
         ++counts_.seals;
@@ -218,6 +241,21 @@ void Simulation::obey(const core::Action& action) {
     }
 }
 
+void Simulation::check_times_and_priority(const core::Lease& lease, const std::string& name) {
+    const core::Ledger& ledger = reactor_.ledger();
+    const core::Shape& shape = plan_.tasks[lease.task.value()].shape;
+    counts_.digest ^= lease.task.value() * 31 + lease.worker.value();
+    if (shape.not_before && now().wall < *shape.not_before) wrong(name + " is leased before its time");
+    if (shape.not_after && now().wall >= *shape.not_after) wrong(name + " is leased after its time");
+    if (shape.not_after && (lease.timeout == Duration{0} ||
+                            lease.timeout > std::chrono::microseconds(*shape.not_after - now().wall)))
+        wrong(name + " may run beyond its end time");
+    const auto head = ledger.head(ledger.shape_of(lease.task));
+    if (head && head->priority > shape.priority && ledger.find_attempted(lease.task)->losses == 0)
+        wrong(name + " is leased before task " + std::to_string(head->task.value()) +
+              ", which is more urgent");
+}
+
 void Simulation::check_lease(const core::Lease& lease) {
     const std::string name =
         "task " + std::to_string(lease.task.value()) + "." + std::to_string(lease.attempt);
@@ -235,6 +273,8 @@ void Simulation::check_lease(const core::Lease& lease) {
                   " holds it");
     const core::Worker* worker = reactor_.workers().find(lease.worker);
     if (worker == nullptr) return wrong(name + " is leased to nobody");
+    check_times_and_priority(lease, name);
+    if (!worker->available()) wrong(name + " is leased to a worker that is away or drains");
     if (worker->alone) ++counts_.alone;
     if (worker->free().cores < 0) ++counts_.queued;
     const bool queues = weather_.short_tasks;
@@ -248,6 +288,12 @@ void Simulation::check_ended(const core::AttemptEnded& ended) {
     if (ended.final) ++final_records_[id];
     last_attempt_[id] = std::max(last_attempt_[id], ended.attempt);
     if (ended.outcome.ending == core::Ending::worker_lost) ++losses_[id];
+    const auto& end_time = plan_.tasks[id].shape.not_after;
+    if (ended.outcome.ending == core::Ending::expired) {
+        ++counts_.expired;
+        if (!end_time || now().wall < *end_time) wrong("task " + std::to_string(id) + " expired too early");
+    }
+    if (ended.final && end_time && !ended.outcome.succeeded()) plan_.tasks[id].late = true;
 }
 
 // ---- the run
@@ -300,7 +346,7 @@ void Simulation::check_end() {
         const PlannedTask& task = plan_.tasks[id];
         const TaskState state = ledger.state(TaskId(id));
         const std::string name = "task " + std::to_string(id) + " is " + core::name_of(state);
-        all_done = all_done && state == TaskState::done;
+        all_done = all_done && (state == TaskState::done || state == TaskState::cancelled);
         const bool ended_here =
             (state == TaskState::done || state == TaskState::failed) && task.before == TaskState::blocked;
         if (final_records_[id] != (ended_here ? 1U : 0U))

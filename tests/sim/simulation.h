@@ -3,6 +3,7 @@
 // against the plan.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,7 +19,9 @@ namespace wq::sim {
 
 struct Counts {
     std::uint64_t events = 0, leases = 0, queued = 0, seals = 0, tickets = 0, recalls = 0, lost = 0,
-                  stale = 0, alone = 0;
+                  stale = 0, alone = 0, cuts = 0, kept = 0, drains = 0, cancelled = 0, killed = 0,
+                  expired = 0, ranges = 0;
+    std::uint64_t digest = 0;  // of all actions, in order
     Counts& operator+=(const Counts& other);
 };
 
@@ -33,16 +36,27 @@ class Simulation {
     const Counts& counts() const { return counts_; }
     const core::Reactor& reactor() const { return reactor_; }
     Plan rest() const;  // the plan, with what has ended marked so
+    const Plan& plan() const { return plan_; }
     const std::vector<std::uint32_t>& runs() const { return runs_; }
 
   private:
     struct Channel {  // one direction of one connection: delays, duplicates, never reorders
         Instant last;
     };
+    struct Link {
+        bool tcp = false;
+        bool up = true;
+        std::uint64_t number = 0;          // counts cuts: what was sent before one does not arrive
+        std::uint64_t manager_number = 0;  // the one that the manager knows of
+        std::deque<std::pair<std::uint64_t, core::Event>> unacknowledged;
+        std::uint64_t sent = 0;
+        std::uint64_t received = 0;
+    };
     struct Life {
         std::unique_ptr<FakeWorker> worker;
         Channel up;
         Channel down;
+        Link link;           // where it is over TCP
         bool known = false;  // the manager has been told of it, and not of its end
     };
 
@@ -56,10 +70,25 @@ class Simulation {
     void end_life(Life* life, bool told);
     void make_weather();
 
+    // links.cpp
+    void send_up(Life* life, const core::Event& event);
+    void transmit(Life* life, std::uint64_t number, const core::Event& event);
+    void send_down(Life* life, const core::Action& action);
+    void cut(Life* life);
+    void reconnect(Life* life);
+    void arrive_again(Life* life, std::vector<std::pair<TaskId, Attempt>> holding);
+    void drain(Life* life);
+    void lose_link_for_good(Life* life, bool told);
+    void cancel_some();
+
     void tell_manager(const core::Event& event);
     void obey(const core::Action& action);
     void check_lease(const core::Lease& lease);
+    void check_times_and_priority(const core::Lease& lease, const std::string& name);
     void check_ended(const core::AttemptEnded& ended);
+    void check_range(const core::RangeEnded& ended);
+    void check_cancelled(const core::Cancelled& cancelled);
+    void check_told(WorkerId worker, const char* what);
     void check_end();
     Life* known_life(WorkerId worker);
     void wrong(const std::string& what);

@@ -24,6 +24,17 @@ struct Weather {
     double losses = 0;  // per worker and second
     bool late_joins = false;
     std::uint32_t max_losses = 3;
+    // Workers over TCP: frames in flight are lost with a link, in both directions; answers are sent again.
+    bool tcp = false;
+    double cuts = 0;       // of links, per worker and second
+    double long_cuts = 0;  // of these, as long as may be
+    Duration away_limit = std::chrono::seconds(20);
+    double drains = 0;    // per worker and second
+    bool ranges = false;  // tickets that succeed are reported many at once
+    // What a program asks for.
+    double cancels = 0;  // per second
+    bool priorities = false;
+    double times = 0;  // tasks that have a start and an end time
     // The network, and the rest.
     double duplicates = 0;
     Duration most_delay{0};

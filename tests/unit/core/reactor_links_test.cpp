@@ -243,5 +243,89 @@ TEST_F(LinksTest, WhoWasAwayWhenTheRunWasStoppedIsToldWhenItIsBack) {
     expect({"0.1 ended: killed", "1.1 ended: killed", "finished 75 stopped"});
 }
 
+class MixedPoolTest : public RunFixture {
+  protected:
+    // A large rank by MPI, whose beats are heard, and workers over TCP of other sizes.
+    void SetUp() override {
+        options({.silence = 1h,
+                 .expected_workers = 0,
+                 .away_limit = 60s,
+                 .wait_for_fitting = true,
+                 .seal_batches = true});
+    }
+    std::uint64_t leases_of(std::uint32_t worker) const {
+        return reactor_.workers().find(WorkerId(worker))->leases.size();
+    }
+};
+
+TEST_F(MixedPoolTest, WhatQueuesAtARankIsRecalledForAnIdleWorkerOverTcp) {
+    join(1, 2);
+    add(10);
+    ok(1, 0, 1, 4ms);
+    take([](const std::string&) {});
+    EXPECT_EQ(leases_of(1), 9u);  // two run
+    join_watched(2, 4);
+    idle(60ms);
+    expect({"recall 4 from 1"});
+    for (const std::uint64_t id : {9u, 8u, 7u, 6u}) give_back(1, id);
+    expect({"lease 9.2 to 2", "lease 8.2 to 2", "lease 7.2 to 2", "lease 6.2 to 2"});
+}
+
+TEST_F(MixedPoolTest, WhatQueuesOverTcpIsRecalledForAnIdleRank) {
+    join_watched(1);
+    add(7);
+    ok(1, 0, 1, 4ms);
+    take([](const std::string&) {});
+    join(2, 2, true);
+    idle(60ms);
+    expect({"recall 2 from 1"});
+}
+
+TEST_F(MixedPoolTest, NothingIsRecalledFromThoseAwayNorForThem) {
+    join_watched(1);
+    add(7);
+    ok(1, 0, 1, 4ms);
+    take([](const std::string&) {});
+    join_watched(2);
+    away(1);
+    idle(1s);
+    expect({});
+    back(1, {{TaskId(1), 1}, {TaskId(2), 1}});
+    take([&](const std::string& line) { EXPECT_TRUE(line.starts_with("lease ")) << line; });
+    away(2);
+    idle(1s);
+    expect({});
+}
+
+TEST_F(MixedPoolTest, SealedWorkIsTakenBackForAnIdleWorkerOverTcp) {
+    join(1, 2, true);
+    add(100);
+    expect({"seal batch 1: 0-99"});
+    range_done(1, 1, ids(0, 40), 200'000'000);
+    expect({"ended 0-39 on 1"});
+    join_watched(2, 2);
+    expect({"revoke batch 1"});
+    dry(1, 1, ids(40, 42));
+    // Its share of what came back is leased, the rank's is sealed again.
+    std::string seal;
+    take([&](const std::string& line) {
+        if (line.starts_with("seal")) seal = line;
+    });
+    EXPECT_EQ(leases_of(2), 2u) << seal;
+    EXPECT_EQ(leases_of(1), 2u) << "what it held";
+}
+
+TEST_F(MixedPoolTest, SealedWorkIsNotTakenBackForOneThatIsAwayOrDrains) {
+    join_watched(2, 2);
+    join_watched(3, 2);
+    drain(2);
+    away(3);
+    join(1, 2, true);
+    add(100);
+    expect({"seal batch 1: 0-99"});
+    back(3);
+    expect({"revoke batch 1"});
+}
+
 }  // namespace
 }  // namespace wq::core
