@@ -33,6 +33,7 @@ struct Batch {
     std::set<WorkerId> members;  // ranks that were there when it was sealed and have not been lost since
     std::set<WorkerId> dry;      // of these, who saw the end of it
     std::vector<LostMember> lost;
+    bool left = false;  // a member said goodbye without an account
     bool revoked = false;
 };
 

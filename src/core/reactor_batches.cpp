@@ -134,7 +134,7 @@ void Reactor::reconcile(Now now, Actions& actions) {
     const bool lost = !batch_->lost.empty();
     const bool blame = lost && batch_->outstanding.count() <= 2 * static_cast<std::uint64_t>(lanes);
     std::exchange(batch_->outstanding, {}).for_each([&](Interval part) {
-        if (lost) doubtful_.insert(part);
+        if (lost || batch_->left) doubtful_.insert(part);
         if (!blame) return ledger_.change(part, TaskEvent::give_back);
         for (std::uint64_t id = part.first; id < part.end; ++id) lose_ticket(TaskId(id), now, actions);
     });

@@ -1,9 +1,15 @@
 // Calls of a range that succeeded, many at once: kept as ranges, so that ten million cost what one does.
+#include <algorithm>
 #include <map>
 
 #include "core/reactor.h"
 
 namespace wq::core {
+
+namespace {
+// What a peer says of its calls: more than that is no time (115 days), and would let sums overflow.
+constexpr std::int64_t longest_us = 10'000'000'000'000;
+}  // namespace
 
 void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
     answered(event.worker);
@@ -15,7 +21,8 @@ void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
     stale_ += reported - counted;
     if (counted == 0) return;
     recall_pause_ = first_recall_pause;
-    const double each_us = static_cast<double>(event.wall_us) / static_cast<double>(reported);
+    const std::int64_t all_us = std::clamp<std::int64_t>(event.wall_us, 0, longest_us);
+    const double each_us = static_cast<double>(all_us) / static_cast<double>(reported);
     for (const auto& [shape, tasks] : ended) {
         const auto wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(tasks.count()));
         count_for(TaskId(tasks.front()->first), [&](ManagerStats& stats) {

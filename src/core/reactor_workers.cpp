@@ -46,7 +46,7 @@ void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, N
     ++counters_.workers_removed;
     if (lost) ++lost_;
     if (!batch_ || batch_->members.erase(id) == 0) return;
-    batch_->dry.erase(id);
+    if (batch_->dry.erase(id) == 0 && !lost) batch_->left = true;
     if (lost) batch_->lost.push_back({id, reason, whole});
     reconcile(now, actions);
 }

@@ -94,6 +94,13 @@ TEST_F(BatchTest, AWholeRangeThatALostNodeTookIsNobodysFaultButLeasedFromThen) {
     expect({"0.1 ended for good: exit 0", "lease 1.2 to 1", "1.2 ended for good: exit 0", "lease 2.2 to 1"});
 }
 
+TEST_F(BatchTest, WhatARankMayHaveClaimedThatSaidGoodbyeIsAnotherAttempt) {
+    seal_forty();
+    leave(2);
+    dry(1, 1);
+    expect({"batch 1 over", "lease 0.2 to 1"});
+}
+
 TEST_F(BatchTest, ARankThatJoinsLaterOwesNoAccount) {
     seal_forty();
     join(3, 1, true);

@@ -141,6 +141,16 @@ TEST_F(RangeTest, OfStrangersIsStale) {
     EXPECT_EQ(reactor_.stats().tasks_done, 0);
 }
 
+TEST_F(RangeTest, TimesThatAreNoneAreNotCounted) {
+    seal_all(40);
+    range_done(1, 1, ids(0, 1), std::numeric_limits<std::int64_t>::min());
+    EXPECT_EQ(reactor_.stats().time_execute, 0);
+    range_done(1, 1, ids(1, 2), std::numeric_limits<std::int64_t>::max());
+    range_done(1, 1, ids(2, 3), std::numeric_limits<std::int64_t>::max());
+    EXPECT_GT(reactor_.stats().time_execute, 0);
+    take([](const std::string&) {});
+}
+
 TEST_F(RangeTest, OpensWhatWaitedForAllOfIt) {
     seal_all(40);
     barrier();
