@@ -73,7 +73,7 @@ void Worker::on_frame(std::string_view bytes, Instant now) {
         return;
     }
     for (const wire::Message& message : *messages)
-        if (!ended_ && !dismissed_ && !refused_ && !unknown_there_)
+        if (!ended_ && !dismissed_ && !refused_)
             std::visit([&](const auto& known) { on_message(known); }, message);
     // Orders and kills are buffered in the launcher's near end until it is looked at.
     on_launcher(now);

@@ -66,8 +66,9 @@ class Worker {
     // The manager's last word on this link; then it is to be closed.
     const std::optional<wire::Refused>& refused() const { return refused_; }
     const std::optional<wire::Dismiss>& dismissed() const { return dismissed_; }
-    bool babbled() const { return babbled_; }              // it sent bytes that are no message
-    bool unknown_there() const { return unknown_there_; }  // the one that answered is not our manager
+    bool babbled() const { return babbled_; }  // it sent bytes that are no message
+    // The one that answered is not our manager, or does not know us any more: what we held was ended. Once.
+    bool take_forgotten() { return std::exchange(forgotten_, false); }
     const std::string& why_leaving() const { return why_leaving_; }
     bool idle() const { return held_.empty() && answers_.kept().empty(); }
     std::size_t holding() const { return held_.size(); }
@@ -164,7 +165,7 @@ class Worker {
     bool welcomed_ = false;
     bool expected_ = false;
     bool babbled_ = false;
-    bool unknown_there_ = false;
+    bool forgotten_ = false;
     std::optional<wire::Refused> refused_;
     std::optional<wire::Dismiss> dismissed_;
     std::uint64_t tasks_taken_ = 0;

@@ -19,7 +19,7 @@ void Worker::connect(transport::Transport& transport, transport::PeerId manager,
 
 void Worker::disconnect() {
     outbox_.reset();
-    welcomed_ = babbled_ = unknown_there_ = false;
+    welcomed_ = babbled_ = false;
     refused_.reset();
     dismissed_.reset();
 }
@@ -27,9 +27,10 @@ void Worker::disconnect() {
 void Worker::on_message(const wire::Welcome& message) {
     if (!over_tcp() || welcomed_) return;
     if (message.resume != token_) {
-        unknown_there_ = has_manager();  // it is another one, or was started anew
-        if (unknown_there_) return;
+        forgotten_ = has_manager();  // it is another one, or was started anew
+        if (forgotten_ && !forget_manager()) return;
         token_ = message.resume;
+        expected_ = true;
     }
     welcomed_ = true;
     id_ = message.worker;

@@ -14,7 +14,8 @@ void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
 
 }  // namespace
 
-WorkerSession::WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>()> call,
+WorkerSession::WorkerSession(WorkerSessionOptions options, Worker& worker,
+                             std::function<Result<Call>(bool)> call,
                              std::function<void(const std::string&)> say, Instant now)
     : options_(options),
       worker_(worker),
@@ -32,7 +33,7 @@ void WorkerSession::end(ExitCode code) {
 // ---- links ----
 
 void WorkerSession::begin_call(Instant now) {
-    auto call = make_call_();
+    auto call = make_call_(cut_at_.has_value());
     if (!call) {
         last_failure_ = call.error().message;
         if (call.error().code != ExitCode::unreachable) {
@@ -196,12 +197,8 @@ void WorkerSession::turn(Instant now) {
     if (worker_.refused()) return manager_said_no(now);
     if (worker_.dismissed()) return manager_is_done(now);
     if (worker_.babbled()) link_lost("it sent bytes that are no message", now);
-    if (worker_.unknown_there()) {
-        // The manager was started anew: for this one we are somebody else.
-        hang_up(now);
-        give_manager_up("the manager does not know this worker any more", now);
-        state_until_ = now;
-    }
+    if (worker_.take_forgotten())
+        say_("the manager does not know this worker any more: what it had given is ended");
     if (state_ == State::greeting && worker_.welcomed()) {
         state_ = State::serving;
         cut_at_.reset();
@@ -212,8 +209,8 @@ void WorkerSession::turn(Instant now) {
         link_lost("the manager said nothing for " + format_duration(options_.welcome_limit), now);
     if (!end_) check_times(now);
     if (!end_ && worker_.ended()) {
-        say_(worker_.why_leaving());
-        end(ExitCode::unreachable);
+        if (!draining_) say_(worker_.why_leaving());
+        end(draining_ ? ExitCode::ok : ExitCode::unreachable);
     }
     if (!end_ && state_ == State::waiting && now >= state_until_) begin_call(now);
 }

@@ -40,8 +40,9 @@ struct WorkerSessionOptions {
 
 class WorkerSession {
   public:
-    // `call` begins a call; an error ends the session (what is called cannot be found out any more).
-    WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>()> call,
+    // `call` begins a call, to the manager of the last one where that `waits` for us. An error unreachable is
+    // a call that came to nothing, any other ends the session.
+    WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(bool waits)> call,
                   std::function<void(const std::string&)> say, Instant now);
 
     void turn(Instant now);
@@ -72,7 +73,7 @@ class WorkerSession {
 
     WorkerSessionOptions options_;
     Worker& worker_;
-    std::function<Result<Call>()> make_call_;
+    std::function<Result<Call>(bool)> make_call_;
     std::function<void(const std::string&)> say_;
     std::mt19937_64 random_;
 

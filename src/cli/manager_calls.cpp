@@ -1,7 +1,9 @@
 #include "cli/manager_calls.h"
 
-#include "transport/contact.h"
-#include "transport/tcp_dialer.h"
+#include <random>
+
+#include "app/registry.h"
+#include "base/units.h"
 
 namespace wq::cli {
 
@@ -19,6 +21,9 @@ void scale(transport::TcpLimits& limits, double by) {
 
 }  // namespace
 
+ManagerCalls::ManagerCalls(const WorkerProgramOptions& options)
+    : options_(&options), unanswered_(std::make_shared<std::uint64_t>(0)) {}
+
 Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options) {
     ManagerCalls calls(options);
     if (!options.password_file.empty()) {
@@ -29,15 +34,32 @@ Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options) {
     return calls;
 }
 
-Result<transport::TcpDialOptions> ManagerCalls::where() {
+Result<transport::Contact> ManagerCalls::contact(bool waits) {
+    if (!options_->contact.empty()) return transport::read_contact(options_->contact);
+    const auto found =
+        app::find_managers(app::registry_folder(), options_->manager_regex, std::random_device{}());
+    if (!found) return found.error();
+    const auto same = [&](const app::Listing& listing) {
+        return called_ && listing.contact.port == called_->port && listing.contact.host == called_->host;
+    };
+    for (const app::Listing& listing : *found)
+        if (waits && same(listing)) return listing.contact;
+    if (waits && called_) return *called_;
+    if (found->empty())
+        return Error{ExitCode::unreachable, "no manager is listed in " + app::registry_folder() +
+                                                " by a name that matches " +
+                                                quote_for_message(options_->manager_regex)};
+    called_ = (*found)[*unanswered_ % found->size()].contact;
+    return *called_;
+}
+
+Result<transport::TcpDialOptions> ManagerCalls::where(bool waits) {
     transport::TcpDialOptions dial;
     dial.managers = options_->managers;
-    if (!options_->contact.empty()) {
-        const auto contact = transport::read_contact(options_->contact);
-        if (!contact) return contact.error();
-        dial = transport::dial_options(*contact);
-    } else if (!options_->manager_regex.empty()) {
-        return Error{ExitCode::unreachable, "no manager by the name " + options_->manager_regex};
+    if (dial.managers.empty()) {
+        const auto found = contact(waits);
+        if (!found) return found.error();
+        dial = transport::dial_options(*found);
     }
     if (!password_.empty()) dial.key = password_;
     using By = transport::TlsTrust::By;
@@ -48,8 +70,8 @@ Result<transport::TcpDialOptions> ManagerCalls::where() {
     return dial;
 }
 
-Result<app::Call> ManagerCalls::begin() {
-    auto dial = where();
+Result<app::Call> ManagerCalls::begin(bool waits) {
+    auto dial = where(waits);
     if (!dial) return dial.error();
     app::Call call;
     for (const transport::HostPort& manager : dial->managers)
@@ -64,7 +86,11 @@ Result<app::Call> ManagerCalls::begin() {
         const auto failure = line->failure();
         return failure && failure->code == ExitCode::not_allowed;
     };
-    call.local_address = [line] { return line->local_address(); };
+    ++*unanswered_;
+    call.local_address = [line, unanswered = unanswered_] {
+        *unanswered = 0;
+        return line->local_address();
+    };
     return call;
 }
 

@@ -199,7 +199,7 @@ Status take_place(const Given& given, WorkerProgramOptions& work) {
     if (!work.manager_regex.empty()) {
         if (work.manager_regex.size() > longest_regex) return usage("-M: the expression is too long");
         try {
-            static_cast<void>(std::regex(work.manager_regex));
+            static_cast<void>(std::regex(work.manager_regex, std::regex::extended));
         } catch (const std::regex_error& wrong) {
             return usage("-M: " + quote_for_message(work.manager_regex) +
                          " is no regular expression: " + wrong.what());

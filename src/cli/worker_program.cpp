@@ -79,7 +79,7 @@ class Program {
         if (const std::string warning = calls_.warning(); !warning.empty())
             std::fprintf(stderr, "work_queue_worker: %s\n", warning.c_str());
         app::WorkerSession session(
-            session_options(), *worker_, [this] { return calls_.begin(); }, print, instant_now());
+            session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); }, print, instant_now());
         next_draw_ = instant_now() + std::chrono::minutes(1);
         app::Waiter waiter;
         while (!session.over()) {

@@ -94,8 +94,7 @@ int run(const Options& options) {
     app::Manager manager(std::move(managing), tasks, *recorder, app::now());
     manager.expect_strangers(*listener);
     manager.say = [](const std::string& text) {
-        std::printf("%s\n", text.c_str());
-        std::fflush(stdout);
+        std::fprintf(stderr, "%s\n", text.c_str());
     };
     app::SourceSpec spec;
     spec.path = options.list;

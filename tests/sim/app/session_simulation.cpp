@@ -82,7 +82,7 @@ void SessionSimulation::add_worker() {
     session.single_shot = true;
     Node* const here = node.get();
     node->session = std::make_unique<app::WorkerSession>(
-        session, *node->worker, [this, here]() -> Result<app::Call> { return call(*here); },
+        session, *node->worker, [this, here](bool) -> Result<app::Call> { return call(*here); },
         [](const std::string&) {}, network_.now());
     nodes_.push_back(std::move(node));
 }

@@ -1,0 +1,231 @@
+"""work_queue_worker as a process: it serves, is told to leave, is killed, cut off and comes back."""
+
+import os
+import signal
+import socket
+import subprocess
+
+from tcp_support import TcpCase, main
+from run_support import PROGRAM
+
+
+class Serves(TcpCase):
+    def test_runs_what_it_is_given_and_leaves(self):
+        manager = self.manager([f"echo {n}; echo $WORKERID > id" for n in range(20)])
+        worker = self.worker("--single-shot", "--cores", 2)
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertEqual(manager.wait(), 0, str(manager))
+        self.assertEqual(self.done(), {n: 1 for n in range(1, 21)})
+        for text in ("creating workspace ", "using 2 cores, ", "connected to manager 127.0.0.1:", " via local address 127.0.0.1:",
+                     "disconnected from manager", "deleting workspace "):
+            self.assertIn("work_queue_worker: ", worker.out)
+            self.assertIn(text, worker.out)
+        self.assert_nothing_left()
+
+    def test_tls_and_wrapper(self):
+        self.manager(["echo a 'b c'"], "--tls")
+        worker = self.worker("--single-shot", "--task-wrapper", f"sh -c {{}} > {self.path('wrapped')}; true")
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertEqual(self.read("wrapped"), "a b c\n")
+
+    def test_serves_one_manager_after_the_other(self):
+        self.manager(["true"], run_dir="first")
+        bell = self.bell()
+        worker = self.worker("-i", "0.05", "-b", "0.1")
+        self.manager([f"echo here > {bell.path}"], run_dir="second")
+        bell.wait()
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0, str(worker))
+
+    def test_links_no_mpi(self):
+        needed = subprocess.run(["readelf", "-d", PROGRAM], check=True, capture_output=True, text=True).stdout
+        self.assertIn("NEEDED", needed)
+        self.assertNotIn("mpi", needed.lower())
+
+
+class Leaves(TcpCase):
+    def test_drains_on_each_signal(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            with self.subTest(signal=number.name):
+                name = number.name
+                bell, gate = self.bell(f"bell.{name}"), self.gate(f"gate.{name}")
+                run_dir, contact = f"run.{name}", f"contact.{name}"
+                # One runs and may finish, the others have not started.
+                task = f"echo started > {bell.path}; read x < {gate.path}"
+                manager = self.manager([task] * 3, run_dir=run_dir, contact=contact)
+                worker = self.worker("--cores", 1, "--grace", 60, contact=contact)
+                bell.wait(1)
+                worker.signal(number)
+                gate.open()
+                self.assertEqual(worker.wait(), 0, str(worker))
+                self.assertIn("left: drained", manager.err)
+                second = self.worker("--cores", 3, "--single-shot", contact=contact)
+                bell.wait(3)
+                gate.open(), gate.open()
+                self.assertEqual(manager.wait(), 0, str(manager))
+                second.wait()
+                self.assertEqual(self.done(run_dir), {1: 1, 2: 1, 3: 1})
+                self.assertNotIn("worker_lost", self.endings(run_dir))
+
+    def test_a_second_signal_ends_what_runs_without_blame(self):
+        bell, gate = self.bell(), self.gate()
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"])
+        worker = self.worker("--cores", 1, "--grace", 1000)
+        bell.wait(1)
+        worker.signal(signal.SIGTERM)
+        self.wait_for_out(worker, "stopping at SIGTERM")
+        worker.signal(signal.SIGINT)
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertIn("killed", self.eventually_endings())
+        second = self.worker("--single-shot")
+        bell.wait(2)
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        second.wait()
+        self.assertEqual(self.endings(), ["killed", "exited"])
+
+    def test_killed_it_leaves_nothing(self):
+        bell = self.bell()
+        # A task with children, one of which has left the group, and with files.
+        self.manager([f"echo x > file; (setsid tail -f /dev/null &) ; echo started > {bell.path}; tail -f /dev/null"], "--away", 0)
+        worker = self.worker("--cores", 1)
+        bell.wait(1)
+        self.assertEqual(len(self.workspaces()), 1)
+        worker.kill()
+        self.runs[0].kill()
+        self.assert_nothing_left()
+
+    def test_idle(self):
+        bell, gate = self.bell(), self.gate()
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"])
+        busy = self.worker("--cores", 1)
+        bell.wait(1)
+        idle = self.worker("--cores", 1, "--idle-timeout", "0.3")
+        self.assertEqual(idle.wait(), 0, str(idle))
+        self.assertIn("no task came for", idle.out)
+        gate.open()
+        manager.wait()
+        busy.signal(signal.SIGTERM)
+        self.assertEqual(busy.wait(), 0, str(busy))
+
+    def test_its_time_is_over(self):
+        bell, gate = self.bell(), self.gate()
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"])
+        worker = self.worker("--wall-time", 3)
+        bell.wait(1)
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertIn("the end of its time is near", worker.out)
+        second = self.worker("--single-shot")
+        bell.wait(2)
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        second.wait()
+        self.assertEqual(self.endings(), ["killed", "exited"])
+
+    def wait_for_out(self, run, text):
+        while text not in run.out:
+            self.assertFalse(run.wait_at_most(0.01), str(run))
+
+    def eventually_endings(self):
+        while not (found := self.endings()):
+            self.assertFalse(self.runs[0].wait_at_most(0.01), str(self.runs[0]))
+        return found
+
+
+class ComesBack(TcpCase):
+    def test_stopped_and_continued(self):
+        bell, gate = self.bell(), self.gate()
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.01", "--away", 600)
+        worker = self.worker("--cores", 1, "--time-scale", "0.01", "-i", "0.05", "--single-shot")
+        bell.wait(1)
+        worker.signal(signal.SIGSTOP)
+        manager.wait_for_text("is cut off")
+        worker.signal(signal.SIGCONT)
+        manager.wait_for_text("is back")
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertEqual(self.endings(), ["exited"])
+        self.assertEqual(bell.settle(), 1)
+
+    def test_away_too_long(self):
+        bell, gate = self.bell(), self.gate()
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.01", "--away", "0.2")
+        worker = self.worker("--cores", 1, "--time-scale", "0.01", "-i", "0.05")
+        bell.wait(1)
+        worker.signal(signal.SIGSTOP)
+        manager.wait_for_text("not back after")
+        worker.signal(signal.SIGCONT)
+        bell.wait(2)
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertEqual(self.endings(), ["worker_lost", "exited"])
+
+    def test_manager_killed_and_started_again(self):
+        bell, gate = self.bell(), self.gate()
+        task = f"echo started > {bell.path}; read x < {gate.path}"
+        first = self.manager([task], run_dir="first")
+        worker = self.worker("--cores", 1, "-i", "0.05", "-b", "0.2")
+        bell.wait(1)
+        first.kill()
+        second = self.manager([task], run_dir="second")
+        bell.wait(2)
+        gate.open()
+        self.assertEqual(second.wait(), 0, str(second))
+        self.assertIn("does not know this worker", worker.out)
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0, str(worker))
+
+
+class Refused(TcpCase):
+    def refused(self, code, text, *words, **how):
+        run = self.run_to_end(*words, code=code, **how)
+        self.assertIn(text, run.err + run.out)
+        self.assertEqual(self.workspaces(), [])
+        return run
+
+    def test_options(self):
+        for text, words in (("say which manager", []), ("say which manager in one way", ["h", "1", "--contact", "f"]),
+                            ("PORT", ["host", "0"]), ("PORT", ["host", "99999"]), ("one manager at a time", ["a", "1", "b"]),
+                            ("no foreman", ["--foreman", "h", "1"]), ("no coprocesses", ["--coprocess", "f", "h", "1"]),
+                            ("--cores", ["h", "1", "--cores", "many"]), ("--min-backoff", ["h", "1", "-i", "9", "-b", "3"]),
+                            ("no regular expression", ["-M", "("]), ("unrecognised option", ["h", "1", "--nonsense"]),
+                            ("--connection-mode", ["h", "1", "--connection-mode", "by_magic"])):
+            with self.subTest(words=words):
+                run = self.refused(64, text, *words)
+                self.assertEqual(run.err.count("\n"), 1, run.err)
+        self.refused(64, "CORES in the environment", "h", "1", env={"CORES": "some"})
+
+    def test_nobody_is_there(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+            run = self.refused(69, "no manager was reached", "127.0.0.1", port, "--connect-timeout", "0.3", "-i", "0.1", "-b", "0.1")
+        self.assertIn(f"127.0.0.1:{port}: ", run.out)
+
+    def test_a_silent_manager(self):
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            self.refused(69, "no manager was reached", "127.0.0.1", silent.getsockname()[1], "--connect-timeout", "1",
+                         "--time-scale", "0.02", "-i", "0.1", "-b", "0.1")
+
+    def test_contact_files(self):
+        self.refused(69, "no manager was reached", "--contact", self.path("none"), "--connect-timeout", "0.2", "-i", "0.1", "-b", "0.1")
+        self.manager(["true"])
+        os.chmod(self.path("contact"), 0o644)
+        self.refused(77, "contact", "--contact", self.path("contact"))
+        self.write("torn", self.read("contact")[:40])
+        os.chmod(self.path("torn"), 0o600)
+        self.refused(65, "torn", "--contact", self.path("torn"))
+
+    def test_another_key(self):
+        self.manager(["true"], contact="mine")
+        self.write("password", "not it\n")
+        self.refused(77, "", "--contact", self.path("mine"), "--password", self.path("password"))
+
+
+if __name__ == "__main__":
+    main()
