@@ -30,7 +30,7 @@ struct TcpLimits {
     Duration silence = std::chrono::seconds(90);     // a peer of which nothing came for so long is lost
     Duration handshake = std::chrono::seconds(10);   // from the connection to Joined
     // A peer is cut that has more than most_unsent bytes to take and took none for so long.
-    Duration stalled = std::chrono::seconds(30);
+    Duration stalled = std::chrono::seconds(90);
     // What a closed peer gets to take the frames sent before.
     Duration linger = std::chrono::seconds(5);
     // As long the destructor waits for the same.
