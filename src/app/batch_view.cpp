@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "wire/msgpack_library.h"
+
 namespace wq::app {
 
-BatchView::BatchView(const wire::SealedBatch& sealed) : id_(sealed.batch), first_item_(sealed.first_item) {
+BatchView::BatchView(const wire::SealedBatch& sealed)
+    : id_(sealed.batch),
+      first_item_(sealed.first_item),
+      call_(sealed.call),
+      first_index_(sealed.first_index) {
     sealed.tasks.for_each([&](Interval part) {
         parts_.push_back({count_, part});
         count_ += part.size();
@@ -16,12 +22,27 @@ BatchView::BatchView(const wire::SealedBatch& sealed) : id_(sealed.batch), first
     command_.emplace(sealed.command);
 }
 
-TaskId BatchView::task(std::uint64_t ticket) const {
+const BatchView::Part& BatchView::part_of(std::uint64_t ticket) const {
     const auto after =
         std::upper_bound(parts_.begin(), parts_.end(), ticket,
                          [](std::uint64_t place, const Part& part) { return place < part.first_ticket; });
-    const Part& part = *std::prev(after);
+    return *std::prev(after);
+}
+
+TaskId BatchView::task(std::uint64_t ticket) const {
+    const Part& part = part_of(ticket);
     return TaskId(part.tasks.first + (ticket - part.first_ticket));
+}
+
+Interval BatchView::tasks(std::uint64_t ticket, std::uint64_t most) const {
+    const Part& part = part_of(ticket);
+    const std::uint64_t first = part.tasks.first + (ticket - part.first_ticket);
+    return {first, first + std::min(most, part.tasks.end - first)};
+}
+
+std::int64_t BatchView::call_index(TaskId task) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(first_index_) + task.value() -
+                                     first_item_.value());
 }
 
 std::string BatchView::index(std::uint64_t ticket) const {
@@ -30,6 +51,18 @@ std::string BatchView::index(std::uint64_t ticket) const {
 
 std::string BatchView::command(std::uint64_t ticket) const {
     return command_->render(index(ticket));
+}
+
+std::string index_arguments(std::int64_t index) {
+    std::string bytes;
+    struct Sink {
+        std::string& bytes;
+        void write(const char* data, std::size_t size) { bytes.append(data, size); }
+    } sink{bytes};
+    msgpack::packer<Sink> packer(sink);
+    packer.pack_array(1);
+    packer.pack(index);
+    return bytes;
 }
 
 std::string encode(const TicketText& text) {

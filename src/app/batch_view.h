@@ -19,7 +19,13 @@ class BatchView {
     BatchId id() const { return id_; }
     std::uint64_t count() const { return count_; }
     TaskId task(std::uint64_t ticket) const;  // ticket < count()
-    bool has_template() const { return command_.has_value(); }
+    bool has_template() const { return command_ || call_; }
+    // Where it is a range of calls: that of a ticket; the tasks of some tickets, as many as follow each
+    // other.
+    bool has_calls() const { return call_.has_value(); }
+    const wire::Call& call() const { return *call_; }
+    std::int64_t call_index(TaskId task) const;
+    Interval tasks(std::uint64_t ticket, std::uint64_t most) const;
     // Where it has one: the command of a ticket, and its index.
     std::string command(std::uint64_t ticket) const;
     std::string index(std::uint64_t ticket) const;
@@ -29,13 +35,20 @@ class BatchView {
         std::uint64_t first_ticket;
         Interval tasks;
     };
+    const Part& part_of(std::uint64_t ticket) const;
+
     BatchId id_;
     std::vector<Part> parts_;
     std::uint64_t count_ = 0;
     std::optional<taskfile::CommandTemplate> command_;
     taskfile::IndexSet indexes_;
     TaskId first_item_;
+    std::optional<wire::Call> call_;
+    std::int64_t first_index_ = 0;
 };
+
+// The argument list of a call in a range: a msgpack array of the index.
+std::string index_arguments(std::int64_t index);
 
 // The text of one ticket, as it travels and lies in the node's segment.
 struct TicketText {

@@ -102,6 +102,56 @@ void TicketTaker::claim(std::uint64_t most) {
     }
 }
 
+std::vector<host::RangeOrder> TicketTaker::take_ranges(std::uint64_t room, Instant now, Outbox& outbox) {
+    std::vector<host::RangeOrder> ranges;
+    for (std::uint64_t taken = 0; batch_ && taken < room;) {
+        if (!mine_.empty()) {  // claimed before its batch was known, or too many for the word
+            const Mine mine = std::move(mine_.front());
+            mine_.pop_front();
+            if (mine.batch != batch_->id()) continue;
+            add_range(mine.ticket, 1, ranges);
+            ++taken;
+            continue;
+        }
+        if (dry_ || !early_.empty()) break;
+        if (pool_.remaining() == 0 && !refill_from_spare()) {
+            ask(now, outbox);
+            if (spare_.empty()) break;
+            continue;
+        }
+        const transport::TicketRange claim = claim_range(room - taken);
+        if (claim.count == 0) break;
+        add_range(claim.first, claim.count, ranges);
+        taken += claim.count;
+    }
+    return ranges;
+}
+
+// Count 0: nothing of this batch. What is of a later one waits for its announcement.
+transport::TicketRange TicketTaker::claim_range(std::uint64_t most) {
+    const transport::Claim claim =
+        pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, transport::kMostClaim)));
+    if (claim.state != transport::Claim::State::claimed) return {};
+    if (claim.range.batch == batch_->id()) return claim.range;
+    for (std::uint64_t index = 0; claim.range.batch > batch_->id() && index < claim.range.count; ++index)
+        early_.push_back({claim.range.batch, claim.range.first + index, std::nullopt});
+    return {};
+}
+
+void TicketTaker::add_range(std::uint64_t ticket, std::uint64_t count,
+                            std::vector<host::RangeOrder>& ranges) const {
+    const std::uint64_t end = std::min(ticket + count, batch_->count());
+    while (ticket < end) {
+        const Interval tasks = batch_->tasks(ticket, end - ticket);
+        ticket += tasks.size();
+        if (!ranges.empty() && ranges.back().tasks.end == tasks.first)
+            ranges.back().tasks.end = tasks.end;
+        else
+            ranges.push_back(
+                {batch_->id(), tasks, batch_->call_index(TaskId(tasks.first)), batch_->call().function});
+    }
+}
+
 std::optional<wire::Lease> TicketTaker::pass_on(Mine mine, Outbox& outbox) {
     if (mine.batch > batch_->id()) {
         early_.push_back(std::move(mine));
@@ -167,6 +217,11 @@ std::optional<wire::Lease> TicketTaker::lease_of(const Mine& mine) const {
     lease.give = give_;
     lease.timeout = timeout_;
     lease.memory_limit_mb = memory_limit_mb_;
+    if (batch_->has_calls()) {
+        lease.call = batch_->call();
+        lease.call->arguments = index_arguments(batch_->call_index(lease.task));
+        return lease;
+    }
     if (batch_->has_template()) {
         lease.text = batch_->command(mine.ticket);
         lease.variables.emplace_back(index_variable_name, batch_->index(mine.ticket));

@@ -13,6 +13,7 @@
 #include "app/outbox.h"
 #include "base/time.h"
 #include "core/resources.h"
+#include "host/call_threads.h"
 #include "transport/ticket_pool.h"
 #include "wire/messages.h"
 
@@ -33,6 +34,18 @@ class TicketTaker {
     // Tasks to run now, at most `room`, as leases of attempt 1.
     std::vector<wire::Lease> take(std::uint64_t room, Instant now, Outbox& outbox);
 
+    // Whether the batch is a range of calls of mode `direct`: then take_ranges() is to be called, not take().
+    bool direct_calls() const {
+        return batch_ && batch_->has_calls() && batch_->call().mode == core::CallMode::direct;
+    }
+    // Indexes to call now, at most `room`.
+    std::vector<host::RangeOrder> take_ranges(std::uint64_t room, Instant now, Outbox& outbox);
+    std::uint64_t left_in_node() const { return pool_.remaining(); }
+    std::uint64_t ranks_of_node() const { return pool_.ranks(); }
+    std::optional<BatchId> batch() const {
+        return batch_ ? std::optional<BatchId>(batch_->id()) : std::nullopt;
+    }
+
     // Nothing is left of the batch: what this rank runs of it is to be told, once. What it has claimed and
     // not passed on is not named, so that it goes to others.
     bool owes_account() const { return batch_ && dry_ && !told_; }
@@ -52,6 +65,8 @@ class TicketTaker {
     };
 
     void claim(std::uint64_t most);
+    transport::TicketRange claim_range(std::uint64_t most);
+    void add_range(std::uint64_t ticket, std::uint64_t count, std::vector<host::RangeOrder>& ranges) const;
     std::optional<wire::Lease> pass_on(Mine mine, Outbox& outbox);
     bool refill_from_spare();
     void ask(Instant now, Outbox& outbox);

@@ -91,6 +91,7 @@ void Worker::on_message(const wire::EnvironmentLine& message) {
 }
 
 void Worker::on_message(const wire::SealedBatch& message) {
+    range_pace_.begin();
     if (tickets_ != nullptr) tickets_->on_message(message);
 }
 void Worker::on_message(const wire::Tickets& message) {
@@ -98,6 +99,7 @@ void Worker::on_message(const wire::Tickets& message) {
 }
 void Worker::on_message(const wire::RevokedBatch& message) {
     if (tickets_ != nullptr) tickets_->on_message(message);
+    if (functions_ != nullptr) functions_->return_ranges();
 }
 
 void Worker::on_message(const wire::Lease& message) {
@@ -112,7 +114,7 @@ void Worker::run(const wire::Lease& message, bool ticket) {
         return;
     }
     ++tasks_taken_;
-    if (message.call) return call(message);
+    if (message.call && message.call->mode != core::CallMode::fork) return call(message);
     host::Order order;
     order.task = message.task;
     order.attempt = message.attempt;
@@ -121,7 +123,9 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     order.memory_limit_mb = message.memory_limit_mb;
     order.environment_position = message.environment_position;
     order.text = options_.wrapper.empty() ? message.text : wrapped(options_.wrapper, message.text);
-    if (message.environment_position == 0 && !taskfile::needs_shell(order.text))
+    if (message.call)
+        order.call = host::Call{message.call->function, message.call->arguments};
+    else if (message.environment_position == 0 && !taskfile::needs_shell(order.text))
         order.argv = taskfile::split_words(order.text);
     if (!order.argv.empty() && is_exported_function(order.argv.front())) order.argv.clear();
     order.variables = message.variables;
@@ -161,7 +165,9 @@ void Worker::kill_all() {
 
 void Worker::recall(std::uint64_t most) {
     launcher_.recall(most);
-    if (functions_ != nullptr) functions_->recall(most);
+    if (functions_ == nullptr) return;
+    functions_->recall(most);
+    if (leaving_) functions_->return_ranges();
 }
 
 void Worker::drain() {
@@ -184,7 +190,9 @@ void Worker::on_launcher(Instant now) {
 
 void Worker::take_tickets(Instant now) {
     if (tickets_ == nullptr || leaving_ || ended_) return;
-    if (tickets_->active()) {
+    if (functions_ != nullptr && tickets_->direct_calls()) {
+        take_ranges(now);
+    } else if (tickets_->active()) {
         const std::int64_t lanes = tickets_->lanes();
         const auto room = lanes + pace_.ahead(lanes) - static_cast<std::int64_t>(held_.size());
         if (room > 0) {
@@ -194,8 +202,9 @@ void Worker::take_tickets(Instant now) {
             if (!leases.empty()) on_launcher(now);
         }
     }
-    if (!tickets_->owes_account()) return;
-    IntervalSet running;
+    if (!tickets_->owes_account() || !ranges_are_few(now)) return;
+    IntervalSet running = ranges_;
+    accounted_ = tickets_->batch();
     for (const auto& [key, ticket] : held_)
         if (ticket) running.insert(key.first.value());
     tickets_->give_account(std::move(running), *outbox_);
@@ -257,7 +266,7 @@ void Worker::on_report(const host::LauncherDied& report) {
 }
 
 void Worker::leave_when_empty() {
-    if (!leaving_ || !held_.empty() || ended_) return;
+    if (!leaving_ || !held_.empty() || !ranges_.empty() || ended_) return;
     // Not before all answers have arrived, nor while a lease may be on its way to us.
     if (over_tcp() && expected_ && !(welcomed_ && answers_.kept().empty())) return;
     say(wire::Goodbye{why_leaving_});

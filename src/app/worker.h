@@ -19,6 +19,7 @@
 #include "app/answer_log.h"
 #include "app/outbox.h"
 #include "app/pace.h"
+#include "app/range_pace.h"
 #include "app/signalled_ends.h"
 #include "app/ticket_taker.h"
 #include "base/time.h"
@@ -128,6 +129,8 @@ class Worker {
     // worker_calls.cpp
     void call(const wire::Lease& lease);
     void take_call_reports(Instant now);
+    void take_ranges(Instant now);
+    bool ranges_are_few(Instant now);
     void on_report(host::RangeProgress& report);
     void report_end(host::TaskEnded& end);
 
@@ -144,7 +147,11 @@ class Worker {
     TicketTaker* tickets_;             // null: this worker is leased all its tasks
     host::FunctionRunner* functions_;  // null: it has none, but what its launcher knows
     Pace pace_;
-    std::map<Key, bool> held_;  // what is not yet answered; true: claimed by ticket
+    RangePace range_pace_;
+    IntervalSet ranges_;                 // claimed by ticket and run as ranges, not yet reported
+    std::optional<BatchId> accounted_;   // what was held of it then is leased to us
+    std::optional<Instant> many_since_;  // our account waits for ranges to end
+    std::map<Key, bool> held_;           // what is not yet answered; true: claimed by ticket
     std::uint64_t last_environment_ = 0;
     bool leaving_ = false;
     std::string why_leaving_;

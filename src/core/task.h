@@ -25,6 +25,9 @@ struct Shape {
     std::optional<WallMicros> not_before;  // wall clock: not started earlier
     std::optional<WallMicros> not_after;   // wall clock: expires, or is killed, then
     std::vector<WorkerId> workers;         // `#@i`: the only workers it may run on; empty: any
+    // Tasks of one family are sealed by themselves: a batch that holds one long range of calls and nothing
+    // else travels as a template. 0: none.
+    std::uint64_t family = 0;
     auto operator<=>(const Shape&) const = default;
 };
 

@@ -41,7 +41,8 @@ struct Lane {
     OrderMessage order;
     Holding holding;
     std::string visible_gpus;
-    pid_t pid = 0;  // leader of its own process group; 0: none yet
+    Descriptor result;  // of a call: memory that its process writes to
+    pid_t pid = 0;      // leader of its own process group; 0: none yet
     Instant started;
     core::Outcome outcome;  // filled as it becomes known
     Verdict verdict = Verdict::none;

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <map>
 
 #include "host/launcher_wire.h"
@@ -89,7 +91,7 @@ class RankEnd final : public Launcher {
     Descriptor epoll_;
     Descriptor socket_;
     MessageStream stream_;
-    std::string leaving_;   // not yet taken by the socket
+    SendBuffer leaving_;    // not yet taken by the socket
     bool writing_ = false;  // the socket is watched for room
     std::vector<EnvironmentLine> lines_;
     std::map<std::uint64_t, Named> outstanding_;  // by serial
@@ -144,7 +146,7 @@ Status RankEnd::open(const LauncherOptions& options) {
     std::string first;
     append(first, options);
     for (const EnvironmentLine& line : lines_) append(first, line);
-    leaving_.insert(0, first);
+    leaving_.insert_front(first);
     send();
     return success();
 }
@@ -163,13 +165,13 @@ bool RankEnd::wait_for_fork() {
 void RankEnd::run(Order order) {
     const std::uint64_t serial = ++last_serial_;
     outstanding_.emplace(serial, Named{order.task, order.attempt});
-    append_order(leaving_, serial, order);
+    append_order(leaving_.end(), serial, order);
     want_to_write();
 }
 
 void RankEnd::say(const Command& command) {
     if (!alive()) return;
-    append(leaving_, command);
+    append(leaving_.end(), command);
     want_to_write();
 }
 
@@ -181,7 +183,7 @@ void RankEnd::want_to_write() {
 
 void RankEnd::send() {
     if (!alive() || leaving_.empty()) return;
-    send_some(socket_.get(), leaving_);  // a launcher that is gone shows as end of file
+    leaving_.send(socket_.get());  // a launcher that is gone shows as end of file
     if (!leaving_.empty()) return want_to_write();
     if (std::exchange(writing_, false)) watch(socket_.get(), EPOLL_CTL_MOD, EPOLLIN);
 }
@@ -283,9 +285,13 @@ void RankEnd::close(Duration limit) {
 
 }  // namespace
 
-Result<std::unique_ptr<Launcher>> Launcher::start() {
+Result<std::unique_ptr<Launcher>> Launcher::start(const FunctionTable* functions) {
+    if (functions != nullptr) {  // or every call would write once more what waits there
+        std::fflush(nullptr);
+        std::cout.flush();
+    }
     auto memory = std::make_unique<SharedMemory>();
-    auto zygote = fork_zygote(memory->page());
+    auto zygote = fork_zygote(memory->page(), functions);
     if (!zygote) return zygote.error();
     return std::unique_ptr<Launcher>(
         std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw()));

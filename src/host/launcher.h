@@ -18,10 +18,17 @@
 // worker's shell.
 //
 // Tasks inherit the environment of the time of start(), less `unset_prefixes`.
+//
+// A call runs in a process that was never executed but forked, again and again, from the program as it was at
+// start(): it sees the memory of that time, and none of the program's descriptors. All that holds for
+// commands holds for it (limits, output, usage, kills). What it returns comes as Output::result, what it
+// throws as Ending::raised; a process that ends before the function returns has failed, also with exit code
+// 0.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -32,6 +39,7 @@
 #include "base/time.h"
 #include "core/outcome.h"
 #include "core/resources.h"
+#include "host/functions.h"
 
 namespace wq::host {
 
@@ -78,6 +86,7 @@ struct Order {
     std::string text;                        // the shell line
     std::vector<std::string> argv;  // not empty: executed directly, by PATH (not with environment lines)
     std::vector<std::pair<std::string, std::string>> variables;  // e.g. WORK_QUEUE_TASK_INDEX
+    std::optional<Call> call;  // instead of text and argv: a child of the launcher calls it
 };
 
 // What comes back.
@@ -116,8 +125,9 @@ using Report =
 
 class Launcher {
   public:
-    // Forks the zygote; call before MPI_Init and before any thread exists. Error: a broken environment.
-    static Result<std::unique_ptr<Launcher>> start();
+    // Forks the zygote; call before MPI_Init and before any thread exists. `functions`: what calls name, as
+    // it is now; null: none. Error: a broken environment.
+    static Result<std::unique_ptr<Launcher>> start(const FunctionTable* functions = nullptr);
     virtual ~Launcher() = default;
 
     // Forks the launcher process proper with these options (known only after the ranks have divided the

@@ -33,11 +33,11 @@ int child_signals() {
 
 }  // namespace
 
-LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared, const LauncherOptions& options,
-                                 char** inherited, MessageStream stream)
+LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared, const FunctionTable* functions,
+                                 const LauncherOptions& options, char** inherited, MessageStream stream)
     : rank_(rank),
       signals_(child_signals()),
-      runner_(options, inherited, shared, poller_, reports_),
+      runner_(options, inherited, shared, functions, poller_, reports_),
       stream_(std::move(stream)),
       now_(instant_now()) {
     poller_.add(rank_, Source::rank, EPOLLIN);
@@ -129,7 +129,8 @@ void LauncherProcess::flush() {
     poller_.change(rank_, Source::rank, waits_for_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-void launcher_main(int rank, int lifeline, SharedPage& shared, ScratchFolder scratch) {
+void launcher_main(int rank, int lifeline, SharedPage& shared, const FunctionTable* functions,
+                   ScratchFolder scratch) {
     setsid();
     prctl(PR_SET_NAME, "wq_launcher");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -157,7 +158,7 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, ScratchFolder scr
                 if (chdir(own.scratch.c_str()) != 0) _exit(1);
                 own.environment.emplace_back("WORK_QUEUE_SANDBOX", own.scratch);
             }
-            LauncherProcess(rank, lifeline, shared, own, environ, std::move(stream)).run();
+            LauncherProcess(rank, lifeline, shared, functions, own, environ, std::move(stream)).run();
         }
     }
     scratch.remove();

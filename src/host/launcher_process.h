@@ -14,8 +14,8 @@ class LauncherProcess {
   public:
     // `rank`: the socket to the rank; `lifeline`: hangs up when the zygote dies; `stream`: what follows the
     // options.
-    LauncherProcess(int rank, int lifeline, SharedPage& shared, const LauncherOptions& options,
-                    char** inherited, MessageStream stream);
+    LauncherProcess(int rank, int lifeline, SharedPage& shared, const FunctionTable* functions,
+                    const LauncherOptions& options, char** inherited, MessageStream stream);
 
     // Until the rank says close, or it or the zygote is gone. Then no process that was started is left.
     void run();
@@ -42,6 +42,7 @@ class LauncherProcess {
 };
 
 // What a forked child of the zygote does: waits for the options, runs, removes `scratch`. Never returns.
-[[noreturn]] void launcher_main(int rank, int lifeline, SharedPage& shared, ScratchFolder scratch);
+[[noreturn]] void launcher_main(int rank, int lifeline, SharedPage& shared, const FunctionTable* functions,
+                                ScratchFolder scratch);
 
 }  // namespace wq::host

@@ -71,6 +71,7 @@ struct ReportWriter {
             write_task(out, report.task, report.attempt);
             put(out, report.outcome);
             put(out, report.output);
+            out.blob(report.output.result);
         });
     }
     void operator()(const OrderReturned& report) const {
@@ -104,6 +105,7 @@ Report read_report(ByteReader& in, ReportTag tag) {
             auto report = read_task<TaskEnded>(in);
             get(in, report.outcome);
             get(in, report.output);
+            report.output.result = in.blob();
             return report;
         }
         case ReportTag::returned:
@@ -209,19 +211,17 @@ std::optional<std::string_view> MessageStream::next() {
     return message;
 }
 
-bool send_some(int socket, std::string& bytes) {
-    std::size_t sent = 0;
+bool SendBuffer::send(int socket) {
     bool alive = true;
-    while (sent < bytes.size()) {
-        const ssize_t put =
-            send(socket, bytes.data() + sent, bytes.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (!empty()) {
+        const ssize_t put = ::send(socket, bytes_.data() + sent_, size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (put < 0) {
             alive = errno == EAGAIN || errno == EINTR;
             break;
         }
-        sent += static_cast<std::size_t>(put);
+        sent_ += static_cast<std::size_t>(put);
     }
-    bytes.erase(0, sent);
+    if (empty() || sent_ > bytes_.size() / 2) bytes_.erase(0, std::exchange(sent_, 0));
     return alive;
 }
 

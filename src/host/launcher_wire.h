@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/bytes.h"
@@ -57,7 +58,24 @@ class MessageStream {
     std::size_t at_ = 0;
 };
 
-// Writes as much as the socket takes and removes it from the front. False: the other end is gone.
-bool send_some(int socket, std::string& bytes);
+// Bytes on their way into a socket. What has left is cut off in large pieces: a result may have a GiB, of
+// which a socket takes some 200 KiB at a time.
+class SendBuffer {
+  public:
+    bool empty() const { return size() == 0; }
+    std::size_t size() const { return bytes_.size() - sent_; }
+    std::string& end() { return bytes_; }  // to append to
+    void insert_front(std::string_view bytes) { bytes_.replace(0, std::exchange(sent_, 0), bytes); }
+    void clear() {
+        std::exchange(bytes_, {});
+        sent_ = 0;
+    }
+    // As much as the socket takes. False: the other end is gone.
+    bool send(int socket);
+
+  private:
+    std::string bytes_;
+    std::size_t sent_ = 0;
+};
 
 }  // namespace wq::host

@@ -20,11 +20,11 @@ bool ReportBuffer::flush(int socket) {
     count_ = 0;
     first_.reset();
     if (leaving_.empty())
-        std::swap(leaving_, batch_);
+        std::swap(leaving_.end(), batch_);
     else
-        leaving_ += batch_;
+        leaving_.end() += batch_;
     batch_.clear();
-    return leaving_.empty() || send_some(socket, leaving_);
+    return leaving_.empty() || leaving_.send(socket);
 }
 
 }  // namespace wq::host

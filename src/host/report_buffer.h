@@ -32,7 +32,7 @@ class ReportBuffer {
     static constexpr std::size_t most_leaving = 64u << 20;
 
     std::string batch_;
-    std::string leaving_;
+    SendBuffer leaving_;
     std::size_t count_ = 0;
     std::optional<Instant> first_;
 };

@@ -100,7 +100,8 @@ void TaskRunner::finish(Lane& lane, bool may_be_held) {
     lane.outcome.stdout_bytes = lane.out.total();
     lane.outcome.stderr_bytes = lane.err.total();
     const Order& order = lane.order.order;
-    core::Output output{lane.out.take("stdout"), lane.err.take("stderr")};
+    core::Output output{lane.out.take("stdout"), lane.err.take("stderr"), {}};
+    if (order.call) output.result = CallStarter::take_result(lane);
     reports_.add(lane.order.serial,
                  TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
     if (!std::exchange(lane.watched, false)) --unwatched_;

@@ -28,8 +28,8 @@ std::optional<rlimit> make_room_for_files(std::size_t lanes) {
 
 }  // namespace
 
-TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared, Poller& poller,
-                       ReportBuffer& reports)
+TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
+                       const FunctionTable* functions, Poller& poller, ReportBuffer& reports)
     : options_(options),
       shared_(shared),
       poller_(poller),
@@ -40,7 +40,8 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       leftovers_(lanes_, options.environment_lines),
       limits_(lanes_, leftovers_),
       files_(make_room_for_files(options.slice.cores.size())),
-      starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr) {
+      starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr),
+      calls_(functions, files_ ? &*files_ : nullptr) {
     if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);
     if (!options.environment_lines) return;
     shell_ =

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "host/accounts.h"
+#include "host/call_starter.h"
 #include "host/environment_shell.h"
 #include "host/lane.h"
 #include "host/launcher_wire.h"
@@ -23,8 +24,8 @@ namespace wq::host {
 
 class TaskRunner final : private ShellListener {
   public:
-    TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared, Poller& poller,
-               ReportBuffer& reports);
+    TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
+               const FunctionTable* functions, Poller& poller, ReportBuffer& reports);
 
     void enqueue(OrderMessage message, Instant now);
     void tell(EnvironmentLine line);
@@ -79,6 +80,7 @@ class TaskRunner final : private ShellListener {
     OomCounter oom_;
     std::optional<rlimit> files_;  // what tasks get back, where the launcher had to raise its own
     TaskStarter starter_;
+    CallStarter calls_;
     std::unique_ptr<EnvironmentShell> shell_;
     std::optional<std::uint64_t> shell_left_at_;  // position of the `#!` line that ended the shell
     std::deque<OrderMessage> queue_;

@@ -40,7 +40,7 @@ bool TaskRunner::start_head(Instant now) {
     char* const* envp = lane->environment.prepare(facts, order.variables);
     lane->started = now;
     lane->outcome.started_us = wall_now();
-    switch (starter_.start(*lane, mask, envp)) {
+    switch (order.call ? calls_.start(*lane, mask, envp) : starter_.start(*lane, mask, envp)) {
         case TaskStarter::Result::started:
             started(*lane);
             break;

@@ -60,6 +60,8 @@ void write_field(ByteWriter& out, const Order& order) {
     out.blob(order.text);
     out.blobs(order.argv);
     out.pairs(order.variables);
+    out.boolean(order.call.has_value());
+    if (order.call) out.blob(order.call->function), out.blob(order.call->arguments);
 }
 
 Order read_order(ByteReader& in) {
@@ -71,6 +73,11 @@ Order read_order(ByteReader& in) {
     order.text = in.blob();
     order.argv = in.blobs();
     order.variables = in.pairs();
+    if (in.boolean()) {
+        Call& call = order.call.emplace();
+        call.function = in.blob();
+        call.arguments = in.blob();
+    }
     return order;
 }
 

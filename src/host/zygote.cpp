@@ -52,7 +52,8 @@ std::optional<Request> receive_request(int control) {
 
 class ZygoteProcess {
   public:
-    ZygoteProcess(int control, SharedPage& shared) : control_(control), shared_(shared) {
+    ZygoteProcess(int control, SharedPage& shared, const FunctionTable* functions)
+        : control_(control), shared_(shared), functions_(functions) {
         sigset_t child;
         sigemptyset(&child);
         sigaddset(&child, SIGCHLD);
@@ -90,7 +91,8 @@ class ZygoteProcess {
             close(control_);
             lifeline_.reset();
             signals_.reset();
-            launcher_main(request->socket.get(), launcher_end.get(), shared_, std::move(scratch_));
+            launcher_main(request->socket.get(), launcher_end.get(), shared_, functions_,
+                          std::move(scratch_));
         }
         if (launcher_ < 0) return give_up(errno);
         const bool heard = tell(ZygoteNews::Kind::forked, launcher_);
@@ -152,6 +154,7 @@ class ZygoteProcess {
 
     int control_;
     SharedPage& shared_;
+    const FunctionTable* functions_;
     Descriptor signals_;
     Descriptor lifeline_;
     pid_t launcher_ = -1;
@@ -170,7 +173,7 @@ int keep_only(int control) {
     return place;
 }
 
-[[noreturn]] void zygote_main(int rank_control, SharedPage& shared) {
+[[noreturn]] void zygote_main(int rank_control, SharedPage& shared, const FunctionTable* functions) {
     const int control = keep_only(rank_control);
     setsid();
     prctl(PR_SET_NAME, "wq_zygote");
@@ -179,13 +182,13 @@ int keep_only(int control) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
-    ZygoteProcess(control, shared).run();
+    ZygoteProcess(control, shared, functions).run();
     _exit(0);
 }
 
 }  // namespace
 
-Result<Zygote> fork_zygote(SharedPage& shared) {
+Result<Zygote> fork_zygote(SharedPage& shared, const FunctionTable* functions) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return Error{ExitCode::unreachable,
@@ -194,7 +197,7 @@ Result<Zygote> fork_zygote(SharedPage& shared) {
     zygote.control.reset(ends[0]);
     Descriptor theirs(ends[1]);
     zygote.pid = fork();
-    if (zygote.pid == 0) zygote_main(theirs.get(), shared);
+    if (zygote.pid == 0) zygote_main(theirs.get(), shared, functions);
     if (zygote.pid < 0)
         return Error{ExitCode::unreachable, std::string("cannot fork the launcher: ") + strerror(errno)};
     return zygote;

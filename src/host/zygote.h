@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "host/descriptor.h"
+#include "host/functions.h"
 #include "host/shared_page.h"
 
 namespace wq::host {
@@ -32,8 +33,8 @@ struct Zygote {
     Descriptor control;
 };
 
-// Error: no process or socket can be made.
-Result<Zygote> fork_zygote(SharedPage& shared);
+// `functions`: for the launchers' calls; may be null. Error: no process or socket can be made.
+Result<Zygote> fork_zygote(SharedPage& shared, const FunctionTable* functions);
 
 // Asks for a launcher that speaks over `socket` and has its temporary folders below `scratch` (empty: has
 // none). False: the zygote is gone.

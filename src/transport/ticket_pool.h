@@ -82,6 +82,7 @@ class TicketPool {
     std::optional<TicketRange> revoke(BatchId batch);
 
     std::uint32_t remaining() const;
+    std::uint32_t ranks() const { return shape_.ranks; }
 
     // Whether this rank is the one that should fetch the next range. Advice only: the turn passes on by
     // itself after `patience`, and who fetches without it does no harm.

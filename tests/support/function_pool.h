@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "app/call_table.h"
 #include "app/manager.h"
 #include "app/worker.h"
 #include "stats/recorder.h"
+#include "support/call_table.h"
 #include "transport/loopback.h"
 #include "transport/ticket_pool.h"
 
@@ -113,8 +113,10 @@ class FunctionPool {
     }
     TaskId submit_range(const std::string& function, std::int64_t first_index, std::uint64_t count,
                         core::CallMode mode = core::CallMode::direct) {
-        const TaskId task = tasks.add_range(function, mode, first_index, count);
-        manager_->add(range_of(task, count), {}, {}, now());
+        const TaskId task = tasks.add_range({function, {}, mode}, first_index, count);
+        core::TaskRange range = range_of(task, count);
+        range.shape.family = task.value() + 1;
+        manager_->add(range, {}, {}, now());
         return task;
     }
     void end_input() { manager_->end_input(now()); }
@@ -149,7 +151,7 @@ class FunctionPool {
     host::FunctionRunner& runner(std::uint32_t rank) { return *nodes_[rank]->runner; }
     bool used_tickets() const { return used_tickets_; }
 
-    app::CallTable tasks;
+    CallTable tasks;
     EndsRecorder recorder;
 
   private:

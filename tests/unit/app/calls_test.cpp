@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
+#include <set>
 
 #include "support/function_pool.h"
+#include "wire/msgpack_library.h"
 
 namespace wq::app {
 namespace {
@@ -82,49 +85,165 @@ TEST_F(Calls, ALostWorkersCallsRunElsewhere) {
     for (const auto& [task, end] : ended_) EXPECT_EQ(end.output.result, std::to_string(task.value()));
 }
 
-TEST(CallTable, ArgumentsAreThereUntilForgotten) {
-    CallTable table;
-    for (std::uint64_t n = 0; n < 10'000; ++n)
-        table.add({n % 2 == 0 ? "even" : "odd", std::string(n % 50, 'x'), CallMode::thread});
-    const TaskId range = table.add_range("square", CallMode::direct, -1, 3);
-    table.add({"odd", "last", CallMode::fork});
-    EXPECT_EQ(table.size(), 10'004);
-    for (std::uint64_t n = 0; n < 10'000; n += 3) table.forget(TaskId(n));
-    for (std::uint64_t n = 0; n < 10'000; ++n) {
-        const auto call = *table.text(TaskId(n)).call;
-        EXPECT_EQ(call.function, n % 2 == 0 ? "even" : "odd");
-        EXPECT_EQ(call.arguments, n % 3 == 0 ? "" : std::string(n % 50, 'x'));
-        EXPECT_EQ(call.mode, CallMode::thread);
+// Counts for every index how often it ran, and how often it was told to be done or to have failed.
+class Ranges : public ::testing::Test {
+  protected:
+    static constexpr std::int64_t first_index = -1000;
+
+    explicit Ranges() {
+        const auto count = [this](std::int64_t index) {
+            ++runs_[static_cast<std::size_t>(index - first_index)];
+            if (failing_ > 0 && index % failing_ == 0)
+                throw std::runtime_error("bad " + std::to_string(index));
+        };
+        functions_.add("count", {[count](std::string_view arguments) {
+                                     const auto handle = msgpack::unpack(arguments.data(), arguments.size());
+                                     count(std::get<0>(handle->as<std::tuple<std::int64_t>>()));
+                                     return std::string();
+                                 },
+                                 count});
+        functions_.add("packed", {[this](std::string_view arguments) {
+                                      const std::lock_guard lock(mutex_);
+                                      packed_.insert(std::string(arguments));
+                                      return std::string("r");
+                                  },
+                                  nullptr});
     }
-    for (std::uint64_t n = 0; n < 10'000; ++n) table.forget(TaskId(n));  // some for the second time
-    EXPECT_EQ(table.text(TaskId(1)).call->arguments, "");
-    table.forget(range);
-    EXPECT_EQ(table.text(range).call->arguments, index_arguments(-1));
-    EXPECT_EQ(table.command(TaskId(range.value() + 2)), "square(1)");
-    EXPECT_EQ(table.text(TaskId(10'003)).call->arguments, "last");
-    EXPECT_EQ(table.command(TaskId(10'003)), "odd(4 bytes)");
+    void listen(FunctionPool& pool, TaskId first, std::uint64_t count) {
+        runs_ = std::vector<std::atomic<int>>(count);
+        first_ = first;
+        pool.recorder.on_range = [this](const stats::RangeRecord& record) {
+            record.tasks.for_each([&](Interval part) {
+                for (std::uint64_t task = part.first; task < part.end; ++task) note(task, true);
+            });
+        };
+        pool.recorder.on_task = [this](stats::Recorded& ended) {
+            note(ended.record.task.value(), ended.record.outcome.succeeded());
+            if (ended.record.outcome.ending == Ending::raised) {
+                EXPECT_EQ(
+                    ended.record.outcome.reason,
+                    "bad " + std::to_string(first_index + static_cast<std::int64_t>(
+                                                              ended.record.task.value() - first_.value())));
+            }
+        };
+    }
+    void note(std::uint64_t task, bool good) {
+        EXPECT_TRUE(told_.emplace(task - first_.value(), good).second) << task << " was told twice";
+        good ? ++good_ : ++bad_;
+    }
+
+    host::FunctionTable functions_;
+    std::vector<std::atomic<int>> runs_;
+    std::mutex mutex_;
+    std::set<std::string> packed_;
+    std::int64_t failing_ = 0;
+    TaskId first_;
+    std::map<std::uint64_t, bool> told_;
+    std::uint64_t good_ = 0;
+    std::uint64_t bad_ = 0;
+};
+
+TEST_F(Ranges, EveryIndexRunsOnceAndIsToldOnce) {
+    constexpr std::uint64_t count = 100'000;
+    failing_ = 1000;
+    FunctionPool pool(functions_, {.workers = 2, .tickets = true});
+    listen(pool, TaskId(0), count);
+    pool.submit_range("count", first_index, count);
+    pool.end_input();
+    pool.run();
+    EXPECT_TRUE(pool.used_tickets());
+    EXPECT_EQ(good_ + bad_, count);
+    EXPECT_EQ(bad_, 100);
+    for (std::uint64_t place = 0; place < count; ++place) {
+        ASSERT_EQ(runs_[place], 1);
+        ASSERT_EQ(told_[place], (first_index + static_cast<std::int64_t>(place)) % 1000 != 0);
+    }
 }
 
-TEST(CallTable, OnlyPartsOfOneRangeAreDescribed) {
-    CallTable table;
-    table.add({"one", "", CallMode::direct});
-    const TaskId range = table.add_range("square", CallMode::direct, 100, 50);
-    table.add_range("square", CallMode::direct, 0, 50);
-    const auto described = [&](std::uint64_t first, std::uint64_t end) {
-        IntervalSet tasks;
-        tasks.insert(Interval{first, end});
-        wire::SealedBatch sealed;
-        table.describe(tasks, sealed);
-        return sealed;
-    };
-    const wire::SealedBatch sealed = described(11, 51);
-    ASSERT_TRUE(sealed.call);
-    EXPECT_EQ(sealed.call->function, "square");
-    EXPECT_EQ(sealed.first_item, range);
-    EXPECT_EQ(sealed.first_index, 100);
-    EXPECT_FALSE(described(0, 1).call);
-    EXPECT_FALSE(described(0, 10).call);
-    EXPECT_FALSE(described(11, 52).call);
+TEST_F(Ranges, ThatFollowOneAnotherAndCallsBetweenThem) {
+    FunctionPool pool(functions_, {.workers = 2, .tickets = true});
+    listen(pool, TaskId(0), 30'100);
+    pool.submit_range("count", first_index, 10'000);
+    for (int n = 0; n < 100; ++n) pool.submit("packed", std::to_string(n));
+    pool.submit_range("count", first_index + 10'100, 20'000);
+    pool.end_input();
+    pool.run();
+    EXPECT_EQ(good_, 30'100);
+    EXPECT_EQ(packed_.size(), 100);
+    for (std::uint64_t place = 0; place < 30'100; ++place)
+        ASSERT_EQ(runs_[place], place < 10'000 || place >= 10'100 ? 1 : 0) << place;
+}
+
+TEST_F(Ranges, OnThreadsAndWithoutTicketsTheyAreCallsWithOneArgument) {
+    for (const bool tickets : {true, false}) {
+        packed_.clear();
+        told_.clear();
+        good_ = 0;
+        FunctionPool pool(functions_, {.workers = 2, .tickets = tickets, .cores = 2});
+        listen(pool, TaskId(0), 2000);
+        pool.submit_range("packed", first_index, 2000, CallMode::thread);
+        pool.end_input();
+        pool.run();
+        EXPECT_EQ(good_, 2000);
+        std::set<std::string> wanted;
+        for (std::int64_t index = first_index; index < first_index + 2000; ++index)
+            wanted.insert(index_arguments(index));
+        EXPECT_EQ(packed_, wanted);
+    }
+}
+
+TEST_F(Ranges, OfALostWorkerRunElsewhereAndAreToldOnce) {
+    constexpr std::uint64_t count = 200'000;
+    for (const std::uint64_t when : {1U, 2000U, 50'000U, 150'000U}) {
+        told_.clear();
+        good_ = bad_ = 0;
+        failing_ = 1001;
+        FunctionPool pool(functions_, {.workers = 3, .tickets = true});
+        listen(pool, TaskId(0), count);
+        pool.submit_range("count", first_index, count);
+        pool.end_input();
+        pool.run_until([&] { return good_ >= when; });
+        pool.lose(1);
+        pool.run();
+        EXPECT_EQ(good_ + bad_, count);
+        std::uint64_t failing = 0;
+        for (std::uint64_t place = 0; place < count; ++place) {
+            ASSERT_GE(runs_[place], 1);
+            failing += (first_index + static_cast<std::int64_t>(place)) % 1001 == 0;
+        }
+        EXPECT_EQ(bad_, failing);
+    }
+}
+
+TEST_F(Ranges, AStopReturnsWhatHasNotRun) {
+    constexpr std::uint64_t count = 10'000'000;
+    std::atomic<std::uint64_t> ran = 0;
+    functions_.add("slow", {[&](std::string_view) {
+                                ++ran;
+                                return std::string();
+                            },
+                            [&](std::int64_t) { ++ran; }});
+    FunctionPool slow(functions_, {.workers = 2, .tickets = true});
+    listen(slow, TaskId(0), 0);
+    slow.submit_range("slow", 0, count);
+    slow.end_input();
+    slow.run_until([&] { return good_ > 0; });
+    slow.manager().stop(core::StopReason::interrupted, std::chrono::seconds(60), slow.now());
+    slow.run();
+    EXPECT_LT(good_, count);
+    EXPECT_EQ(good_, ran) << "what ran was told, what was not told did not run";
+}
+
+TEST_F(Ranges, ACancelledRangeEndsWithoutTheRestOfIt) {
+    FunctionPool pool(functions_, {.workers = 2, .tickets = true});
+    listen(pool, TaskId(0), 1'000'000);
+    pool.submit_range("count", first_index, 1'000'000);
+    pool.end_input();
+    pool.run_until([&] { return good_ > 0; });
+    for (std::uint64_t task = 999'000; task < 1'000'000; ++task)
+        pool.manager().cancel(TaskId(task), pool.now());
+    pool.run();
+    for (std::uint64_t place = 0; place < 999'000; ++place) ASSERT_TRUE(told_.contains(place)) << place;
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ inline Order words(std::uint64_t task, std::vector<std::string> argv) {
 
 class Session {
   public:
-    explicit Session(std::size_t cores = 2) : launcher(Launcher::start().or_throw()) {
+    explicit Session(std::size_t cores = 2, const FunctionTable* functions = nullptr)
+        : launcher(Launcher::start(functions).or_throw()) {
         options.slice = slice_of(cores);
         options.shell = "/bin/sh";
         options.scratch = folder / "scratch";
