@@ -12,6 +12,7 @@
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
 #include "cli/node_share.h"
+#include "host/batch_end.h"
 #include "stats/run_status.h"
 #include "transport/mpi_shared_window.h"
 #include "transport/mpi_transport.h"
@@ -48,22 +49,26 @@ std::string temporary_folder() {
     return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
-std::optional<WallMicros> job_end(const RunOptions& options) {
-    if (options.walltime)
-        return wall_now() + std::chrono::duration_cast<std::chrono::microseconds>(*options.walltime).count();
-    const char* end = std::getenv("SLURM_JOB_END_TIME");
-    const long long seconds = end != nullptr ? std::strtoll(end, nullptr, 10) : 0;
-    if (seconds <= 0) return std::nullopt;
-    return seconds * 1'000'000;
+constexpr Duration batch_answer_limit = std::chrono::seconds(5);
+
+// One rank asks the batch system's server; the others know what stands in their environment.
+host::BatchEnd ask_for_end(bool asks_server) {
+    return host::BatchEnd::ask(
+        [=](const char* name) -> const char* {
+            const std::string_view variable = name;
+            const bool needs_server = variable == "SLURM_JOB_ID" || variable == "PBS_JOBID";
+            return needs_server && !asks_server ? nullptr : std::getenv(name);
+        },
+        wall_now());
 }
 
-app::WorkerOptions worker_options(const RunOptions& options, int rank, const NodeShare& share) {
+app::WorkerOptions worker_options(const RunOptions& options, int rank, const NodeShare& share,
+                                  std::optional<Instant> leaves_at) {
     app::WorkerOptions worker;
     worker.hello.rank = static_cast<std::uint32_t>(rank);
     worker.hello.host = stats::host_name();
     worker.hello.offers = share.offers;
-    if (const auto end = job_end(options))
-        worker.leaves_at = instant_now() + std::chrono::microseconds(*end - wall_now());
+    worker.leaves_at = leaves_at;
     for (const std::string& remark : rank == 0 ? std::vector<std::string>() : share.remarks)
         worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
     worker.launcher.slice = share.slice;
@@ -100,6 +105,8 @@ class Rank {
         // A reader of our output that has gone ends no run. After the launcher: its tasks do not inherit it.
         ::signal(SIGPIPE, SIG_IGN);
         const transport::LaunchEnvironment environment = transport::read_launch_environment();
+        host::BatchEnd batch_end;
+        if (!options.walltime) batch_end = ask_for_end(environment.rank == 0);
         if (environment.launched) guard.mpi_starting();
         if (environment.launched) launched_by_ = short_name(environment.launcher);
         session_ = transport::MpiSession::start(environment).or_throw();
@@ -107,13 +114,14 @@ class Rank {
             ranks_ = transport::MpiTransport::open(*session_).or_throw();
             open_tickets();
         }
+        leaves_at_ = known_end(batch_end);
         stop_.grace = options.grace;
         stop_.killed_after_signal = environment.kills_after_signal;
         forgets_code_ = environment.forgets_code_after_signal;
         works_ = !(options.manager_only && session_->rank() == 0);
         share_ = share_node(*session_, ".", works_).or_throw();
         if (options.dry_run) {
-            const wire::Hello hello = worker_options(options, session_->rank(), share_).hello;
+            const wire::Hello hello = worker_options(options, session_->rank(), share_, leaves_at_).hello;
             rehearsal_ = session_->gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
         }
         if (environment.launched) guard.mpi_ready(session_->rank());
@@ -142,6 +150,13 @@ class Rank {
     }
 
   private:
+    std::optional<Instant> known_end(host::BatchEnd& batch_end) const {
+        if (options_.walltime) return instant_now() + *options_.walltime;
+        const auto told = batch_end.wait(batch_answer_limit);
+        if (!told) return std::nullopt;
+        return instant_now() + std::chrono::microseconds(*told - wall_now());
+    }
+
     void open_tickets() {
         transport::PoolShape shape;
         shape.ranks = static_cast<std::uint32_t>(session_->node_size());
@@ -187,7 +202,7 @@ class Rank {
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
             ManagerRank manager{options_,      command_line_, launched_by_,
                                 *session_,     ranks_.get(),  *launcher_,
-                                signals_,      early_stop_,   worker_options(options_, 0, share_),
+                                signals_,      early_stop_,   worker_options(options_, 0, share_, leaves_at_),
                                 stop_,         remarks,       pool_.get(),
                                 counter_.get()};
             if (works_) launcher_->open(manager.worker.launcher).or_throw();
@@ -200,7 +215,7 @@ class Rank {
     }
 
     int work() {
-        app::WorkerOptions options = worker_options(options_, session_->rank(), share_);
+        app::WorkerOptions options = worker_options(options_, session_->rank(), share_, leaves_at_);
         launcher_->open(options.launcher).or_throw();
         options.hello.takes_tickets = pool_ != nullptr;
         std::optional<app::TicketTaker> tickets;
@@ -231,6 +246,7 @@ class Rank {
     std::vector<std::string> ticket_remarks_;
     std::vector<std::string> rehearsal_;  // of --dry-run: every rank's hello
     app::StopPolicy stop_;
+    std::optional<Instant> leaves_at_;  // the batch job ends then
     bool works_ = true;
     bool forgets_code_ = false;  // the launcher, after a signal
     NodeShare share_;

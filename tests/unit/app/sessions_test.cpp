@@ -1,0 +1,222 @@
+// What a manager says to workers over TCP that it does not know, or that do not keep to the protocol.
+#include <gmock/gmock.h>
+
+#include "app/manager.h"
+#include "app/session_book.h"
+#include "app/task_table.h"
+#include "support/fake_recorder.h"
+#include "transport/loopback.h"
+
+namespace wq::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr transport::PeerId manager_peer{0};
+
+wire::Hello hello(const std::string& identity) {
+    wire::Hello hello;
+    hello.host = "node";
+    hello.identity = identity;
+    hello.offers = {2, 1000, 1000, 0};
+    return hello;
+}
+
+class Sessions : public ::testing::Test {
+  protected:
+    struct Peer {
+        std::unique_ptr<transport::Transport> end;
+        bool left = false;
+    };
+
+    Sessions() : manager_(options(), tasks_, recorder_, {}) {
+        manager_.expect_strangers(*end_);
+        manager_.say = [this](const std::string& text) { said_ += text + "\n"; };
+        for (int n = 0; n < 4; ++n) tasks_.add_line("task", 1, 0);
+        manager_.add({TaskId(0), 4, {}, {}}, {}, {}, {});
+    }
+
+    static ManagerOptions options() {
+        ManagerOptions options;
+        options.ranks = 3;
+        options.reactor.expected_workers = 0;
+        options.reactor.wait_for_fitting = true;
+        options.reactor.away_limit = std::chrono::seconds(60);
+        return options;
+    }
+
+    Peer peer() {
+        const transport::PeerId id = network_.add();
+        network_.connect(manager_peer, id);
+        ids_.push_back(id);
+        return {network_.endpoint(id)};
+    }
+
+    void turn() {
+        std::vector<transport::Arrival> inbox;
+        end_->poll(inbox);
+        for (const transport::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, {});
+        manager_.flush();
+    }
+
+    // What the manager answers to these messages in one frame.
+    std::vector<wire::Message> say(Peer& peer, const std::vector<wire::Message>& messages) {
+        std::string frame;
+        for (const wire::Message& message : messages) frame += wire::encode(message);
+        peer.end->send(manager_peer, frame);
+        turn();
+        return heard(peer);
+    }
+
+    static std::vector<wire::Message> heard(Peer& peer) {
+        std::vector<transport::Arrival> inbox;
+        peer.end->poll(inbox);
+        std::vector<wire::Message> all;
+        for (const transport::Arrival& arrival : inbox) {
+            peer.left = peer.left || std::holds_alternative<transport::Left>(arrival);
+            const auto* frame = std::get_if<transport::Frame>(&arrival);
+            const auto messages = frame != nullptr ? wire::decode(frame->bytes) : std::nullopt;
+            if (messages) all.insert(all.end(), messages->begin(), messages->end());
+        }
+        return all;
+    }
+
+    template <class M>
+    static const M* first(const std::vector<wire::Message>& messages) {
+        for (const wire::Message& message : messages)
+            if (const auto* found = std::get_if<M>(&message)) return found;
+        return nullptr;
+    }
+
+    void expect_refused(const std::vector<wire::Message>& messages, const std::string& why) {
+        Peer stranger = peer();
+        const auto answers = say(stranger, messages);
+        const auto* refused = first<wire::Refused>(answers);
+        ASSERT_NE(refused, nullptr) << why;
+        EXPECT_THAT(refused->why, HasSubstr(why));
+        EXPECT_TRUE(stranger.left) << why;
+    }
+
+    transport::LoopbackNetwork network_{1};
+    std::unique_ptr<transport::Transport> end_ = network_.endpoint(manager_peer);
+    testing::FakeRecorder recorder_;
+    TaskTable tasks_;
+    Manager manager_;
+    std::vector<transport::PeerId> ids_;
+    std::string said_;
+};
+
+TEST_F(Sessions, AWorkerIsNumberedBehindTheRanksAndLeasedTasks) {
+    Peer worker = peer();
+    const auto answers = say(worker, {hello("a")});
+    const auto* welcome = first<wire::Welcome>(answers);
+    ASSERT_NE(welcome, nullptr);
+    EXPECT_EQ(welcome->worker, WorkerId(3));
+    EXPECT_EQ(welcome->grace, std::chrono::seconds(60));
+    EXPECT_NE(first<wire::Lease>(answers), nullptr);
+    Peer second = peer();
+    EXPECT_EQ(first<wire::Welcome>(say(second, {hello("b")}))->worker, WorkerId(4));
+}
+
+TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {
+    wire::Hello old = hello("a");
+    old.version = 1;
+    expect_refused({old}, "protocol 1, the manager " + std::to_string(wire::protocol_version));
+}
+
+TEST_F(Sessions, WhatMakesNoSenseIsRefused) {
+    wire::Hello rank = hello("a");
+    rank.rank = 0;
+    expect_refused({rank}, "a rank does not come this way");
+    expect_refused({hello("")}, "no identity");
+    wire::Hello huge = hello("a");
+    huge.offers.cores = 2'000'000;
+    expect_refused({huge}, "what no machine has");
+    wire::Hello named = hello("a");
+    named.host = "node\nTASK 1 DONE";
+    expect_refused({named}, "no proper name");
+}
+
+TEST_F(Sessions, TheRightMessageInTheWrongStateEndsThatConnection) {
+    expect_refused({wire::Ended{TaskId(0), 1, {}, {}}}, "did not say hello first");
+    expect_refused({wire::GivenBack{TaskId(0), 1}}, "did not say hello first");
+    expect_refused({wire::Draining{}}, "did not say hello first");
+    expect_refused({wire::Goodbye{}}, "did not say hello first");
+    expect_refused({hello("x"), hello("x")}, "hello twice");
+    expect_refused({hello("y"), wire::Tickets{}}, "only a manager says");
+    expect_refused({hello("z"), wire::Welcome{}}, "only a manager says");
+    EXPECT_EQ(manager_.reactor().workers().size(), 0U);
+}
+
+TEST_F(Sessions, GarbageEndsOnlyItsOwnConnection) {
+    Peer good = peer();
+    ASSERT_NE(first<wire::Welcome>(say(good, {hello("good")})), nullptr);
+    Peer bad = peer();
+    bad.end->send(manager_peer, "\xff\xfe garbage");
+    turn();
+    EXPECT_NE(first<wire::Refused>(heard(bad)), nullptr);
+    EXPECT_THAT(heard(good), IsEmpty());
+    EXPECT_FALSE(good.left);
+}
+
+TEST_F(Sessions, ASecondWorkerOfTheSameIdentityIsRefused) {
+    Peer one = peer();
+    ASSERT_NE(first<wire::Welcome>(say(one, {hello("same"), wire::Beat{}})), nullptr);
+    say(one, {wire::Beat{}});
+    expect_refused({hello("same")}, "another worker with this identity is connected");
+    wire::Hello guessed = hello("same");
+    guessed.resume = "guessed";
+    expect_refused({guessed}, "another worker with this identity is connected");
+    EXPECT_FALSE(one.left);
+}
+
+// The half-open link is given up, what the worker still holds stays leased, its answers count on.
+TEST_F(Sessions, WithItsTokenItTakesItsSessionOver) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("same")});
+    const wire::Welcome welcome = *first<wire::Welcome>(answers);
+    const wire::Lease lease = *first<wire::Lease>(answers);
+    EXPECT_EQ(first<wire::Acknowledged>(say(one, {wire::Ended{lease.task, lease.attempt, {}, {}}}))->answers,
+              1U);
+    Peer again = peer();
+    wire::Hello back = hello("same");
+    back.resume = welcome.resume;
+    const auto resumed = say(again, {back});
+    const auto* second = first<wire::Welcome>(resumed);
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(second->worker, welcome.worker);
+    EXPECT_EQ(second->resume, welcome.resume);
+    EXPECT_EQ(second->answers_received, 1U);
+    heard(one);
+    EXPECT_TRUE(one.left);
+    EXPECT_EQ(manager_.reactor().workers().size(), 1U);
+    EXPECT_THAT(said_, HasSubstr("is back"));
+}
+
+TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
+    Peer worker = peer();
+    wire::Hello ahead = hello("a");
+    ahead.clock = std::int64_t{7} * 3600 * 1'000'000;
+    const wire::Lease lease = *first<wire::Lease>(say(worker, {ahead}));
+    core::Outcome outcome;
+    outcome.started_us = ahead.clock + 5;
+    say(worker, {wire::Ended{lease.task, lease.attempt, outcome, {}}});
+    recorder_.write();
+    ASSERT_EQ(recorder_.written().size(), 1U);
+    EXPECT_EQ(recorder_.written().front().record.outcome.started_us, 5);
+}
+
+TEST(Plausible, WhatNoTaskUsesIsCut) {
+    core::Outcome outcome;
+    outcome.wall_us = INT64_MIN;
+    outcome.user_us = INT64_MAX;
+    outcome.bytes_read = -1;
+    make_plausible(outcome);
+    EXPECT_EQ(outcome.wall_us, 0);
+    EXPECT_LT(outcome.user_us, INT64_MAX / 1000);
+    EXPECT_EQ(outcome.bytes_read, 0);
+}
+
+}  // namespace
+}  // namespace wq::app

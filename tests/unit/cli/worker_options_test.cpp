@@ -1,0 +1,127 @@
+#include "cli/worker_options.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "cli/worker_resources.h"
+#include "host/topology.h"
+
+namespace wq::cli {
+namespace {
+
+using ::testing::ElementsAre;
+
+Result<WorkerCommand> parse(std::vector<const char*> words,
+                            std::map<std::string, std::string> environment = {}) {
+    words.insert(words.begin(), "work_queue_worker");
+    return parse_worker_command_line(static_cast<int>(words.size()), words.data(), [&](const char* name) {
+        const auto found = environment.find(name);
+        return found == environment.end() ? nullptr : found->second.c_str();
+    });
+}
+
+WorkerProgramOptions work(std::vector<const char*> words,
+                          std::map<std::string, std::string> environment = {}) {
+    return parse(std::move(words), std::move(environment)).or_throw().work;
+}
+
+TEST(WorkerOptions, TheManualsFormsOfAManager) {
+    EXPECT_THAT(work({"host", "9123"}).managers, ElementsAre(transport::HostPort{"host", 9123}));
+    EXPECT_THAT(work({"a:1;b:2"}).managers,
+                ElementsAre(transport::HostPort{"a", 1}, transport::HostPort{"b", 2}));
+    EXPECT_EQ(work({"-M", "my.*"}).manager_regex, "my.*");
+    EXPECT_EQ(work({"-N", "my.*"}).manager_regex, "my.*");
+    EXPECT_EQ(work({"--contact", "file"}).contact, "file");
+}
+
+TEST(WorkerOptions, StandBehindTheManagerToo) {
+    const auto options =
+        work({"host", "9123", "--cores", "4", "-t", "5m", "--feature", "a", "--feature=b", "--single-shot"});
+    EXPECT_EQ(options.cores, 4);
+    EXPECT_EQ(options.idle_timeout, std::chrono::minutes(5));
+    EXPECT_EQ(options.connect_timeout, std::chrono::minutes(5));
+    EXPECT_THAT(options.features, ElementsAre("a", "b"));
+    EXPECT_TRUE(options.single_shot);
+}
+
+TEST(WorkerOptions, TimesHaveTheSuffixesOfTheManual) {
+    const auto options =
+        work({"h", "1", "-t", "30s", "--idle-timeout", "2h", "-i", "2", "-b", "1d", "--wall-time", "3600"});
+    EXPECT_EQ(options.idle_timeout, std::chrono::hours(2));
+    EXPECT_EQ(options.connect_timeout, std::chrono::seconds(30));
+    EXPECT_EQ(options.min_backoff, std::chrono::seconds(2));
+    EXPECT_EQ(options.max_backoff, std::chrono::hours(24));
+    EXPECT_EQ(options.wall_time, std::chrono::hours(1));
+}
+
+TEST(WorkerOptions, TheEnvironmentSaysWhatTheyDoNot) {
+    const auto options = work({"h", "1", "--cores", "all", "--gpus", "0"},
+                              {{"CORES", "3"}, {"MEMORY", "1000"}, {"DISK", "2G"}, {"GPUS", "4"}});
+    EXPECT_EQ(options.cores, std::nullopt);
+    EXPECT_EQ(options.memory_mb, 1000);
+    EXPECT_EQ(options.disk_mb, 2048);
+    EXPECT_EQ(options.gpus, 0);
+}
+
+TEST(WorkerOptions, WhatChangesNothingIsTaken) {
+    EXPECT_TRUE(parse({"h",
+                       "1",
+                       "-a",
+                       "-c",
+                       "-p",
+                       "x",
+                       "-z",
+                       "5",
+                       "--memory-threshold",
+                       "7",
+                       "-w",
+                       "65536",
+                       "--disable-symlinks",
+                       "--disk-allocation",
+                       "-A",
+                       "x86_64",
+                       "-O",
+                       "Linux",
+                       "-C",
+                       "c:9097",
+                       "--connection-mode",
+                       "by_ip",
+                       "--from-factory",
+                       "f",
+                       "--volatility",
+                       "0.5"}));
+}
+
+const host::Machine& machine() {
+    static const host::Machine four = [] {
+        host::CpuMask all;
+        for (int unit = 0; unit < 4; ++unit) all.add(unit);
+        auto found = host::discover_synthetic("package:1 core:4 pu:1", all).or_throw();
+        found.memory_mb = 4000;
+        return found;
+    }();
+    return four;
+}
+
+TEST(WorkerResources, AreWhatIsThereUnlessTheyAreSaid) {
+    EXPECT_EQ(worker_resources(machine(), 500, {}).offers, (core::Resources{4, 4000, 500, 0}));
+    WorkerProgramOptions options;
+    options.cores = 2;
+    options.memory_mb = 9000;
+    options.disk_mb = 900;
+    options.gpus = 2;
+    const WorkerResources some = worker_resources(machine(), 500, options);
+    EXPECT_EQ(some.offers, (core::Resources{2, 9000, 500, 2}));
+    EXPECT_FALSE(some.slice.bind);
+    EXPECT_THAT(some.slice.cores, ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(0, 1, 2, 3)));
+    EXPECT_THAT(some.slice.gpus, ElementsAre("0", "1"));
+    EXPECT_EQ(some.slice.gpu_variable, "CUDA_VISIBLE_DEVICES");
+}
+
+TEST(WorkerResources, AreSaidAsInTheManual) {
+    EXPECT_EQ(resources_line({16, 15843, 61291, 0}), "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus");
+}
+
+}  // namespace
+}  // namespace wq::cli
