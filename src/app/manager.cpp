@@ -138,8 +138,9 @@ void Manager::act_on(core::Lease& action, core::Now now) {
 
 void Manager::note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
                             const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us) {
-    if (!recorder_.wants().transactions) return;
-    if (attempt == 1)
+    const stats::Recorder::Wants wants = recorder_.wants();
+    if (!wants.transactions) return;
+    if (attempt == 1 && wants.waiting)
         recorder_.transaction(submitted_us,
                               stats::task_waiting_text(task, categories_[category.value()], given));
     recorder_.transaction(dispatched_us, stats::task_running_text(task, link.address, given));
@@ -283,7 +284,14 @@ void Manager::dismiss_all(const std::string& why) {
 }
 
 core::ManagerStats Manager::stats() const {
-    core::ManagerStats stats = reactor_.stats();
+    return with_times(reactor_.stats());
+}
+
+core::ManagerStats Manager::stats(CategoryId category) const {
+    return with_times(reactor_.stats(category));
+}
+
+core::ManagerStats Manager::with_times(core::ManagerStats stats) const {
     stats.time_polling = times_.time_polling;
     stats.time_internal = times_.time_internal;
     stats.bytes_received = times_.bytes_received;

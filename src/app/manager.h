@@ -63,8 +63,11 @@ class Manager {
     // ---- what a program asks for ----
     // In any state that is not final; the recorder is told by cancelled(). What runs is killed.
     void cancel(TaskId task, core::Now now);
-    // The workers of a host get nothing more and are dismissed once they are empty. Returns how many.
-    std::size_t drain(const std::string& host, core::Now now);
+    // The workers of a host get nothing more and are dismissed once they are empty; `on` false: they stay.
+    // Returns how many there are.
+    std::size_t drain(const std::string& host, bool on, core::Now now);
+    // Nothing is given out before so many were there at once.
+    void hold_until_workers(std::uint32_t count, core::Now now);
     // So many workers, the emptiest first, get nothing more and are dismissed once they are empty; 0: all.
     std::size_t shut_down(std::size_t workers, core::Now now);
 
@@ -85,6 +88,9 @@ class Manager {
     std::uint64_t outputs_cut() const { return outputs_cut_; }  // tasks whose last attempt lost some output
     bool lost_a_worker() const { return lost_a_worker_; }
     core::ManagerStats stats() const;
+    core::ManagerStats stats(CategoryId category) const;  // of its tasks; the rest is of the whole
+    // Of these, cheaply: workers_connected, tasks_waiting, tasks_submitted.
+    core::ManagerStats brief_stats() const;
     // Time that the loop spent waiting since the last call; the rest counts as internal processing.
     void count_time(Duration polling, Duration internal);
 
@@ -153,6 +159,7 @@ class Manager {
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
     void watch_storage(core::Now now);
+    core::ManagerStats with_times(core::ManagerStats stats) const;
     void let_go(WorkerId worker, core::Now now);
     void dismiss_the_empty(core::Now now);
     // Work Queue's transaction log tells of the beginnings too.

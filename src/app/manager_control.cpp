@@ -9,11 +9,31 @@ void Manager::cancel(TaskId task, core::Now now) {
     react(core::CancelRequested{task}, now);
 }
 
-std::size_t Manager::drain(const std::string& host, core::Now now) {
+void Manager::hold_until_workers(std::uint32_t count, core::Now now) {
+    react(core::Tuned{count}, now);
+}
+
+core::ManagerStats Manager::brief_stats() const {
+    core::ManagerStats stats;
+    const core::Ledger& ledger = reactor_.ledger();
+    const core::WorkerTable& workers = reactor_.workers();
+    stats.workers_connected = static_cast<std::int64_t>(workers.size() - workers.away());
+    stats.tasks_waiting = static_cast<std::int64_t>(ledger.count(core::TaskState::blocked) +
+                                                    ledger.count(core::TaskState::ready));
+    stats.tasks_submitted = static_cast<std::int64_t>(ledger.size());
+    return stats;
+}
+
+std::size_t Manager::drain(const std::string& host, bool on, core::Now now) {
     std::vector<WorkerId> there;
     for (const auto& [key, link] : links_)
         if (link.record && link.record->host == host) there.push_back(link.record->worker);
-    for (const WorkerId worker : there) let_go(worker, now);
+    for (const WorkerId worker : there) {
+        if (on)
+            let_go(worker, now);
+        else if (let_go_.erase(worker) > 0)
+            react(core::WorkerDraining{worker, false}, now);
+    }
     return there.size();
 }
 

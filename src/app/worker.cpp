@@ -290,7 +290,12 @@ void Worker::tick(Instant now) {
 
 std::optional<Instant> Worker::wakeup() const {
     if (ended_) return std::nullopt;
-    if (over_tcp()) return signalled_ends_.wakeup();
+    if (over_tcp()) {
+        std::optional<Instant> next = signalled_ends_.wakeup();
+        const auto calls = functions_ != nullptr ? functions_->wakeup() : std::nullopt;
+        if (calls && (!next || *calls < *next)) next = calls;
+        return next;
+    }
     const Instant regular = std::min(last_sent_ + options_.beat, last_heard_ + options_.manager_silence);
     const Instant calls = functions_ != nullptr ? functions_->wakeup().value_or(regular) : regular;
     return std::min({regular, calls, signalled_ends_.wakeup().value_or(regular)});

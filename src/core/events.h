@@ -59,6 +59,7 @@ struct WorkerBack {
 };
 struct WorkerDraining {  // it is about to leave: it gets no more
     WorkerId worker;
+    bool on = true;  // false: it stays after all
 };
 struct WorkerHeard {  // any frame of it came
     WorkerId worker;

@@ -15,9 +15,11 @@ void Reactor::on_event(const WorkerAway& event, Now now, Actions& actions) {
 
 void Reactor::on_event(const WorkerDraining& event, Now, Actions&) {
     Worker* worker = workers_.find(event.worker);
-    if (worker == nullptr || worker->draining) return;
-    workers_.drain(*worker);
-    gets_no_more(*worker);
+    if (worker == nullptr || worker->draining == event.on) return;
+    workers_.drain(*worker, event.on);
+    if (event.on) return gets_no_more(*worker);
+    ++pool_version_;
+    if (worker->takes_tickets && !worker->away()) pool_.insert(worker->id);
 }
 
 // Of a batch that is open it may have claimed some: it stays a member of that.

@@ -104,10 +104,11 @@ void WorkerTable::come_back(Worker& worker, Instant now) {
     changed(worker);
 }
 
-void WorkerTable::drain(Worker& worker) {
+void WorkerTable::drain(Worker& worker, bool on) {
     leave(worker);
-    worker.draining = true;
+    worker.draining = on;
     enter(worker);
+    if (!on) changed(worker);
 }
 
 std::int64_t WorkerTable::available_cores() const {

@@ -70,7 +70,7 @@ class WorkerTable {
     // Its link is cut, or mended.
     void go_away(Worker& worker, Instant until, std::string why);
     void come_back(Worker& worker, Instant now);
-    void drain(Worker& worker);
+    void drain(Worker& worker, bool on);
     // The one that is away and will be given up first.
     const Worker* first_given_up() const;
     std::size_t away() const { return away_.size(); }

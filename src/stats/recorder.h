@@ -56,6 +56,7 @@ class Recorder {
     struct Wants {
         bool commands = true;      // Recorded::command
         bool transactions = true;  // transaction()
+        bool waiting = true;       // of these, TASK n WAITING, when it is first given out
     };
     virtual Wants wants() const { return {}; }
     virtual void task(Recorded ended) = 0;

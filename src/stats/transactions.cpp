@@ -10,6 +10,7 @@ namespace wq::stats {
 namespace {
 
 void put_quantity(std::string& out, std::string_view name, std::int64_t value, std::string_view unit) {
+    if (value < 0) return;  // not specified
     out += out.back() == '{' ? "\"" : ",\"";
     out.append(name).append("\":[");
     put_number(out, value);
@@ -198,6 +199,30 @@ void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record
         put_end(out, pid, record, "RETRIEVED");
     }
     if (record.final) put_end(out, pid, record, "DONE");
+}
+
+void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
+                     std::string_view worker_address) {
+    record.tasks.for_each([&](Interval part) {
+        put_transaction_stamp(out, record.received_us, pid);
+        out += "TASK ";
+        put_number(out, part.first + 1);
+        out += '-';
+        put_number(out, part.end);
+        out += " DONE SUCCESS 0 {} {";
+        put_quantity(out, "cores", record.given.cores, "cores");
+        put_quantity(out, "tasks", static_cast<std::int64_t>(part.size()), "tasks");
+        out += "} ";
+        put_word(out, worker_address.empty() ? "-" : worker_address, '_');
+        out += '\n';
+    });
+}
+
+void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, TaskId task) {
+    put_transaction_stamp(out, when, pid);
+    out += "TASK ";
+    put_number(out, task_number(task));
+    out += " CANCELED\n";
 }
 
 }  // namespace wq::stats

@@ -26,5 +26,9 @@ void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool
 void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record);
 void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,
                     std::string_view worker_address);
+// Calls of a range: one line for each run of neighbours, `TASK first-last DONE SUCCESS ...`.
+void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
+                     std::string_view worker_address);
+void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, TaskId task);
 
 }  // namespace wq::stats

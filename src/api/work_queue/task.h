@@ -210,6 +210,8 @@ class Task {
   private:
     friend struct TaskAccess;
     explicit Task(std::unique_ptr<TaskData> data);
+    TaskData& own();
+    const TaskData& seen() const;
     std::unique_ptr<TaskData> data_;
 };
 

@@ -1,0 +1,47 @@
+// A program's manager on TCP: which port, with which key, and how workers are told.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "transport/tcp_listener.h"
+#include "work_queue/manager.h"
+
+namespace wq::api {
+
+struct Listening {
+    std::unique_ptr<transport::TcpListener> transport;  // moves to the manager's thread
+    int port = 0;
+    std::string key;
+    bool tls = false;
+    std::string certificate_print;
+    std::string name;
+    WallMicros started = 0;
+
+    std::vector<std::string> addresses() const;  // with the port
+    Status write_contact(const std::string& path) const;
+    // Only where it is still ours.
+    void remove_contact(const std::string& path) const;
+};
+
+// As getenv: null when unset.
+using Variables = std::function<const char*(const char*)>;
+
+// First and last port to try. Errors (usage): no port, or a range upside down.
+struct PortRange {
+    std::uint16_t low = 0;
+    std::uint16_t high = 0;
+};
+Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables);
+
+// `say` gets the warning of a manager that is open to everybody. Errors: a port in use, files that cannot be
+// used, not_allowed where a key is required and there is none.
+Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
+                         const Variables& variables);
+Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say);
+
+}  // namespace wq::api

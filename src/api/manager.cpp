@@ -1,0 +1,175 @@
+#include "work_queue/manager.h"
+
+#include <cstdio>
+
+#include "api/listening.h"
+#include "api/program_manager.h"
+
+namespace wq {
+
+namespace {
+
+std::string& error_of_this_thread() {
+    thread_local std::string text;
+    return text;
+}
+
+[[noreturn]] void refuse(const Error& error) {
+    throw SetupError(error.message, to_int(error.code));
+}
+
+template <class T>
+T or_refuse(Result<T> result) {
+    if (!result) refuse(result.error());
+    return std::move(*result);
+}
+
+Duration seconds(double count) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(count, 0.0, 1e9)));
+}
+
+}  // namespace
+
+class Manager::Impl {
+  public:
+    explicit Impl(ManagerOptions given) : options(std::move(given)) {
+        say = options.say ? options.say : [](const std::string& text) {
+            std::fprintf(stderr, "work_queue: %s\n", text.c_str());
+        };
+        api::ProgramManagerOptions program;
+        program.say = say;
+        program.away_limit = seconds(options.away_limit);
+        program.output_limit = options.output_limit;
+        program.logs.debug = options.debug_log;
+        program.logs.debug_flags = options.debug_flags;
+        program.logs.debug_rotate_bytes = options.debug_rotate_bytes;
+        program.logs.statistics = options.stats_log;
+        program.logs.transactions = options.transactions_log;
+        if (!options.name.empty()) program.logs.program = options.name;
+        if (options.listen) {
+            listening = or_refuse(api::listen(options, say));
+            program.wires.push_back({std::move(listening->transport), true});
+        }
+        manager = or_refuse(api::ProgramManager::start(std::move(program)));
+        if (listening && !options.contact_file.empty())
+            if (const Status written = listening->write_contact(options.contact_file); !written)
+                refuse(written.error());
+    }
+    ~Impl() {
+        if (listening && !options.contact_file.empty()) listening->remove_contact(options.contact_file);
+    }
+
+    ManagerOptions options;
+    std::function<void(const std::string&)> say;
+    std::optional<api::Listening> listening;
+    std::unique_ptr<api::ProgramManager> manager;
+};
+
+Manager::Manager(ManagerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Manager::~Manager() = default;
+
+int Manager::port() const {
+    return impl_->listening ? impl_->listening->port : 0;
+}
+const std::string& Manager::name() const {
+    return impl_->options.name;
+}
+std::vector<std::string> Manager::addresses() const {
+    return impl_->listening ? impl_->listening->addresses() : std::vector<std::string>{};
+}
+bool Manager::write_contact(const std::string& path) const {
+    const Status written =
+        impl_->listening ? impl_->listening->write_contact(path)
+                         : Status(Error{ExitCode::usage, "the manager does not listen: it has no contact"});
+    error_of_this_thread() = written ? std::string() : written.error().message;
+    return written.ok();
+}
+
+// ---- tasks ----
+
+std::int64_t Manager::submit(Task task) {
+    std::string error;
+    const std::int64_t id = impl_->manager->submit(std::move(task), error);
+    if (id == 0) error_of_this_thread() = std::move(error);
+    return id;
+}
+std::int64_t Manager::submit_range(std::string function, std::int64_t first, std::int64_t last,
+                                   CallMode mode) {
+    return submit(Task::range(std::move(function), first, last, mode));
+}
+
+namespace {
+// As Work Queue has it.
+std::optional<Duration> limit_of(int timeout_seconds) {
+    if (timeout_seconds == wait_for_task) return std::nullopt;
+    if (timeout_seconds == 0) return std::chrono::seconds(1);
+    return std::chrono::seconds(timeout_seconds < 0 ? 5 : timeout_seconds);
+}
+}  // namespace
+
+std::optional<Task> Manager::wait(int timeout_seconds) {
+    return impl_->manager->wait(limit_of(timeout_seconds));
+}
+std::optional<Task> Manager::wait_for_tag(const std::string& tag, int timeout_seconds) {
+    return impl_->manager->wait(limit_of(timeout_seconds), &tag);
+}
+std::optional<Task> Manager::wait_at_most(std::chrono::nanoseconds limit) {
+    return impl_->manager->wait(limit);
+}
+
+bool Manager::empty() const {
+    return impl_->manager->empty();
+}
+int Manager::hungry() const {
+    return impl_->manager->hungry();
+}
+TaskState Manager::task_state(std::int64_t id) const {
+    return impl_->manager->task_state(id);
+}
+
+// ---- cancelling ----
+
+std::optional<Task> Manager::cancel_by_taskid(std::int64_t id) {
+    return impl_->manager->cancel(id);
+}
+std::optional<Task> Manager::cancel_by_tag(const std::string& tag) {
+    return impl_->manager->cancel_tagged(tag);
+}
+std::vector<Task> Manager::cancel_by_category(const std::string& category) {
+    return impl_->manager->cancel_category(&category);
+}
+std::vector<Task> Manager::cancel_all() {
+    return impl_->manager->cancel_category(nullptr);
+}
+
+// ---- workers ----
+
+int Manager::shutdown_workers(int count) {
+    return impl_->manager->shut_down(count);
+}
+int Manager::drain(const std::string& hostname, bool on) {
+    return impl_->manager->drain(hostname, on);
+}
+
+// ---- figures and settings ----
+
+Statistics Manager::stats() const {
+    return impl_->manager->statistics();
+}
+Statistics Manager::stats_category(const std::string& category) const {
+    return impl_->manager->statistics_of(category);
+}
+bool Manager::tune(const std::string& name, double value) {
+    std::string error;
+    const bool known = impl_->manager->tune(name, value, error);
+    if (!known) {
+        impl_->say(error);
+        error_of_this_thread() = std::move(error);
+    }
+    return known;
+}
+const std::string& Manager::last_error() const {
+    return error_of_this_thread();
+}
+
+}  // namespace wq

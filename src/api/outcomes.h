@@ -1,0 +1,12 @@
+// How an attempt ended, in Work Queue's words.
+#pragma once
+
+#include "api/task_data.h"
+#include "core/outcome.h"
+
+namespace wq::api {
+
+// Fills in result, exit and return status, reason, start and usage.
+void describe_end(const core::Outcome& outcome, TaskReport& report);
+
+}  // namespace wq::api

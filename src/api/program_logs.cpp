@@ -1,0 +1,216 @@
+#include "api/program_logs.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "stats/rows.h"
+#include "stats/run_status.h"
+#include "stats/stats_log.h"
+#include "stats/transactions.h"
+
+namespace wq::api {
+
+namespace {
+
+// What waits for a disk that hangs must not fill the memory: beyond, it is lost.
+constexpr std::size_t most_waiting = 4'000'000;
+constexpr Duration flush_interval = std::chrono::seconds(1);  // of HDF5: what a live reader may lag behind
+
+const std::string& address_of(const std::unordered_map<std::uint32_t, std::string>& addresses,
+                              WorkerId worker) {
+    static const std::string none;
+    const auto found = addresses.find(worker.value());
+    return found == addresses.end() ? none : found->second;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProgramLogs>> ProgramLogs::open(const LogPaths& paths, WallMicros started,
+                                                       std::function<void(const std::string&)> say) {
+    std::unique_ptr<ProgramLogs> logs(new ProgramLogs);
+    logs->say_ = std::move(say);
+    if (const Status begun = logs->begin(paths, started); !begun) return begun.error();
+    // Signals are the program's.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    logs->thread_ = std::thread([raw = logs.get()] { raw->run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return logs;
+}
+
+Status ProgramLogs::begin(const LogPaths& paths, WallMicros started) {
+    pid_ = ::getpid();
+    if (!paths.debug.empty()) {
+        auto debug =
+            stats::DebugLog::open({paths.debug, paths.debug_flags, paths.debug_rotate_bytes, paths.program});
+        if (!debug) return debug.error();
+        debug_ = std::move(*debug);
+    }
+    if (!paths.transactions.empty()) {
+        auto log = stats::TextLog::open(paths.transactions, stats::transactions_heading());
+        if (!log) return log.error();
+        transactions_ = std::move(*log);
+        stats::put_manager_lines(transactions_.lines(), started, pid_, true);
+    }
+    if (paths.statistics.ends_with(".h5")) {
+        auto h5 = stats::H5Writer::create(paths.statistics, {{"schema_version", "1"},
+                                                             {"list", paths.program},
+                                                             {"host", stats::host_name()},
+                                                             {"started_us", std::to_string(started)}});
+        if (!h5) return h5.error();
+        h5_.emplace(std::move(*h5));
+        h5_->append(stats::Dataset::categories, stats::row_of(CategoryId(0), "default", started));
+    } else if (!paths.statistics.empty()) {
+        auto log = stats::TextLog::open(paths.statistics, stats::stats_log_heading());
+        if (!log) return log.error();
+        statistics_ = std::move(*log);
+    }
+    has_transactions_ = transactions_.is_open();
+    has_statistics_ = statistics_.is_open();
+    for (stats::TextLog* log : {&transactions_, &statistics_})
+        if (log->is_open())
+            if (const Status written = log->write(); !written) return written.error();
+    return success();
+}
+
+ProgramLogs::~ProgramLogs() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    something_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+void ProgramLogs::put(Entry entry) {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() >= most_waiting) return;
+    waiting_.push_back(std::move(entry));
+    if (waiting_.size() == 1) something_.notify_one();
+}
+
+void ProgramLogs::run() {
+    std::vector<Entry> entries;
+    for (bool over = false; !over;) {
+        {
+            std::unique_lock lock(mutex_);
+            if (waiting_.empty() && !over_) {
+                if (h5_ && h5_->pending_rows() > 0)
+                    something_.wait_for(lock, flush_interval);
+                else
+                    something_.wait(lock);
+            }
+            entries.swap(waiting_);
+            over = over_;
+        }
+        write_all(entries);
+        entries.clear();
+    }
+    if (transactions_.is_open()) {
+        stats::put_manager_lines(transactions_.lines(), wall_now(), pid_, false);
+        note(transactions_.write());
+        note(transactions_.close());
+    }
+    if (statistics_.is_open()) note(statistics_.close());
+    if (h5_) note(h5_->close());
+}
+
+void ProgramLogs::write_all(std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) std::visit([&](const auto& known) { write(known); }, entry);
+    if (transactions_.is_open()) note(transactions_.write());
+    if (statistics_.is_open()) note(statistics_.write());
+    if (h5_ && !h5_->failed() && instant_now() >= next_flush_) {
+        note(h5_->flush());
+        next_flush_ = instant_now() + flush_interval;
+    }
+}
+
+void ProgramLogs::note(const Status& status) {
+    if (status || said_trouble_) return;
+    said_trouble_ = true;
+    if (say_) say_(status.error().message);
+}
+
+void ProgramLogs::write(const stats::TaskRecord& record) {
+    if (transactions_.is_open())
+        stats::put_task_lines(transactions_.lines(), pid_, record, address_of(addresses_, record.worker));
+    if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::tasks, stats::row_of(record));
+}
+
+void ProgramLogs::write(const stats::RangeRecord& record) {
+    if (transactions_.is_open())
+        stats::put_range_lines(transactions_.lines(), pid_, record, address_of(addresses_, record.worker));
+}
+
+void ProgramLogs::write(const stats::WorkerRecord& record) {
+    addresses_[record.worker.value()] = record.address;
+    if (transactions_.is_open()) stats::put_worker_lines(transactions_.lines(), pid_, record);
+    if (!h5_ || h5_->failed()) return;
+    const auto known = worker_row_.find(record.worker.value());
+    if (record.left_us != 0 && known != worker_row_.end())
+        return h5_->overwrite(stats::Dataset::workers, known->second, stats::row_of(record));
+    worker_row_[record.worker.value()] = worker_rows_++;
+    h5_->append(stats::Dataset::workers, stats::row_of(record));
+}
+
+void ProgramLogs::write(const stats::Sample& sample) {
+    if (statistics_.is_open()) stats::put_stats_line(statistics_.lines(), sample);
+    if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::manager, stats::row_of(sample));
+}
+
+void ProgramLogs::write(const stats::CategoryRecord& record) {
+    if (h5_ && !h5_->failed())
+        h5_->append(stats::Dataset::categories, stats::row_of(record.category, record.name, wall_now()));
+}
+
+void ProgramLogs::write(const Cancelled& cancelled) {
+    stats::put_cancelled_line(transactions_.lines(), cancelled.when, pid_, cancelled.task);
+}
+
+void ProgramLogs::write(const Line& line) {
+    stats::put_transaction_stamp(transactions_.lines(), line.when, pid_);
+    transactions_.lines().append(line.text).append("\n");
+}
+
+void ProgramLogs::write(const DebugLine& line) {
+    debug_->write(line.subsystem, line.text, line.when);
+}
+
+// ---- the manager's thread ----
+
+void ProgramLogs::task(const stats::TaskRecord& record) {
+    if (has_transactions_ || h5_) put(record);
+    if (wants_debug("task"))
+        debug("task", "task " + std::to_string(record.task.value() + 1) + " attempt " +
+                          std::to_string(record.attempt) + (record.final ? " ended: " : " will run again: ") +
+                          core::describe(record.outcome));
+}
+void ProgramLogs::range(const stats::RangeRecord& record) {
+    if (has_transactions_) put(record);
+}
+void ProgramLogs::cancelled(TaskId task, WallMicros when) {
+    if (has_transactions_) put(Cancelled{task, when});
+}
+void ProgramLogs::worker(const stats::WorkerRecord& record) {
+    put(record);
+    if (wants_debug("wq"))
+        debug("wq", "worker " + std::to_string(record.worker.value()) + " at " + record.address +
+                        (record.left_us == 0 ? " joined with " + core::describe(record.offers)
+                                             : " left: " + record.why_left));
+}
+void ProgramLogs::sample(const stats::Sample& sample) {
+    if (has_statistics_ || h5_) put(sample);
+}
+void ProgramLogs::category(const stats::CategoryRecord& record) {
+    if (h5_) put(record);
+}
+void ProgramLogs::transaction(WallMicros when, std::string text) {
+    if (has_transactions_) put(Line{when, std::move(text)});
+}
+void ProgramLogs::debug(std::string_view subsystem, const std::string& text) {
+    if (wants_debug(subsystem)) put(DebugLine{wall_now(), std::string(subsystem), text});
+}
+
+}  // namespace wq::api

@@ -1,0 +1,110 @@
+// The logs of a program's manager: debug, statistics, transactions. They are written by a thread of their
+// own, so that a slow disk delays no keep-alive; a log that cannot be written ends, and says so once.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "stats/debug_log.h"
+#include "stats/h5_writer.h"
+#include "stats/records.h"
+#include "stats/text_log.h"
+
+namespace wq::api {
+
+struct LogPaths {
+    std::string debug;
+    std::string debug_flags{"all"};
+    std::uint64_t debug_rotate_bytes = 10u << 20;
+    std::string statistics;  // HDF5 where it ends in .h5
+    std::string transactions;
+    std::string program{"work_queue"};
+
+    bool any() const { return !debug.empty() || !statistics.empty() || !transactions.empty(); }
+};
+
+class ProgramLogs {
+  public:
+    // Errors: usage, where a file is of another kind; not_allowed or interrupted, where it cannot be made.
+    // `say` gets the lines about logs that end later, on the logs' thread.
+    static Result<std::unique_ptr<ProgramLogs>> open(const LogPaths& paths, WallMicros started,
+                                                     std::function<void(const std::string&)> say);
+    ~ProgramLogs();  // writes what waits
+
+    bool wants_transactions() const { return has_transactions_; }
+    bool wants_debug(std::string_view subsystem) const { return debug_ && debug_->wants(subsystem); }
+
+    void task(const stats::TaskRecord& record);
+    void range(const stats::RangeRecord& record);
+    void cancelled(TaskId task, WallMicros when);
+    void worker(const stats::WorkerRecord& record);
+    void sample(const stats::Sample& sample);
+    void category(const stats::CategoryRecord& record);
+    void transaction(WallMicros when, std::string text);
+    void debug(std::string_view subsystem, const std::string& text);
+
+  private:
+    struct Cancelled {
+        TaskId task;
+        WallMicros when;
+    };
+    struct Line {
+        WallMicros when;
+        std::string text;
+    };
+    struct DebugLine {
+        WallMicros when;
+        std::string subsystem;
+        std::string text;
+    };
+    using Entry = std::variant<stats::TaskRecord, stats::RangeRecord, stats::WorkerRecord, stats::Sample,
+                               stats::CategoryRecord, Cancelled, Line, DebugLine>;
+
+    ProgramLogs() = default;
+    Status begin(const LogPaths& paths, WallMicros started);
+    void put(Entry entry);
+    void run();
+    void write_all(std::vector<Entry>& entries);
+    void write(const stats::TaskRecord& record);
+    void write(const stats::RangeRecord& record);
+    void write(const stats::WorkerRecord& record);
+    void write(const stats::Sample& sample);
+    void write(const stats::CategoryRecord& record);
+    void write(const Cancelled& cancelled);
+    void write(const Line& line);
+    void write(const DebugLine& line);
+    void note(const Status& status);
+
+    std::function<void(const std::string&)> say_;
+    std::unique_ptr<stats::DebugLog> debug_;
+    stats::TextLog transactions_;
+    stats::TextLog statistics_;
+    std::optional<stats::H5Writer> h5_;
+    // Which there are from the start, for the manager's thread.
+    bool has_transactions_ = false;
+    bool has_statistics_ = false;
+    bool said_trouble_ = false;
+    std::int64_t pid_ = 0;
+    Instant next_flush_;
+    std::unordered_map<std::uint32_t, std::string> addresses_;  // of workers
+    std::uint64_t worker_rows_ = 0;
+    std::unordered_map<std::uint32_t, std::uint64_t> worker_row_;
+
+    std::mutex mutex_;
+    std::condition_variable something_;
+    std::vector<Entry> waiting_;
+    bool over_ = false;
+    std::thread thread_;
+};
+
+}  // namespace wq::api

@@ -1,0 +1,314 @@
+#include "api/program_manager.h"
+
+#include <signal.h>
+
+#include <cmath>
+
+#include "core/hungry.h"
+
+namespace wq::api {
+
+namespace {
+
+// With logs of statistics, the time series; else the samples go to nobody.
+constexpr Duration sample_every = std::chrono::milliseconds(500);
+constexpr Duration sample_seldom = std::chrono::minutes(5);
+
+core::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
+    core::ReactorOptions reactor;
+    reactor.max_losses = 0;
+    reactor.expected_workers = options.ranks;
+    reactor.wait_for_fitting = true;
+    reactor.away_limit = options.away_limit;
+    reactor.seal_batches = options.seal_batches;
+    return reactor;
+}
+
+Statistics as_statistics(const core::ManagerStats& from) {
+    Statistics to;
+    to.time_when_started = from.time_when_started;
+#define WQ_COPY(type, name, unit, meaning) to.name = from.name;
+    WQ_MANAGER_STATS(WQ_COPY)
+#undef WQ_COPY
+    to.workers_blacklisted = from.workers_blocked;
+    to.time_workers_execute = from.time_execute;
+    to.time_workers_execute_good = from.time_execute_good;
+    to.time_workers_execute_exhaustion = from.time_execute_exhaustion;
+    return to;
+}
+
+}  // namespace
+
+ProgramManager::ProgramManager(ProgramManagerOptions options)
+    : options_(std::move(options)),
+      started_(app::now()),
+      results_(started_.instant),
+      recorder_(tasks_, results_, nullptr),
+      source_(queue_, tasks_, recorder_) {}
+
+Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOptions options) {
+    std::unique_ptr<ProgramManager> program(new ProgramManager(std::move(options)));
+    ProgramManagerOptions& with = program->options_;
+    if (with.logs.any()) {
+        auto logs = ProgramLogs::open(with.logs, program->started_.wall, with.say);
+        if (!logs) return logs.error();
+        program->logs_ = std::move(*logs);
+        program->recorder_.write_to(program->logs_.get());
+    }
+    app::ManagerOptions manager;
+    manager.reactor = reactor_options(with);
+    manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_every;
+    manager.output_limit = with.output_limit;
+    manager.counters = with.counters;
+    program->manager_ = std::make_unique<app::Manager>(std::move(manager), program->tasks_,
+                                                       program->recorder_, program->started_);
+    program->manager_->say = [raw = program.get()](const std::string& text) {
+        raw->options_.say(text);
+        if (raw->logs_) raw->logs_->debug("wq", text);
+    };
+    // Signals are the program's: no handler of its runs on this thread.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    program->thread_ = std::thread([raw = program.get()] { raw->run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return program;
+}
+
+ProgramManager::~ProgramManager() {
+    if (!thread_.joinable()) return;
+    queue_.ask([this] { manager_->stop(core::StopReason::interrupted, Duration{0}, app::now()); });
+    thread_.join();
+}
+
+void ProgramManager::run() {
+    app::ManagerLoopParts parts{*manager_, source_, recorder_};
+    parts.wires = options_.borrowed_wires;
+    for (const Wire& wire : options_.wires) {
+        parts.wires.push_back(wire.transport.get());
+        if (wire.strangers) manager_->expect_strangers(*wire.transport);
+    }
+    parts.each_turn = [this](Instant now) { return each_turn(now); };
+    // Its errors are those of its source, and ours has none.
+    static_cast<void>(app::ManagerLoop(std::move(parts)).run());
+    lost_a_worker_ = manager_->lost_a_worker();
+    queue_.close();
+    std::vector<CommandQueue::Command> late;
+    queue_.take(late);
+    for (CommandQueue::Command& command : late)
+        if (auto* request = std::get_if<CommandQueue::Request>(&command)) (*request)();
+    recorder_.sample({wall_now(), manager_->stats()});
+    results_.end();
+}
+
+std::optional<Instant> ProgramManager::each_turn(Instant) {
+    results_.publish();
+    const core::ManagerStats now = manager_->brief_stats();
+    const std::lock_guard lock(figures_mutex_);
+    published_ = now;
+    return std::nullopt;
+}
+
+// ---- tasks ----
+
+std::int64_t ProgramManager::submit(Task task, std::string& error) {
+    std::unique_ptr<TaskData> data = TaskAccess::take(std::move(task));
+    if (data->kind == TaskKind::range && data->count() == 0) {
+        error = "a range needs at least one index: last is to be greater than first";
+        return 0;
+    }
+    if (data->count() > std::uint64_t{1} << 48) {
+        error = "a range has at most 2^48 indexes";
+        return 0;
+    }
+    data->report.reset();
+    results_.expect(*data);
+    const std::string tag = data->tag;
+    const std::int64_t id = queue_.submit(std::move(data));
+    if (id == 0) {
+        TaskData refused;
+        refused.tag = tag;
+        results_.forget(refused);
+        error = "the manager has ended";
+    }
+    return id;
+}
+
+std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const std::string* tag) {
+    std::optional<Instant> until;
+    if (limit) until = instant_now() + *limit;
+    std::unique_ptr<TaskData> task = results_.wait(until, tag);
+    if (!task) return std::nullopt;
+    task->tell().return_time = wall_now();
+    return TaskAccess::wrap(std::move(task));
+}
+
+TaskState ProgramManager::task_state(std::int64_t id) {
+    if (id <= 0) return TaskState::unknown;
+    if (results_.holds(id)) return TaskState::retrieved;
+    TaskState state = TaskState::unknown;
+    queue_.ask([&] {
+        const TaskId task(static_cast<std::uint64_t>(id) - 1);
+        if (task.value() >= tasks_.size()) return;
+        const core::TaskState now = manager_->reactor().ledger().state(task);
+        if (now == core::TaskState::blocked || now == core::TaskState::ready)
+            state = TaskState::ready;
+        else if (now == core::TaskState::leased || now == core::TaskState::sealed)
+            state = TaskState::running;
+        else if (cancelled_.contains(task.value()))
+            state = TaskState::canceled;
+        else
+            state = TaskState::done;
+    });
+    // It may have ended between the two looks.
+    return state == TaskState::done && results_.holds(id) ? TaskState::retrieved : state;
+}
+
+// ---- cancelling ----
+
+// On the manager's thread.
+std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
+    const core::Now now = app::now();
+    const TaskId first(static_cast<std::uint64_t>(task.id) - 1);
+    cancelled_.insert(Interval{first.value(), first.value() + task.count()});
+    RangeTask* range = tasks_.range_of(first);
+    if (range == nullptr) {
+        manager_->cancel(first, now);
+        auto taken = recorder_.take_cancelled();
+        return taken.empty() ? nullptr : std::move(taken.front());
+    }
+    std::vector<Interval> open;
+    range->open.for_each([&](Interval part) { open.push_back(part); });
+    for (const Interval part : open)
+        for (std::uint64_t id = part.first; id < part.end; ++id) manager_->cancel(TaskId(id), now);
+    RangeProgress& progress = range->data->tell().progress;
+    progress.done_total = range->done;
+    progress.failed_total = range->failed;
+    progress.size = range->size();
+    std::unique_ptr<TaskData> taken = tasks_.remove_range(*range);
+    taken->report->result = TaskResult::forsaken;
+    taken->report->reason = "it was cancelled";
+    taken->report->finish_time = now.wall;
+    results_.cancelled(*taken);
+    return taken;
+}
+
+std::optional<Task> ProgramManager::one_of(std::unique_ptr<TaskData> waited,
+                                           std::unique_ptr<TaskData> cancelled) {
+    std::unique_ptr<TaskData>& task = waited ? waited : cancelled;
+    if (!task) return std::nullopt;
+    return TaskAccess::wrap(std::move(task));
+}
+
+std::optional<Task> ProgramManager::cancel(std::int64_t id) {
+    std::unique_ptr<TaskData> cancelled;
+    if (id <= 0) return std::nullopt;
+    queue_.ask([&] {
+        const TaskId task(static_cast<std::uint64_t>(id) - 1);
+        RangeTask* range = tasks_.range_of(task);
+        TaskData* data = range != nullptr ? range->data.get() : tasks_.find(task);
+        if (data != nullptr && data->id == id) cancelled = cancel_now(*data);
+        results_.publish();
+    });
+    return one_of(cancelled ? nullptr : results_.take(id), std::move(cancelled));
+}
+
+std::optional<Task> ProgramManager::cancel_tagged(const std::string& tag) {
+    std::unique_ptr<TaskData> cancelled;
+    queue_.ask([&] {
+        if (TaskData* data = tasks_.tagged(tag)) cancelled = cancel_now(*data);
+        results_.publish();
+    });
+    return one_of(cancelled ? nullptr : results_.take_tagged(tag), std::move(cancelled));
+}
+
+std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
+    std::vector<Task> all;
+    const auto take = [&](std::unique_ptr<TaskData> task) {
+        if (task) all.push_back(TaskAccess::wrap(std::move(task)));
+    };
+    queue_.ask([&] {
+        std::vector<TaskData*> wanted;
+        tasks_.for_each([&](TaskData& task) {
+            if (category == nullptr || task.category == *category) wanted.push_back(&task);
+        });
+        for (TaskData* task : wanted) take(cancel_now(*task));
+        results_.publish();
+    });
+    for (std::unique_ptr<TaskData>& task : results_.take_category(category)) take(std::move(task));
+    return all;
+}
+
+// ---- workers ----
+
+int ProgramManager::shut_down(int workers) {
+    int asked = 0;
+    queue_.ask([&] {
+        asked = static_cast<int>(
+            manager_->shut_down(workers > 0 ? static_cast<std::size_t>(workers) : 0, app::now()));
+    });
+    return asked;
+}
+
+int ProgramManager::drain(const std::string& host, bool on) {
+    int there = 0;
+    queue_.ask([&] { there = static_cast<int>(manager_->drain(host, on, app::now())); });
+    return there;
+}
+
+// ---- figures and settings ----
+
+core::ManagerStats ProgramManager::stats() {
+    core::ManagerStats stats;
+    if (!queue_.ask([&] { stats = recorder_.as_seen(manager_->stats()); }))
+        stats = recorder_.as_seen(published_);  // the thread has ended
+    stats.time_when_started = started_.wall;
+    return stats;
+}
+
+Statistics ProgramManager::statistics() {
+    return as_statistics(stats());
+}
+
+Statistics ProgramManager::statistics_of(const std::string& category) {
+    core::ManagerStats stats;
+    queue_.ask([&] {
+        const auto id = recorder_.category_named(category);
+        stats = manager_->stats(id.value_or(CategoryId(UINT32_MAX)));
+    });
+    const Results::Figures figures = results_.figures();
+    stats.time_application = figures.outside_us;
+    stats.time_when_started = started_.wall;
+    return as_statistics(stats);
+}
+
+int ProgramManager::hungry() {
+    core::ManagerStats stats;
+    {
+        const std::lock_guard lock(figures_mutex_);
+        stats = published_;
+    }
+    // What was submitted since the manager looked waits, too.
+    stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
+    const double enough =
+        std::max(tuning_.get("hungry-minimum"),
+                 tuning_.get("hungry-minimum-factor") * static_cast<double>(stats.workers_connected));
+    const double lacking = enough - static_cast<double>(stats.tasks_waiting);
+    return lacking > 0 ? static_cast<int>(std::ceil(lacking)) : 0;
+}
+
+bool ProgramManager::tune(const std::string& name, double value, std::string& error) {
+    const Status set = tuning_.set(name, value);
+    if (!set) {
+        error = set.error().message;
+        return false;
+    }
+    if (name == "wait-for-workers")
+        queue_.ask([&] {
+            manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());
+        });
+    return true;
+}
+
+}  // namespace wq::api

@@ -1,0 +1,102 @@
+// A program's manager behind work_queue/manager.h: the thread that runs app/'s loop, and the two queues
+// between it and the program. What reaches workers (TCP, ranks, a worker beside it) is given to it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/command_queue.h"
+#include "api/program_logs.h"
+#include "api/program_recorder.h"
+#include "api/program_source.h"
+#include "api/results.h"
+#include "api/submitted_tasks.h"
+#include "api/tuning.h"
+#include "app/manager.h"
+#include "app/rank_loop.h"
+#include "transport/counters.h"
+#include "transport/transport.h"
+#include "work_queue/statistics.h"
+#include "work_queue/task.h"
+
+namespace wq::api {
+
+struct Wire {
+    std::unique_ptr<transport::Transport> transport;
+    bool strangers = false;  // workers that come by themselves, of whom nothing is trusted
+};
+
+struct ProgramManagerOptions {
+    std::vector<Wire> wires;
+    std::vector<transport::Transport*> borrowed_wires;  // that outlive the manager
+    std::uint32_t ranks = 0;                            // workers that will come over them
+    bool seal_batches = false;
+    transport::Counters* counters = nullptr;
+    Duration away_limit = std::chrono::seconds(60);
+    std::uint64_t output_limit = 8u << 20;
+    LogPaths logs;
+    std::function<void(const std::string&)> say;  // on the manager's thread; must not be empty
+};
+
+class ProgramManager {
+  public:
+    // Error: a log that cannot be begun.
+    static Result<std::unique_ptr<ProgramManager>> start(ProgramManagerOptions options);
+    // Ends what runs and tells the workers.
+    ~ProgramManager();
+    ProgramManager(const ProgramManager&) = delete;
+
+    std::int64_t submit(Task task, std::string& error);
+    std::optional<Task> wait(std::optional<Duration> limit, const std::string* tag = nullptr);
+    bool empty() const { return results_.empty(); }
+    TaskState task_state(std::int64_t id);
+
+    std::optional<Task> cancel(std::int64_t id);
+    std::optional<Task> cancel_tagged(const std::string& tag);
+    std::vector<Task> cancel_category(const std::string* category);  // null: all
+
+    int shut_down(int workers);
+    int drain(const std::string& host, bool on);
+
+    core::ManagerStats stats();
+    Statistics statistics();
+    Statistics statistics_of(const std::string& category);
+    int hungry();
+    // False: no such name, or a value out of its bounds.
+    bool tune(const std::string& name, double value, std::string& error);
+    bool lost_a_worker() const { return lost_a_worker_; }
+
+  private:
+    explicit ProgramManager(ProgramManagerOptions options);
+    void run();
+    std::optional<Instant> each_turn(Instant now);
+    std::unique_ptr<TaskData> cancel_now(TaskData& task);
+    std::vector<Task> given_back(std::vector<std::unique_ptr<TaskData>> cancelled);
+    std::optional<Task> one_of(std::unique_ptr<TaskData> waited, std::unique_ptr<TaskData> cancelled);
+
+    ProgramManagerOptions options_;
+    core::Now started_;
+    CommandQueue queue_;
+    Results results_;
+    Tuning tuning_;
+
+    // ---- the manager's thread, once it runs ----
+    SubmittedTasks tasks_;
+    std::unique_ptr<ProgramLogs> logs_;
+    ProgramRecorder recorder_;
+    ProgramSource source_;
+    std::unique_ptr<app::Manager> manager_;
+    IntervalSet cancelled_;  // ids
+    bool lost_a_worker_ = false;
+
+    std::mutex figures_mutex_;
+    core::ManagerStats published_;  // of the last turn
+    std::thread thread_;
+};
+
+}  // namespace wq::api

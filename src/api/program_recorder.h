@@ -1,0 +1,76 @@
+// What becomes of a program's tasks: each end goes to the program, and to the logs that it asked for. All on
+// the manager's thread; the logs write on one of their own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/program_logs.h"
+#include "api/results.h"
+#include "api/submitted_tasks.h"
+#include "core/manager_stats.h"
+#include "stats/recorder.h"
+
+namespace wq::api {
+
+class ProgramRecorder : public stats::Recorder {
+  public:
+    // `logs` may be null.
+    ProgramRecorder(SubmittedTasks& tasks, Results& results, ProgramLogs* logs)
+        : tasks_(tasks), results_(results), logs_(logs) {}
+
+    void write_to(ProgramLogs* logs) { logs_ = logs; }
+
+    // It was submitted.
+    void submitted(TaskId first, const TaskData& task, WallMicros when);
+    // Tasks that cancelled() has told of since the last call.
+    std::vector<std::unique_ptr<TaskData>> take_cancelled();
+    std::optional<CategoryId> category_named(const std::string& name) const;
+    // The manager's figures as a program sees them, with what only its side knows.
+    core::ManagerStats as_seen(core::ManagerStats stats) const;
+
+    Wants wants() const override;
+    void task(stats::Recorded ended) override;
+    void range(const stats::RangeRecord& record) override;
+    void cancelled(TaskId task, WallMicros when) override;
+    void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
+    void worker(const stats::WorkerRecord& record) override;
+    void sample(const stats::Sample& sample) override;
+    void category(CategoryId id, std::string name) override;
+    void transaction(WallMicros when, std::string text) override;
+    std::uint64_t acknowledged() const override { return recorded_; }
+    std::uint64_t backlog_bytes() const override { return 0; }
+    int descriptor() const override { return -1; }
+    void settle() override {}
+    std::optional<std::string> trouble() const override { return std::nullopt; }
+    std::vector<std::string> notices() override { return {}; }
+    Status close() override { return success(); }
+    Unrecorded unrecorded() const override { return {}; }
+
+  private:
+    struct Place {
+        std::string host;
+        std::string address;
+    };
+    void end_of_call(RangeTask& range, stats::Recorded& ended);
+    void finish_range(RangeTask& range, RangeProgress news);
+    void fill(TaskReport& report, stats::Recorded& ended) const;
+    RangeProgress progress_of(const RangeTask& range) const;
+
+    SubmittedTasks& tasks_;
+    Results& results_;
+    ProgramLogs* logs_;
+    std::uint64_t recorded_ = 0;
+    std::unordered_map<std::uint32_t, Place> places_;
+    std::vector<std::uint32_t> left_;  // workers whose place is kept for what is still to be told of them
+    std::unordered_map<std::string, CategoryId> category_ids_{{"default", CategoryId(0)}};
+    std::vector<std::unique_ptr<TaskData>> cancelled_;
+};
+
+}  // namespace wq::api

@@ -1,0 +1,50 @@
+#include "api/program_source.h"
+
+#include "api/shapes.h"
+
+namespace wq::api {
+
+Status ProgramSource::read(app::Manager& manager, core::Now now) {
+    queue_.take(commands_);
+    for (CommandQueue::Command& command : commands_) {
+        if (auto* task = std::get_if<std::unique_ptr<TaskData>>(&command)) {
+            submit(std::move(*task), manager, now);
+        } else {
+            flush(manager, now);
+            std::get<CommandQueue::Request>(command)();
+        }
+    }
+    commands_.clear();
+    flush(manager, now);
+    return success();
+}
+
+// Most tasks differ in their text only: their shape need not be made to be compared.
+bool ProgramSource::like_the_last(const TaskData& task) const {
+    return range_.count > 0 && plain_ && !task.specs && task.priority == range_.shape.priority &&
+           task.category == category_;
+}
+
+void ProgramSource::submit(std::unique_ptr<TaskData> task, app::Manager& manager, core::Now now) {
+    const std::uint64_t count = task->count();
+    if (!like_the_last(*task)) {
+        core::Shape shape = shape_of(*task);
+        shape.category = manager.category(task->category);
+        if (range_.count > 0 && !(shape == range_.shape)) flush(manager, now);
+        if (range_.count == 0) range_.shape = std::move(shape);
+        plain_ = !task->specs;
+        category_ = task->category;
+    }
+    recorder_.submitted(TaskId(static_cast<std::uint64_t>(task->id) - 1), *task, now.wall);
+    const TaskId first = tasks_.add(std::move(task));
+    if (range_.count == 0) range_.first = first;
+    range_.count += count;
+}
+
+void ProgramSource::flush(app::Manager& manager, core::Now now) {
+    if (range_.count == 0) return;
+    manager.add(range_, {}, {}, now);
+    range_ = core::TaskRange{{}, 0, {}, {}};
+}
+
+}  // namespace wq::api

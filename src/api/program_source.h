@@ -1,0 +1,41 @@
+// Where the tasks of a program come from: its queue of submissions and requests, read by the manager's loop.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/command_queue.h"
+#include "api/program_recorder.h"
+#include "api/submitted_tasks.h"
+#include "app/source.h"
+
+namespace wq::api {
+
+class ProgramSource : public app::Source {
+  public:
+    ProgramSource(CommandQueue& queue, SubmittedTasks& tasks, ProgramRecorder& recorder)
+        : queue_(queue), tasks_(tasks), recorder_(recorder) {}
+
+    int descriptor() const override { return queue_.descriptor(); }
+    bool has_more() override { return queue_.has_more(); }
+    bool paced() const override { return false; }  // requests must pass, however many tasks wait
+    Status read(app::Manager& manager, core::Now now) override;
+    bool ended() const override { return false; }
+    std::string name() const override { return "the program"; }
+
+  private:
+    void submit(std::unique_ptr<TaskData> task, app::Manager& manager, core::Now now);
+    void flush(app::Manager& manager, core::Now now);
+    bool like_the_last(const TaskData& task) const;
+
+    CommandQueue& queue_;
+    SubmittedTasks& tasks_;
+    ProgramRecorder& recorder_;
+    std::vector<CommandQueue::Command> commands_;
+    core::TaskRange range_{{}, 0, {}, {}};  // neighbours of one shape, not yet told to the manager
+    // What the shape of plain tasks is made of.
+    bool plain_ = false;
+    std::string category_;
+};
+
+}  // namespace wq::api

@@ -1,0 +1,90 @@
+// From the manager's thread to the program's: tasks that have ended, in the order of their ends, and how many
+// are still to come. Also what only the program's side knows of time: how long it was outside wait().
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/task_data.h"
+#include "base/time.h"
+
+namespace wq::api {
+
+class Results {
+  public:
+    explicit Results(Instant started) : outside_since_(started) {}
+
+    // ---- the program's threads ----
+
+    // A task is about to be submitted: that many more ends are to come.
+    void expect(const TaskData& task);
+    // It was not submitted after all.
+    void forget(const TaskData& task);
+
+    // The next one, until `limit` (nothing: for ever); at once nothing when none is to come. `tag`: of this
+    // tag only.
+    std::unique_ptr<TaskData> wait(std::optional<Instant> limit, const std::string* tag = nullptr);
+    // One that has ended and was not returned: it is taken out, as cancelled.
+    std::unique_ptr<TaskData> take(std::int64_t id);
+    std::unique_ptr<TaskData> take_tagged(const std::string& tag);
+    std::vector<std::unique_ptr<TaskData>> take_category(const std::string* category);  // null: of all
+
+    bool empty() const;
+    bool holds(std::int64_t id) const;
+
+    struct Figures {
+        std::int64_t waiting = 0;   // for wait()
+        std::int64_t returned = 0;  // tasks and calls
+        std::int64_t failed = 0;    // of these, with another result than success
+        std::int64_t outside_us = 0;
+    };
+    Figures figures() const;
+
+    // ---- the manager's thread ----
+
+    // Ended; a further one than was expected where `extra` (a failed call of a range).
+    void put(std::unique_ptr<TaskData> ended, bool extra);
+    // Progress of a range: joined with what waits of it already. The range itself is over where it is
+    // complete.
+    void progress(const TaskData& range, RangeProgress news);
+    // What was put since the last call can be waited for now.
+    void publish();
+    // Nothing more will come: who waits is told.
+    void end();
+    // A cancelled task is handed back by other ways.
+    void cancelled(const TaskData& task) { forget(task); }
+
+  private:
+    struct Entry {
+        std::unique_ptr<TaskData> task;
+        bool last = true;  // no other end of this id is to come
+    };
+    std::unique_ptr<TaskData> pop(std::deque<Entry>::iterator entry, bool cancelled);
+    std::deque<Entry>::iterator find(const std::string* tag);
+    bool none_to_come(const std::string* tag) const;
+    void merge(Entry entry);
+    void uncount(const TaskData& task);
+
+    mutable std::mutex mutex_;
+    std::condition_variable there_is_one_;
+    std::deque<Entry> ready_;
+    std::unordered_map<std::int64_t, TaskData*> range_reports_;  // in ready_, by id
+    std::unordered_map<std::string, std::uint64_t> tagged_;      // to come or ready, by tag
+    std::uint64_t to_come_ = 0;                                  // or ready
+    std::size_t waiters_ = 0;
+    bool ended_ = false;
+    Figures figures_;
+    std::size_t inside_ = 0;  // threads in wait()
+    Instant outside_since_;
+
+    std::vector<Entry> fresh_;  // the manager's thread: not yet published
+};
+
+}  // namespace wq::api

@@ -1,0 +1,12 @@
+// From what a program's task says to what the core decides by.
+#pragma once
+
+#include "api/task_data.h"
+#include "core/task.h"
+
+namespace wq::api {
+
+// But for its category, which has an id of the run.
+core::Shape shape_of(const TaskData& task);
+
+}  // namespace wq::api

@@ -1,0 +1,83 @@
+// The program's tasks that have not ended, by their ids in the core (which are those of the program less 1).
+// What has ended leaves; a place among its neighbours costs 8 bytes until they have ended too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/task_data.h"
+#include "app/task_texts.h"
+
+namespace wq::api {
+
+// A range of calls in one submission, while some of them have not ended.
+struct RangeTask {
+    std::uint64_t first_id = 0;
+    std::unique_ptr<TaskData> data;
+    IntervalSet open;  // ids of calls that have not ended
+    std::uint64_t done = 0;
+    std::uint64_t failed = 0;
+
+    std::uint64_t size() const { return data->count(); }
+    std::int64_t index_of(std::uint64_t id) const {
+        return data->specs->first + static_cast<std::int64_t>(id - first_id);
+    }
+};
+
+class SubmittedTasks : public app::TaskTexts {
+  public:
+    // Ids follow each other without a gap.
+    TaskId add(std::unique_ptr<TaskData> task);
+
+    TaskData* find(TaskId task);  // a plain task; null: ended, or part of a range
+    std::unique_ptr<TaskData> remove(TaskId task);
+    RangeTask* range_of(TaskId task);  // null: ended, or a plain task
+    // Its last call has ended.
+    std::unique_ptr<TaskData> remove_range(RangeTask& range);
+
+    // Any task of this tag; nothing: none has it.
+    TaskData* tagged(const std::string& tag) const;
+    // All that have not ended, those of ranges by the range.
+    template <class F>
+    void for_each(F&& visit) {
+        for (Block& block : blocks_) {
+            if (block.range) visit(*block.range->data);
+            for (auto& task : block.tasks)
+                if (task) visit(*task);
+        }
+    }
+    std::uint64_t size() const { return next_; }  // ids given so far
+
+    app::TaskText text(TaskId task) const override;
+    std::uint64_t line(TaskId) const override { return 0; }
+    std::string command(TaskId task) const override;
+    stats::TaskKey key(TaskId task) const override { return {task.value()}; }
+    void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override;
+    void input_ended() override {}
+
+  private:
+    struct Block {
+        std::uint64_t first = 0;
+        std::uint64_t end = 0;
+        std::vector<std::unique_ptr<TaskData>> tasks;
+        std::size_t live = 0;
+        std::unique_ptr<RangeTask> range;  // instead of tasks
+    };
+    const Block* block_of(TaskId task) const;
+    Block* block_of(TaskId task) {
+        return const_cast<Block*>(static_cast<const SubmittedTasks*>(this)->block_of(task));
+    }
+    void link(TaskData& task);
+    void unlink(TaskData& task);
+
+    std::uint64_t next_ = 0;
+    std::vector<Block> blocks_;  // by first; those whose tasks have all ended go when many have
+    std::size_t dead_blocks_ = 0;
+    std::unordered_map<std::string, TaskData*> heads_;  // of those of one tag
+};
+
+}  // namespace wq::api

@@ -1,0 +1,95 @@
+// What a Task holds. It moves from the program's thread to the manager's and back, so that nothing of it is
+// copied on the way. What few tasks say stands apart: a plain one takes 200 bytes besides its text.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "work_queue/task.h"
+
+namespace wq {
+
+// What most tasks do not say.
+struct TaskSpecs {
+    TaskResources needs;
+    std::vector<std::string> features;
+    std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+    std::int64_t max_retries = 0;
+    std::int64_t running_time_max = 0;  // seconds
+    std::int64_t running_time_min = 0;  // seconds
+    std::int64_t end_time = 0;          // us since the epoch
+    std::int64_t start_time_min = 0;    // us since the epoch
+    std::int64_t first = 0;             // of a range
+    std::int64_t last = 0;
+};
+
+// What became of it.
+struct TaskReport {
+    TaskResult result = TaskResult::unknown;
+    int exit_status = 0;
+    int return_status = -1;
+    std::uint32_t attempts = 0;
+    std::string output;
+    std::string error_output;
+    std::string packed_result;
+    std::string reason;
+    std::string host;
+    std::string hostname;
+    TaskResources allocated;
+    TaskUsage usage;
+    std::int64_t submit_time = 0;
+    std::int64_t commit_time = 0;
+    std::int64_t execute_start = 0;
+    std::int64_t finish_time = 0;
+    std::int64_t return_time = 0;
+    std::int64_t index = 0;
+    RangeProgress progress;
+};
+
+struct TaskData {
+    TaskKind kind = TaskKind::command;
+    CallMode mode = CallMode::fork;
+    bool in_queue = false;  // of a range: its report waits for wait()
+    std::int64_t id = 0;
+    std::string text;       // the command or the function
+    std::string arguments;  // of a call: msgpack
+    std::string tag;
+    std::string category{"default"};
+    double priority = 0;
+    std::unique_ptr<TaskSpecs> specs;
+    std::unique_ptr<TaskReport> report;
+
+    // Neighbours among those of its tag; see submitted_tasks.h.
+    TaskData* before = nullptr;
+    TaskData* after = nullptr;
+
+    TaskSpecs& say() {
+        if (!specs) specs = std::make_unique<TaskSpecs>();
+        return *specs;
+    }
+    TaskReport& tell() {
+        if (!report) report = std::make_unique<TaskReport>();
+        return *report;
+    }
+    // How many tasks of the core it is.
+    std::uint64_t count() const {
+        return kind == TaskKind::range
+                   ? static_cast<std::uint64_t>(specs->last) - static_cast<std::uint64_t>(specs->first)
+                   : 1;
+    }
+};
+
+// The door into a Task.
+struct TaskAccess {
+    static std::unique_ptr<TaskData> take(Task&& task) {
+        task.own();
+        return std::move(task.data_);
+    }
+    static Task wrap(std::unique_ptr<TaskData> data) { return Task(std::move(data)); }
+    static const TaskData& data(const Task& task) { return task.seen(); }
+};
+
+}  // namespace wq

@@ -1,0 +1,74 @@
+#include "api/tuning.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/units.h"
+
+namespace wq::api {
+
+namespace {
+
+constexpr double none = -std::numeric_limits<double>::infinity();
+
+struct Parameter {
+    std::string_view name;
+    double value;  // at the start
+    double least;  // `none`: any
+    std::string_view alias{};
+};
+
+// Work Queue's table. The manual's misspelt example is taken as what it means.
+constexpr std::array parameters{
+    Parameter{"resource-submit-multiplier", 1, 1, "asynchrony-multiplier"},
+    Parameter{"min-transfer-timeout", 60, 1},
+    Parameter{"foreman-transfer-timeout", 3600, 1},
+    Parameter{"default-transfer-rate", 1 << 20, 1},
+    Parameter{"transfer-outlier-factor", 10, 1},
+    Parameter{"fast-abort-multiplier", -1, none},
+    Parameter{"keepalive-interval", 120, 0},
+    Parameter{"keepalive-timeout", 30, 0},
+    Parameter{"short-timeout", 5, 1},
+    Parameter{"long-timeout", 3600, 1},
+    Parameter{"monitor-interval", 5, 1},
+    Parameter{"category-steady-n-tasks", 25, 0},
+    Parameter{"hungry-minimum", 10, 0, "hungry-minumum"},
+    Parameter{"hungry-minimum-factor", 2, 0, "hungry-minumum-factor"},
+    Parameter{"wait-for-workers", 0, 0},
+    Parameter{"attempt-schedule-depth", 100, 1},
+    Parameter{"wait-retrieve-many", 0, 0, "wait_retrieve_many"},
+    Parameter{"proportional-resources", 1, 0, "force-proportional-resources"},
+    Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
+    Parameter{"ramp-down-heuristic", 0, 0},
+};
+
+}  // namespace
+
+Tuning::Tuning() {
+    for (const Parameter& parameter : parameters) values_.emplace(parameter.name, parameter.value);
+}
+
+Status Tuning::set(const std::string& name, double value) {
+    for (const Parameter& parameter : parameters) {
+        if (name != parameter.name && (parameter.alias.empty() || name != parameter.alias)) continue;
+        if (!std::isfinite(value) || value < parameter.least)
+            return Error{ExitCode::usage,
+                         "tune: " + name + " takes a number" +
+                             (parameter.least == none
+                                  ? std::string()
+                                  : " of at least " + std::to_string(std::lround(parameter.least)))};
+        const std::lock_guard lock(mutex_);
+        values_.find(parameter.name)->second = value;
+        return success();
+    }
+    return Error{ExitCode::usage, "tune: no parameter is called " + quote_for_message(name)};
+}
+
+double Tuning::get(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = values_.find(name);
+    return found == values_.end() ? 0 : found->second;
+}
+
+}  // namespace wq::api

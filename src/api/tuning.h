@@ -1,0 +1,26 @@
+// The settings that tune() knows by Work Queue's names. Those on resources are kept and act later.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace wq::api {
+
+class Tuning {
+  public:
+    Tuning();
+
+    // Aliases are taken too. Error (usage): no such name, or a value out of its bounds.
+    Status set(const std::string& name, double value);
+    double get(std::string_view name) const;  // by the name proper
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<std::string, double, std::less<>> values_;
+};
+
+}  // namespace wq::api

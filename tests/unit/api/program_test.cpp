@@ -1,0 +1,332 @@
+// What a program sees of its manager: submit, wait, tags, priorities, cancels, ranges, figures.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "unit/api/program_fixture.h"
+
+namespace wq {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeWorker;
+using ::testing::HasSubstr;
+using testing::ProgramTest;
+
+TEST_F(ProgramTest, GivesEachTaskBackOnceWithWhatBecameOfIt) {
+    start(1);
+    FakeWorker& worker = add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+        ended.output.out = "out of " + lease.text;
+        ended.output.err = "err";
+        ended.outcome.exit_code = lease.text == "three" ? 3 : 0;
+        ended.outcome.started_us = 1000;
+        ended.outcome.wall_us = 20;
+    });
+    worker.begin();
+    EXPECT_EQ(submit(Task("one").tag("first")), 1);
+    EXPECT_EQ(submit(Task("two").category("other")), 2);
+    EXPECT_EQ(submit(Task("three").environment_variable("NAME", "value")), 3);
+    EXPECT_FALSE(program_->empty());
+    std::map<std::int64_t, Task> ended;
+    while (auto task = wait()) ended.emplace(task->id(), std::move(*task));
+    ASSERT_EQ(ended.size(), 3U);
+    EXPECT_TRUE(program_->empty());
+    const Task& one = ended.at(1);
+    EXPECT_TRUE(one.ok());
+    EXPECT_EQ(one.tag(), "first");
+    EXPECT_EQ(one.category(), "default");
+    EXPECT_EQ(one.output(), "out of one");
+    EXPECT_EQ(one.error_output(), "err");
+    EXPECT_EQ(one.hostname(), "host");
+    EXPECT_EQ(one.host(), "host:rank 1");
+    EXPECT_EQ(one.attempts(), 1U);
+    EXPECT_EQ(one.cmd_execution_time(), 20);
+    EXPECT_EQ(one.execute_cmd_finish(), 1020);
+    EXPECT_GT(one.submit_time(), 0);
+    EXPECT_LE(one.submit_time(), one.commit_time());
+    EXPECT_LE(one.commit_time(), one.finish_time());
+    EXPECT_LE(one.finish_time(), one.return_time());
+    const Task& three = ended.at(3);
+    EXPECT_FALSE(three.ok());
+    EXPECT_EQ(three.result(), TaskResult::success);
+    EXPECT_EQ(three.exit_status(), 3);
+    EXPECT_EQ(ended.at(2).category(), "other");
+    for (const wire::Lease& lease : worker.leases())
+        if (lease.text == "three") {
+            EXPECT_THAT(lease.variables, ElementsAre(std::pair<std::string, std::string>("NAME", "value")));
+        }
+}
+
+TEST_F(ProgramTest, WaitReturnsAtOnceWhenNothingIsLeftAndWhenItsTimeIsOver) {
+    start(1);
+    EXPECT_FALSE(program_->wait(std::nullopt));  // for ever, were it not empty
+    submit(Task("never given out"));
+    EXPECT_FALSE(program_->wait(Duration{0}));
+    EXPECT_FALSE(program_->wait(std::chrono::milliseconds(1)));
+    EXPECT_FALSE(program_->empty());
+}
+
+TEST_F(ProgramTest, WaitForATagLeavesTheOthers) {
+    start(1);
+    add_worker().begin();
+    submit(Task("a").tag("x"));
+    submit(Task("b").tag("y"));
+    const std::string y = "y";
+    const std::string z = "z";
+    const auto task = program_->wait(std::nullopt, &y);
+    ASSERT_TRUE(task);
+    EXPECT_EQ(task->command(), "b");
+    EXPECT_FALSE(program_->wait(std::nullopt, &y));  // none of that tag is left
+    EXPECT_FALSE(program_->wait(std::nullopt, &z));
+    const auto other = wait();
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->command(), "a");
+}
+
+TEST_F(ProgramTest, HigherPrioritiesGoFirstAndEqualsInOrder) {
+    start(1);
+    for (const auto& [text, priority] :
+         {std::pair{"low", -1.0}, {"first", 0.0}, {"second", 0.0}, {"high", 2.5}})
+        submit(Task(text).priority(priority).cores(1));
+    ASSERT_EQ(program_->task_state(4), TaskState::ready);
+    FakeWorker& worker = add_worker({1, "host", 1, {}});
+    worker.begin();
+    while (wait()) {
+    }
+    std::vector<std::string> order;
+    for (const wire::Lease& lease : worker.leases()) order.push_back(lease.text);
+    EXPECT_THAT(order, ElementsAre("high", "first", "second", "low"));
+}
+
+TEST_F(ProgramTest, CancelsInEveryStateAndGivesTheTaskBackAtOnce) {
+    start(1);
+    submit(Task("waits").tag("w"));
+    auto cancelled = program_->cancel(1);
+    ASSERT_TRUE(cancelled);
+    EXPECT_EQ(cancelled->command(), "waits");
+    EXPECT_EQ(cancelled->result(), TaskResult::forsaken);
+    EXPECT_EQ(program_->task_state(1), TaskState::canceled);
+    EXPECT_TRUE(program_->empty());
+    EXPECT_FALSE(program_->cancel(1));
+    EXPECT_FALSE(program_->cancel(77));
+
+    FakeWorker& worker = add_worker();
+    submit(Task("runs").tag("r"));
+    worker.wait_for_leases(1);
+    EXPECT_EQ(program_->task_state(2), TaskState::running);
+    cancelled = program_->cancel_tagged("r");
+    ASSERT_TRUE(cancelled);
+    EXPECT_EQ(cancelled->id(), 2);
+    EXPECT_FALSE(program_->cancel_tagged("r"));
+
+    worker.begin();
+    submit(Task("ends").tag("e"));
+    submit(Task("ends").tag("f"));
+    const std::string f = "f";
+    ASSERT_TRUE(program_->wait(std::nullopt, &f));  // so the one before has ended too
+    EXPECT_EQ(program_->task_state(3), TaskState::retrieved);
+    cancelled = program_->cancel(3);  // a result that nobody has fetched
+    ASSERT_TRUE(cancelled);
+    EXPECT_TRUE(cancelled->ok());
+    EXPECT_EQ(program_->task_state(4), TaskState::done);
+    EXPECT_TRUE(program_->empty());
+    const std::vector<wire::Kill> kills = worker.kills();
+    ASSERT_EQ(kills.size(), 1U);
+    EXPECT_EQ(kills[0].task, TaskId(1));
+    EXPECT_EQ(program_->stats().tasks_cancelled, 2);
+}
+
+TEST_F(ProgramTest, CancelsByTagOneByOneAndByCategoryAtOnce) {
+    start(1);
+    for (int i = 0; i < 3; ++i) submit(Task("a").tag("same"));
+    std::set<std::int64_t> ids;
+    while (auto task = program_->cancel_tagged("same")) ids.insert(task->id());
+    EXPECT_THAT(ids, ElementsAre(1, 2, 3));
+    for (int i = 0; i < 2000; ++i) submit(Task("b").category(i % 2 == 0 ? "even" : "odd"));
+    const std::string odd = "odd";
+    EXPECT_EQ(program_->cancel_category(&odd).size(), 1000U);
+    EXPECT_EQ(program_->statistics_of("odd").tasks_cancelled, 1000);
+    EXPECT_EQ(program_->statistics_of("even").tasks_waiting, 1000);
+    EXPECT_EQ(program_->cancel_category(nullptr).size(), 1000U);
+    EXPECT_TRUE(program_->empty());
+}
+
+TEST_F(ProgramTest, CountsByCategory) {
+    start(1);
+    add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+        ended.outcome.exit_code = lease.text == "bad" ? 1 : 0;
+        ended.outcome.wall_us = 10;
+    }).begin();
+    for (int i = 0; i < 5; ++i) submit(Task("good").category("one"));
+    for (int i = 0; i < 3; ++i) submit(Task("bad").category("two"));
+    while (wait()) {
+    }
+    const Statistics one = program_->statistics_of("one");
+    EXPECT_EQ(one.tasks_submitted, 5);
+    EXPECT_EQ(one.tasks_done, 5);
+    EXPECT_EQ(one.tasks_failed, 0);
+    EXPECT_EQ(one.time_execute, 50);
+    const Statistics two = program_->statistics_of("two");
+    EXPECT_EQ(two.tasks_done, 3);
+    EXPECT_EQ(two.time_execute_good, 0);
+    EXPECT_EQ(two.time_workers_execute, 30);
+    EXPECT_EQ(program_->statistics_of("none").tasks_submitted, 0);
+    const Statistics all = program_->statistics();
+    EXPECT_EQ(all.tasks_submitted, 8);
+    EXPECT_EQ(all.tasks_done, 8);
+    EXPECT_EQ(all.tasks_with_results, 0);
+    EXPECT_EQ(all.workers_connected, 1);
+    EXPECT_GT(all.time_when_started, 0);
+}
+
+TEST_F(ProgramTest, IsHungryUntilEnoughWait) {
+    start(1);
+    EXPECT_EQ(program_->hungry(), 10);
+    for (int i = 0; i < 4; ++i) submit(Task("a"));
+    EXPECT_EQ(program_->hungry(), 6);
+    ASSERT_TRUE(program_->tune("hungry-minimum", 4, error_));
+    EXPECT_EQ(program_->hungry(), 0);
+    ASSERT_TRUE(program_->tune("hungry-minumum", 5, error_));  // as the manual's example has it
+    EXPECT_EQ(program_->hungry(), 1);
+}
+
+TEST_F(ProgramTest, KnowsEveryParameterOfTheManual) {
+    start(0);
+    for (const char* name : {"category-steady-n-tasks",
+                             "proportional-resources",
+                             "proportional-whole-tasks",
+                             "hungry-minimum",
+                             "hungry-minimum-factor",
+                             "ramp-down-heuristic",
+                             "resource-submit-multiplier",
+                             "wait-for-workers",
+                             "wait-retrieve-many",
+                             "asynchrony-multiplier",
+                             "min-transfer-timeout",
+                             "foreman-transfer-timeout",
+                             "default-transfer-rate",
+                             "transfer-outlier-factor",
+                             "fast-abort-multiplier",
+                             "keepalive-interval",
+                             "keepalive-timeout",
+                             "short-timeout",
+                             "long-timeout",
+                             "attempt-schedule-depth",
+                             "force-proportional-resources",
+                             "force-proportional-resources-whole-tasks",
+                             "monitor-interval",
+                             "wait_retrieve_many"})
+        EXPECT_TRUE(program_->tune(name, 1, error_)) << name;
+    EXPECT_FALSE(program_->tune("no-such-thing", 1, error_));
+    EXPECT_THAT(error_, HasSubstr("no-such-thing"));
+    EXPECT_FALSE(program_->tune("resource-submit-multiplier", 0.5, error_));
+    EXPECT_FALSE(program_->tune("hungry-minimum", std::nan(""), error_));
+}
+
+TEST_F(ProgramTest, HoldsTasksBackUntilSoManyWorkersAreThere) {
+    start(2);
+    ASSERT_TRUE(program_->tune("wait-for-workers", 2, error_));
+    FakeWorker& first = add_worker({1, "host", 4, {}});
+    first.begin();
+    submit(Task("a"));
+    ASSERT_EQ(program_->task_state(1), TaskState::ready);
+    add_worker({2, "host", 4, {}}).begin();
+    EXPECT_TRUE(wait());
+}
+
+TEST_F(ProgramTest, ATaskThatNoWorkerCanHoldWaitsForOneThatCan) {
+    start(2);
+    add_worker({1, "small", 1, {}}).begin();
+    submit(Task("large").cores(8));
+    submit(Task("special").feature("gpu4"));
+    submit(Task("small"));
+    const auto small = wait();
+    ASSERT_TRUE(small);
+    EXPECT_EQ(small->command(), "small");
+    EXPECT_EQ(program_->task_state(1), TaskState::ready);
+    add_worker({2, "large", 8, {"gpu4"}}).begin();
+    std::set<std::string> others;
+    while (auto task = wait()) others.insert(task->command() + " on " + task->hostname());
+    EXPECT_THAT(others, ElementsAre("large on large", "special on large"));
+}
+
+TEST_F(ProgramTest, DrainedAndDismissedWorkersFinishWhatTheyHave) {
+    start(2);
+    FakeWorker& first = add_worker({1, "one", 1, {}});
+    submit(Task("a").cores(1));
+    first.wait_for_leases(1);
+    EXPECT_EQ(program_->drain("one", true), 1);
+    EXPECT_EQ(program_->drain("nowhere", true), 0);
+    submit(Task("b").cores(1));
+    EXPECT_EQ(program_->task_state(2), TaskState::ready);
+    first.begin();
+    ASSERT_TRUE(wait());
+    first.wait_for_dismissal();
+    FakeWorker& second = add_worker({2, "two", 1, {}});
+    second.begin();
+    const auto b = wait();
+    ASSERT_TRUE(b);
+    EXPECT_EQ(b->hostname(), "two");
+    EXPECT_EQ(program_->shut_down(0), 1);
+    second.wait_for_dismissal();
+    EXPECT_EQ(program_->stats().workers_connected, 0);
+}
+
+TEST_F(ProgramTest, ADrainThatIsTakenBackLetsTheWorkerStay) {
+    start(1);
+    FakeWorker& worker = add_worker({1, "one", 1, {}});
+    submit(Task("a").cores(1));
+    worker.wait_for_leases(1);
+    EXPECT_EQ(program_->drain("one", true), 1);
+    EXPECT_EQ(program_->drain("one", false), 1);
+    submit(Task("b").cores(1));
+    worker.begin();
+    ASSERT_TRUE(wait());
+    EXPECT_TRUE(wait());
+}
+
+// Nothing but the manager's own thread moves while the program computes: all ends are there when it looks.
+TEST_F(ProgramTest, WorksOnWhileTheProgramComputes) {
+    start(1);
+    FakeWorker& worker = add_worker({1, "host", 4, {}});
+    worker.begin();
+    constexpr std::size_t tasks = 2000;
+    for (std::size_t i = 0; i < tasks; ++i) submit(Task("a"));
+    // Far more than one dispatch holds: they are given out one after the other as ends come back.
+    worker.wait_for_leases(tasks);
+    core::ManagerStats stats = program_->stats();
+    while (stats.tasks_with_results < static_cast<std::int64_t>(tasks)) stats = program_->stats();
+    EXPECT_EQ(stats.tasks_done, 0);
+    EXPECT_GT(stats.time_application, 0);
+    std::size_t ended = 0;
+    while (wait()) ++ended;
+    EXPECT_EQ(ended, tasks);
+}
+
+TEST_F(ProgramTest, ManyThreadsMaySubmitAndWait) {
+    start(1);
+    add_worker().begin();
+    constexpr int each = 500;
+    std::atomic<int> ended = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            std::string error;
+            for (int j = 0; j < each; ++j) program_->submit(Task("a"), error);
+            while (program_->wait(std::nullopt)) ++ended;
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(ended, 4 * each);
+}
+
+TEST_F(ProgramTest, TheEndGivesUpWhatRuns) {
+    start(1);
+    FakeWorker& worker = add_worker();
+    submit(Task("a"));
+    worker.wait_for_leases(1);
+    program_.reset();
+    worker.wait_for_dismissal();
+}
+
+}  // namespace
+}  // namespace wq
