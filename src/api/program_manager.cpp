@@ -57,6 +57,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     }
     app::ManagerOptions manager;
     manager.reactor = reactor_options(with);
+    manager.ranks = with.ranks;
     manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_every;
     manager.output_limit = with.output_limit;
     manager.counters = with.counters;

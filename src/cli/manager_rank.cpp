@@ -74,6 +74,7 @@ class Run {
         options.earlier_attempts = std::move(place_.earlier.attempts);
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
+        if (listening_) manager_->expect_strangers(listening_->workers());
         app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path()};
         source_ = app::open_source(rank.options.source, std::move(source), tasks_).or_throw();
         if (!rank.options.manager_only) start_own_worker();

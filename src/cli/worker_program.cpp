@@ -17,6 +17,7 @@
 #include "cli/worker_resources.h"
 #include "host/batch_end.h"
 #include "host/topology.h"
+#include "stats/debug_log.h"
 #include "stats/run_status.h"
 
 namespace wq::cli {
@@ -69,6 +70,7 @@ class Program {
           calls_(ManagerCalls::of(options).or_throw()),
           random_(std::random_device{}()) {
         ::signal(SIGPIPE, SIG_IGN);
+        if (!options.debug.empty()) open_debug_log();
         // Its own tasks get theirs by what they are given.
         for (const char* name : {"CORES", "MEMORY", "DISK", "GPUS"}) ::unsetenv(name);
         if (options.parent_death) die_with_parent(parent_);
@@ -79,7 +81,8 @@ class Program {
         if (const std::string warning = calls_.warning(); !warning.empty())
             std::fprintf(stderr, "work_queue_worker: %s\n", warning.c_str());
         app::WorkerSession session(
-            session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); }, print, instant_now());
+            session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); },
+            [this](const std::string& text) { say(text); }, instant_now());
         next_draw_ = instant_now() + std::chrono::minutes(1);
         app::Waiter waiter;
         while (!session.over()) {
@@ -89,12 +92,26 @@ class Program {
             if (!session.over()) wait(session, waiter);
         }
         const ExitCode code = session.code();
-        print("deleting workspace " + launcher_->scratch());
+        say("deleting workspace " + launcher_->scratch());
         launcher_->close(launcher_close_limit);
         return to_int(code);
     }
 
   private:
+    void open_debug_log() {
+        stats::DebugLogOptions log;
+        log.path = options_.debug_file;
+        log.flags = options_.debug;
+        log.rotate_bytes = options_.debug_rotate;
+        log.program = "work_queue_worker";
+        debug_ = stats::DebugLog::open(log).or_throw();
+    }
+
+    void say(const std::string& text) {
+        print(text);
+        if (debug_) debug_->write("wq", text);
+    }
+
     void open_workspace() {
         const std::string parent = workspace_parent(options_);
         app::WorkerOptions worker;
@@ -114,8 +131,8 @@ class Program {
         leaves_at_ = known_end();
         worker.leaves_at = leaves_at_;
         launcher_->open(worker.launcher).or_throw();
-        print("creating workspace " + launcher_->scratch());
-        print("using " + resources_line(resources.offers));
+        say("creating workspace " + launcher_->scratch());
+        say("using " + resources_line(resources.offers));
         worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_);
     }
 
@@ -176,6 +193,7 @@ class Program {
     host::BatchEnd batch_end_;
     ManagerCalls calls_;
     std::mt19937_64 random_;
+    std::unique_ptr<stats::DebugLog> debug_;
     std::unique_ptr<app::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
