@@ -16,6 +16,7 @@
 #include "cli/manager_calls.h"
 #include "cli/worker_resources.h"
 #include "host/batch_end.h"
+#include "host/function_runner.h"
 #include "host/topology.h"
 #include "stats/debug_log.h"
 #include "stats/run_status.h"
@@ -26,6 +27,7 @@ namespace {
 
 constexpr Duration batch_answer_limit = std::chrono::seconds(5);
 constexpr Duration launcher_close_limit = std::chrono::seconds(5);
+constexpr Duration calls_end_limit = std::chrono::seconds(5);
 // Before the known end, as work_queue_run does; a worker of a few minutes has less.
 constexpr Duration drain_before_end = std::chrono::seconds(60);
 constexpr Duration longest_kill = std::chrono::seconds(10);
@@ -61,10 +63,11 @@ void die_with_parent(pid_t parent) {
 
 class Program {
   public:
-    explicit Program(const WorkerProgramOptions& options)
+    Program(const WorkerProgramOptions& options, const host::FunctionTable& functions)
         : options_(options),
           parent_(::getppid()),
-          launcher_(host::Launcher::start().or_throw()),
+          function_table_(functions),
+          launcher_(host::Launcher::start(&functions).or_throw()),
           signals_(app::Signals::block().or_throw()),
           batch_end_(host::BatchEnd::ask([](const char* name) { return std::getenv(name); }, wall_now())),
           calls_(ManagerCalls::of(options).or_throw()),
@@ -92,8 +95,10 @@ class Program {
             if (!session.over()) wait(session, waiter);
         }
         const ExitCode code = session.code();
+        const bool calls_ended = functions_->end(calls_end_limit);
         say("deleting workspace " + launcher_->scratch());
         launcher_->close(launcher_close_limit);
+        if (!calls_ended) ::_exit(to_int(code));  // a function runs on, in our memory
         return to_int(code);
     }
 
@@ -133,7 +138,9 @@ class Program {
         launcher_->open(worker.launcher).or_throw();
         say("creating workspace " + launcher_->scratch());
         say("using " + resources_line(resources.offers));
-        worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_);
+        const auto cores = static_cast<std::size_t>(std::max<std::int64_t>(resources.offers.cores, 1));
+        functions_.emplace(function_table_, cores);
+        worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_, &*functions_);
     }
 
     std::optional<Instant> known_end() {
@@ -171,6 +178,7 @@ class Program {
         waiter.clear();
         waiter.watch(signals_.descriptor());
         waiter.watch(launcher_->descriptor());
+        waiter.watch(functions_->descriptor());
         for (const int descriptor : session.descriptors()) waiter.watch(descriptor);
         std::optional<Duration> longest;
         if (next) longest = std::max(*next - instant_now(), Duration{0});
@@ -188,12 +196,14 @@ class Program {
 
     const WorkerProgramOptions& options_;
     const pid_t parent_;
+    const host::FunctionTable& function_table_;
     std::unique_ptr<host::Launcher> launcher_;
     app::Signals signals_;
     host::BatchEnd batch_end_;
     ManagerCalls calls_;
     std::mt19937_64 random_;
     std::unique_ptr<stats::DebugLog> debug_;
+    std::optional<host::FunctionRunner> functions_;
     std::unique_ptr<app::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
@@ -201,9 +211,9 @@ class Program {
 
 }  // namespace
 
-int worker_program(const WorkerProgramOptions& options) {
+int worker_program(const WorkerProgramOptions& options, const host::FunctionTable& functions) {
     try {
-        return Program(options).run();
+        return Program(options, functions).run();
     } catch (const Failure& failure) {
         std::fprintf(stderr, "work_queue_worker: %s\n", failure.error.message.c_str());
         return to_int(failure.error.code);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "cli/worker_options.h"
+#include "host/functions.h"
 
 namespace wq::cli {
 
-// Call it before any thread exists.
-int worker_program(const WorkerProgramOptions& options);
+// The whole command, with functions of a program on top. Prints its errors. Call it before any thread exists.
+int worker_main(int argc, const char* const* argv, const host::FunctionTable& functions = {});
+
+int worker_program(const WorkerProgramOptions& options, const host::FunctionTable& functions);
 
 }  // namespace wq::cli

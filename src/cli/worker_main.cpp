@@ -1,0 +1,25 @@
+// From the command line of a worker to its exit code.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/worker_options.h"
+#include "cli/worker_program.h"
+
+namespace wq::cli {
+
+int worker_main(int argc, const char* const* argv, const host::FunctionTable& functions) {
+    const auto command = parse_worker_command_line(
+        argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
+    if (!command) {
+        std::fprintf(stderr, "work_queue_worker: %s\n", command.error().message.c_str());
+        return to_int(command.error().code);
+    }
+    using Kind = WorkerCommand::Kind;
+    if (command->kind == Kind::help) return std::fputs(worker_help_text().c_str(), stdout) < 0 ? 1 : 0;
+    if (command->kind == Kind::version) return std::puts("work_queue_worker " WQ_VERSION) < 0 ? 1 : 0;
+    std::signal(SIGXFSZ, SIG_IGN);
+    return worker_program(command->work, functions);
+}
+
+}  // namespace wq::cli
