@@ -28,6 +28,9 @@ namespace wq::app {
 struct ManagerOptions {
     core::ReactorOptions reactor;
     std::uint32_t ranks = 1;  // of the job: workers over TCP are numbered behind them
+    // Of those: where their tasks start, if they see that folder; empty: in their workspaces.
+    std::string directory;
+    std::string index_variable;  // of theirs: a further name of WORK_QUEUE_TASK_INDEX; empty: none
     Duration beat = std::chrono::seconds(1);
     Duration sample_every =
         std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long

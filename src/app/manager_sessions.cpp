@@ -76,7 +76,8 @@ void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) 
     recorder_.worker(record);
     if (!message.remark.empty()) say(line_for_message(message.remark));
     link.outbox->put(wire::Welcome{wire::protocol_version, record.worker, link.session->token,
-                                   options_.reactor.away_limit, 0});
+                                   options_.reactor.away_limit, 0, options_.directory,
+                                   options_.index_variable});
     tell_environment(link);
     message.takes_tickets = false;  // tickets are claimed in shared memory
     core::WorkerJoined event = joined(message, record.worker, now);
@@ -104,7 +105,8 @@ void Manager::take_over(Link& link, wire::Hello& message, core::Now now) {
     session->acknowledged = session->answers;
     workers_[worker] = {link.transport, link.peer};
     link.outbox->put(wire::Welcome{wire::protocol_version, worker, session->token,
-                                   options_.reactor.away_limit, session->answers});
+                                   options_.reactor.away_limit, session->answers, options_.directory,
+                                   options_.index_variable});
     tell_environment(link);
     say("worker " + std::to_string(worker.value()) + " on " + session->record.host + " is back");
     react(core::WorkerBack{worker, std::move(message.holding)}, now);

@@ -35,6 +35,8 @@ void Worker::on_message(const wire::Welcome& message) {
     welcomed_ = true;
     id_ = message.worker;
     grace_ = message.grace;
+    launcher_.enter(message.directory);
+    options_.index_variable = message.index_variable;
     say(wire::Beat{});  // we have the token: from now on a cut is no end
     answers_.forget(message.answers_received);
     for (const AnswerLog::Answer& kept : answers_.kept()) outbox_->put_encoded(kept.message);

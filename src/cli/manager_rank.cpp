@@ -70,6 +70,8 @@ class Run {
         options.ranks = static_cast<std::uint32_t>(rank.session.size());
         options.storage_patience = rank.options.storage_patience;
         options.output_limit = rank.options.output_limit;
+        options.directory = rank.worker.launcher.working_directory;
+        options.index_variable = rank.options.index_variable;
         options.counters = rank.counters;
         options.earlier_attempts = std::move(place_.earlier.attempts);
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);

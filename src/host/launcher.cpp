@@ -63,6 +63,10 @@ class RankEnd final : public Launcher {
         lines_.push_back(line);
         say(line);
     }
+    void enter(const std::string& directory) override {
+        directory_ = directory;
+        say(EnterMessage{directory});
+    }
     void run(Order order) override;
     void kill(TaskId task, Attempt attempt) override { say(KillMessage{task, attempt}); }
     void recall(std::uint64_t most) override { say(RecallMessage{most}); }
@@ -94,6 +98,7 @@ class RankEnd final : public Launcher {
     SendBuffer leaving_;    // not yet taken by the socket
     bool writing_ = false;  // the socket is watched for room
     std::vector<EnvironmentLine> lines_;
+    std::string directory_;                       // entered last
     std::map<std::uint64_t, Named> outstanding_;  // by serial
     std::uint64_t last_serial_ = 0;
     std::string end_;  // how the launcher ended; empty: it runs, or never did
@@ -145,6 +150,7 @@ Status RankEnd::open(const LauncherOptions& options) {
     watch(socket_.get(), EPOLL_CTL_ADD, EPOLLIN);
     std::string first;
     append(first, options);
+    if (!directory_.empty()) append(first, EnterMessage{directory_});
     for (const EnvironmentLine& line : lines_) append(first, line);
     leaving_.insert_front(first);
     send();

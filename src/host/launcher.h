@@ -145,6 +145,9 @@ class Launcher {
     // None of these blocks: they are buffered on this side and leave together with the next next(), for which
     // descriptor() is readable at once.
     virtual void environment(const EnvironmentLine& line) = 0;
+    // Orders given after it start there, where it can be entered; else, and where it is empty, as if nothing
+    // had been said.
+    virtual void enter(const std::string& directory) = 0;
     virtual void run(Order order) = 0;
     virtual void kill(TaskId task,
                       Attempt attempt) = 0;       // ends as Ending::killed (or is returned when not started)

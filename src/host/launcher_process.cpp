@@ -36,6 +36,7 @@ int child_signals() {
 LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared, const FunctionTable* functions,
                                  const LauncherOptions& options, char** inherited, MessageStream stream)
     : rank_(rank),
+      home_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
       signals_(child_signals()),
       runner_(options, inherited, shared, functions, poller_, reports_),
       stream_(std::move(stream)),
@@ -112,7 +113,13 @@ void LauncherProcess::take(Command& command) {
     if (auto* kill = std::get_if<KillMessage>(&command)) return runner_.kill(kill->task, kill->attempt, now_);
     if (auto* recall = std::get_if<RecallMessage>(&command)) return runner_.recall(recall->most, now_);
     if (std::holds_alternative<KillAllMessage>(command)) return runner_.kill_all(now_);
+    if (const auto* enter = std::get_if<EnterMessage>(&command)) return this->enter(enter->directory);
     over_ = true;
+}
+
+void LauncherProcess::enter(const std::string& directory) {
+    if (!directory.empty() && chdir(directory.c_str()) == 0) return;
+    if (fchdir(home_.get()) != 0) over_ = true;
 }
 
 // Sends what is to be sent now: at once when the rank may have more work for us, else in batches.

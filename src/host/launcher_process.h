@@ -26,10 +26,12 @@ class LauncherProcess {
     void receive();
     void take_messages();
     void take(Command& command);
+    void enter(const std::string& directory);
     void report();
     void flush();
 
     int rank_;
+    Descriptor home_;  // the folder where it began
     Descriptor signals_;
     Poller poller_;
     ReportBuffer reports_;

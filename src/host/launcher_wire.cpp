@@ -13,7 +13,7 @@ namespace wq::host {
 
 namespace {
 
-enum class CommandTag : std::uint8_t { options, line, order, kill, recall, kill_all, close };
+enum class CommandTag : std::uint8_t { options, line, order, kill, recall, kill_all, enter, close };
 enum class ReportTag : std::uint8_t { started, ended, returned, environment_output, environment_exit };
 
 using Length = std::uint32_t;
@@ -47,6 +47,9 @@ struct CommandWriter {
     }
     void operator()(const KillAllMessage&) const {
         frame(batch, CommandTag::kill_all, [](ByteWriter&) {});
+    }
+    void operator()(const EnterMessage& enter) const {
+        frame(batch, CommandTag::enter, [&](ByteWriter& out) { out.blob(enter.directory); });
     }
     void operator()(const CloseMessage&) const {
         frame(batch, CommandTag::close, [](ByteWriter&) {});
@@ -172,6 +175,8 @@ std::optional<Command> decode_command(std::string_view message) {
         }
         case CommandTag::kill_all:
             return checked<Command>(in, KillAllMessage{});
+        case CommandTag::enter:
+            return checked<Command>(in, EnterMessage{std::string(in.blob())});
         case CommandTag::close:
             return checked<Command>(in, CloseMessage{});
     }

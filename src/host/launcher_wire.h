@@ -27,10 +27,13 @@ struct KillMessage {
 struct RecallMessage {
     std::uint64_t most = 0;
 };
+struct EnterMessage {
+    std::string directory;
+};
 struct KillAllMessage {};
 struct CloseMessage {};
 using Command = std::variant<LauncherOptions, EnvironmentLine, OrderMessage, KillMessage, RecallMessage,
-                             KillAllMessage, CloseMessage>;
+                             KillAllMessage, EnterMessage, CloseMessage>;
 
 // launcher -> rank: a report, and the serial of the order that it settles (0: none).
 struct ReportMessage {

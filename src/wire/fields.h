@@ -31,8 +31,8 @@ void fields(Call& v, V& visit) {
 
 template <class V>
 void fields(Hello& m, V& visit) {
-    visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features, m.identity,
-          m.resume, m.answers_sent, m.holding);
+    visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features,
+          m.identity, m.resume, m.answers_sent, m.holding);
 }
 template <class V>
 void fields(Refused& m, V& visit) {
@@ -40,7 +40,7 @@ void fields(Refused& m, V& visit) {
 }
 template <class V>
 void fields(Welcome& m, V& visit) {
-    visit(m.version, m.worker, m.resume, m.grace, m.answers_received);
+    visit(m.version, m.worker, m.resume, m.grace, m.answers_received, m.directory, m.index_variable);
 }
 template <class V>
 void fields(Ended& m, V& visit) {

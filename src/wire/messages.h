@@ -92,6 +92,8 @@ struct Welcome {
     std::string resume;
     Duration grace{0};
     std::uint64_t answers_received = 0;  // of those that it sent since it first came
+    std::string directory;       // where tasks are to start, if the worker can enter it; empty: its workspace
+    std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
 };
 // The manager does not want this worker: another version, a second worker of one identity. It is not to try
 // again.

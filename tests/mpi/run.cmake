@@ -10,7 +10,7 @@ function(wq_run_test name)
   add_test(NAME mpi.run_${name}
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/run_${name}_test.py)
   set_tests_properties(mpi.run_${name} PROPERTIES LABELS mpi TIMEOUT ${timeout} PROCESSORS ${ARG_PROCESSORS}
-    ENVIRONMENT "${WQ_MPI_ENVIRONMENT};MPIRUN=${mpirun};OPEN_MPI=${WQ_OPEN_MPI};PROGRAM=$<TARGET_FILE:work_queue_run>")
+    ENVIRONMENT "${WQ_MPI_ENVIRONMENT};MPIRUN=${mpirun};OPEN_MPI=${WQ_OPEN_MPI};PROGRAM=$<TARGET_FILE:work_queue_run>;WORKER=$<TARGET_FILE:work_queue_worker>")
 endfunction()
 
 if(TARGET work_queue_run)
@@ -22,4 +22,5 @@ if(TARGET work_queue_run)
   wq_run_test(full_disk)
   wq_run_test(ends PROCESSORS 2)
   wq_run_test(lost PROCESSORS 2)
+  wq_run_test(listen PROCESSORS 2)
 endif()

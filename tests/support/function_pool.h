@@ -28,6 +28,7 @@ class NoLauncher final : public host::Launcher {
     std::string scratch() const override { return {}; }
     int descriptor() const override { return -1; }
     void environment(const host::EnvironmentLine&) override {}
+    void enter(const std::string&) override {}
     void run(host::Order order) override { orders_.push_back(std::move(order)); }
     void kill(TaskId, Attempt) override {}
     void recall(std::uint64_t) override {}

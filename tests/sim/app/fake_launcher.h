@@ -28,6 +28,7 @@ class FakeLauncher final : public host::Launcher {
     std::string scratch() const override { return {}; }
     int descriptor() const override { return -1; }
     void environment(const host::EnvironmentLine& line) override { lines_.push_back(line.position); }
+    void enter(const std::string&) override {}
     void run(host::Order order) override;
     void kill(TaskId task, Attempt attempt) override;
     void recall(std::uint64_t most) override;

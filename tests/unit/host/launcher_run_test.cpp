@@ -37,6 +37,21 @@ TEST(LauncherRun, EveryExitCodeComesBack) {
         EXPECT_EQ(session.ended[code].outcome.exit_code, static_cast<int>(code));
 }
 
+TEST(LauncherRun, StartsTasksWhereItWasToldToEnter) {
+    Session session;
+    session.open();
+    const Folder folder;
+    const std::string before = session.run(shell_line(1, "pwd")).output.out;
+    session.launcher->enter(folder.path());
+    EXPECT_EQ(session.run(shell_line(2, "pwd -P")).output.out,
+              std::filesystem::canonical(folder.path()).string() + "\n");
+    session.launcher->enter("/no such folder");
+    EXPECT_EQ(session.run(shell_line(3, "pwd")).output.out, before);
+    session.launcher->enter(folder.path());
+    session.launcher->enter("");
+    EXPECT_EQ(session.run(shell_line(4, "pwd")).output.out, before);
+}
+
 TEST(LauncherRun, TellsTheSignalThatEndedATask) {
     Session session;
     session.open();

@@ -52,7 +52,7 @@ std::vector<Message> samples() {
     return {
         hello,
         Refused{3, "no"},
-        Welcome{protocol_version, WorkerId(9), "token", std::chrono::seconds(60), 12},
+        Welcome{protocol_version, WorkerId(9), "token", std::chrono::seconds(60), 12, "/home", "INDEX"},
         Ended{TaskId(5), 2, outcome, {std::string("a\0b", 3), "err", "r"}},
         GivenBack{TaskId(1), 1},
         RangeEnded{BatchId(4), held, 5, 6},

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""work_queue_run --listen: workers over TCP beside ranks. WORKER is the program work_queue_worker."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+
+import run_support as support
+from run_support import Case
+
+WORKER = os.environ["WORKER"]
+
+
+class Listening(Case):
+    def worker(self, *words, env=None):
+        """A worker, whose output goes to worker.N."""
+        number = self.count_runs()
+        environment = {**os.environ, support.MARK: self.mark, "TMPDIR": self.temporary, **(env or {})}
+        with open(self.path(f"worker.{number}"), "wb") as out:
+            process = subprocess.Popen([WORKER, *map(str, words)], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                       cwd=self.folder, env=environment, start_new_session=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def run_listening(self, tasks, *words, ranks=0, run_dir="r"):
+        self.write("tasks.sh", tasks)
+        run = self.start("--listen", "tasks.sh", "--run-dir", run_dir, *words, ranks=ranks)
+        run.wait_for_text("listening on port")
+        return run
+
+    def check_complete(self, count, run_dir="r"):
+        """Exactly one final success of each line."""
+        finals = [record for record in self.journal(run_dir) if record["final"]]
+        self.assertTrue(all(map(support.succeeded, finals)), finals)
+        self.assertEqual(sorted(record["line"] for record in finals), list(range(1, count + 1)))
+        return finals
+
+    def test_a_worker_joins_by_the_contact_file(self):
+        run = self.run_listening("".join(f"echo {n} >> here\n" for n in range(1, 201)), "--manager-only")
+        contact = self.path("r/contact")
+        self.assertEqual(stat.S_IMODE(os.stat(contact).st_mode), 0o600)
+        described = json.loads(self.read("r/contact"))
+        self.assertEqual(len(described["key"]), 64)
+        worker = self.worker("--contact", contact, "--cores", 2, "--single-shot")
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertEqual(worker.wait(support.DEADLINE), 0)
+        self.check_complete(200)
+        self.assertEqual(len(self.lines("here")), 200, "tasks did not start where the run did")
+        self.assertFalse(os.path.exists(contact), "the contact outlived its run")
+        self.assert_nothing_left()
+
+    def test_a_worker_finds_the_run_by_its_name(self):
+        registry = {"WORK_QUEUE_REGISTRY": self.path("registry")}
+        self.write("tasks.sh", "echo 1\necho 2\n")
+        run = self.start("--listen", "--name", "align-7", "--manager-only", "tasks.sh", "--run-dir", "r", env=registry)
+        run.wait_for_text("listening on port")
+        worker = self.worker("-M", "align-[0-9]", "--single-shot", env=registry)
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertEqual(worker.wait(support.DEADLINE), 0)
+        self.check_complete(2)
+        self.assertEqual(os.listdir(self.path("registry")), [])
+
+    def test_without_the_key_nobody_works(self):
+        run = self.run_listening("echo 1\n", "--manager-only")
+        described = json.loads(self.read("r/contact"))
+        stranger = self.worker("--ssl", "127.0.0.1", described["port"], "--single-shot")
+        self.assertEqual(stranger.wait(support.DEADLINE), 77)
+        worker = self.worker("--contact", self.path("r/contact"), "--single-shot")
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertEqual({record["worker"] for record in self.check_complete(1)}, {1})
+        worker.wait(support.DEADLINE)
+
+    def test_a_run_that_lost_its_ranks_goes_on_with_tcp_workers(self):
+        bell, gate = self.bell(), self.gate()
+        count = 40
+        run = self.run_listening("".join(f"echo {n} > bell; [ -e go ] || read x < gate\n" for n in range(1, count + 1)),
+                                 "--manager-only", ranks=2)
+        bell.wait(1)
+        os.kill(run.ranks()[1], signal.SIGKILL)
+        run.wait_for_text("worker 1 ")
+        self.write("go", "")
+        for _ in range(count):
+            gate.open()
+        self.worker("--contact", self.path("r/contact"), "--cores", 2)
+        self.assertEqual(run.wait(), 0, str(run))
+        self.check_complete(count)
+
+    def test_sealed_work_comes_back_for_a_tcp_worker_that_idles(self):
+        """All tasks are in a batch of the ranks, whose cores wait at a gate, when the TCP worker joins."""
+        bell, gate = self.bell(), self.gate()
+        count = 400
+        run = self.run_listening("".join(f"echo $WORKERID > bell; [ -e go ] || read x < gate\n" for _ in range(count)), ranks=2)
+        bell.wait(2)
+        self.worker("--contact", self.path("r/contact"), "--cores", 2)
+        bell.wait(1, word="2")  # ranks are 0 and 1
+        self.write("go", "")
+        for _ in range(count):
+            gate.open()
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertIn(2, {record["worker"] for record in self.check_complete(count)})
+
+    def test_a_port_in_use_is_named(self):
+        run = self.run_listening("echo 1\n", "--manager-only")
+        port = json.loads(self.read("r/contact"))["port"]
+        second = self.run_to_end("--listen", port, "tasks.sh", "--run-dir", "r2", "--manager-only", code=None)
+        self.assertIn(f"port {port}", second.err)
+        self.assertEqual(second.code, 69, str(second))
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(), 75, str(run))
+
+
+if __name__ == "__main__":
+    support.main()
