@@ -1,0 +1,172 @@
+// Rates of a program's manager, with workers over TCP that this program starts, or with ranks:
+//
+//   bench_api calls|range|commands|latency WORKERS [plain|tls]     WORKERS over TCP on this machine
+//   mpirun -n 2 bench_api calls|range ranks                        the ranks of the job
+//
+// Prints one row of a markdown table.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "work_queue/call.h"
+#include "work_queue/functions.h"
+#include "work_queue/manager.h"
+#include "work_queue/worker.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point began) {
+    return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+wq::Functions functions() {
+    wq::Functions all;
+    all.add("next", [](std::int64_t value) { return value + 1; });
+    return all;
+}
+
+// Workers over TCP: this program again, one core each.
+class Workers {
+  public:
+    Workers(int count, const std::string& contact) {
+        for (int index = 0; index < count; ++index) {
+            const pid_t child = ::fork();
+            if (child == 0) {
+                std::freopen("/dev/null", "w", stdout);
+                ::execl("/proc/self/exe", "bench_api", "worker", "--contact", contact.c_str(), "--cores", "1",
+                        nullptr);
+                ::_exit(127);
+            }
+            children_.push_back(child);
+        }
+    }
+    ~Workers() {
+        for (const pid_t child : children_) ::kill(child, SIGTERM);
+        for (const pid_t child : children_) ::waitpid(child, nullptr, 0);
+    }
+
+  private:
+    std::vector<pid_t> children_;
+};
+
+struct Setup {
+    std::string what;
+    int workers = 0;  // 0: the ranks
+    bool tls = false;
+    std::string place() const {
+        return workers == 0 ? "2 ranks"
+                            : std::to_string(workers) + " TCP worker" + (workers > 1 ? "s" : "") +
+                                  (tls ? ", TLS" : "");
+    }
+};
+
+// Until every worker has ended a first task: what follows is the rate alone.
+void warm_up(wq::Manager& manager, int workers) {
+    while (manager.stats().workers_connected < std::max(workers, 1)) {
+        manager.submit(wq::Task("true"));
+        manager.wait(1);
+    }
+    while (!manager.empty()) manager.wait(1);
+}
+
+// Keeps so many submitted and takes them back as they end.
+double pipelined(wq::Manager& manager, int count, int window, const std::function<wq::Task(int)>& make) {
+    int submitted = 0;
+    int failed = 0;
+    const auto began = Clock::now();
+    for (int ended = 0; ended < count;) {
+        while (submitted < count && submitted - ended < window) manager.submit(make(submitted++));
+        if (auto task = manager.wait(5)) {
+            ++ended;
+            failed += !task->ok();
+        }
+    }
+    const double took = seconds_since(began);
+    if (failed > 0) std::fprintf(stderr, "%d tasks failed\n", failed);
+    return count / took;
+}
+
+double calls(wq::Manager& manager) {
+    constexpr int count = 500'000;
+    return pipelined(manager, count, 20'000, [](int index) {
+        return wq::Task::call("next", std::int64_t{index}).cores(1).call_mode(wq::CallMode::direct);
+    });
+}
+
+double commands(wq::Manager& manager) {
+    return pipelined(manager, 5000, 5000, [](int) { return wq::Task("true").cores(1).memory(1).disk(1); });
+}
+
+double range(wq::Manager& manager, const Setup& setup) {
+    // Workers over TCP are leased each call; ranks claim them.
+    const std::int64_t count = setup.workers > 0 ? 1'000'000 : 20'000'000;
+    const auto began = Clock::now();
+    manager.submit_range("next", 0, count, wq::CallMode::direct);
+    std::uint64_t done = 0;
+    while (!manager.empty())
+        if (const auto task = manager.wait(5)) done += task->progress().done_now;
+    if (done != static_cast<std::uint64_t>(count))
+        std::fprintf(stderr, "only %llu were done\n", static_cast<unsigned long long>(done));
+    return static_cast<double>(count) / seconds_since(began);
+}
+
+// Microseconds from submit() to the return of wait(), one at a time: median and 99th percentile.
+std::pair<double, double> latency(wq::Manager& manager) {
+    std::vector<double> took;
+    for (int index = 0; index < 5000; ++index) {
+        const auto began = Clock::now();
+        manager.submit(wq::Task::call("next", std::int64_t{index}).cores(1).call_mode(wq::CallMode::direct));
+        while (!manager.wait(5)) continue;
+        took.push_back(seconds_since(began) * 1e6);
+    }
+    std::sort(took.begin(), took.end());
+    return {took[took.size() / 2], took[took.size() * 99 / 100]};
+}
+
+void measure(wq::Manager& manager, const Setup& setup) {
+    if (setup.what == "latency") {
+        const auto [middle, high] = latency(manager);
+        std::printf("| latency of one call, %s | %.0f us, 99 %% below %.0f us |\n", setup.place().c_str(),
+                    middle, high);
+        return;
+    }
+    const double rate = setup.what == "calls"   ? calls(manager)
+                        : setup.what == "range" ? range(manager, setup)
+                                                : commands(manager);
+    std::printf("| %s, %s | %.0f /s |\n", setup.what.c_str(), setup.place().c_str(), rate);
+}
+
+int over_tcp(const Setup& setup) {
+    const std::string contact =
+        std::filesystem::temp_directory_path() / ("bench-contact-" + std::to_string(::getpid()));
+    wq::ManagerOptions options;
+    options.port = 0;
+    options.contact_file = contact;
+    options.password = setup.tls ? "" : "bench";  // a password without `ssl`: no TLS
+    wq::Manager manager(options);
+    const Workers workers(setup.workers, contact);
+    warm_up(manager, setup.workers);
+    measure(manager, setup);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1 && std::string(argv[1]) == "worker") return wq::worker_main(argc - 1, argv + 1, functions());
+    if (argc < 3) return 64;
+    Setup setup{argv[1], std::atoi(argv[2]), argc > 3 && std::string(argv[3]) == "tls"};
+    return over_tcp(setup);
+}
