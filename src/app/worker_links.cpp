@@ -53,7 +53,7 @@ Status Worker::forget_manager() {
     last_environment_ = 0;
     if (!had_work) return success();
     signalled_ends_ = {};
-    if (functions_ != nullptr) functions_->kill_all();
+    if (functions_ != nullptr) functions_->forget(kill_limit);
     const Status again = launcher_.begin_anew(options_.launcher, kill_limit);
     if (!again) {
         ended_ = true;

@@ -24,9 +24,25 @@ TaskEnded unable(TaskId task, Attempt attempt) {
 }  // namespace
 
 FunctionRunner::FunctionRunner(const FunctionTable& functions, std::size_t threads)
-    : bell_(std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
-      direct_(std::make_shared<const FunctionTable>(functions), 1, bell_),
-      pool_(std::make_shared<const FunctionTable>(functions), std::max<std::size_t>(threads, 1), bell_) {}
+    : functions_(std::make_shared<const FunctionTable>(functions)),
+      threads_(std::max<std::size_t>(threads, 1)),
+      bell_(std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+    begin();
+}
+
+void FunctionRunner::begin() {
+    direct_.emplace(functions_, 1, bell_);
+    pool_.emplace(functions_, threads_, bell_);
+}
+
+void FunctionRunner::forget(Duration limit) {
+    kill_all();
+    if (!end(limit)) one_runs_on_ = true;
+    begin();
+    refused_.clear();
+    held_ = held_of_ranges_ = 0;
+    look_again_.reset();
+}
 
 void FunctionRunner::run(CallOrder order, core::CallMode mode) {
     (mode == core::CallMode::thread ? to_pool_ : to_direct_).emplace_back(std::move(order));
@@ -41,8 +57,8 @@ void FunctionRunner::run(RangeOrder order) {
 }
 
 void FunctionRunner::pass_on() {
-    pass_on(to_direct_, direct_);
-    pass_on(to_pool_, pool_);
+    pass_on(to_direct_, *direct_);
+    pass_on(to_pool_, *pool_);
 }
 
 void FunctionRunner::pass_on(std::vector<CallJob>& jobs, CallThreads& threads) {
@@ -64,25 +80,25 @@ void FunctionRunner::pass_on(std::vector<CallJob>& jobs, CallThreads& threads) {
 
 void FunctionRunner::recall(std::uint64_t most) {
     pass_on();
-    most -= direct_.recall(most);
-    pool_.recall(most);
+    most -= direct_->recall(most);
+    pool_->recall(most);
 }
 
 void FunctionRunner::kill(TaskId task, Attempt attempt) {
     pass_on();
-    direct_.kill(task, attempt);
-    pool_.kill(task, attempt);
+    direct_->kill(task, attempt);
+    pool_->kill(task, attempt);
 }
 
 void FunctionRunner::kill_all() {
     pass_on();
-    direct_.kill_all();
-    pool_.kill_all();
+    direct_->kill_all();
+    pool_->kill_all();
 }
 
 void FunctionRunner::return_ranges() {
     pass_on();
-    direct_.return_ranges();
+    direct_->return_ranges();
 }
 
 std::vector<CallReport> FunctionRunner::next(Instant now) {
@@ -90,8 +106,8 @@ std::vector<CallReport> FunctionRunner::next(Instant now) {
     static_cast<void>(!read(bell_->get(), &rings, sizeof rings));
     pass_on();
     std::vector<CallReport> reports = std::exchange(refused_, {});
-    direct_.collect(reports);
-    pool_.collect(reports);
+    direct_->collect(reports);
+    pool_->collect(reports);
     for (const CallReport& report : reports) settle(report);
     if (!reports.empty() && held_ > 0) {
         if (!look_again_) listen(false);
@@ -104,8 +120,8 @@ std::vector<CallReport> FunctionRunner::next(Instant now) {
 }
 
 void FunctionRunner::listen(bool armed) {
-    direct_.listen(armed);
-    pool_.listen(armed);
+    direct_->listen(armed);
+    pool_->listen(armed);
 }
 
 void FunctionRunner::settle(const CallReport& report) {
@@ -118,8 +134,9 @@ void FunctionRunner::settle(const CallReport& report) {
 
 bool FunctionRunner::end(Duration limit) {
     const Instant until = instant_now() + limit;
-    const bool direct = direct_.end(limit);
-    return pool_.end(std::max<Duration>(until - instant_now(), Duration{0})) && direct;
+    const bool direct = direct_->end(limit);
+    const bool pool = pool_->end(std::max<Duration>(until - instant_now(), Duration{0}));
+    return direct && pool && !one_runs_on_;
 }
 
 }  // namespace wq::host

@@ -35,6 +35,9 @@ class FunctionRunner {
     // Ranges stop after the index that runs; the rest comes back.
     void return_ranges();
 
+    // Nothing of what was ordered is told any more; a function that runs on is waited for at most `limit`.
+    void forget(Duration limit);
+
     // What has come so far, without waiting.
     std::vector<CallReport> next(Instant now);
 
@@ -46,14 +49,18 @@ class FunctionRunner {
     bool end(Duration limit);
 
   private:
+    void begin();
     void pass_on();
     void pass_on(std::vector<CallJob>& jobs, CallThreads& threads);
     void settle(const CallReport& report);
     void listen(bool armed);
 
+    std::shared_ptr<const FunctionTable> functions_;
+    std::size_t threads_;
     std::shared_ptr<Descriptor> bell_;
-    CallThreads direct_;
-    CallThreads pool_;
+    std::optional<CallThreads> direct_;
+    std::optional<CallThreads> pool_;
+    bool one_runs_on_ = false;  // of those that were forgotten
     std::vector<CallJob> to_direct_;
     std::vector<CallJob> to_pool_;
     std::vector<CallReport> refused_;

@@ -131,6 +131,35 @@ TEST_F(FunctionRunnerTest, EveryCallIsAnsweredOnceWithItsOwnResult) {
     }
 }
 
+TEST_F(FunctionRunnerTest, WhatWasForgottenIsNotTakenForWhatFollows) {
+    Gate gate;
+    std::promise<void> began;
+    std::promise<void> left;
+    add("held", [&](std::string_view) -> std::string {
+        began.set_value();
+        gate.wait();
+        left.set_value();
+        return "old";
+    });
+    call(1, "held");
+    call(2, "echo", "old");
+    take();
+    began.get_future().wait();
+    runner().forget(Duration{0});
+    EXPECT_EQ(runner().held(), 0);
+    call(1, "echo", "new");
+    take_all();
+    gate.open();
+    left.get_future().wait();
+    call(3, "echo", "newer");
+    take_all();
+    ASSERT_EQ(ended_.size(), 2);
+    EXPECT_EQ(ended_.at(1).output.result, "new");
+    EXPECT_EQ(ended_.at(3).output.result, "newer");
+    EXPECT_FALSE(runner().end(std::chrono::seconds(60))) << "one ran on when it was forgotten";
+    runner_.reset();
+}
+
 TEST_F(FunctionRunnerTest, DirectCallsRunOneAfterTheOtherInTheirOrder) {
     std::atomic<int> running = 0;
     std::atomic<int> most = 0;
