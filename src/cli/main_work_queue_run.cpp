@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "cli/kept_output.h"
-#include "cli/rank_main.h"
+#include "cli/mpi_rank_main.h"
 #include "cli/run_options.h"
 #include "transport/guard.h"
 #include "transport/launch_environment.h"

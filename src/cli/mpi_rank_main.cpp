@@ -1,4 +1,4 @@
-#include "cli/rank_main.h"
+#include "cli/mpi_rank_main.h"
 
 #include <unistd.h>
 

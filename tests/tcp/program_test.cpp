@@ -1,0 +1,191 @@
+// A program that is both: its manager in this process, its workers the same executable started anew, over
+// TCP.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "work_queue/call.h"
+#include "work_queue/functions.h"
+#include "work_queue/manager.h"
+#include "work_queue/worker.h"
+
+namespace {
+
+using wq::CallMode;
+
+wq::Functions functions() {
+    wq::Functions all;
+    all.add("sum", [](const std::vector<double>& values) {
+        return std::accumulate(values.begin(), values.end(), 0.0);
+    });
+    all.add("fail", [](const std::string& why) -> int { throw std::runtime_error(why); });
+    all.add("crash", [] { std::abort(); });
+    all.add("whoami", [] { return static_cast<std::int64_t>(::getpid()); });
+    all.add("odd_only", [](std::int64_t index) {
+        if (index % 1000 == 999) throw std::runtime_error("index " + std::to_string(index));
+    });
+    return all;
+}
+
+class Program : public testing::Test {
+  protected:
+    Program() {
+        std::string name = testing::TempDir() + "program-XXXXXX";
+        folder_ = ::mkdtemp(name.data());
+        wq::ManagerOptions options;
+        options.port = 0;
+        options.contact_file = folder_ + "/contact";
+        options.transactions_log = folder_ + "/transactions.log";
+        options.away_limit = 0.2;  // who was killed does not come back
+        options.say = [](const std::string&) {};
+        manager_.emplace(options);
+    }
+    ~Program() override {
+        manager_.reset();
+        for (const pid_t child : children_) stop(child, SIGTERM);
+        std::filesystem::remove_all(folder_);
+    }
+
+    pid_t start_worker() {
+        const std::string contact = folder_ + "/contact";
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const int nothing = ::open("/dev/null", O_WRONLY);
+            ::dup2(nothing, STDOUT_FILENO);
+            ::execl("/proc/self/exe", "program_test", "worker", "--contact", contact.c_str(), "--cores", "1",
+                    "-s", folder_.c_str(), nullptr);
+            ::_exit(127);
+        }
+        children_.insert(child);
+        return child;
+    }
+    static void stop(pid_t child, int signal) {
+        ::kill(child, signal);
+        ::waitpid(child, nullptr, 0);
+    }
+    void kill_worker(pid_t child) {
+        stop(child, SIGKILL);
+        children_.erase(child);
+    }
+
+    std::string folder_;
+    std::set<pid_t> children_;
+    std::optional<wq::Manager> manager_;
+};
+
+TEST_F(Program, CallsInEveryModeComeBackWithTheirResults) {
+    const pid_t worker = start_worker();
+    std::map<std::int64_t, CallMode> modes;
+    for (const CallMode mode : {CallMode::fork, CallMode::thread, CallMode::direct}) {
+        const std::vector<double> values{1.5, 2, 3.25};
+        modes[manager_->submit(wq::Task::call("sum", values).call_mode(mode).tag("sum"))] = mode;
+        modes[manager_->submit(wq::Task::call("whoami").call_mode(mode).tag("whoami"))] = mode;
+        modes[manager_->submit(wq::Task::call("fail", std::string("no luck")).call_mode(mode).tag("fail"))] =
+            mode;
+    }
+    int seen = 0;
+    while (auto task = manager_->wait()) {
+        ++seen;
+        const CallMode mode = modes.at(task->id());
+        if (task->tag() == "sum") {
+            ASSERT_TRUE(task->ok()) << task->reason();
+            EXPECT_EQ(task->result_as<double>(), 6.75);
+        } else if (task->tag() == "whoami") {
+            ASSERT_TRUE(task->ok()) << task->reason();
+            EXPECT_EQ(task->result_as<std::int64_t>() == worker, mode != CallMode::fork);
+        } else {
+            EXPECT_FALSE(task->ok());
+            EXPECT_EQ(task->reason(), "no luck");
+        }
+    }
+    EXPECT_EQ(seen, 9);
+}
+
+TEST_F(Program, ACrashIsTheTasksFailureAndCostsTheWorkerNothing) {
+    start_worker();
+    manager_->submit(wq::Task::call("crash"));
+    const auto crashed = manager_->wait();
+    ASSERT_TRUE(crashed.has_value());
+    EXPECT_EQ(crashed->result(), wq::TaskResult::signal);
+    EXPECT_EQ(crashed->return_status(), SIGABRT);
+    manager_->submit(wq::Task::call("sum", std::vector<double>{1, 2}));
+    const auto after = manager_->wait();
+    ASSERT_TRUE(after.has_value());
+    EXPECT_EQ(after->result_as<double>(), 3);
+    EXPECT_EQ(manager_->stats().workers_joined, 1);
+}
+
+TEST_F(Program, FunctionsAndArgumentsThatDoNotFitAreNamed) {
+    start_worker();
+    manager_->submit(wq::Task::call("none", 1).call_mode(CallMode::direct));
+    const auto unknown = manager_->wait();
+    ASSERT_TRUE(unknown.has_value());
+    EXPECT_FALSE(unknown->ok());
+    EXPECT_NE(unknown->reason().find("none"), std::string::npos) << unknown->reason();
+    EXPECT_NE(unknown->reason().find("sum"), std::string::npos) << unknown->reason();
+    manager_->submit(wq::Task::call("sum", std::string("no list")).call_mode(CallMode::direct));
+    const auto wrong = manager_->wait();
+    ASSERT_TRUE(wrong.has_value());
+    EXPECT_FALSE(wrong->ok());
+    EXPECT_NE(wrong->reason().find("sum"), std::string::npos) << wrong->reason();
+}
+
+TEST_F(Program, ARangeIsWholeWithItsFailuresAlthoughWorkersAreKilled) {
+    constexpr std::int64_t count = 20'000;
+    pid_t worker = start_worker();
+    manager_->submit_range("odd_only", 0, count, CallMode::direct);
+    std::vector<int> told(count);
+    std::set<std::int64_t> failed;
+    int killed = 0;
+    while (auto task = manager_->wait()) {
+        for (const auto& [first, last] : task->progress().done)
+            for (std::int64_t index = first; index < last; ++index) ++told[static_cast<std::size_t>(index)];
+        if (task->kind() == wq::TaskKind::call) {
+            ++told[static_cast<std::size_t>(task->index())];
+            failed.insert(task->index());
+            EXPECT_EQ(task->reason(), "index " + std::to_string(task->index()));
+        }
+        if (killed < 3) {
+            ++killed;
+            kill_worker(worker);
+            worker = start_worker();
+        }
+    }
+    EXPECT_EQ(std::count(told.begin(), told.end(), 1), count) << "told once each";
+    EXPECT_EQ(failed.size(), count / 1000);
+}
+
+TEST_F(Program, CommandsAndCallsOfManyWorkersEndOnceEach) {
+    for (int index = 0; index < 3; ++index) start_worker();
+    std::set<std::int64_t> open;
+    for (int index = 0; index < 300; ++index) {
+        open.insert(manager_->submit(wq::Task("echo " + std::to_string(index)).tag(std::to_string(index))));
+        open.insert(manager_->submit(
+            wq::Task::call("sum", std::vector<double>{1, 2}).call_mode(CallMode::direct).tag("sum")));
+    }
+    while (auto task = manager_->wait()) {
+        EXPECT_EQ(open.erase(task->id()), 1u);
+        ASSERT_TRUE(task->ok()) << task->reason();
+        if (task->tag() != "sum") {
+            EXPECT_EQ(task->output(), task->tag() + "\n");
+        }
+    }
+    EXPECT_TRUE(open.empty());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1 && std::string(argv[1]) == "worker") return wq::worker_main(argc - 1, argv + 1, functions());
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}
