@@ -46,6 +46,10 @@ Result<std::string> key_of(const ManagerOptions& options) {
     return std::string();
 }
 
+Duration seconds(double count) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(count, 0.001, 1e9)));
+}
+
 Result<transport::TlsIdentity> identity_of(const ManagerOptions& options) {
     if (options.ssl_key.empty() != options.ssl_certificate.empty())
         return Error{ExitCode::usage, "ssl_key and ssl_certificate belong together: give both or none"};
@@ -110,6 +114,8 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     tcp.low_port = ports->low;
     tcp.high_port = ports->high;
     tcp.key = *key;
+    tcp.limits.keep_alive = seconds(options.keepalive_interval);
+    tcp.limits.silence = seconds(options.keepalive_interval + options.keepalive_timeout);
     const bool generated_key = options.password.empty() && options.password_file.empty();
     if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
         (!options.contact_file.empty() && generated_key)) {
@@ -133,6 +139,10 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     if (listening.key.empty())
         if (const Status open = check_open(options, listening.port, variables, say); !open)
             return open.error();
+    if (options.name.empty()) return listening;
+    auto entry = app::register_manager(app::registry_folder(), listening.contact());
+    if (!entry) return entry.error();
+    listening.entry = std::move(*entry);
     return listening;
 }
 
@@ -147,7 +157,7 @@ std::vector<std::string> Listening::addresses() const {
     return all;
 }
 
-Status Listening::write_contact(const std::string& path) const {
+transport::Contact Listening::contact() const {
     transport::Contact contact;
     contact.addresses = transport::own_addresses();
     contact.port = static_cast<std::uint16_t>(port);
@@ -158,7 +168,11 @@ Status Listening::write_contact(const std::string& path) const {
     contact.pid = ::getpid();
     contact.host = stats::host_name();
     contact.started = started;
-    return transport::write_contact(path, contact);
+    return contact;
+}
+
+Status Listening::write_contact(const std::string& path) const {
+    return transport::write_contact(path, contact());
 }
 
 void Listening::remove_contact(const std::string& path) const {

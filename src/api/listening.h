@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/registry.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "transport/tcp_listener.h"
@@ -22,7 +23,10 @@ struct Listening {
     std::string name;
     WallMicros started = 0;
 
+    std::unique_ptr<app::Registration> entry;  // of a manager with a name
+
     std::vector<std::string> addresses() const;  // with the port
+    transport::Contact contact() const;
     Status write_contact(const std::string& path) const;
     // Only where it is still ours.
     void remove_contact(const std::string& path) const;
@@ -39,7 +43,8 @@ struct PortRange {
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables);
 
 // `say` gets the warning of a manager that is open to everybody. Errors: a port in use, files that cannot be
-// used, not_allowed where a key is required and there is none.
+// used, not_allowed where a key is required and there is none or the name
+// cannot be registered.
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
                          const Variables& variables);
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say);

@@ -49,6 +49,11 @@ class Manager::Impl {
         if (options.listen) {
             listening = or_refuse(api::listen(options, say));
             program.wires.push_back({std::move(listening->transport), true});
+            if (listening->entry)
+                program.tell = [entry = listening->entry.get()](const core::ManagerStats& stats) {
+                    entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
+                                 static_cast<std::uint64_t>(stats.workers_connected)});
+                };
         }
         manager = or_refuse(api::ProgramManager::start(std::move(program)));
         if (listening && !options.contact_file.empty())

@@ -106,6 +106,7 @@ void ProgramManager::run() {
 std::optional<Instant> ProgramManager::each_turn(Instant) {
     results_.publish();
     const core::ManagerStats now = manager_->brief_stats();
+    if (options_.tell) options_.tell(now);
     const std::lock_guard lock(figures_mutex_);
     published_ = now;
     return std::nullopt;

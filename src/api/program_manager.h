@@ -40,7 +40,8 @@ struct ProgramManagerOptions {
     Duration away_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;
     LogPaths logs;
-    std::function<void(const std::string&)> say;  // on the manager's thread; must not be empty
+    std::function<void(const core::ManagerStats&)> tell;  // each turn of the loop; may be empty
+    std::function<void(const std::string&)> say;          // on the manager's thread; must not be empty
 };
 
 class ProgramManager {

@@ -1,10 +1,12 @@
 #include "app/registry.h"
 
+#include <regex.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +14,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <regex>
 #include <thread>
 
 #include "base/units.h"
@@ -28,6 +29,36 @@ namespace fs = std::filesystem;
 
 constexpr const char* suffix = ".manager";
 constexpr std::uintmax_t longest_entry = 64u << 10;
+
+// A POSIX extended regular expression for whole names.
+class Pattern {
+  public:
+    static Result<Pattern> of(const std::string& text) {
+        Pattern pattern;
+        const int wrong =
+            ::regcomp(pattern.compiled_.get(), ("^(" + text + ")$").c_str(), REG_EXTENDED | REG_NOSUB);
+        if (wrong == 0) {
+            pattern.usable_ = true;
+            return pattern;
+        }
+        std::array<char, 200> why{};
+        ::regerror(wrong, pattern.compiled_.get(), why.data(), why.size());
+        return Error{ExitCode::usage, quote_for_message(text) + " is no regular expression: " + why.data()};
+    }
+    Pattern(Pattern&& other) noexcept
+        : compiled_(std::move(other.compiled_)), usable_(std::exchange(other.usable_, false)) {}
+    ~Pattern() {
+        if (usable_) ::regfree(compiled_.get());
+    }
+    bool matches(const std::string& name) const {
+        return ::regexec(compiled_.get(), name.c_str(), 0, nullptr, 0) == 0;
+    }
+
+  private:
+    Pattern() = default;
+    std::unique_ptr<regex_t> compiled_ = std::make_unique<regex_t>();
+    bool usable_ = false;
+};
 
 // A name as part of a file name: other bytes than letters, digits and -_. as %XX.
 std::string escaped(const std::string& name) {
@@ -229,13 +260,8 @@ Result<std::unique_ptr<Registration>> register_manager(const std::string& folder
 
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale) {
-    std::regex wanted;
-    try {
-        wanted.assign(pattern, std::regex::extended | std::regex::nosubs);
-    } catch (const std::regex_error& wrong) {
-        return Error{ExitCode::usage,
-                     quote_for_message(pattern) + " is no regular expression: " + wrong.what()};
-    }
+    const auto wanted = Pattern::of(pattern);
+    if (!wanted) return wanted.error();
     std::vector<Listing> managers;
     timespec now{};
     if (const auto clock = clock_of(folder))
@@ -246,8 +272,7 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
     for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
         if (file->path().extension() != suffix) continue;
         auto listing = read_entry(file->path().string(), now, stale);
-        if (listing && std::regex_match(listing->contact.name, wanted))
-            managers.push_back(std::move(*listing));
+        if (listing && wanted->matches(listing->contact.name)) managers.push_back(std::move(*listing));
     }
     std::shuffle(managers.begin(), managers.end(), std::mt19937_64(seed));
     std::stable_partition(managers.begin(), managers.end(),

@@ -55,14 +55,18 @@ class Program : public testing::Test {
         std::filesystem::remove_all(folder_);
     }
 
-    pid_t start_worker() {
-        const std::string contact = folder_ + "/contact";
+    pid_t start_worker() { return start_worker({"--contact", folder_ + "/contact"}); }
+    pid_t start_worker(std::vector<std::string> words) {
+        const std::vector<std::string> before{"program_test", "worker", "--cores", "1", "-s", folder_};
+        words.insert(words.begin(), before.begin(), before.end());
+        std::vector<char*> arguments;
+        for (std::string& word : words) arguments.push_back(word.data());
+        arguments.push_back(nullptr);
         const pid_t child = ::fork();
         if (child == 0) {
             const int nothing = ::open("/dev/null", O_WRONLY);
             ::dup2(nothing, STDOUT_FILENO);
-            ::execl("/proc/self/exe", "program_test", "worker", "--contact", contact.c_str(), "--cores", "1",
-                    "-s", folder_.c_str(), nullptr);
+            ::execv("/proc/self/exe", arguments.data());
             ::_exit(127);
         }
         children_.insert(child);
@@ -162,6 +166,24 @@ TEST_F(Program, ARangeIsWholeWithItsFailuresAlthoughWorkersAreKilled) {
     }
     EXPECT_EQ(std::count(told.begin(), told.end(), 1), count) << "told once each";
     EXPECT_EQ(failed.size(), count / 1000);
+}
+
+TEST_F(Program, IsFoundByItsName) {
+    ASSERT_EQ(::setenv("WORK_QUEUE_REGISTRY", (folder_ + "/registry").c_str(), 1), 0);
+    wq::ManagerOptions options;
+    options.port = 0;
+    options.name = "align-7";
+    options.contact_file = folder_ + "/contact of the named";
+    options.say = [](const std::string&) {};
+    manager_.emplace(options);
+    start_worker({"-M", "align-[0-9]", "--single-shot"});
+    manager_->submit(wq::Task("echo found"));
+    const auto task = manager_->wait();
+    ASSERT_TRUE(task.has_value());
+    EXPECT_EQ(task->output(), "found\n");
+    manager_.reset();
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/registry"));
+    ::unsetenv("WORK_QUEUE_REGISTRY");
 }
 
 TEST_F(Program, CommandsAndCallsOfManyWorkersEndOnceEach) {

@@ -44,7 +44,8 @@ struct ManagerOptions {
     // false: no TCP at all; only ranks work.
     bool listen = true;
 
-    // Under which `work_queue_worker -M NAME` finds this manager; empty: it does not.
+    // Under which `work_queue_worker -M NAME` finds this manager, in the folder that share/doc/workers.md
+    // names; empty: it does not.
     std::string name{};
 
     // Who knows it may work, and the manager proves to workers that it knows it too. A file's content is
@@ -75,8 +76,10 @@ struct ManagerOptions {
     MpiSession* mpi = nullptr;
 
     // Times, all in seconds.
-    double keepalive_interval = 120;  // of a silent worker
-    double keepalive_timeout = 30;
+    // A worker to which nothing else was said for so long is sent a sign of life, and one that was not heard
+    // for so long and `keepalive_timeout` more is away.
+    double keepalive_interval = 30;
+    double keepalive_timeout = 60;
     double away_limit = 60;  // a worker whose link was cut may be back within so long, with its tasks
 
     // At the end of the manager, workers over TCP are let go: they look for other managers. true: they are
