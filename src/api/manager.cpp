@@ -4,6 +4,7 @@
 
 #include "api/listening.h"
 #include "api/program_manager.h"
+#include "api/session_parts.h"
 
 namespace wq {
 
@@ -55,18 +56,42 @@ class Manager::Impl {
                                  static_cast<std::uint64_t>(stats.workers_connected)});
                 };
         }
+        if (options.mpi != nullptr) take_ranks(options.mpi->parts(), program);
         manager = or_refuse(api::ProgramManager::start(std::move(program)));
+        // From here on the manager tells the ranks of its end.
+        if (options.mpi != nullptr) options.mpi->parts().has_manager = true;
         if (listening && !options.contact_file.empty())
             if (const Status written = listening->write_contact(options.contact_file); !written)
                 refuse(written.error());
     }
     ~Impl() {
+        manager->end();
+        if (options.mpi != nullptr && manager->lost_a_rank()) options.mpi->parts().lost_a_rank = true;
         if (listening && !options.contact_file.empty()) listening->remove_contact(options.contact_file);
+    }
+
+    void take_ranks(MpiSession::Parts& ranks, api::ProgramManagerOptions& program) {
+        if (ranks.rank != 0)
+            refuse({ExitCode::usage, "rank " + std::to_string(ranks.rank) +
+                                         " of the job works: it calls serve(), and the manager is rank 0's"});
+        if (ranks.has_manager) refuse({ExitCode::usage, "an MpiSession serves one manager, and it had one"});
+        if (ranks.size == 1 && !ranks.works && !options.listen)
+            refuse({ExitCode::usage, "manager_only needs others that work: more ranks, or `listen`"});
+        for (const std::string& remark : ranks.remarks) say(remark);
+        program.ranks = static_cast<std::uint32_t>(ranks.size);
+        program.seal_batches = ranks.tickets != nullptr;
+        program.counters = ranks.counters;
+        if (ranks.ranks != nullptr) program.borrowed_wires.push_back(ranks.ranks);
+        if (ranks.works) {
+            own.emplace(ranks.worker, *ranks.launcher, *ranks.functions, ranks.tickets);
+            program.own = &*own;
+        }
     }
 
     ManagerOptions options;
     std::function<void(const std::string&)> say;
     std::optional<api::Listening> listening;
+    std::optional<api::OwnWorker> own;
     std::unique_ptr<api::ProgramManager> manager;
 };
 

@@ -17,7 +17,7 @@ constexpr Duration sample_seldom = std::chrono::minutes(5);
 core::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
     core::ReactorOptions reactor;
     reactor.max_losses = 0;
-    reactor.expected_workers = options.ranks;
+    reactor.expected_workers = options.ranks - (options.ranks > 0 && options.own == nullptr ? 1 : 0);
     reactor.wait_for_fitting = true;
     reactor.away_limit = options.away_limit;
     reactor.seal_batches = options.seal_batches;
@@ -77,7 +77,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     return program;
 }
 
-ProgramManager::~ProgramManager() {
+void ProgramManager::end() {
     if (!thread_.joinable()) return;
     queue_.ask([this] { manager_->stop(core::StopReason::interrupted, Duration{0}, app::now()); });
     thread_.join();
@@ -89,6 +89,13 @@ void ProgramManager::run() {
     for (const Wire& wire : options_.wires) {
         parts.wires.push_back(wire.transport.get());
         if (wire.strangers) manager_->expect_strangers(*wire.transport);
+    }
+    if (OwnWorker* own = options_.own) {
+        parts.own_end_of_manager = &own->end_of_manager();
+        parts.own_end_of_worker = &own->end_of_worker();
+        parts.worker = &own->worker();
+        parts.launcher = &own->launcher();
+        parts.functions = &own->functions();
     }
     parts.each_turn = [this](Instant now) { return each_turn(now); };
     // Its errors are those of its source, and ours has none.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/command_queue.h"
+#include "api/own_worker.h"
 #include "api/program_logs.h"
 #include "api/program_recorder.h"
 #include "api/program_source.h"
@@ -34,7 +35,8 @@ struct Wire {
 struct ProgramManagerOptions {
     std::vector<Wire> wires;
     std::vector<transport::Transport*> borrowed_wires;  // that outlive the manager
-    std::uint32_t ranks = 0;                            // workers that will come over them
+    std::uint32_t ranks = 0;                            // of the job, this one among them; 0: there is none
+    OwnWorker* own = nullptr;                           // of this rank; null: it only manages
     bool seal_batches = false;
     transport::Counters* counters = nullptr;
     Duration away_limit = std::chrono::seconds(60);
@@ -48,10 +50,11 @@ class ProgramManager {
   public:
     // Error: a log that cannot be begun.
     static Result<std::unique_ptr<ProgramManager>> start(ProgramManagerOptions options);
-    // Ends what runs and tells the workers.
-    ~ProgramManager();
+    ~ProgramManager() { end(); }
     ProgramManager(const ProgramManager&) = delete;
 
+    // Ends what runs and tells the workers.
+    void end();
     std::int64_t submit(Task task, std::string& error);
     std::optional<Task> wait(std::optional<Duration> limit, const std::string* tag = nullptr);
     bool empty() const { return results_.empty(); }
@@ -70,7 +73,7 @@ class ProgramManager {
     int hungry();
     // False: no such name, or a value out of its bounds.
     bool tune(const std::string& name, double value, std::string& error);
-    bool lost_a_worker() const { return lost_a_worker_; }
+    bool lost_a_rank() const { return lost_a_worker_; }  // after end()
 
   private:
     explicit ProgramManager(ProgramManagerOptions options);

@@ -140,7 +140,7 @@ void ManagerLoop::wait(bool moved) {
     for (const transport::Transport* wire : parts_.wires) {
         const std::vector<int> descriptors = wire->descriptors();
         for (const int descriptor : descriptors) waiter_.watch(descriptor);
-        asks_ = asks_ || descriptors.empty();
+        asks_ = asks_ || wire->wants_asking();
     }
     const bool more_to_read = !parts_.source.ended() && !parts_.manager.reactor().stopping() &&
                               (parts_.source.descriptor() < 0 || parts_.source.has_more());
@@ -151,6 +151,7 @@ void ManagerLoop::wait(bool moved) {
     if (parts_.signals != nullptr) waiter_.watch(parts_.signals->descriptor());
     waiter_.watch(parts_.recorder.descriptor());
     if (parts_.launcher != nullptr) waiter_.watch(parts_.launcher->descriptor());
+    if (parts_.functions != nullptr) waiter_.watch(parts_.functions->descriptor());
     if (!parts_.source.ended() && wants_more()) waiter_.watch(parts_.source.descriptor());
     waiter_.wait(until(next, before));
     const Instant after = instant_now();
@@ -206,14 +207,16 @@ void WorkerLoop::wait(bool moved) {
     if (moved) back_off_.moved();
     std::optional<Instant> next = parts_.worker.wakeup();
     const std::vector<int> descriptors = parts_.ranks.descriptors();
-    if (descriptors.empty()) earliest(next, before + back_off_.next());
+    if (parts_.ranks.wants_asking()) earliest(next, before + back_off_.next());
     waiter_.clear();
     if (parts_.signals != nullptr) waiter_.watch(parts_.signals->descriptor());
     waiter_.watch(parts_.launcher.descriptor());
+    if (parts_.functions != nullptr) waiter_.watch(parts_.functions->descriptor());
     for (const int descriptor : descriptors) waiter_.watch(descriptor);
     waiter_.wait(until(next, before));
     // A task has ended: the answer with the next one comes soon.
-    if (waiter_.readable(parts_.launcher.descriptor())) back_off_.moved();
+    const bool called = parts_.functions != nullptr && waiter_.readable(parts_.functions->descriptor());
+    if (called || waiter_.readable(parts_.launcher.descriptor())) back_off_.moved();
 }
 
 }  // namespace wq::app

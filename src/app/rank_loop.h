@@ -10,6 +10,7 @@
 #include "app/signals.h"
 #include "app/source.h"
 #include "app/worker.h"
+#include "host/function_runner.h"
 #include "host/launcher.h"
 #include "stats/recorder.h"
 #include "transport/transport.h"
@@ -42,13 +43,14 @@ struct ManagerLoopParts {
     Source& source;
     stats::Recorder& recorder;
     Signals* signals = nullptr;  // null: signals are not ours to handle
-    // To workers: ranks, TCP, one in this process. One that has no descriptors is asked on a back-off.
+    // To workers: ranks, TCP, one in this process. One that wants it is asked on a back-off.
     std::vector<transport::Transport*> wires{};
     // This rank's own worker on this thread, which talks to the manager like any other; all null: none.
     transport::Transport* own_end_of_manager = nullptr;
     transport::Transport* own_end_of_worker = nullptr;
     Worker* worker = nullptr;
     host::Launcher* launcher = nullptr;
+    host::FunctionRunner* functions = nullptr;  // null: that worker has none
     StopPolicy stop{};
     RunDeadline deadline{};
     // Called each turn, before it waits; returns when it wants to be called next at the latest.
@@ -88,6 +90,7 @@ struct WorkerLoopParts {
     host::Launcher& launcher;
     Signals* signals = nullptr;  // null: signals are not ours to handle
     StopPolicy stop{};
+    host::FunctionRunner* functions = nullptr;  // null: the worker has none
 };
 
 class WorkerLoop {

@@ -10,7 +10,7 @@
 #include "app/rank_loop.h"
 #include "app/signals.h"
 #include "app/worker.h"
-#include "cli/node_share.h"
+#include "app/mpi_node_share.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "host/launcher.h"

@@ -7,35 +7,18 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "app/batch_counter.h"
+#include "app/mpi_tickets.h"
 #include "app/rank_loop.h"
+#include "app/rank_worker.h"
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
-#include "cli/node_share.h"
-#include "host/batch_end.h"
-#include "stats/run_status.h"
-#include "transport/mpi_shared_window.h"
 #include "transport/mpi_transport.h"
-#include "transport/ticket_paths.h"
-#include "transport/ticket_pool.h"
 
 namespace wq::cli {
 
 namespace {
 
 constexpr Duration launcher_close_limit = std::chrono::milliseconds(500);
-
-std::string find_shell(const std::string& wanted) {
-    if (!wanted.empty()) {
-        if (::access(wanted.c_str(), X_OK) != 0)
-            throw Failure{
-                {ExitCode::usage, "--shell: " + wanted + " cannot be executed; give the path of a shell"}};
-        return std::filesystem::absolute(wanted).string();
-    }
-    for (const char* shell : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
-        if (::access(shell, X_OK) == 0) return shell;
-    return "/bin/sh";
-}
 
 // For "the same mpirun line".
 std::string short_name(const std::string& launcher) {
@@ -44,42 +27,12 @@ std::string short_name(const std::string& launcher) {
     return "launcher's";
 }
 
-std::string temporary_folder() {
-    const char* folder = std::getenv("TMPDIR");
-    return folder != nullptr && *folder != '\0' ? folder : "/tmp";
-}
-
-constexpr Duration batch_answer_limit = std::chrono::seconds(5);
-
-// One rank asks the batch system's server; the others know what stands in their environment.
-host::BatchEnd ask_for_end(bool asks_server) {
-    return host::BatchEnd::ask(
-        [=](const char* name) -> const char* {
-            const std::string_view variable = name;
-            const bool needs_server = variable == "SLURM_JOB_ID" || variable == "PBS_JOBID";
-            return needs_server && !asks_server ? nullptr : std::getenv(name);
-        },
-        wall_now());
-}
-
-app::WorkerOptions worker_options(const RunOptions& options, int rank, const NodeShare& share,
+app::WorkerOptions worker_options(const RunOptions& options, int rank, const app::NodeShare& share,
                                   std::optional<Instant> leaves_at) {
-    app::WorkerOptions worker;
-    worker.hello.rank = static_cast<std::uint32_t>(rank);
-    worker.hello.host = stats::host_name();
-    worker.hello.offers = share.offers;
-    worker.leaves_at = leaves_at;
-    for (const std::string& remark : rank == 0 ? std::vector<std::string>() : share.remarks)
-        worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;
-    worker.launcher.slice = share.slice;
-    worker.launcher.shell = find_shell(options.shell);
-    worker.launcher.scratch = temporary_folder();
-    worker.launcher.working_directory = std::filesystem::current_path().string();
-    worker.launcher.environment = {{"WORKERID", std::to_string(rank)}};
-    worker.launcher.output_limit = options.output_limit;
-    worker.index_variable = options.index_variable;
-    worker.launcher.environment_lines = true;
-    return worker;
+    const auto shell = app::find_shell(options.shell);
+    if (!shell) throw Failure{{shell.error().code, "--shell: " + shell.error().message}};
+    return app::rank_worker({rank, *shell, options.output_limit, options.index_variable, true, leaves_at},
+                            share);
 }
 
 void dismiss(transport::Transport& ranks, int size, const std::string& why) {
@@ -106,7 +59,7 @@ class Rank {
         ::signal(SIGPIPE, SIG_IGN);
         const transport::LaunchEnvironment environment = transport::read_launch_environment();
         host::BatchEnd batch_end;
-        if (!options.walltime) batch_end = ask_for_end(environment.rank == 0);
+        if (!options.walltime) batch_end = app::ask_for_end(environment.rank == 0);
         if (environment.launched) guard.mpi_starting();
         if (environment.launched) launched_by_ = short_name(environment.launcher);
         session_ = transport::MpiSession::start(environment).or_throw();
@@ -114,12 +67,12 @@ class Rank {
             ranks_ = transport::MpiTransport::open(*session_).or_throw();
             open_tickets();
         }
-        leaves_at_ = known_end(batch_end);
+        leaves_at_ = options.walltime ? instant_now() + *options.walltime : app::known_end(batch_end);
         stop_.grace = options.grace;
         stop_.killed_after_signal = environment.kills_after_signal;
         forgets_code_ = environment.forgets_code_after_signal;
         works_ = !(options.manager_only && session_->rank() == 0);
-        share_ = share_node(*session_, ".", works_).or_throw();
+        share_ = app::share_node(*session_, ".", works_).or_throw();
         if (options.dry_run) {
             const wire::Hello hello = worker_options(options, session_->rank(), share_, leaves_at_).hello;
             rehearsal_ = session_->gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
@@ -150,46 +103,16 @@ class Rank {
     }
 
   private:
-    std::optional<Instant> known_end(host::BatchEnd& batch_end) const {
-        if (options_.walltime) return instant_now() + *options_.walltime;
-        const auto told = batch_end.wait(batch_answer_limit);
-        if (!told) return std::nullopt;
-        return instant_now() + std::chrono::microseconds(*told - wall_now());
-    }
-
     void open_tickets() {
-        transport::PoolShape shape;
-        shape.ranks = static_cast<std::uint32_t>(session_->node_size());
-        auto self = static_cast<std::uint32_t>(session_->node_rank());
-        if (shape.ranks <= transport::kMostClaimers) {
-            auto shared = transport::open_node_segment(*session_, transport::TicketPool::bytes_needed(shape));
-            if (shared) segment_ = std::move(*shared);
-        }
-        if (!segment_) {  // too many ranks, or an MPI without shared windows: every rank is a node of its own
-            shape.ranks = 1;
-            self = 0;
-            segment_ = transport::make_private_segment(transport::TicketPool::bytes_needed(shape));
-        }
-        if (self == 0) transport::TicketPool::format(segment_->data(), shape);
-        session_->gather_node("").or_throw();  // nobody attaches before it is formatted
-        pool_ = std::make_unique<transport::TicketPool>(segment_->data(), shape, self);
-        if (session_->node_size() < session_->size() && options_.tickets != Tickets::message) open_counter();
-    }
-
-    // Level 2 of tickets: how a node fetches its next range from rank 0.
-    void open_counter() {
-        auto window = transport::CounterWindow::open(*session_, app::BatchCounter::counters);
-        const std::string problem = window ? "" : window.error().message;
-        if (window) counter_ = std::move(*window);
-        if (options_.tickets == Tickets::rma) {
-            if (!counter_)
-                throw Failure{
-                    {ExitCode::usage, "--tickets rma: " + problem + "; --tickets auto takes messages then"}};
-            return;
-        }
-        const auto paths = transport::measure_ticket_paths(*session_, counter_.get(), problem).or_throw();
-        if (!paths.window) counter_.reset();
-        if (options_.verbose && session_->rank() == 0) ticket_remarks_.push_back("tickets: " + paths.why);
+        const auto refill = options_.tickets == Tickets::rma       ? app::NodeRefill::window
+                            : options_.tickets == Tickets::message ? app::NodeRefill::message
+                                                                   : app::NodeRefill::measured;
+        tickets_ = app::open_tickets(*session_, refill).or_throw();
+        if (refill == app::NodeRefill::window && !tickets_.no_window.empty())
+            throw Failure{{ExitCode::usage,
+                           "--tickets rma: " + tickets_.no_window + "; --tickets auto takes messages then"}};
+        if (options_.verbose && !tickets_.why.empty() && session_->rank() == 0)
+            ticket_remarks_.push_back("tickets: " + tickets_.why);
     }
 
     int manage() {
@@ -200,11 +123,19 @@ class Rank {
                                "with --listen"}};
             std::vector<std::string> remarks = share_.remarks;
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
-            ManagerRank manager{options_,      command_line_, launched_by_,
-                                *session_,     ranks_.get(),  *launcher_,
-                                signals_,      early_stop_,   worker_options(options_, 0, share_, leaves_at_),
-                                stop_,         remarks,       pool_.get(),
-                                counter_.get()};
+            ManagerRank manager{options_,
+                                command_line_,
+                                launched_by_,
+                                *session_,
+                                ranks_.get(),
+                                *launcher_,
+                                signals_,
+                                early_stop_,
+                                worker_options(options_, 0, share_, leaves_at_),
+                                stop_,
+                                remarks,
+                                tickets_.pool.get(),
+                                tickets_.counter.get()};
             if (works_) launcher_->open(manager.worker.launcher).or_throw();
             return manager.run();
         } catch (const Failure& failure) {
@@ -217,12 +148,14 @@ class Rank {
     int work() {
         app::WorkerOptions options = worker_options(options_, session_->rank(), share_, leaves_at_);
         launcher_->open(options.launcher).or_throw();
-        options.hello.takes_tickets = pool_ != nullptr;
+        options.hello.takes_tickets = tickets_.pool != nullptr;
         std::optional<app::TicketTaker> tickets;
         // Beside rank 0 the counters would be taken under a lock in shared memory, which dies with its
         // holder.
         const bool beside_manager = session_->node_mates().front() == 0;
-        if (pool_) tickets.emplace(*pool_, options.hello.offers, beside_manager ? nullptr : counter_.get());
+        if (tickets_.pool)
+            tickets.emplace(*tickets_.pool, options.hello.offers,
+                            beside_manager ? nullptr : tickets_.counter.get());
         app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_,
                            tickets ? &*tickets : nullptr);
         app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, &signals_, stop_});
@@ -240,16 +173,14 @@ class Rank {
     app::EarlyStop early_stop_;
     std::unique_ptr<transport::MpiSession> session_;
     std::unique_ptr<transport::MpiTransport> ranks_;
-    std::unique_ptr<transport::Segment> segment_;
-    std::unique_ptr<transport::TicketPool> pool_;
-    std::unique_ptr<transport::CounterWindow> counter_;
+    app::RankTickets tickets_;
     std::vector<std::string> ticket_remarks_;
     std::vector<std::string> rehearsal_;  // of --dry-run: every rank's hello
     app::StopPolicy stop_;
     std::optional<Instant> leaves_at_;  // the batch job ends then
     bool works_ = true;
     bool forgets_code_ = false;  // the launcher, after a signal
-    NodeShare share_;
+    app::NodeShare share_;
 };
 
 }  // namespace

@@ -139,11 +139,10 @@ void GuardLink::tell(char word, int number) {
     if (::write(descriptor_, &note, sizeof note) < 0) descriptor_ = -1;
 }
 
-int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,
-                const GuardOptions& options) {
-    GuardLink unguarded;
+std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& link,
+                              const GuardOptions& options) {
     std::array<int, 2> pipe{-1, -1};
-    if (!environment.launched || ::pipe2(pipe.data(), O_CLOEXEC) != 0) return main_of_rank(unguarded);
+    if (!environment.launched || ::pipe2(pipe.data(), O_CLOEXEC) != 0) return std::nullopt;
 
     const pid_t guard = ::getpid();
     ::signal(SIGCHLD, SIG_DFL);  // inherited as ignored, it would never tell us
@@ -157,8 +156,8 @@ int run_guarded(const LaunchEnvironment& environment, const std::function<int(Gu
         if (::getppid() != guard) ::_exit(to_int(ExitCode::interrupted));
         ::sigprocmask(SIG_SETMASK, &before, nullptr);
         ::close(pipe[0]);
-        GuardLink link(pipe[1]);
-        std::exit(main_of_rank(link));
+        link = GuardLink(pipe[1]);
+        return std::nullopt;
     }
     if (rank > 0) ignore_what_the_rank_handles();
     sigset_t awaited;
@@ -175,6 +174,16 @@ int run_guarded(const LaunchEnvironment& environment, const std::function<int(Gu
     const Story story = read_story(pipe[0]);
     ::close(pipe[0]);
     return judge(story, end, environment, options);
+}
+
+int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,
+                const GuardOptions& options) {
+    GuardLink link;
+    const pid_t before = ::getpid();
+    if (const auto code = fork_guard(environment, link, options)) return *code;
+    const int code = main_of_rank(link);
+    if (::getpid() != before) std::exit(code);  // with a guard that has our caller's frame, too
+    return code;
 }
 
 }  // namespace wq::transport

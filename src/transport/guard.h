@@ -18,6 +18,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "transport/goodbye.h"
@@ -56,5 +57,10 @@ struct GuardOptions {
 // process group and the rank has them too. When the guard dies, the kernel kills the rank.
 int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,
                 const GuardOptions& options = {});
+
+// The same for who is no main(): returns nothing in the rank, with its `link`, also where it has no guard;
+// and in the guard, once the rank is over, the code that it is to leave with, by _exit.
+std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& link,
+                              const GuardOptions& options = {});
 
 }  // namespace wq::transport

@@ -44,6 +44,7 @@ Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& e
     const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &granted);
     if (code != MPI_SUCCESS) return mpi_error("MPI_Init_thread", code);
     session->has_mpi_ = true;
+    session->serialized_ = granted >= MPI_THREAD_SERIALIZED;
     if (granted < MPI_THREAD_FUNNELED) {
         return Error{ExitCode::unreachable, "this MPI grants no threads (MPI_THREAD_FUNNELED is needed)"};
     }
@@ -51,6 +52,11 @@ Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& e
     if (auto joined = session->join_node(); !joined.ok()) return joined.error();
     if (auto fits = check_world_size(environment, session->size_); !fits.ok()) return fits.error();
     return session;
+}
+
+bool MpiSession::started_before() {
+    int started = 0;
+    return MPI_Initialized(&started) == MPI_SUCCESS && started != 0;
 }
 
 Status MpiSession::join_world() {

@@ -27,6 +27,11 @@ class MpiSession {
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
 
+    // Whether MPI was started by somebody else, or by a session before.
+    static bool started_before();
+
+    // Whether the calls may move to another thread of ours, never two at once.
+    bool serialized() const { return serialized_; }
     bool has_mpi() const { return has_mpi_; }
     int rank() const { return rank_; }
     int size() const { return size_; }
@@ -73,6 +78,7 @@ class MpiSession {
     Status join_node();
 
     bool has_mpi_ = false;
+    bool serialized_ = true;
     bool must_exit_ = false;
     bool finished_ = false;
     int rank_ = 0;

@@ -102,6 +102,7 @@ class Ranks final : public MpiTransport {
         if (counts_.watched == 0) return {};
         return {watch_.descriptor()};
     }
+    bool wants_asking() const override { return true; }
 
     MpiTransportCounts counts() const override {
         MpiTransportCounts counts = counts_;

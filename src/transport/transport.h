@@ -50,9 +50,12 @@ class Transport {
     // Whether frames wait to leave this process: before a deliberate exit they should not.
     virtual bool idle() const = 0;
 
-    // Descriptors whose readability means that poll() has something to do. A transport without descriptors
-    // (MPI) returns none and is polled on a back-off (see app/loop.h).
+    // Descriptors whose readability means that poll() has something to do.
     virtual std::vector<int> descriptors() const = 0;
+
+    // Whether frames come without any of them being readable: poll() is to be called on a back-off (see
+    // app/loop.h). MPI's descriptor tells of ranks that have ended, and of nothing else.
+    virtual bool wants_asking() const { return descriptors().empty(); }
 };
 
 }  // namespace wq::transport

@@ -11,9 +11,11 @@
 //
 // The session starts MPI: at that the process forks a guard, which mpirun waits for in its place, and a
 // launcher, which runs the tasks' commands. So a rank that is killed ends neither the job nor the others; its
-// tasks go to other workers. A program that has called MPI_Init before has no guard (the loss of a rank then
-// ends the job, as MPI has it), needs MPI_THREAD_SERIALIZED at least, and may not call MPI while a Manager
-// lives unless it has MPI_THREAD_MULTIPLE.
+// tasks go to other workers. A program that has called MPI_Init before is refused: this form is not supported
+// yet. MPI is the manager's thread's while a Manager lives; the program itself makes no MPI calls.
+//
+// Signals are the program's on rank 0. The others ignore those that ask to stop, and end at once with what
+// they run where the launcher kills them right after (mpirun does).
 #pragma once
 
 #include <cstdint>
@@ -34,11 +36,12 @@ struct MpiOptions {
 class MpiSession {
   public:
     // Collective: all ranks make one, first thing in main(). `functions`: what calls name, the same on all
-    // ranks; they are copied. Throws SetupError where MPI cannot be used.
+    // ranks; they are copied. Throws SetupError where MPI cannot be used: the process is to exit then, for
+    // others may wait for it.
     explicit MpiSession(MpiOptions options = {});
     explicit MpiSession(const Functions& functions, MpiOptions options = {});
-    // MPI_Finalize, where the session has called MPI_Init and no rank was lost; else the process leaves
-    // without, by _exit, when it exits.
+    // Rank 0 lets the others go where it had no Manager. MPI_Finalize is called when the process exits (by
+    // exit() or the end of main()); where a rank was lost it leaves without, by _exit, with the same code.
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
@@ -46,8 +49,8 @@ class MpiSession {
     int rank() const;
     int size() const;
 
-    // On ranks other than 0: runs tasks until the manager dismisses this rank or is gone. Returns what main()
-    // is to return: 0, or 75 where the manager was lost.
+    // On ranks other than 0 (there it returns 0 at once): runs tasks until the manager dismisses this rank or
+    // is gone. Returns what main() is to return: 0, or 75 where the manager was lost.
     int serve();
 
     struct Parts;  // of the implementation

@@ -8,7 +8,7 @@
 #include "host/launcher.h"
 #include "transport/mpi_session.h"
 
-namespace wq::cli {
+namespace wq::app {
 
 struct NodeShare {
     host::Slice slice;
@@ -20,4 +20,4 @@ struct NodeShare {
 // tasks and takes no share.
 Result<NodeShare> share_node(const transport::MpiSession& session, const std::string& folder, bool works);
 
-}  // namespace wq::cli
+}  // namespace wq::app

@@ -1,11 +1,11 @@
-#include "cli/node_share.h"
+#include "app/mpi_node_share.h"
 
 #include "base/bytes.h"
 #include "host/divide.h"
 #include "host/topology.h"
 #include "host/wire_fields.h"
 
-namespace wq::cli {
+namespace wq::app {
 
 namespace {
 
@@ -95,4 +95,4 @@ Result<NodeShare> share_node(const transport::MpiSession& session, const std::st
     return share;
 }
 
-}  // namespace wq::cli
+}  // namespace wq::app

@@ -1,0 +1,206 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "api/function_table.h"
+#include "api/session_parts.h"
+#include "app/mpi_node_share.h"
+#include "app/mpi_tickets.h"
+#include "app/rank_loop.h"
+#include "app/rank_worker.h"
+#include "app/signals.h"
+#include "transport/guard.h"
+#include "transport/launch_environment.h"
+#include "transport/mpi_session.h"
+#include "transport/mpi_transport.h"
+#include "work_queue/error.h"
+#include "work_queue/functions.h"
+#include "work_queue/mpi.h"
+
+namespace wq {
+
+namespace {
+
+constexpr Duration close_limit = std::chrono::milliseconds(500);
+
+void say(const std::string& text) {
+    std::fprintf(stderr, "work_queue: %s\n", text.c_str());
+}
+
+// What is left of the session when the process exits. It is never destroyed: destructors of MPI may wait for
+// what is lost.
+struct LastSteps {
+    std::unique_ptr<transport::MpiSession> session;
+    std::unique_ptr<transport::MpiTransport> ranks;
+    app::RankTickets tickets;
+    transport::GuardLink guard;
+    bool forgets_code = false;  // the launcher, after a signal: the guard tells it, before MPI_Finalize
+};
+
+void leave_at_once(int code) {
+    std::cout.flush();
+    std::fflush(nullptr);
+    ::_exit(code);
+}
+
+// The code is not known before: a peer that dies while MPI_Finalize waits for it must not change what main()
+// returns.
+void leave(int code, void* given) {
+    LastSteps& steps = *static_cast<LastSteps*>(given);
+    const bool told = code == to_int(ExitCode::interrupted) && steps.forgets_code;
+    if (steps.session->must_exit() || told) leave_at_once(code);
+    std::cout.flush();
+    std::fflush(nullptr);
+    const Duration limit = steps.session->rank() == 0 ? std::chrono::seconds(2) : std::chrono::minutes(1);
+    steps.ranks.reset();  // as in work_queue_run: MPICH warns of receives that are still posted
+    if (steps.session->finish(code, limit)) steps.guard.mpi_finalized();
+}
+
+struct RankParts : MpiSession::Parts {
+    transport::LaunchEnvironment environment = transport::read_launch_environment();
+    std::unique_ptr<LastSteps> last = std::make_unique<LastSteps>();
+    std::optional<app::Signals> signals;  // of ranks that work: those of rank 0 are the program's
+    host::FunctionTable functions_of_calls;
+    app::StopPolicy stop;
+
+    transport::MpiSession& mpi() { return *last->session; }
+
+    void start(const Functions& given, const MpiOptions& options);
+    void join(const MpiOptions& options);
+    void open();
+    int serve();
+};
+
+void RankParts::start(const Functions& given, const MpiOptions& options) {
+    if (transport::MpiSession::started_before())
+        throw Failure{{ExitCode::unreachable,
+                       "MPI is initialised already, and a session has to start it: make the MpiSession the "
+                       "first thing in main(), and only one"}};
+    const std::string shell = app::find_shell(options.shell).or_throw();
+    transport::GuardOptions guard;
+    guard.tell = say;
+    // What the program has buffered for its streams is the rank's to write.
+    if (const auto code = transport::fork_guard(environment, last->guard, guard)) ::_exit(*code);
+    const host::FunctionTable table = api::function_table(given);
+    launcher = host::Launcher::start(&table).or_throw();
+    if (environment.rank > 0) {
+        signals.emplace(app::Signals::block().or_throw());
+        ::signal(SIGPIPE, SIG_IGN);
+    }
+    host::BatchEnd batch_end = app::ask_for_end(environment.rank == 0);
+    if (environment.launched) last->guard.mpi_starting();
+    last->session = transport::MpiSession::start(environment).or_throw();
+    join(options);
+    const app::NodeShare share = app::share_node(mpi(), ".", works).or_throw();
+    if (rank == 0) remarks = share.remarks;
+    worker =
+        app::rank_worker({rank, shell, options.output_limit, "", false, app::known_end(batch_end)}, share);
+    functions_of_calls = table;
+    if (rank == 0 && works) open();
+    if (environment.launched) last->guard.mpi_ready(rank);
+}
+
+void RankParts::join(const MpiOptions& options) {
+    rank = mpi().rank();
+    size = mpi().size();
+    works = !(options.manager_only && rank == 0);
+    last->forgets_code = environment.forgets_code_after_signal && rank == 0;
+    stop.killed_after_signal = environment.kills_after_signal;
+    if (!mpi().serialized() && size > 1)
+        throw Failure{{ExitCode::unreachable,
+                       "this MPI grants its calls to one thread only, and the manager's are made by its own; "
+                       "MPI_THREAD_SERIALIZED is needed"}};
+    if (size > 1) {
+        last->ranks = transport::MpiTransport::open(mpi()).or_throw();
+        ranks = last->ranks.get();
+    }
+    if (!options.tickets) return;
+    last->tickets = app::open_tickets(mpi(), app::NodeRefill::measured).or_throw();
+    tickets = last->tickets.pool.get();
+    counters = last->tickets.counter.get();
+}
+
+// Threads begin here, after all forks.
+void RankParts::open() {
+    launcher->open(worker.launcher).or_throw();
+    functions =
+        std::make_unique<host::FunctionRunner>(functions_of_calls, worker.launcher.slice.cores.size());
+}
+
+int RankParts::serve() {
+    open();
+    app::WorkerOptions options = worker;
+    options.hello.takes_tickets = tickets != nullptr;
+    // Beside rank 0 the counters would be taken under a lock in shared memory, which dies with its holder.
+    const bool beside_manager = mpi().node_mates().front() == 0;
+    std::optional<app::TicketTaker> taker;
+    if (tickets != nullptr)
+        taker.emplace(*tickets, options.hello.offers, beside_manager ? nullptr : counters);
+    const transport::PeerId manager(0);
+    app::Worker serving(std::move(options), *ranks, manager, *launcher, taker ? &*taker : nullptr,
+                        functions.get());
+    app::WorkerLoop({serving, *ranks, manager, *launcher, &*signals, stop, functions.get()}).run();
+    lost_a_rank = lost_a_rank || serving.ranks_lost();
+    return serving.manager_lost() ? to_int(ExitCode::interrupted) : 0;
+}
+
+RankParts& whole(MpiSession::Parts& parts) {
+    return static_cast<RankParts&>(parts);
+}
+
+}  // namespace
+
+MpiSession::MpiSession(MpiOptions options) : MpiSession(Functions(), std::move(options)) {}
+
+MpiSession::MpiSession(const Functions& functions, MpiOptions options) {
+    auto parts = std::make_unique<RankParts>();
+    try {
+        parts->start(functions, options);
+    } catch (const Failure& failure) {
+        // Others may wait for this rank: it does not finalize, and the guard ends the job when it exits.
+        static_cast<void>(parts->last.release());
+        throw SetupError(failure.error.message, to_int(failure.error.code));
+    }
+    parts_ = std::move(parts);
+}
+
+MpiSession::~MpiSession() {
+    RankParts& parts = whole(*parts_);
+    // A rank 0 that had no manager has told the others nothing yet.
+    if (parts.rank == 0 && parts.ranks != nullptr && !parts.has_manager) {
+        const std::string frame = wire::encode(wire::Dismiss{"the program has ended", false});
+        for (int rank = 1; rank < parts.size; ++rank)
+            parts.ranks->send(transport::PeerId(static_cast<std::uint32_t>(rank)), frame);
+        app::let_frames_leave(*parts.ranks);
+    }
+    parts.launcher->close(close_limit);
+    // A function that does not return would be called while its program is taken apart.
+    if (parts.functions && !parts.functions->end(close_limit)) {
+        parts.lost_a_rank = true;
+        static_cast<void>(parts.functions.release());
+    }
+    if (parts.lost_a_rank) parts.mpi().note_lost_rank();
+    if (parts.mpi().has_mpi()) ::on_exit(leave, parts.last.release());
+}
+
+int MpiSession::rank() const {
+    return parts_->rank;
+}
+int MpiSession::size() const {
+    return parts_->size;
+}
+
+int MpiSession::serve() {
+    if (parts_->rank == 0) return 0;
+    try {
+        return whole(*parts_).serve();
+    } catch (const Failure& failure) {
+        say(failure.error.message);
+        parts_->lost_a_rank = true;  // the manager learns of it as of any rank that is gone
+        return to_int(failure.error.code);
+    }
+}
+
+}  // namespace wq

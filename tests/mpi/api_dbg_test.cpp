@@ -1,0 +1,238 @@
+// The ranks of a job as workers of a program's manager. `api_ranks lost`: rank 1 kills itself in the middle.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "work_queue/call.h"
+#include "work_queue/functions.h"
+#include "work_queue/manager.h"
+#include "work_queue/mpi.h"
+
+namespace wq { using Clk=std::chrono::steady_clock; }
+namespace {
+
+void check(bool holds, const char* what, int line) {
+    if (holds) return;
+    std::fprintf(stderr, "line %d: %s\n", line, what);
+    std::abort();
+}
+#define CHECK(what) check(static_cast<bool>(what), #what, __LINE__)
+
+// As seen by functions that run within a rank.
+struct Here {
+    int rank = -1;
+    int calls = 0;  // of count_or_die
+};
+
+wq::Functions functions(std::shared_ptr<Here> here) {
+    wq::Functions all;
+    all.add("join", [](const std::string& word, const std::vector<int>& numbers, double factor) {
+        std::map<std::string, double> sums;
+        for (const int number : numbers) sums[word] += number * factor;
+        return sums;
+    });
+    all.add("nothing", [](std::int64_t) {});
+    all.add("some_fail", [](std::int64_t index) {
+        if (index % 100'000 == 7) throw std::runtime_error("no " + std::to_string(index));
+    });
+    all.add("refuse", [](const std::string& why) { throw std::runtime_error(why); });
+    all.add("crash", [] { ::raise(SIGSEGV); });
+    all.add("rank", [here](std::int64_t) { return here->rank; });
+    all.add("count_or_die", [here](std::int64_t) {
+        if (here->rank == 1 && ++here->calls == 1000) ::kill(::getpid(), SIGKILL);
+    });
+    return all;
+}
+
+// All that ends until none is left.
+std::vector<wq::Task> drain(wq::Manager& manager) {
+    std::vector<wq::Task> ended;
+    while (!manager.empty())
+        if (auto task = manager.wait()) ended.push_back(std::move(*task));
+    return ended;
+}
+
+// Each index exactly once, either done or reported as a call that failed. Returns those that failed.
+std::vector<wq::Task> run_range(wq::Manager& manager, const std::string& function, std::int64_t first,
+                                std::int64_t last, wq::CallMode mode) {
+    CHECK(manager.submit_range(function, first, last, mode) > 0);
+    std::vector<bool> seen(static_cast<std::size_t>(last - first));
+    std::vector<wq::Task> failed;
+    std::uint64_t count = 0;
+    const auto mark = [&](std::int64_t index) {
+        CHECK(index >= first && index < last);
+        CHECK(!seen[static_cast<std::size_t>(index - first)]);
+        seen[static_cast<std::size_t>(index - first)] = true;
+        ++count;
+    };
+    bool complete = false;
+    for (wq::Task& task : drain(manager)) {
+        if (task.kind() == wq::TaskKind::command) {
+            CHECK(task.ok());
+            continue;
+        }
+        if (task.kind() == wq::TaskKind::call) {
+            mark(task.index());
+            failed.push_back(std::move(task));
+            continue;
+        }
+        std::uint64_t of_report = 0;
+        for (const auto& [from, to] : task.progress().done) {
+            of_report += static_cast<std::uint64_t>(to - from);
+            for (std::int64_t index = from; index < to; ++index) mark(index);
+        }
+        CHECK(of_report == task.progress().done_now);
+        CHECK(!complete);
+        complete = task.progress().complete;
+    }
+    CHECK(complete);
+    CHECK(count == seen.size());
+    return failed;
+}
+
+// Until each rank has run some: which one gets which is not ours to say.
+void commands(wq::Manager& manager, int ranks) {
+    std::set<std::string> seen;
+    while (static_cast<int>(seen.size()) < ranks) {
+        for (int index = 0; index < 20; ++index)
+            manager.submit(
+                wq::Task("echo $WORKERID; echo err >&2; exit " + std::to_string(index % 3)).tag("t"));
+        std::map<int, int> codes;
+        for (const wq::Task& task : drain(manager)) {
+            CHECK(task.result() == wq::TaskResult::success);
+            CHECK(task.error_output() == "err\n");
+            CHECK(task.tag() == "t");
+            ++codes[task.exit_status()];
+            seen.insert(task.output());
+        }
+        CHECK((codes == std::map<int, int>{{0, 7}, {1, 7}, {2, 6}}));
+    }
+}
+
+void calls(wq::Manager& manager, int ranks) {
+    for (const auto mode : {wq::CallMode::direct, wq::CallMode::thread, wq::CallMode::fork}) {
+        for (int index = 0; index < 30; ++index)
+            manager.submit(
+                wq::Task::call("join", "w" + std::to_string(index), std::vector<int>{1, index}, 0.5)
+                    .call_mode(mode)
+                    .tag(std::to_string(index)));
+        std::set<std::string> tags;
+        for (const wq::Task& task : drain(manager)) {
+            CHECK(task.ok());
+            const int index = std::stoi(task.tag());
+            CHECK((task.result_as<std::map<std::string, double>>() ==
+                   std::map<std::string, double>{{"w" + task.tag(), (1 + index) * 0.5}}));
+            tags.insert(task.tag());
+        }
+        CHECK(tags.size() == 30);
+    }
+    std::set<int> seen;
+    while (static_cast<int>(seen.size()) < ranks) {
+        for (int index = 0; index < 20; ++index)
+            manager.submit(wq::Task::call("rank", std::int64_t{index}).call_mode(wq::CallMode::direct));
+        for (const wq::Task& task : drain(manager)) seen.insert(task.result_as<int>());
+    }
+}
+
+void failures(wq::Manager& manager) {
+    for (const auto mode : {wq::CallMode::direct, wq::CallMode::thread, wq::CallMode::fork}) {
+        manager.submit(wq::Task::call("refuse", "because").call_mode(mode));
+        manager.submit(wq::Task::call("not there").call_mode(mode));
+        const auto ended = drain(manager);
+        CHECK(ended.size() == 2);
+        for (const wq::Task& task : ended) {
+            CHECK(!task.ok());
+            const char* reason = task.function() == "refuse" ? "because" : "not there";
+            CHECK(task.reason().find(reason) != std::string::npos);
+        }
+    }
+    manager.submit(wq::Task::call("crash"));
+    const auto ended = drain(manager);
+    CHECK(ended.size() == 1);
+    CHECK(ended.front().result() == wq::TaskResult::signal);
+    CHECK(ended.front().return_status() == SIGSEGV);
+}
+
+void ranges(wq::Manager& manager) {
+    CHECK(run_range(manager, "nothing", 0, 1'000'000, wq::CallMode::direct).empty());
+    CHECK(run_range(manager, "nothing", -5, 0, wq::CallMode::direct).empty());
+    CHECK(run_range(manager, "nothing", 0, 2'000, wq::CallMode::thread).empty());
+    CHECK(run_range(manager, "nothing", 0, 300, wq::CallMode::fork).empty());
+    const auto failed = run_range(manager, "some_fail", 0, 1'000'000, wq::CallMode::direct);
+    CHECK(failed.size() == 10);
+    for (const wq::Task& task : failed)
+        CHECK(task.reason().find("no " + std::to_string(task.index())) != std::string::npos);
+}
+
+// Rank 1 dies at its 1000th call, in whichever range that is.
+void lost(wq::Manager& manager) {
+    while (manager.stats().workers_lost == 0) {
+        for (int index = 0; index < 20; ++index) manager.submit(wq::Task("true"));
+        CHECK(run_range(manager, "count_or_die", 0, 200'000, wq::CallMode::direct).empty());
+    }
+    commands(manager, 1);
+    CHECK(run_range(manager, "nothing", 0, 100'000, wq::CallMode::direct).empty());
+}
+
+wq::ManagerOptions over(wq::MpiSession& session) {
+    wq::ManagerOptions options;
+    options.listen = false;
+    options.mpi = &session;
+    return options;
+}
+
+// A session serves one manager; a second session finds MPI in use.
+void refusals(wq::MpiSession& session) {
+    bool refused = false;
+    try {
+        const wq::Manager second(over(session));
+    } catch (const wq::SetupError&) {
+        refused = true;
+    }
+    CHECK(refused);
+    if (session.size() == 1) return;
+    refused = false;
+    try {
+        const wq::MpiSession second;
+    } catch (const wq::SetupError&) {
+        refused = true;
+    }
+    CHECK(refused);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    const auto here = std::make_shared<Here>();
+    wq::MpiOptions options;
+    options.manager_only = what == "manager_only";
+    wq::MpiSession session(functions(here), options);
+    here->rank = session.rank();
+    if (session.rank() > 0) return session.serve();
+    if (what == "no_manager") return 3;
+    wq::Manager manager(over(session));
+    if (what == "lost") {
+        lost(manager);
+        return 4;
+    }
+    const int workers = session.size() - (options.manager_only ? 1 : 0);
+    const auto t0 = wq::Clk::now();
+    auto say=[&](const char*w){ fprintf(stderr,"%s %.2f\n",w,std::chrono::duration<double>(wq::Clk::now()-t0).count()); };
+    commands(manager, workers);say("commands");
+    calls(manager, workers);say("calls");
+    failures(manager);say("failures");
+    CHECK(run_range(manager, "nothing", 0, 1'000'000, wq::CallMode::direct).empty());say("r1");
+    CHECK(run_range(manager, "nothing", -5, 0, wq::CallMode::direct).empty());say("r2");
+    CHECK(run_range(manager, "nothing", 0, 2'000, wq::CallMode::thread).empty());say("r3");
+    CHECK(run_range(manager, "nothing", 0, 300, wq::CallMode::fork).empty());say("r4");
+    ranges(manager);
+    refusals(session);
+    return 0;
+}
