@@ -258,6 +258,12 @@ Result<std::unique_ptr<Registration>> register_manager(const std::string& folder
     return std::unique_ptr<Registration>(std::move(entry));
 }
 
+Status check_manager_pattern(const std::string& pattern) {
+    const auto compiled = Pattern::of(pattern);
+    if (!compiled) return compiled.error();
+    return success();
+}
+
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale) {
     const auto wanted = Pattern::of(pattern);

@@ -45,6 +45,9 @@ Result<std::unique_ptr<Registration>> register_manager(const std::string& folder
                                                        const transport::Contact& contact,
                                                        Duration every = std::chrono::seconds(10));
 
+// Error usage: no POSIX extended regular expression.
+Status check_manager_pattern(const std::string& pattern);
+
 // Living managers whose whole name matches `pattern` (a POSIX extended regular expression), those with tasks
 // that wait first, in random order by `seed` among equals. No folder: none. Entries that are torn, or that
 // others may have written, are passed over; those of processes of this host that are gone are removed.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
-#include <regex>
 #include <sstream>
 
+#include "app/registry.h"
 #include "base/units.h"
 
 namespace wq::cli {
@@ -198,12 +198,8 @@ Status take_place(const Given& given, WorkerProgramOptions& work) {
                                : "say which manager in one way: HOST PORT, --contact FILE or -M NAME");
     if (!work.manager_regex.empty()) {
         if (work.manager_regex.size() > longest_regex) return usage("-M: the expression is too long");
-        try {
-            static_cast<void>(std::regex(work.manager_regex, std::regex::extended));
-        } catch (const std::regex_error& wrong) {
-            return usage("-M: " + quote_for_message(work.manager_regex) +
-                         " is no regular expression: " + wrong.what());
-        }
+        if (const Status bad = app::check_manager_pattern(work.manager_regex); !bad)
+            return usage("-M: " + bad.error().message);
     }
     if (words.empty()) return success();
     if (words.size() > 2)
