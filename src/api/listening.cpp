@@ -47,7 +47,14 @@ Result<std::string> key_of(const ManagerOptions& options) {
 }
 
 Duration seconds(double count) {
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(count, 0.001, 1e9)));
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double>(count > 0 ? std::min(count, 1e9) : 1e9));
+}
+
+// Workers say something every 30 s and expect the same: no sooner can they be missed.
+Duration silence_of(const ManagerOptions& options, Duration shortest) {
+    if (options.keepalive_interval <= 0) return seconds(1e9);
+    return std::max(shortest, seconds(options.keepalive_interval + options.keepalive_timeout));
 }
 
 Result<transport::TlsIdentity> identity_of(const ManagerOptions& options) {
@@ -114,8 +121,8 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     tcp.low_port = ports->low;
     tcp.high_port = ports->high;
     tcp.key = *key;
-    tcp.limits.keep_alive = seconds(options.keepalive_interval);
-    tcp.limits.silence = seconds(options.keepalive_interval + options.keepalive_timeout);
+    tcp.limits.keep_alive = std::min(tcp.limits.keep_alive, seconds(options.keepalive_interval));
+    tcp.limits.silence = silence_of(options, tcp.limits.silence);
     const bool generated_key = options.password.empty() && options.password_file.empty();
     if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
         (!options.contact_file.empty() && generated_key)) {

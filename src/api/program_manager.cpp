@@ -191,6 +191,8 @@ std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     range->open.for_each([&](Interval part) { open.push_back(part); });
     for (const Interval part : open)
         for (std::uint64_t id = part.first; id < part.end; ++id) manager_->cancel(TaskId(id), now);
+    range = tasks_.range_of(first);
+    if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() has it
     RangeProgress& progress = range->data->tell().progress;
     progress.done_total = range->done;
     progress.failed_total = range->failed;

@@ -1,6 +1,7 @@
 #include "app/manager.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/units.h"
 #include "stats/transactions.h"
@@ -99,8 +100,6 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* kill = std::get_if<core::Kill>(&action))
         return send(kill->worker, wire::Kill{kill->task, kill->attempt});
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
-    if (auto* kill = std::get_if<core::Kill>(&action))
-        return send(kill->worker, wire::Kill{kill->task, kill->attempt});
     if (auto* recall = std::get_if<core::Recall>(&action))
         return send(recall->worker, wire::Recall{recall->most});
     if (auto* seal = std::get_if<core::Seal>(&action)) {
@@ -165,8 +164,8 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     record.outcome = std::move(action.outcome);
     record.line = tasks_.line(action.task);
     if (recorder_.wants().commands) recorded.command = tasks_.command(action.task);
-    if (output_ != nullptr) recorded.output = std::move(*output_);
-    output_ = nullptr;
+    if (output_ != nullptr && output_of_ == action.task)
+        recorded.output = std::move(*std::exchange(output_, nullptr));
     const Link* link = link_of(action.worker);
     if (action.by_ticket && link != nullptr)
         note_dispatch(action.task, action.attempt, action.category, *link, action.given, action.submitted_us,

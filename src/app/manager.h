@@ -188,6 +188,7 @@ class Manager {
     std::set<WorkerId> let_go_;            // get nothing more, and leave when they are empty
     std::vector<core::Action> actions_;
     core::Output* output_ = nullptr;  // of the attempt whose end is being handled
+    TaskId output_of_;
     std::uint64_t recorded_ = 0;
     std::uint64_t outputs_cut_ = 0;
     bool holding_ = false;  // storage trouble told to the core

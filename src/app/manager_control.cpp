@@ -60,7 +60,8 @@ void Manager::dismiss_the_empty(core::Now now) {
         let_go_.erase(id);
         Link* link = link_of(id);
         if (link == nullptr) continue;
-        link->outbox->put(wire::Dismiss{"the manager lets it go", lost_a_worker_, true});
+        link->outbox->put(
+            wire::Dismiss{"the manager lets it go", lost_a_worker_ || link->session == nullptr, true});
         link->outbox->flush();
         link->transport->close(link->peer);
         drop({link->transport, link->peer}, "EXPLICIT", false, now);

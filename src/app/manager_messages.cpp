@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/manager.h"
+#include "base/units.h"
 
 namespace wq::app {
 
@@ -66,6 +67,7 @@ void Manager::on_message(Link& link, wire::Ended& message, core::Now now) {
     make_plausible(message.outcome);
     if (link.session != nullptr) message.outcome.started_us -= link.session->clock_ahead_us;
     output_ = &message.output;
+    output_of_ = message.task;
     times_.bytes_received += static_cast<std::int64_t>(message.output.out.size() + message.output.err.size());
     react(core::TaskReported{link.record->worker, message.task, message.attempt, std::move(message.outcome)},
           now);
@@ -102,14 +104,14 @@ void Manager::tell_pool(const wire::Message& message) {
 
 void Manager::on_message(Link& link, const wire::Goodbye& message, core::Now now) {
     if (out_of_turn(link, now)) return;
-    drop({link.transport, link.peer}, message.why, false, now);
+    drop({link.transport, link.peer}, line_for_message(message.why), false, now);
 }
 
 void Manager::on_message(Link& link, const wire::EnvironmentReport& message, core::Now) {
     const bool known = message.position > 0 && message.position <= environment_.size();
     if (!link.record || !known) return;
     const std::string line = environment_[message.position - 1].text + " #!";
-    const std::string text = last_lines(message.text, 1);
+    const std::string text = line_for_message(last_lines(message.text, 1));
     say("worker " + std::to_string(link.record->worker.value()) + " on " + link.record->host + ": `" + line +
         "` ended with " + std::to_string(message.exit_code) + (text.empty() ? "" : ": " + text));
     if (message.exit_code != 0) failures_.add_environment({line, message.exit_code, text});

@@ -92,8 +92,8 @@ void Manager::take_over(Link& link, wire::Hello& message, core::Now now) {
         const LinkKey key{half_open->transport, half_open->peer};
         half_open->transport->close(half_open->peer);
         on_cut(key, "it came back by another connection", now);
-        session->confirmed = true;
-        if (sessions_.find(worker) == nullptr) {  // without a grace a cut ends the session
+        if (sessions_.find(worker) ==
+            nullptr) {  // without a grace, and after the end, a cut ends the session
             message.resume.clear();
             return welcome_stranger(link, message, now);
         }

@@ -1,4 +1,5 @@
 // A worker over TCP and its links: one after the other, to the same manager or to another.
+#include "app/session_book.h"
 #include "app/worker.h"
 
 namespace wq::app {
@@ -46,6 +47,8 @@ void Worker::on_message(const wire::Welcome& message) {
 // The launcher is begun anew, so that nothing of what it was told can be taken for the next manager's.
 Status Worker::forget_manager() {
     token_.clear();
+    // The one that may still keep a place for us would take us for our double.
+    if (over_tcp()) options_.hello.identity = random_token();
     expected_ = false;
     answers_ = {};
     const bool had_work = !held_.empty() || last_environment_ > 0;

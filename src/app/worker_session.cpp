@@ -58,7 +58,8 @@ void WorkerSession::joined(const transport::Joined& arrival, Instant now) {
 void WorkerSession::link_lost(const std::string& why, Instant now) {
     last_failure_ = why;
     if (state_ == State::calling) {
-        if (call_->not_allowed()) {
+        // While a manager may have us back, some other that answers in its place ends nothing.
+        if (call_->not_allowed() && !cut_at_) {
             say_(why);
             end(ExitCode::not_allowed);
         }
@@ -74,7 +75,7 @@ void WorkerSession::lose_link(const std::string& why, Instant now) {
 }
 
 void WorkerSession::hang_up(Instant now) {
-    if (state_ == State::serving) {
+    if (state_ == State::serving || (state_ == State::greeting && worker_.welcomed())) {
         alone_since_ = now;
         failures_ = 0;
         if (worker_.has_manager()) cut_at_ = now;
@@ -130,6 +131,10 @@ void WorkerSession::manager_is_done(Instant now) {
 
 void WorkerSession::give_manager_up(const std::string& why, Instant now) {
     if (worker_.holding() > 0) say_(why + ": what it had given is ended");
+    if (state_ == State::greeting) {  // our Hello told it of what we give up now
+        hang_up(now);
+        call_later(now);
+    }
     cut_at_.reset();
     served_ = false;
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);

@@ -14,8 +14,10 @@ void Reactor::on_event(const CancelRequested& event, Now, Actions& actions) {
         tell_to_kill(attempted.worker, task, attempted.attempt, actions);
         free_lease(task);
     }
-    if (state == TaskState::sealed) {  // who has claimed it nobody told us
+    if (state ==
+        TaskState::sealed) {  // who has claimed it nobody told us; if nobody has, nobody may any more
         batch_->outstanding.erase(task.value());
+        revoke(actions);
         for (const WorkerId member : batch_->members) tell_to_kill(member, task, 1, actions);
     }
     if (last_chance(task)) --last_chances_;

@@ -10,7 +10,7 @@
 namespace wq::host {
 
 // Of a result. A frame of any wire takes it.
-inline constexpr std::size_t most_result_bytes = std::size_t{1} << 30;
+inline constexpr std::size_t most_result_bytes = std::size_t{960} << 20;
 
 struct CallEnd {
     core::Ending ending = core::Ending::exited;

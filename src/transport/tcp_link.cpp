@@ -160,7 +160,8 @@ bool TcpLink::on_tls(std::string_view bytes) {
     std::string plain;
     const bool was_established = tls_->established();
     const bool sound = tls_->take(bytes, plain);
-    if (sound && !was_established && tls_->established()) greet();
+    // Also where what follows the end of its handshake is broken: what stands before that is ours to hear.
+    if (!was_established && tls_->established()) greet();
     if (!plain.empty() && !take_plain(plain)) return false;
     if (!sound) {
         fail({ExitCode::not_allowed, tls_->why()});

@@ -11,6 +11,8 @@ namespace wq::wire {
 
 namespace {
 
+// A frame of 1 MiB holds fewer (see app/outbox.h); as many of the smallest would take 150 MiB here.
+constexpr std::size_t most_messages = std::size_t{1} << 19;
 // Deeper than any message: Lease > call.
 constexpr std::size_t deepest = 8;
 
@@ -75,7 +77,7 @@ std::optional<std::vector<Message>> decode(std::string_view frame) {
         while (at < frame.size()) {
             const msgpack::object value =
                 msgpack::unpack(zone, frame.data(), frame.size(), at, stay, nullptr, limits(frame));
-            if (!read_message(value, messages)) return std::nullopt;
+            if (messages.size() == most_messages || !read_message(value, messages)) return std::nullopt;
         }
     } catch (const std::exception&) {  // cut off, too deep, or beyond a limit
         return std::nullopt;

@@ -38,7 +38,7 @@ struct Hello {
     std::string remark;  // one line for the user, e.g. "bound to 1 of 64 cores"; may be empty
     std::vector<std::string> features;
     // Of a worker over TCP, which may come back after its link was cut.
-    std::string identity;            // random, of this process: it stays
+    std::string identity;            // random; it stays until this process gives the manager up
     std::string resume;              // the token of the Welcome before; empty: it comes for the first time
     std::uint64_t answers_sent = 0;  // to this manager, since it first came
     std::vector<std::pair<TaskId, Attempt>> holding;  // leases not yet answered, or not yet acknowledged

@@ -7,7 +7,7 @@
 // and results travel as msgpack: integers, floating point, bool, std::string, std::vector, std::array,
 // std::map, std::unordered_map, std::set, std::pair, std::tuple, std::optional, std::variant of msgpack's
 // kinds, and types of your own with MSGPACK_DEFINE(members...). Arguments are copies: a function takes them
-// by value or by const reference. A result may have 1 GiB.
+// by value or by const reference. A result may have 960 MiB.
 //
 // Needs msgpack-cxx; it compiles alone.
 #pragma once

@@ -76,8 +76,8 @@ struct ManagerOptions {
     MpiSession* mpi = nullptr;
 
     // Times, all in seconds.
-    // A worker to which nothing else was said for so long is sent a sign of life, and one that was not heard
-    // for so long and `keepalive_timeout` more is away.
+    // A worker that was not heard for both together, or 90 s where that is more, is away. An interval of 0: never
+    // by its silence.
     double keepalive_interval = 30;
     double keepalive_timeout = 60;
     double away_limit = 60;  // a worker whose link was cut may be back within so long, with its tasks

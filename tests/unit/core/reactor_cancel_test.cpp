@@ -67,7 +67,7 @@ TEST_F(CancelTest, ATicketIsKilledAtEveryMember) {
     add(40);
     expect({"seal batch 1: 0-39"});
     cancel(3);
-    expect({"kill 3 attempt 1 on 1", "kill 3 attempt 1 on 2", "cancelled 3"});
+    expect({"revoke batch 1", "kill 3 attempt 1 on 1", "kill 3 attempt 1 on 2", "cancelled 3"});
     ok(2, 3);  // it had run already
     EXPECT_EQ(reactor_.stale_reports(), 1u);
     for (std::uint64_t id = 0; id < 40; ++id)

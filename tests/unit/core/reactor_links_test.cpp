@@ -197,7 +197,7 @@ TEST_F(LinksTest, AMemberOfABatchThatIsBackHasGivenItsAccount) {
     dry(1, 1, ids(0, 1));
     expect({});  // what the other one has is not known
     cancel(8);
-    expect({"kill 8 attempt 1 on 1", "cancelled 8"});
+    expect({"revoke batch 1", "kill 8 attempt 1 on 1", "cancelled 8"});
     back(2, {{TaskId(7), 1}, {TaskId(8), 1}});
     expect({"kill 8 attempt 1 on 2", "batch 1 over", "seal batch 2: 1-6,9-39"});
     ok(2, 7);  // as the lease that it became
