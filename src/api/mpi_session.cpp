@@ -160,7 +160,7 @@ MpiSession::MpiSession(const Functions& functions, MpiOptions options) {
         parts->start(functions, options);
     } catch (const Failure& failure) {
         // Others may wait for this rank: it does not finalize, and the guard ends the job when it exits.
-        static_cast<void>(parts->last.release());
+        if (parts->last->session) static_cast<void>(parts->last.release());
         throw SetupError(failure.error.message, to_int(failure.error.code));
     }
     parts_ = std::move(parts);
