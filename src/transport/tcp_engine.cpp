@@ -137,11 +137,9 @@ void TcpEngine::on_end(TcpLink& link, const Error& why) {
     greeting_.erase(link.serial());
     Member& member = links_.at(link.serial());
     const std::optional<PeerId> peer = std::exchange(member.peer, std::nullopt);
-    if (peer) {
-        peers_.erase(*peer);
-        mailbox_.deliver(Left{*peer, why.message});
-    }
-    user_.on_end(link, peer, why);
+    if (peer) peers_.erase(*peer);
+    user_.on_end(link, peer, why);  // before the caller can ask why
+    if (peer) mailbox_.deliver(Left{*peer, why.message});
 }
 
 void TcpEngine::on_gone(TcpLink& link) {
