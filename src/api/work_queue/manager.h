@@ -10,8 +10,8 @@
 // with an MpiSession, on the ranks of the same job. The manager works on a thread of its own: workers are
 // served, fed and heard while your program computes between two calls of wait().
 //
-// All functions may be called from any thread. The constructor throws SetupError where it cannot begin;
-// nothing else throws (but std::bad_alloc).
+// All functions may be called from any thread, but not from within `say`. The constructor throws SetupError
+// where it cannot begin; nothing else throws (but std::bad_alloc).
 #pragma once
 
 #include <chrono>
@@ -76,20 +76,22 @@ struct ManagerOptions {
     MpiSession* mpi = nullptr;
 
     // Times, all in seconds.
-    // A worker that was not heard for both together, or 90 s where that is more, is away. An interval of 0: never
-    // by its silence.
+    // A worker that was not heard for both together, or 90 s where that is more, is away. An interval of 0:
+    // never by its silence.
     double keepalive_interval = 30;
     double keepalive_timeout = 60;
     double away_limit = 60;  // a worker whose link was cut may be back within so long, with its tasks
 
-    // At the end of the manager, workers over TCP are let go: they look for other managers. true: they are
-    // told to end.
+    // At the end of the manager, workers over TCP are let go: they look for other managers. true has no
+    // effect yet: call shutdown_workers(0).
     bool shutdown = false;
 
-    std::uint64_t output_limit = 8u << 20;  // bytes kept of each stream of a task
+    // Bytes that a task may write to a stream before its output counts as cut. Workers keep 8 MiB of each,
+    // ranks what MpiOptions says.
+    std::uint64_t output_limit = 8u << 20;
 
-    // Lines for the user: trouble, warnings, remarks of workers. Called on the manager's thread; empty: they
-    // go to stderr.
+    // Lines for the user: trouble, warnings, remarks of workers; empty: they go to stderr. Called on the
+    // manager's thread, that of the logs, or the caller's; it must not call the manager, nor throw.
     std::function<void(const std::string&)> say{};
 };
 

@@ -29,7 +29,7 @@ struct Statistics {
     std::int64_t tasks_dispatched = 0;          // attempts dispatched since the start
     std::int64_t tasks_done = 0;                // ended for good, failed ones too
     std::int64_t tasks_failed = 0;              // ended for good without success
-    std::int64_t tasks_cancelled = 0;           // cancelled (0 for now)
+    std::int64_t tasks_cancelled = 0;           // cancelled
     std::int64_t tasks_exhausted_attempts = 0;  // attempts: ended by exhausting a resource
     std::int64_t time_send = 0;                 // us: sending tasks to workers (0 for now)
     std::int64_t time_receive = 0;              // us: receiving results (0 for now)
@@ -38,7 +38,7 @@ struct Statistics {
     std::int64_t time_status_msgs = 0;          // us: status messages (0 for now)
     std::int64_t time_internal = 0;             // us: internal processing
     std::int64_t time_polling = 0;              // us: waiting for something to happen
-    std::int64_t time_application = 0;          // us: outside the manager's wait (0 for now)
+    std::int64_t time_application = 0;          // us: spent by the program outside wait()
     std::int64_t time_execute = 0;              // us: workers executing tasks that ended
     std::int64_t time_execute_good = 0;         // us: workers executing tasks that succeeded
     std::int64_t time_execute_exhaustion = 0;   // us: workers executing tasks that exhausted a resource

@@ -129,10 +129,12 @@ class Task {
     Task& memory(std::int64_t mb);    // MB of 2^20 bytes
     Task& disk(std::int64_t mb);      // MB of 2^20 bytes
     Task& gpus(std::int64_t count);
-    Task& feature(std::string name);    // runs only on workers that have it; may be called for several
-    Task& max_retries(std::int64_t n);  // attempts beyond the first where workers are lost; below 1: no limit
+    Task& feature(std::string name);  // runs only on workers that have it; may be called for several
+    // Attempts beyond the first where workers are lost; below 1: no limit. Not enforced yet: there is no
+    // limit.
+    Task& max_retries(std::int64_t n);
 
-    // In the task's environment; nothing: the variable is removed from it.
+    // In the task's environment. Nothing, to remove a variable, has no effect yet.
     Task& environment_variable(std::string name, std::optional<std::string> value);
 
     Task& running_time_max(std::int64_t seconds);       // killed after so long; 0 or less: no limit
