@@ -21,7 +21,7 @@ WorkerSession::WorkerSession(WorkerSessionOptions options, Worker& worker,
       worker_(worker),
       make_call_(std::move(call)),
       say_(std::move(say)),
-      random_(options.seed),
+      backoff_(options.min_backoff, options.max_backoff, options.seed),
       state_until_(now),
       alone_since_(now),
       idle_since_(now) {}
@@ -77,7 +77,7 @@ void WorkerSession::lose_link(const std::string& why, Instant now) {
 void WorkerSession::hang_up(Instant now) {
     if (state_ == State::serving || (state_ == State::greeting && worker_.welcomed())) {
         alone_since_ = now;
-        failures_ = 0;
+        backoff_.reset();
         if (worker_.has_manager()) cut_at_ = now;
     }
     worker_.disconnect();
@@ -87,11 +87,7 @@ void WorkerSession::hang_up(Instant now) {
 }
 
 void WorkerSession::call_later(Instant now) {
-    const Duration least = options_.min_backoff;
-    const Duration doubled = least * (std::int64_t{2} << std::min(failures_++, 20U));
-    const Duration most = std::max(least, std::min(options_.max_backoff, doubled));
-    std::uniform_int_distribution<Duration::rep> anywhere(least.count(), most.count());
-    state_until_ = now + Duration(anywhere(random_));
+    state_until_ = now + backoff_.next();
 }
 
 bool WorkerSession::move_frames(Instant now) {
@@ -207,7 +203,7 @@ void WorkerSession::turn(Instant now) {
     if (state_ == State::greeting && worker_.welcomed()) {
         state_ = State::serving;
         cut_at_.reset();
-        failures_ = 0;
+        backoff_.reset();
         idle_since_ = now;
     }
     if (state_ == State::greeting && now >= state_until_)

@@ -6,11 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 
 #include "app/worker.h"
 #include "base/exit_code.h"
+#include "transport/backoff.h"
 #include "transport/transport.h"
 
 namespace wq::app {
@@ -75,12 +75,11 @@ class WorkerSession {
     Worker& worker_;
     std::function<Result<Call>(bool)> make_call_;
     std::function<void(const std::string&)> say_;
-    std::mt19937_64 random_;
+    transport::Backoff backoff_;  // of calls in a row that came to nothing
 
     State state_ = State::waiting;
     std::optional<Call> call_;
-    Instant state_until_;         // of waiting: when to call; of greeting: patience
-    std::uint32_t failures_ = 0;  // calls in a row that came to nothing
+    Instant state_until_;  // of waiting: when to call; of greeting: patience
     std::string last_failure_;
     std::optional<Instant> cut_at_;  // its manager waits for us since then
     Instant alone_since_;            // without a manager
