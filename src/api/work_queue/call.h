@@ -11,7 +11,7 @@
 #include "work_queue/functions.h"
 #include "work_queue/task.h"
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 template <class... Arguments>
 Task Task::call(std::string function, const Arguments&... arguments) {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 class SetupError : public std::runtime_error {
   public:

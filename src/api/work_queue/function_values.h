@@ -20,6 +20,9 @@
 #include <utility>
 #include <vector>
 
+#if !__has_include(<msgpack.hpp>)
+#error "functions need the headers of msgpack-cxx (Debian: libmsgpack-cxx-dev)"
+#endif
 #ifndef MSGPACK_NO_BOOST
 #define MSGPACK_NO_BOOST
 #endif

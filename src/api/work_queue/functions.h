@@ -24,7 +24,7 @@
 
 #include "work_queue/function_values.h"
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 // One function as the registry keeps it.
 struct RegisteredFunction {

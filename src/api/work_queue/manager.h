@@ -27,7 +27,7 @@
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 class MpiSession;
 

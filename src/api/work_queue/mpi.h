@@ -22,7 +22,7 @@
 #include <memory>
 #include <string>
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 class Functions;
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 struct Statistics {
     std::int64_t time_when_started = 0;  // us since 1970-01-01 UTC

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 // What the manager says of a task that has ended. Numbers and names are those of Work Queue.
 enum class TaskResult : int {

@@ -7,7 +7,7 @@
 //   }
 #pragma once
 
-namespace wq {
+namespace [[gnu::visibility("default")]] wq {
 
 class Functions;
 
