@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <iostream>
 
@@ -11,6 +12,7 @@
 #include "app/rank_loop.h"
 #include "app/rank_worker.h"
 #include "app/signals.h"
+#include "host/launcher_program.h"
 #include "transport/guard.h"
 #include "transport/launch_environment.h"
 #include "transport/mpi_session.h"
@@ -29,9 +31,34 @@ void say(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
 
+// A second session would wait for ranks that make none.
+class OnlyOne {
+  public:
+    void take() {
+        if (taken().exchange(true))
+            throw Failure{{ExitCode::unreachable,
+                           "a process has one MpiSession, and this one has, or had, its own already"}};
+        ours_ = true;
+    }
+    OnlyOne() = default;
+    ~OnlyOne() {
+        if (ours_) taken() = false;
+    }
+    OnlyOne(const OnlyOne&) = delete;
+    OnlyOne& operator=(const OnlyOne&) = delete;
+
+  private:
+    static std::atomic<bool>& taken() {
+        static std::atomic<bool> is_taken{false};
+        return is_taken;
+    }
+    bool ours_ = false;
+};
+
 // What is left of the session when the process exits. It is never destroyed: destructors of MPI may wait for
 // what is lost.
 struct LastSteps {
+    OnlyOne only;
     std::unique_ptr<transport::MpiSession> session;
     std::unique_ptr<transport::MpiTransport> ranks;
     app::RankTickets tickets;
@@ -68,38 +95,58 @@ struct RankParts : MpiSession::Parts {
     transport::MpiSession& mpi() { return *last->session; }
 
     void start(const Functions& given, const MpiOptions& options);
+    void begin(const host::FunctionTable& table);
+    void attach(const MpiOptions& options);
     void join(const MpiOptions& options);
+    void check_threads();
     void open();
+    void end_own();
+    void end_attached();
     int serve();
 };
 
 void RankParts::start(const Functions& given, const MpiOptions& options) {
-    if (transport::MpiSession::started_before())
-        throw Failure{{ExitCode::unreachable,
-                       "MPI is initialised already, and a session has to start it: make the MpiSession the "
-                       "first thing in main(), and only one"}};
+    last->only.take();
     const std::string shell = app::find_shell(options.shell).or_throw();
-    transport::GuardOptions guard;
-    guard.tell = say;
-    // What the program has buffered for its streams is the rank's to write.
-    if (const auto code = transport::fork_guard(environment, last->guard, guard)) ::_exit(*code);
-    const host::FunctionTable table = api::function_table(given);
-    launcher = host::Launcher::start(&table).or_throw();
-    if (environment.rank > 0) {
-        signals.emplace(app::Signals::block().or_throw());
-        ::signal(SIGPIPE, SIG_IGN);
-    }
+    functions_of_calls = api::function_table(given);
+    const bool attaches = transport::MpiSession::started_before();
+    attaches ? attach(options) : begin(functions_of_calls);
     host::BatchEnd batch_end = app::ask_for_end(environment.rank == 0);
-    if (environment.launched) last->guard.mpi_starting();
-    last->session = transport::MpiSession::start(environment).or_throw();
+    if (!attaches) {
+        if (environment.launched) last->guard.mpi_starting();
+        last->session = transport::MpiSession::start(environment).or_throw();
+    }
     join(options);
     const app::NodeShare share = app::share_node(mpi(), ".", works).or_throw();
     if (rank == 0) remarks = share.remarks;
     worker =
         app::rank_worker({rank, shell, options.output_limit, "", false, app::known_end(batch_end)}, share);
-    functions_of_calls = table;
+    worker.forks_calls = !attaches;
     if (rank == 0 && works) open();
     if (environment.launched) last->guard.mpi_ready(rank);
+}
+
+// All that forks, and the signals, before MPI is there.
+void RankParts::begin(const host::FunctionTable& table) {
+    transport::GuardOptions guard;
+    guard.tell = say;
+    // What the program has buffered for its streams is the rank's to write.
+    if (const auto code = transport::fork_guard(environment, last->guard, guard)) ::_exit(*code);
+    launcher = host::Launcher::start(&table).or_throw();
+    if (environment.rank == 0) return;
+    signals.emplace(app::Signals::block().or_throw());
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
+// MPI is there, with threads and memory that a fork would copy. Threads that have signals unblocked are there
+// too, so that those are no descriptor's: they stay the program's.
+void RankParts::attach(const MpiOptions& options) {
+    if (transport::MpiSession::over_before())
+        throw Failure{{ExitCode::unreachable,
+                       "MPI is over: make the MpiSession before MPI_Finalize, or before MPI_Init"}};
+    launcher =
+        host::Launcher::start_program(host::find_launcher_program(options.launcher).or_throw()).or_throw();
+    last->session = transport::MpiSession::attach(environment).or_throw();
 }
 
 void RankParts::join(const MpiOptions& options) {
@@ -108,10 +155,7 @@ void RankParts::join(const MpiOptions& options) {
     works = !(options.manager_only && rank == 0);
     last->forgets_code = environment.forgets_code_after_signal && rank == 0;
     stop.killed_after_signal = environment.kills_after_signal;
-    if (!mpi().serialized() && size > 1)
-        throw Failure{{ExitCode::unreachable,
-                       "this MPI grants its calls to one thread only, and the manager's are made by its own; "
-                       "MPI_THREAD_SERIALIZED is needed"}};
+    check_threads();
     if (size > 1) {
         last->ranks = transport::MpiTransport::open(mpi()).or_throw();
         ranks = last->ranks.get();
@@ -120,6 +164,17 @@ void RankParts::join(const MpiOptions& options) {
     last->tickets = app::open_tickets(mpi(), app::NodeRefill::measured).or_throw();
     tickets = last->tickets.pool.get();
     counters = last->tickets.counter.get();
+}
+
+void RankParts::check_threads() {
+    if (mpi().serialized() || size == 1) return;
+    if (mpi().attached())
+        throw Failure{{ExitCode::unreachable,
+                       "MPI was initialised for one thread, and the manager's calls are made by its own: use "
+                       "MPI_Init_thread with MPI_THREAD_SERIALIZED, or make the MpiSession before MPI_Init"}};
+    throw Failure{{ExitCode::unreachable,
+                   "this MPI grants its calls to one thread only, and the manager's are made by its own; "
+                   "MPI_THREAD_SERIALIZED is needed"}};
 }
 
 // Threads begin here, after all forks.
@@ -141,9 +196,24 @@ int RankParts::serve() {
     const transport::PeerId manager(0);
     app::Worker serving(std::move(options), *ranks, manager, *launcher, taker ? &*taker : nullptr,
                         functions.get());
-    app::WorkerLoop({serving, *ranks, manager, *launcher, &*signals, stop, functions.get()}).run();
+    app::Signals* const ours = signals ? &*signals : nullptr;
+    app::WorkerLoop({serving, *ranks, manager, *launcher, ours, stop, functions.get()}).run();
     lost_a_rank = lost_a_rank || serving.ranks_lost();
     return serving.manager_lost() ? to_int(ExitCode::interrupted) : 0;
+}
+
+void RankParts::end_own() {
+    if (mpi().has_mpi()) ::on_exit(leave, last.release());
+}
+
+// The program goes on with MPI. What a lost rank may hold is left to the end of the process.
+void RankParts::end_attached() {
+    if (mpi().must_exit()) {
+        static_cast<void>(last.release());
+    } else {
+        last->ranks.reset();
+        mpi().detach();
+    }
 }
 
 RankParts& whole(MpiSession::Parts& parts) {
@@ -182,7 +252,7 @@ MpiSession::~MpiSession() {
         static_cast<void>(parts.functions.release());
     }
     if (parts.lost_a_rank) parts.mpi().note_lost_rank();
-    if (parts.mpi().has_mpi()) ::on_exit(leave, parts.last.release());
+    parts.mpi().attached() ? parts.end_attached() : parts.end_own();
 }
 
 int MpiSession::rank() const {

@@ -114,7 +114,8 @@ void Worker::run(const wire::Lease& message, bool ticket) {
         return;
     }
     ++tasks_taken_;
-    if (message.call && message.call->mode != core::CallMode::fork) return call(message);
+    if (message.call && (message.call->mode != core::CallMode::fork || !options_.forks_calls))
+        return call(message);
     host::Order order;
     order.task = message.task;
     order.attempt = message.attempt;

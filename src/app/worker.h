@@ -39,6 +39,7 @@ struct WorkerOptions {
     // it. TCP tells by itself.
     Duration manager_silence = std::chrono::seconds(9);
     std::optional<Instant> leaves_at;  // its batch job ends then
+    bool forks_calls = true;           // false: its launcher has no functions
     std::string wrapper;               // of `--task-wrapper`: a command that is given each line; empty: none
 };
 

@@ -4,9 +4,11 @@
 namespace wq::app {
 
 void Worker::call(const wire::Lease& lease) {
+    const bool forked = lease.call->mode == core::CallMode::fork;
     host::CallOrder order{lease.task, lease.attempt, {lease.call->function, lease.call->arguments}};
-    if (functions_ != nullptr) return functions_->run(std::move(order), lease.call->mode);
-    const host::CallEnd end = host::no_such_function({}, order.call.function);
+    if (functions_ != nullptr && !forked) return functions_->run(std::move(order), lease.call->mode);
+    const host::CallEnd end =
+        forked ? host::forks_no_calls() : host::no_such_function({}, order.call.function);
     host::TaskEnded ended{lease.task, lease.attempt, {}, {}};
     ended.outcome.ending = end.ending;
     ended.outcome.exit_code = end.exit_code;

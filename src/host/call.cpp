@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t longest_reason = 4096;
 constexpr std::size_t names_told = 20;
 constexpr int exit_not_found = 127;
+constexpr int exit_cannot_execute = 126;
 
 // A reason is one line.
 std::string one_line(std::string text) {
@@ -45,6 +46,13 @@ CallEnd no_such_function(const FunctionTable& functions, const std::string& name
     return end_with(core::Ending::not_started, exit_not_found,
                     "the worker knows no function '" + name + "'; it knows " +
                         (names.empty() ? "none" : names) + ": add() it to the worker's functions");
+}
+
+CallEnd forks_no_calls() {
+    return end_with(
+        core::Ending::not_started, exit_cannot_execute,
+        "this rank forks no calls, for its program called MPI_Init before it made the MpiSession: "
+        "choose CallMode::thread or direct, or make the MpiSession first");
 }
 
 CallEnd takes_no_index(const std::string& name) {

@@ -22,6 +22,8 @@ CallEnd run_call(const FunctionTable& functions, const Call& call);
 
 // A call that no function here answers to: not_started, 127, and which names there are.
 CallEnd no_such_function(const FunctionTable& functions, const std::string& name);
+// A call in fork mode where MPI was there before the session: not_started, 126.
+CallEnd forks_no_calls();
 CallEnd takes_no_index(const std::string& name);
 // Within a catch block: what was thrown, as a reason.
 CallEnd raised();

@@ -16,6 +16,7 @@
 #include <iostream>
 #include <map>
 
+#include "host/launcher_program.h"
 #include "host/launcher_wire.h"
 #include "host/shared_page.h"
 #include "host/zygote.h"
@@ -25,23 +26,6 @@ namespace wq::host {
 namespace {
 
 constexpr Duration fork_limit = std::chrono::seconds(3);
-
-class SharedMemory {
-  public:
-    SharedMemory()
-        : page_(
-              mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-        if (page_ == MAP_FAILED) throw std::bad_alloc();
-        new (page_) SharedPage;
-    }
-    ~SharedMemory() { munmap(page_, sizeof(SharedPage)); }
-    SharedMemory(const SharedMemory&) = delete;
-    SharedMemory& operator=(const SharedMemory&) = delete;
-    SharedPage& page() const { return *static_cast<SharedPage*>(page_); }
-
-  private:
-    void* page_;
-};
 
 std::string describe_end(int status) {
     if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
@@ -298,6 +282,18 @@ Result<std::unique_ptr<Launcher>> Launcher::start(const FunctionTable* functions
     }
     auto memory = std::make_unique<SharedMemory>();
     auto zygote = fork_zygote(memory->page(), functions);
+    if (!zygote) return zygote.error();
+    return std::unique_ptr<Launcher>(
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw()));
+}
+
+Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& path) {
+    const Descriptor file(memfd_create("launcher", MFD_CLOEXEC));
+    if (!file.valid() || ftruncate(file.get(), sizeof(SharedPage)) != 0)
+        return Error{ExitCode::unreachable,
+                     std::string("no memory to share with the launcher: ") + strerror(errno)};
+    auto memory = std::make_unique<SharedMemory>(file.get());
+    auto zygote = spawn_zygote(path, file.get());
     if (!zygote) return zygote.error();
     return std::unique_ptr<Launcher>(
         std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw()));

@@ -7,11 +7,11 @@
 // cores and no core waits for a message. Memory and disk are counted, cores and GPUs are chosen: cores close
 // together, lowest first.
 //
-// Life: start() before MPI_Init and before any thread. When the rank ends in any way the launcher sees the
-// end of their socket, kills every process tree that it started and exits. When the launcher itself dies,
-// next() reports LauncherDied once with the orders that were lost, after every process that they had started
-// was killed, and open() begins anew: a helper parent ("zygote", see zygote.h) forked before MPI_Init does
-// the fork and the killing.
+// Life: start() before MPI_Init and before any thread, or start_program(). When the rank ends in any way the
+// launcher sees the end of their socket, kills every process tree that it started and exits. When the
+// launcher itself dies, next() reports LauncherDied once with the orders that were lost, after every process
+// that they had started was killed, and open() begins anew: a helper parent ("zygote", see zygote.h) forked
+// before MPI_Init does the fork and the killing.
 //
 // When the main process of a task has ended, what it left behind (its process group, and orphans that left
 // the group) is killed at once: a task cannot leave a daemon. Daemons of `#!` lines live as long as the
@@ -128,6 +128,9 @@ class Launcher {
     // Forks the zygote; call before MPI_Init and before any thread exists. `functions`: what calls name, as
     // it is now; null: none. Error: a broken environment.
     static Result<std::unique_ptr<Launcher>> start(const FunctionTable* functions = nullptr);
+    // The same by a program of its own (launcher_program.h), at any time and beside any thread: no process is
+    // forked from this one. It has no functions. Error: `path` is not that program.
+    static Result<std::unique_ptr<Launcher>> start_program(const std::string& path);
     virtual ~Launcher() = default;
 
     // Forks the launcher process proper with these options (known only after the ranks have divided the

@@ -10,7 +10,21 @@ namespace wq::host {
 
 struct SharedPage {
     std::atomic<std::uint64_t> last_started{0};  // serial of an order; orders start in their sequence
-    std::array<char, 3072> scratch{};  // path of the launcher's folder, written before it is forked
+    std::array<char, 3072> scratch{};            // path of the launcher's folder, written before it is forked
+};
+
+class SharedMemory {
+  public:
+    // Of a file that has the room, for who is no child of ours by fork() alone; -1: of none. Each of its
+    // owners begins it anew, so all do before it is used. Throws std::bad_alloc.
+    explicit SharedMemory(int file = -1);
+    ~SharedMemory();
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
+    SharedPage& page() const { return *static_cast<SharedPage*>(page_); }
+
+  private:
+    void* page_;
 };
 
 }  // namespace wq::host

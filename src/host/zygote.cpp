@@ -173,7 +173,9 @@ int keep_only(int control) {
     return place;
 }
 
-[[noreturn]] void zygote_main(int rank_control, SharedPage& shared, const FunctionTable* functions) {
+}  // namespace
+
+void zygote_main(int rank_control, SharedPage& shared, const FunctionTable* functions) {
     const int control = keep_only(rank_control);
     setsid();
     prctl(PR_SET_NAME, "wq_zygote");
@@ -185,8 +187,6 @@ int keep_only(int control) {
     ZygoteProcess(control, shared, functions).run();
     _exit(0);
 }
-
-}  // namespace
 
 Result<Zygote> fork_zygote(SharedPage& shared, const FunctionTable* functions) {
     int ends[2];

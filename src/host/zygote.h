@@ -35,6 +35,8 @@ struct Zygote {
 
 // `functions`: for the launchers' calls; may be null. Error: no process or socket can be made.
 Result<Zygote> fork_zygote(SharedPage& shared, const FunctionTable* functions);
+// What a zygote does, in a process of its own; it keeps no descriptor but `control`.
+[[noreturn]] void zygote_main(int control, SharedPage& shared, const FunctionTable* functions);
 
 // Asks for a launcher that speaks over `socket` and has its temporary folders below `scratch` (empty: has
 // none). False: the zygote is gone.

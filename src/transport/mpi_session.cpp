@@ -48,10 +48,27 @@ Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& e
     if (granted < MPI_THREAD_FUNNELED) {
         return Error{ExitCode::unreachable, "this MPI grants no threads (MPI_THREAD_FUNNELED is needed)"};
     }
-    if (auto joined = session->join_world(); !joined.ok()) return joined.error();
-    if (auto joined = session->join_node(); !joined.ok()) return joined.error();
-    if (auto fits = check_world_size(environment, session->size_); !fits.ok()) return fits.error();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (auto joined = session->join(environment); !joined.ok()) return joined.error();
     return session;
+}
+
+Result<std::unique_ptr<MpiSession>> MpiSession::attach(const LaunchEnvironment& environment) {
+    std::unique_ptr<MpiSession> session(new MpiSession);
+    int granted = MPI_THREAD_SINGLE;
+    if (const int code = MPI_Query_thread(&granted); code != MPI_SUCCESS)
+        return mpi_error("MPI_Query_thread", code);
+    session->has_mpi_ = true;
+    session->attached_ = true;
+    session->serialized_ = granted >= MPI_THREAD_SERIALIZED;
+    if (auto joined = session->join(environment); !joined.ok()) return joined.error();
+    return session;
+}
+
+Status MpiSession::join(const LaunchEnvironment& environment) {
+    if (auto joined = join_world(); !joined.ok()) return joined;
+    if (auto joined = join_node(); !joined.ok()) return joined;
+    return check_world_size(environment, size_);
 }
 
 bool MpiSession::started_before() {
@@ -59,9 +76,13 @@ bool MpiSession::started_before() {
     return MPI_Initialized(&started) == MPI_SUCCESS && started != 0;
 }
 
+bool MpiSession::over_before() {
+    int over = 0;
+    return MPI_Finalized(&over) == MPI_SUCCESS && over != 0;
+}
+
 Status MpiSession::join_world() {
     MPI_Comm world = MPI_COMM_NULL;
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (const int code = MPI_Comm_dup(MPI_COMM_WORLD, &world); code != MPI_SUCCESS) {
         return mpi_error("MPI_Comm_dup", code);
     }
@@ -126,6 +147,16 @@ bool MpiSession::finish(int exit_code, Duration limit) {
     const Watchdog watchdog(limit, [exit_code] { ::_exit(exit_code); });
     for (const auto& step : before_finalize_) step();
     return MPI_Finalize() == MPI_SUCCESS;
+}
+
+void MpiSession::detach(Duration limit) {
+    if (must_exit_) return;
+    const Watchdog watchdog(limit, [] { ::_exit(to_int(ExitCode::interrupted)); });
+    for (const auto& step : before_finalize_) step();
+    for (int* const handle : {&node_handle_, &world_handle_}) {
+        MPI_Comm comm = MPI_Comm_f2c(*handle);
+        MPI_Comm_free(&comm);
+    }
 }
 
 }  // namespace wq::transport

@@ -21,18 +21,24 @@ class MpiSession {
     // the one that makes all MPI calls from then on.
     static Result<std::unique_ptr<MpiSession>> start(const LaunchEnvironment& environment);
 
+    // Where the program has started MPI, and makes MPI calls again after detach(). Otherwise like start(); a
+    // lost rank is the launcher's to see, which ends the job.
+    static Result<std::unique_ptr<MpiSession>> attach(const LaunchEnvironment& environment);
+
     // Without finish() nothing is finalized: who leaves on an error must not wait for ranks that do not
     // leave. The guard says goodbye.
     ~MpiSession() = default;
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
 
-    // Whether MPI was started by somebody else, or by a session before.
+    // Whether MPI was started by somebody else, or by a session before; and whether it is over.
     static bool started_before();
+    static bool over_before();
 
     // Whether the calls may move to another thread of ours, never two at once.
     bool serialized() const { return serialized_; }
     bool has_mpi() const { return has_mpi_; }
+    bool attached() const { return attached_; }
     int rank() const { return rank_; }
     int size() const { return size_; }
     int node_rank() const { return node_rank_; }  // among the ranks that share memory with this one
@@ -68,16 +74,23 @@ class MpiSession {
     // meanwhile the others leave by _exit(exit_code) after `limit`.
     bool finish(int exit_code, Duration limit = std::chrono::seconds(2));
 
+    // Of one that was attached, instead of finish(): gives back what it has of MPI, and MPI goes on. The same
+    // holds for the others, and nothing is done where must_exit(). When one does not come the process leaves
+    // by _exit(75) after `limit`: the launcher ends the job.
+    void detach(Duration limit = std::chrono::minutes(1));
+
     // Communicators as Fortran handles, the one form that has the same type in every MPI.
     int world_handle() const { return world_handle_; }
     int node_handle() const { return node_handle_; }
 
   private:
     MpiSession() = default;
+    Status join(const LaunchEnvironment& environment);
     Status join_world();
     Status join_node();
 
     bool has_mpi_ = false;
+    bool attached_ = false;
     bool serialized_ = true;
     bool must_exit_ = false;
     bool finished_ = false;

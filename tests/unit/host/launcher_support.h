@@ -90,7 +90,8 @@ inline Order words(std::uint64_t task, std::vector<std::string> argv) {
 class Session {
   public:
     explicit Session(std::size_t cores = 2, const FunctionTable* functions = nullptr)
-        : launcher(Launcher::start(functions).or_throw()) {
+        : Session(cores, Launcher::start(functions).or_throw()) {}
+    Session(std::size_t cores, std::unique_ptr<Launcher> which) : launcher(std::move(which)) {
         options.slice = slice_of(cores);
         options.shell = "/bin/sh";
         options.scratch = folder / "scratch";

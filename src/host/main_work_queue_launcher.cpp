@@ -1,0 +1,5 @@
+#include "host/launcher_program.h"
+
+int main(int argc, char** argv) {
+    return wq::host::launcher_program(argc, argv);
+}
