@@ -18,13 +18,13 @@ _work_queue_run() {
     --progress | --plots) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --run-dir | --output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
-    --retries | --max-losses | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | \
+    --retries | --max-losses | --away-limit | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | \
         --storage-patience | --index-variable)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--array --cores --disk --dry-run --each --gpus --grace
+            mapfile -t COMPREPLY < <(compgen -W "--array --away-limit --cores --disk --dry-run --each --gpus --grace
                 --halt-on-failure --help --index-variable --json --listen --manager-only --max-losses --memory --name --output
                 --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --stats-log
                 --storage-patience --tickets --timeout --verbose --version --walltime -v" \

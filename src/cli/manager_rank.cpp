@@ -24,7 +24,6 @@ namespace {
 
 constexpr Duration drain_before_end = std::chrono::seconds(60);
 constexpr Duration kill_before_end = std::chrono::seconds(10);
-constexpr Duration away_limit = std::chrono::seconds(60);
 constexpr Duration between_statuses = std::chrono::seconds(3);
 
 std::string new_run_id() {
@@ -132,7 +131,7 @@ class Run {
     void listen(core::ReactorOptions& reactor) {
         listening_ = Listening::open(rank_.options, place_.directory.path()).or_throw();
         reactor.wait_for_fitting = true;
-        reactor.away_limit = away_limit;
+        reactor.away_limit = rank_.options.away_limit;
         progress_.say(listening_->description());
     }
 

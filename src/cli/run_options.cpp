@@ -53,6 +53,8 @@ po::options_description visible_options() {
         "take workers over TCP too (default: any free port); they join by RUN_DIR/contact")(
         "name", po::value<std::string>()->value_name("NAME"),
         "with --listen: workers find the run by work_queue_worker -M NAME")(
+        "away-limit", po::value<std::string>()->value_name("TIME"),
+        "with --listen: a worker whose link is cut keeps its tasks for TIME (default 60)")(
         "tickets", po::value<std::string>()->value_name("auto|rma|message"),
         "how nodes refill their tickets (default auto)")(
         "walltime", po::value<std::string>()->value_name("TIME"),
@@ -155,6 +157,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
     check(take(given, "storage-patience", run.storage_patience, duration()));
+    check(take(given, "away-limit", run.away_limit, duration()));
     check(take_port(given, run.listen));
     check(take(given, "index-variable", run.index_variable, variable_name));
     check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
@@ -181,7 +184,9 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     text("shell", run.shell);
     text("stats-log", run.stats_log);
     text("name", run.name);
-    if (!run.name.empty() && !run.listen) return usage("--name goes with --listen");
+    for (const char* const option : {"name", "away-limit"})
+        if (given.count(option) != 0 && !run.listen)
+            return usage("--" + std::string(option) + " goes with --listen");
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
     run.halt_on_failure = given.count("halt-on-failure") != 0;

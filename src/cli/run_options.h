@@ -27,6 +27,7 @@ struct RunOptions {
     bool manager_only = false;
     std::optional<std::uint16_t> listen;  // take workers over TCP at this port; 0: any free one
     std::string name;                     // under which such workers find the run; empty: none
+    Duration away_limit = std::chrono::seconds(60);  // of such a worker, whose link is cut
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);

@@ -175,7 +175,8 @@ def kill_tagged(mark):
 class Run:
     """One run of the program, alone or under mpirun."""
 
-    def __init__(self, case, words, ranks=0, stdin=None, env=None, cwd=None, before=(), commands=None, stderr=None):
+    def __init__(self, case, words, ranks=0, stdin=None, env=None, cwd=None, before=(), commands=None, stderr=None,
+                 program=PROGRAM):
         self.case = case
         self.number = case.count_runs()
         self.out_path = os.path.join(case.folder, f"out.{self.number}")
@@ -183,9 +184,9 @@ class Run:
         if commands is not None:
             line = [*MPIRUN, *commands]
         elif ranks:
-            line = [*MPIRUN, "-n", str(ranks), PROGRAM, *words]
+            line = [*MPIRUN, "-n", str(ranks), program, *words]
         else:
-            line = [PROGRAM, *words]
+            line = [program, *words]
         self.line = [*before, *line]
         # What the program and Open MPI put into temporary folders stays in ours, also what SIGKILL makes them leave.
         environment = {**os.environ, MARK: case.mark, "TMPDIR": case.temporary, "OMPI_MCA_btl_vader_backing_directory": case.temporary,

@@ -107,7 +107,8 @@ void claim_all(TicketPool& pool, Source& source, Marks* marks) {
     for (bool more = true; more;) {
         source.serve();
         const Claim claim = pool.take(7);
-        // A claimer that the machine stopped for long may find its tickets' meaning gone: the pool counts them.
+        // A claimer that the machine stopped for long may find its tickets' meaning gone: the pool counts
+        // them.
         if (claim.state == Claim::State::overwritten) continue;
         if (claim.state == Claim::State::claimed) {
             mark(marks, claim.range);
@@ -129,8 +130,8 @@ struct Ground {
         CHECK(session.gather_node("formatted").ok());
     }
     Marks* all_marks() const { return reinterpret_cast<Marks*>(marks->data()); }
-    // Collective: every node's marks, one byte a ticket, are added up. No ticket is claimed twice, and those that no mark
-    // tells of are just as many as the ranks' pools have counted as overwritten.
+    // Collective: every node's marks, one byte a ticket, are added up. No ticket is claimed twice, and those
+    // that no mark tells of are just as many as the ranks' pools have counted as overwritten.
     void check_all_claimed_once(const MpiSession& session, std::uint64_t overwritten) const {
         std::string own;
         for (std::uint64_t ticket = 0; session.node_rank() == 0 && ticket < kTickets; ++ticket) {

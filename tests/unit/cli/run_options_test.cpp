@@ -71,6 +71,8 @@ TEST(RunOptions, ListenTakesAPortOrAnyFreeOne) {
     EXPECT_EQ(named->run.name, "align");
     EXPECT_THAT(parse({"--listen=70000", "tasks.sh"}).error().message, HasSubstr("--listen"));
     EXPECT_THAT(parse({"--name", "align", "tasks.sh"}).error().message, HasSubstr("goes with --listen"));
+    EXPECT_EQ(parse({"--listen", "--away-limit", "2m", "tasks.sh"})->run.away_limit, std::chrono::minutes(2));
+    EXPECT_THAT(parse({"--away-limit", "2m", "tasks.sh"}).error().message, HasSubstr("goes with --listen"));
 }
 
 TEST(RunOptions, LeaveTheCommandAfterTheDashesAlone) {
