@@ -1,6 +1,12 @@
 #include "app/loop.h"
 
+#include <sys/prctl.h>
+
 namespace wq::app {
+
+void wakes_on_time() {
+    ::prctl(PR_SET_TIMERSLACK, 1UL);
+}
 
 void Waiter::wait(std::optional<Duration> longest) {
     timespec limit{};

@@ -47,6 +47,9 @@ Duration StopPolicy::grace_after(int signal) const {
 
 Status ManagerLoop::run() {
     turn_began_ = instant_now();
+    if (std::any_of(parts_.wires.begin(), parts_.wires.end(),
+                    [](const transport::Transport* wire) { return wire->wants_asking(); }))
+        wakes_on_time();
     if (parts_.worker != nullptr) parts_.worker->start(turn_began_);
     while (!parts_.manager.over()) {
         const bool moved = turn();
@@ -167,6 +170,7 @@ void ManagerLoop::say_goodbye() {
 // ---- the other ranks ----
 
 void WorkerLoop::run() {
+    wakes_on_time();
     parts_.worker.start(instant_now());
     while (!parts_.worker.ended()) {
         handle_signals();  // before the ends of tasks that had the same signal

@@ -1,7 +1,7 @@
 // Rates of a program's manager, with workers over TCP that this program starts, or with ranks:
 //
-//   bench_api calls|range|commands|latency WORKERS [plain|tls]     WORKERS over TCP on this machine
-//   mpirun -n 2 bench_api calls|range ranks                        the ranks of the job
+//   bench_api calls|range|commands|latency WORKERS [plain|tls]             WORKERS over TCP on this machine
+//   mpirun -n 2 bench_api calls|range|commands|latency ranks|others        ranks; others: all but this one
 //
 // Prints one row of a markdown table.
 #include <signal.h>
@@ -21,6 +21,7 @@
 #include "work_queue/call.h"
 #include "work_queue/functions.h"
 #include "work_queue/manager.h"
+#include "work_queue/mpi.h"
 #include "work_queue/worker.h"
 
 namespace {
@@ -63,14 +64,21 @@ class Workers {
 
 struct Setup {
     std::string what;
-    int workers = 0;  // 0: the ranks
+    std::string place;  // of the workers, for the table
+    int workers = 0;    // over TCP; else the ranks
     bool tls = false;
-    std::string place() const {
-        return workers == 0 ? "2 ranks"
-                            : std::to_string(workers) + " TCP worker" + (workers > 1 ? "s" : "") +
-                                  (tls ? ", TLS" : "");
-    }
+    bool others = false;  // only the other ranks work
 };
+
+Setup read_setup(int argc, char** argv) {
+    const std::string who = argv[2];
+    Setup setup{argv[1], "", std::atoi(argv[2]), argc > 3 && std::string(argv[3]) == "tls", who == "others"};
+    const std::string plural = setup.workers > 1 ? "s" : "";
+    setup.place = setup.workers > 0 ? who + " TCP worker" + plural + (setup.tls ? ", TLS" : "")
+                  : setup.others    ? "another rank"
+                                    : "its ranks";
+    return setup;
+}
 
 // Until every worker has ended a first task: what follows is the rate alone.
 void warm_up(wq::Manager& manager, int workers) {
@@ -138,14 +146,14 @@ std::pair<double, double> latency(wq::Manager& manager) {
 void measure(wq::Manager& manager, const Setup& setup) {
     if (setup.what == "latency") {
         const auto [middle, high] = latency(manager);
-        std::printf("| latency of one call, %s | %.0f us, 99 %% below %.0f us |\n", setup.place().c_str(),
+        std::printf("| latency of one call, %s | %.0f us, 99 %% below %.0f us |\n", setup.place.c_str(),
                     middle, high);
         return;
     }
     const double rate = setup.what == "calls"   ? calls(manager)
                         : setup.what == "range" ? range(manager, setup)
                                                 : commands(manager);
-    std::printf("| %s, %s | %.0f /s |\n", setup.what.c_str(), setup.place().c_str(), rate);
+    std::printf("| %s, %s | %.0f /s |\n", setup.what.c_str(), setup.place.c_str(), rate);
 }
 
 int over_tcp(const Setup& setup) {
@@ -155,9 +163,26 @@ int over_tcp(const Setup& setup) {
     options.port = 0;
     options.contact_file = contact;
     options.password = setup.tls ? "" : "bench";  // a password without `ssl`: no TLS
+    options.say = [](const std::string&) {};  // who came and went
     wq::Manager manager(options);
     const Workers workers(setup.workers, contact);
     warm_up(manager, setup.workers);
+    measure(manager, setup);
+    return 0;
+}
+
+int over_ranks(Setup setup) {
+    wq::MpiOptions options;
+    options.manager_only = setup.others;
+    wq::MpiSession session(functions(), options);
+    if (session.rank() > 0) return session.serve();
+    wq::ManagerOptions manager_options;
+    manager_options.listen = false;
+    manager_options.mpi = &session;
+    wq::Manager manager(manager_options);
+    if (!setup.others)
+        setup.place = session.size() == 1 ? "its own process" : std::to_string(session.size()) + " ranks";
+    warm_up(manager, session.size() - (setup.others ? 1 : 0));
     measure(manager, setup);
     return 0;
 }
@@ -167,6 +192,6 @@ int over_tcp(const Setup& setup) {
 int main(int argc, char** argv) {
     if (argc > 1 && std::string(argv[1]) == "worker") return wq::worker_main(argc - 1, argv + 1, functions());
     if (argc < 3) return 64;
-    Setup setup{argv[1], std::atoi(argv[2]), argc > 3 && std::string(argv[3]) == "tls"};
-    return over_tcp(setup);
+    const Setup setup = read_setup(argc, argv);
+    return setup.workers > 0 ? over_tcp(setup) : over_ranks(setup);
 }

@@ -17,6 +17,7 @@ import time
 
 import ours
 import peers
+import programs
 
 SLOW = 900  # tasks/s; slower peers run the longest lists once
 
@@ -113,7 +114,7 @@ def main():
     parser.add_argument("--counts", type=int, nargs="+", default=[2000, 20000])
     parser.add_argument("--queue", type=int, default=1_000_000, help="tasks of the long queue")
     parser.add_argument("--seconds", type=float, default=10, help="of measuring queues and idling")
-    parser.add_argument("--only", choices=["runners", "engine", "others"])
+    parser.add_argument("--only", choices=["runners", "engine", "programs", "others"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
@@ -125,6 +126,8 @@ def main():
             task_runners(options, folder)
         if options.only in (None, "engine"):
             engine_figures(options, folder)
+    if options.only in (None, "programs"):
+        programs.measure(options.build, options.repeats)
     if options.only in (None, "others"):
         others(options)
 

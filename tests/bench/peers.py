@@ -103,7 +103,10 @@ class WorkQueue99(Peer):
         self.program = program
 
     def run(self, kind, count):
-        with subprocess.Popen([self.program, str(count), KINDS[kind]], cwd=self.folder, stdout=subprocess.PIPE,
+        self.run_line(KINDS[kind], count)
+
+    def run_line(self, line, count):
+        with subprocess.Popen([self.program, str(count), line], cwd=self.folder, stdout=subprocess.PIPE,
                               text=True) as manager:
             number = manager.stdout.readline().strip()
             worker = subprocess.Popen(
