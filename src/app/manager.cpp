@@ -250,6 +250,7 @@ void Manager::watch_storage(core::Now now) {
 
 void Manager::tick(core::Now now) {
     watch_storage(now);
+    send_silent_away(now);
     if (!let_go_.empty()) dismiss_the_empty(now);
     if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
     if (now.instant >= next_beat_) {
@@ -268,6 +269,7 @@ void Manager::tick(core::Now now) {
 std::optional<Instant> Manager::wakeup() const {
     Instant next = std::min(next_beat_, next_sample_);
     if (const auto at = reactor_.wakeup()) next = std::min(next, *at);
+    if (!unheard_.empty()) next = std::min(next, unheard_.front().first);
     if (trouble_since_ && !gave_up_) next = std::min(next, *trouble_since_ + options_.storage_patience);
     return next;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,8 @@ struct ManagerOptions {
     // Of those: where their tasks start, if they see that folder; empty: in their workspaces.
     std::string directory;
     std::string index_variable;  // of theirs: a further name of WORK_QUEUE_TASK_INDEX; empty: none
+    // Of workers that come by themselves: who has not said hello so long after it joined is sent away.
+    Duration hello_limit = std::chrono::seconds(30);
     Duration beat = std::chrono::seconds(1);
     Duration sample_every =
         std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long
@@ -110,6 +113,7 @@ class Manager {
         std::uint64_t told_environment = 0;         // `#!` lines sent
         bool takes_tickets = false;
         bool stranger = false;
+        Instant hello_until;         // of a stranger
         Session* session = nullptr;  // of a worker over TCP
     };
     struct EnvironmentLine {
@@ -141,6 +145,8 @@ class Manager {
     void welcome_stranger(Link& link, wire::Hello& message, core::Now now);
     void take_over(Link& link, wire::Hello& message, core::Now now);
     void refuse(Link& link, const std::string& why, core::Now now);
+    void send_away(Link& link, const wire::Message& last, const std::string& why, core::Now now);
+    void send_silent_away(core::Now now);
     bool out_of_turn(Link& link, core::Now now);
     void count_answer(Link& link);
     void acknowledge_answers();
@@ -180,6 +186,8 @@ class Manager {
     std::map<LinkKey, Link> links_;
     std::unordered_map<WorkerId, LinkKey> workers_;
     std::set<const transport::Transport*> strangers_;
+    std::deque<std::pair<Instant, LinkKey>>
+        unheard_;  // strangers that joined, and how long they may be silent
     SessionBook sessions_;
     std::vector<WorkerId> unacknowledged_;  // with answers of this turn
     std::vector<EnvironmentLine> environment_;

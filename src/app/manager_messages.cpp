@@ -14,6 +14,9 @@ void Manager::on_arrival(transport::Transport& from, const transport::Arrival& a
         link.address = joined->address;
         link.stranger = strangers_.contains(&from);
         link.outbox.emplace(from, joined->peer);
+        if (!link.stranger) return;
+        link.hello_until = now.instant + options_.hello_limit;
+        unheard_.push_back({link.hello_until, {&from, joined->peer}});
     } else if (const auto* frame = std::get_if<transport::Frame>(&arrival)) {
         if (const auto link = links_.find({&from, frame->peer}); link != links_.end())
             on_frame(link->second, frame->bytes, now);

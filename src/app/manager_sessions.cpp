@@ -73,6 +73,7 @@ void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) 
     link.session = &sessions_.open(message.identity, record);
     link.session->clock_ahead_us = difference(message.clock, now.wall);
     workers_[record.worker] = {link.transport, link.peer};
+    link.transport->admit(link.peer);
     recorder_.worker(record);
     if (!message.remark.empty()) say(line_for_message(message.remark));
     link.outbox->put(wire::Welcome{wire::protocol_version, record.worker, link.session->token,
@@ -104,6 +105,7 @@ void Manager::take_over(Link& link, wire::Hello& message, core::Now now) {
     session->clock_ahead_us = difference(message.clock, now.wall);
     session->acknowledged = session->answers;
     workers_[worker] = {link.transport, link.peer};
+    link.transport->admit(link.peer);
     link.outbox->put(wire::Welcome{wire::protocol_version, worker, session->token,
                                    options_.reactor.away_limit, session->answers, options_.directory,
                                    options_.index_variable});
@@ -114,12 +116,28 @@ void Manager::take_over(Link& link, wire::Hello& message, core::Now now) {
 
 // The peer learns why. A worker that does not keep to the protocol gets no second chance in this session.
 void Manager::refuse(Link& link, const std::string& why, core::Now now) {
+    send_away(link, wire::Refused{wire::protocol_version, why}, why, now);
+}
+
+void Manager::send_away(Link& link, const wire::Message& last, const std::string& why, core::Now now) {
     const LinkKey key{link.transport, link.peer};
-    link.outbox->put(wire::Refused{wire::protocol_version, why});
+    link.outbox->put(last);
     link.outbox->flush();
     link.transport->close(link.peer);
     if (!link.record && !finished_) say("refused a worker from " + link.address + ": " + why);
     drop(key, why, true, now);
+}
+
+// A worker that was only slow, as on a machine that slept, may call again: it is not told that it is refused.
+void Manager::send_silent_away(core::Now now) {
+    while (!unheard_.empty() && unheard_.front().first <= now.instant) {
+        const auto found = links_.find(unheard_.front().second);
+        unheard_.pop_front();
+        if (found == links_.end() || found->second.record || now.instant < found->second.hello_until)
+            continue;
+        const std::string why = "it said no hello within " + format_duration(options_.hello_limit);
+        send_away(found->second, wire::Dismiss{why, false}, why, now);
+    }
 }
 
 // Whether it said what only a worker says that has been welcomed.

@@ -79,8 +79,9 @@ Result<app::Call> ManagerCalls::begin(bool waits) {
     scale(dial->limits, options_->time_scale);
     dial->connect = scaled(dial->connect, options_->time_scale);
     auto dialer = transport::TcpDialer::open(std::move(*dial));
-    const transport::TcpDialer* const line = dialer.get();
-    call.transport = std::move(dialer);
+    if (!dialer) return dialer.error();
+    const transport::TcpDialer* const line = dialer->get();
+    call.transport = std::move(*dialer);
     call.manager = transport::TcpDialer::manager;
     call.not_allowed = [line] {
         const auto failure = line->failure();

@@ -29,7 +29,9 @@ class FrameSplitter {
     // The first bytes of what is too long: they tell other protocols.
     std::string_view head() const { return {head_.data(), head_bytes_}; }
     std::size_t announced() const;
-    std::size_t held() const { return frame_.capacity(); }  // bytes of memory for the frame begun
+    std::size_t most() const { return most_; }
+    std::size_t received() const { return frame_.size(); }  // of the frame begun
+    std::size_t held() const { return frame_.capacity(); }  // bytes of memory for it
 
   private:
     bool take_head(std::string_view& bytes);

@@ -98,7 +98,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
             for (const SocketAddress& address : *found)
                 if (is_new(address)) fresh.push_back({from, address});
         insert_by_turns(waiting_, std::move(fresh));
-        if (running_ == 0) return start_next();
+        if (!staggering_) return start_next();
         see_whether_lost();
     }
 
@@ -119,9 +119,10 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
                 note(name, {ExitCode::unreachable, std::system_category().message(errno)});
                 continue;
             }
-            ++running_;
             await_stagger();
-            engine_.add(descriptor, name).begin_connecting(runner.from.host, instant_now());
+            const auto link = engine_.add(descriptor, name).shared_from_this();
+            ++running_;
+            link->guarded([&] { link->begin_connecting(runner.from.host, instant_now()); });
             return;
         }
         see_whether_lost();
@@ -133,9 +134,12 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     }
 
     void await_stagger() {
+        staggering_ = true;
         stagger_.expires_after(options_.stagger);
         stagger_.async_wait([this](const boost::system::error_code& error) {
-            if (!error && !waiting_.empty()) start_next();
+            if (error) return;
+            staggering_ = false;
+            if (!waiting_.empty()) start_next();
         });
     }
 
@@ -171,6 +175,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         if (over_) return;
         --running_;
         note(link.address(), why);
+        staggering_ = false;
         if (waiting_.empty()) return see_whether_lost();
         // Not from here: the link is in the middle of its end.
         boost::asio::post(engine_.context(), [this] { start_next(); });
@@ -198,6 +203,14 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
     void on_gone() override {}
 
+    void on_trouble(const std::string& what) noexcept override {
+        try {
+            if (!over_) give_up({ExitCode::unreachable, "this end cannot go on: " + what});
+        } catch (const std::exception&) {
+            over_ = true;
+        }
+    }
+
     void on_stop() override {
         over_ = true;
         stagger_.cancel();
@@ -213,7 +226,8 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     std::deque<Runner> waiting_;
     std::vector<SocketAddress> seen_;
     std::size_t running_ = 0;
-    bool over_ = false;  // won, lost or stopped
+    bool staggering_ = false;  // the next one's time has not come
+    bool over_ = false;        // won, lost or stopped
     std::string lines_;
     bool someone_refused_ = false;
 
@@ -224,8 +238,14 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
 }  // namespace
 
-std::unique_ptr<TcpDialer> TcpDialer::open(TcpDialOptions options) {
-    return std::make_unique<Dialer>(std::move(options));
+Result<std::unique_ptr<TcpDialer>> TcpDialer::open(TcpDialOptions options) {
+    try {
+        return std::unique_ptr<TcpDialer>(new Dialer(std::move(options)));
+    } catch (const Failure& failure) {
+        return failure.error;
+    } catch (const std::exception& error) {
+        return cannot_begin(error);
+    }
 }
 
 }  // namespace wq::transport

@@ -2,8 +2,8 @@
 // goes on by itself; poll() then gives either Joined, or Left whose `why` has one line per address tried. It
 // connects once: who wants to try again makes a new one, when Backoff (backoff.h) says so.
 //
-// An address takes part in the race `stagger` after the one before, or at once when that one failed; the
-// first whose handshake succeeds wins.
+// An address takes part in the race `stagger` after the one before, or at once when that one failed, also if
+// its name is resolved while others run; the first whose handshake succeeds wins.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,9 @@ class TcpDialer : public Transport {
   public:
     static constexpr PeerId manager{0};
 
-    // Returns at once. What cannot work (a CA file that does not read) is told by Left, too.
-    static std::unique_ptr<TcpDialer> open(TcpDialOptions options);
+    // Returns at once. What cannot work (a CA file that does not read) is told by Left, too. Error
+    // (unreachable): no descriptor, thread or memory is left to begin with; try again later.
+    static Result<std::unique_ptr<TcpDialer>> open(TcpDialOptions options);
 
     // Why it ended, once Left came. The code says what to do: `unreachable`: try again later; `not_allowed`:
     // every address that answered at all refused us (key, version, certificate), trying again is no use.

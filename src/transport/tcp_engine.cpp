@@ -6,6 +6,8 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
+#include "transport/tcp_socket.h"
+
 namespace wq::transport {
 
 namespace {
@@ -23,11 +25,17 @@ Duration tick_for(const TcpLinkPlan& plan) {
 
 }  // namespace
 
+Error cannot_begin(const std::exception& why) {
+    return {ExitCode::unreachable, std::string("no connection can be begun: ") + why.what() +
+                                       "; raise 'ulimit -n' (open files) or 'ulimit -u' (threads)"};
+}
+
 TcpEngine::TcpEngine(TcpLinkPlan plan, TcpEngineUser& user)
     : plan_(std::move(plan)),
       user_(user),
       mailbox_([this] { boost::asio::post(context_, [this] { heed_orders(); }); }),
       buffer_(buffer_bytes),
+      budget_(plan_.limits.most_half_received_bytes),
       tick_every_(tick_for(plan_)) {}
 
 TcpEngine::~TcpEngine() {
@@ -40,11 +48,22 @@ void TcpEngine::start(std::function<void()> first) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] {
-        const auto guard = boost::asio::make_work_guard(context_);
-        context_.run();
-    });
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (...) {
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw;
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void TcpEngine::run() noexcept {
+    const auto guard = boost::asio::make_work_guard(context_);
+    while (!context_.stopped()) try {
+            context_.run();
+        } catch (const std::exception& error) {
+            user_.on_trouble(error.what());
+        }
 }
 
 void TcpEngine::stop() {
@@ -59,7 +78,7 @@ void TcpEngine::say_goodbye() {
     user_.on_stop();
     std::vector<std::shared_ptr<TcpLink>> links;
     for (const auto& [serial, member] : links_) links.push_back(member.link);
-    for (const auto& link : links) link->close();
+    for (const auto& link : links) link->guarded([&] { link->close(); });
     timer_.expires_after(plan_.limits.goodbye);
     timer_.async_wait([this](const boost::system::error_code& error) {
         if (error) return;
@@ -77,16 +96,18 @@ void TcpEngine::finish_if_done() {
 
 TcpLink& TcpEngine::add(int descriptor, std::string address) {
     const std::uint64_t serial = next_serial_++;
+    OwnedDescriptor owned(descriptor);
     auto link = std::make_shared<TcpLink>(context_, descriptor, serial, std::move(address), plan_, *this);
+    owned.release();
     TcpLink& added = *link;
     links_.emplace(serial, Member{std::move(link), std::nullopt});
-    greeting_.emplace(serial, &added);
+    unfinished_.emplace(serial, &added);
     if (!ticking_) await_tick();
     return added;
 }
 
-TcpLink* TcpEngine::oldest_greeting() {
-    return greeting_.empty() ? nullptr : greeting_.begin()->second;
+TcpLink* TcpEngine::oldest_unfinished() {
+    return unfinished_.empty() ? nullptr : unfinished_.begin()->second;
 }
 
 void TcpEngine::join(TcpLink& link, PeerId peer) {
@@ -99,11 +120,11 @@ void TcpEngine::close_others(const TcpLink& link) {
     std::vector<std::shared_ptr<TcpLink>> others;
     for (const auto& [serial, member] : links_)
         if (member.link.get() != &link) others.push_back(member.link);
-    for (const auto& other : others) other->close();
+    for (const auto& other : others) other->guarded([&] { other->close(); });
 }
 
 void TcpEngine::on_ready(TcpLink& link) {
-    greeting_.erase(link.serial());
+    unfinished_.erase(link.serial());
     user_.on_ready(link);
 }
 
@@ -130,21 +151,50 @@ void TcpEngine::resume_paused() {
     std::vector<std::uint64_t> paused;
     paused.swap(paused_);
     for (const std::uint64_t serial : paused)
-        if (const auto found = links_.find(serial); found != links_.end()) found->second.link->resume();
+        if (const auto found = links_.find(serial); found != links_.end()) {
+            const std::shared_ptr<TcpLink> link = found->second.link;
+            link->guarded([&] { link->resume(); });
+        }
+}
+
+bool TcpEngine::on_begun(TcpLink& link, std::size_t memory, std::size_t received) {
+    if (memory > 0) return budget_.begun(link.serial(), memory, received);
+    budget_.ended(link.serial());
+    release_held_back();
+    return true;
+}
+
+void TcpEngine::release_held_back() {
+    for (const std::uint64_t serial : budget_.take_released())
+        if (const auto found = links_.find(serial); found != links_.end()) {
+            const std::shared_ptr<TcpLink> link = found->second.link;
+            link->guarded([&] { link->go_on(); });
+        }
+}
+
+std::span<char> TcpEngine::read_buffer() {
+    return std::span(buffer_).first(budget_.spent() ? FrameBudget::small : buffer_bytes);
 }
 
 void TcpEngine::on_end(TcpLink& link, const Error& why) {
-    greeting_.erase(link.serial());
     Member& member = links_.at(link.serial());
-    const std::optional<PeerId> peer = std::exchange(member.peer, std::nullopt);
-    if (peer) peers_.erase(*peer);
-    user_.on_end(link, peer, why);  // before the caller can ask why
-    if (peer) mailbox_.deliver(Left{*peer, why.message});
+    user_.on_end(link, member.peer, why);  // before the caller can ask why
+    if (!member.peer) return;
+    mailbox_.deliver(Left{*member.peer, why.message});
+    peers_.erase(*member.peer);
+    member.peer.reset();
 }
 
 void TcpEngine::on_gone(TcpLink& link) {
-    greeting_.erase(link.serial());
+    const auto found = links_.find(link.serial());
+    if (found != links_.end() && found->second.peer) {  // memory had run out for its reason
+        peers_.erase(*found->second.peer);
+        mailbox_.deliver(Left{*found->second.peer, "out of memory"});
+    }
+    unfinished_.erase(link.serial());
     links_.erase(link.serial());
+    budget_.ended(link.serial());
+    release_held_back();
     user_.on_gone();
     finish_if_done();
 }
@@ -156,29 +206,34 @@ void TcpEngine::heed_orders() {
     resume_paused();
     mailbox_.take_orders(orders_);
     std::vector<std::uint64_t> touched;
+    touched.reserve(orders_.size());
     for (TcpOrder& order : orders_) heed(order, touched);
     orders_.clear();
     for (const std::uint64_t serial : touched)
         if (const auto found = links_.find(serial); found != links_.end()) {
             const std::shared_ptr<TcpLink> link = found->second.link;
-            link->flush();
+            link->guarded([&] { link->flush(); });
         }
 }
 
-void TcpEngine::heed(TcpOrder& order, std::vector<std::uint64_t>& touched) {
-    const auto found = peers_.find(order.peer);
-    if (order.what == TcpOrder::What::close) {
-        if (found != peers_.end()) {
-            Member& member = links_.at(found->second);
-            member.peer.reset();
-            peers_.erase(found);
-            const std::shared_ptr<TcpLink> link = member.link;
-            link->close();
-        }
-        return mailbox_.closed(order.peer);
+void TcpEngine::close(PeerId peer) {
+    if (const auto found = peers_.find(peer); found != peers_.end()) {
+        Member& member = links_.at(found->second);
+        member.peer.reset();
+        peers_.erase(found);
+        const std::shared_ptr<TcpLink> link = member.link;
+        link->guarded([&] { link->close(); });
     }
-    if (found == peers_.end()) return on_left(order.frame.size());
+    mailbox_.closed(peer);
+}
+
+void TcpEngine::heed(TcpOrder& order, std::vector<std::uint64_t>& touched) {
+    if (order.what == TcpOrder::What::close) return close(order.peer);
+    const auto found = peers_.find(order.peer);
+    const bool sends = order.what == TcpOrder::What::send;
+    if (found == peers_.end()) return sends ? on_left(order.frame.size()) : void();
     const std::shared_ptr<TcpLink> link = links_.at(found->second).link;
+    if (!sends) return link->admit();
     if (!link->unsent()) touched.push_back(link->serial());
     link->send(std::move(order.frame));
 }
@@ -198,16 +253,24 @@ void TcpEngine::tick() {
     const Instant now = instant_now();
     // A machine that slept, or a process that was stopped, has not listened meanwhile.
     const Duration late = now - last_tick_ - tick_every_;
+    ticking_ = false;
+    if (links_.empty()) return;
+    await_tick();  // first, so that the clock goes on whatever is thrown below
     const bool stood_still = late > std::max<Duration>(plan_.limits.silence / 4, 4 * tick_every_);
     std::vector<std::shared_ptr<TcpLink>> links;
     links.reserve(links_.size());
     for (const auto& [serial, member] : links_) links.push_back(member.link);
     for (const auto& link : links) {
         if (stood_still) link->forgive(late);
-        link->tick(now);
+        link->guarded([&] { link->tick(now); });
     }
-    ticking_ = false;
-    if (!links_.empty()) await_tick();
+    if (const auto slow = budget_.too_slow(plan_.limits.stalled, now)) {
+        const std::shared_ptr<TcpLink> link = links_.at(*slow).link;
+        link->guarded([&] {
+            link->end(
+                {ExitCode::unreachable, "its frame comes too slowly for those who wait for the memory"});
+        });
+    }
 }
 
 }  // namespace wq::transport

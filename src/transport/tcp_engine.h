@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "transport/frame_budget.h"
 #include "transport/tcp_link.h"
 #include "transport/tcp_mailbox.h"
 
@@ -27,7 +28,12 @@ class TcpEngineUser {
     virtual void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) = 0;
     virtual void on_gone() = 0;  // a descriptor is free again
     virtual void on_stop() = 0;  // make no more links
+    // Something was thrown that no link can be blamed for, as where memory has run out; the engine goes on.
+    virtual void on_trouble(const std::string& what) noexcept = 0;
 };
+
+// Where not even an engine can be made: a value for who asked for it.
+Error cannot_begin(const std::exception& why);
 
 class TcpEngine final : public TcpLinkOwner {
   public:
@@ -43,20 +49,22 @@ class TcpEngine final : public TcpLinkOwner {
     // ---- the engine's thread ----
     boost::asio::io_context& context() { return context_; }
     TcpLinkPlan& plan() { return plan_; }
-    // Owns the descriptor. The link is still to be begun.
+    // Owns the descriptor, also when it throws. The link is still to be begun.
     TcpLink& add(int descriptor, std::string address);
     void join(TcpLink& link, PeerId peer);  // on_ready's link: tells Joined
     void close_others(const TcpLink& link);
-    std::size_t greeting() const { return greeting_.size(); }
-    TcpLink* oldest_greeting();
+    // Links that are not, or never became, ready: those that were refused need a moment to hear why.
+    std::size_t unfinished() const { return unfinished_.size(); }
+    TcpLink* oldest_unfinished();
 
     // ---- TcpLinkOwner ----
     void on_ready(TcpLink& link) override;
     bool on_frames(TcpLink& link, std::vector<std::string>& frames) override;
+    bool on_begun(TcpLink& link, std::size_t memory, std::size_t received) override;
     void on_end(TcpLink& link, const Error& why) override;
     void on_left(std::size_t frame_bytes) override { mailbox_.left(frame_bytes); }
     void on_gone(TcpLink& link) override;
-    std::span<char> read_buffer() override { return buffer_; }
+    std::span<char> read_buffer() override;
 
   private:
     struct Member {
@@ -66,9 +74,12 @@ class TcpEngine final : public TcpLinkOwner {
         std::size_t undelivered = 0;
     };
 
+    void run() noexcept;
     void heed_orders();
     void heed(TcpOrder& order, std::vector<std::uint64_t>& touched);
+    void close(PeerId peer);
     void resume_paused();
+    void release_held_back();
     void tick();
     void await_tick();
     void say_goodbye();
@@ -84,9 +95,10 @@ class TcpEngine final : public TcpLinkOwner {
     std::vector<TcpOrder> orders_;
 
     std::unordered_map<std::uint64_t, Member> links_;  // by serial
-    std::map<std::uint64_t, TcpLink*> greeting_;       // of these: not yet ready, oldest first
+    std::map<std::uint64_t, TcpLink*> unfinished_;     // of these, the oldest first
     std::unordered_map<PeerId, std::uint64_t> peers_;
     std::vector<std::uint64_t> paused_;
+    FrameBudget budget_;
     std::uint64_t next_serial_ = 0;
     Duration tick_every_;
     Instant last_tick_{};

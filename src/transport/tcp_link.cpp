@@ -2,10 +2,10 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
-#include "base/units.h"
 #include "transport/tcp_socket.h"
 
 namespace wq::transport {
@@ -19,11 +19,13 @@ using boost::system::error_code;
 constexpr int most_reads = 4;
 // A handshake with a chain of certificates has a few kilobytes.
 constexpr std::size_t most_greeting_bytes = 64u << 10;
-// A stranger that was refused gets no more time than this to hear why.
-constexpr Duration stranger_linger = std::chrono::seconds(1);
 
 std::string text_of(int error) {
     return std::system_category().message(error);
+}
+
+std::size_t stranger_frame(const TcpLimits& limits) {
+    return std::min(limits.most_frame_bytes, limits.most_frame_bytes_of_strangers);
 }
 
 bool looks_like_tls(std::string_view bytes) {
@@ -47,7 +49,7 @@ void TcpLink::begin_connecting(const std::string& host, Instant now) {
     deadline_ = now + plan_.connect;
     if (plan_.tls) tls_ = plan_.tls->channel(host);
     socket_.async_wait(stream_descriptor::wait_write, [self = shared_from_this()](const error_code& error) {
-        if (!error && self->state_ == State::connecting) self->on_connected();
+        if (!error && self->state_ == State::connecting) self->guarded([&] { self->on_connected(); });
     });
 }
 
@@ -95,7 +97,8 @@ bool TcpLink::on_greeting(std::string_view frame) {
     }
     handshake_.reset();
     state_ = State::open;
-    splitter_.allow(plan_.limits.most_frame_bytes);
+    const TcpLimits& limits = plan_.limits;
+    splitter_.allow(plan_.role == Role::worker ? limits.most_frame_bytes : stranger_frame(limits));
     owner_.on_ready(*this);
     return state_ == State::open;
 }
@@ -103,11 +106,11 @@ bool TcpLink::on_greeting(std::string_view frame) {
 // ---- reading ----
 
 void TcpLink::read() {
-    if (reading_ || paused_ || state_ == State::gone) return;
+    if (reading_ || paused_ || held_back_ || state_ == State::gone) return;
     reading_ = true;
     socket_.async_wait(stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
         self->reading_ = false;
-        if (!error && self->state_ != State::gone) self->on_readable();
+        if (!error && self->state_ != State::gone) self->guarded([&] { self->on_readable(); });
     });
 }
 
@@ -117,17 +120,35 @@ void TcpLink::resume() {
     read();
 }
 
+void TcpLink::go_on() {
+    held_back_ = false;
+    heard_at_ = instant_now();
+    read();
+}
+
+void TcpLink::admit() {
+    if (state_ == State::open) splitter_.allow(plan_.limits.most_frame_bytes);
+}
+
+bool TcpLink::tell_begun() {
+    const bool begun = state_ == State::open && splitter_.in_frame();
+    if (!begun && !has_begun_) return true;
+    has_begun_ = begun;
+    return owner_.on_begun(*this, begun ? splitter_.held() : 0, splitter_.received());
+}
+
 void TcpLink::on_readable() {
-    const std::span<char> buffer = owner_.read_buffer();
     bool more = true;
     for (int reads = 0; more && reads < most_reads; ++reads) {
+        const std::span<char> buffer = owner_.read_buffer();
         const ssize_t got = recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
         if (got <= 0) return peer_ended(got < 0 ? errno : 0);
         heard_at_ = instant_now();
-        more = take_bytes({buffer.data(), static_cast<std::size_t>(got)}) &&
-               static_cast<std::size_t>(got) == buffer.size();
+        more = take_bytes({buffer.data(), static_cast<std::size_t>(got)});
+        if (more) held_back_ = !tell_begun();
+        more = more && !held_back_ && static_cast<std::size_t>(got) == buffer.size();
     }
     if (state_ == State::open && !frames_.empty()) paused_ = !owner_.on_frames(*this, frames_);
     flush();
@@ -192,7 +213,8 @@ bool TcpLink::take_plain(std::string_view bytes) {
 std::string TcpLink::frame_problem() const {
     if (state_ == State::greeting) return guess_protocol(splitter_.head());
     return "it announced a frame of " + std::to_string(splitter_.announced()) + " bytes; the most is " +
-           std::to_string(plan_.limits.most_frame_bytes);
+           std::to_string(splitter_.most()) +
+           (splitter_.most() < plan_.limits.most_frame_bytes ? " as long as it is a stranger" : "");
 }
 
 void TcpLink::peer_ended(int error) {
@@ -208,7 +230,10 @@ void TcpLink::peer_ended(int error) {
 void TcpLink::send(std::string frame) {
     if (state_ != State::open || frame.empty() || broken_) return owner_.on_left(frame.size());
     const std::size_t bytes = frame.size();
-    if (bytes <= plan_.limits.most_frame_bytes) return put(std::move(frame));
+    if (bytes <= plan_.limits.most_frame_bytes) {
+        if (!guarded([&] { put(std::move(frame)); })) owner_.on_left(bytes);
+        return;
+    }
     owner_.on_left(bytes);
     fail({ExitCode::internal, "a frame of " + std::to_string(bytes) +
                                   " bytes was to be sent to it; the most is " +
@@ -217,9 +242,10 @@ void TcpLink::send(std::string frame) {
 
 void TcpLink::put(std::string frame) {
     if (pending_.empty() && outgoing_.empty()) waiting_since_ = instant_now();
-    if (state_ != State::open && !frame.empty()) ++own_frames_;
-    pending_bytes_ += kFrameHeadBytes + frame.size();
+    const std::size_t bytes = frame.size();
     pending_.push_back(std::move(frame));
+    if (state_ != State::open && bytes > 0) ++own_frames_;
+    pending_bytes_ += kFrameHeadBytes + bytes;
 }
 
 void TcpLink::flush() {
@@ -230,7 +256,7 @@ void TcpLink::await_writable() {
     writing_ = true;
     socket_.async_wait(stream_descriptor::wait_write, [self = shared_from_this()](const error_code& error) {
         self->writing_ = false;
-        if (!error && self->state_ != State::gone) self->write();
+        if (!error && self->state_ != State::gone) self->guarded([&] { self->write(); });
     });
 }
 
@@ -250,84 +276,6 @@ void TcpLink::drop_unsent() {
     pending_.clear();
     outgoing_.clear();
     first_done_ = outgoing_done_ = pending_bytes_ = 0;
-}
-
-// ---- the end ----
-
-void TcpLink::tick(Instant now) {
-    const TcpLimits& limits = plan_.limits;
-    if (state_ != State::open) {
-        if (now < deadline_) return;
-        if (state_ == State::leaving) return vanish();
-        if (state_ == State::connecting)
-            return fail({ExitCode::unreachable, "no answer within " + format_duration(plan_.connect)});
-        put(refusal(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake)));
-        return fail(
-            {ExitCode::unreachable, std::string(heard_bytes_ > 0 ? "no whole handshake" : "not a word") +
-                                        " within " + format_duration(limits.handshake)});
-    }
-    if (!paused_ && now - heard_at_ > limits.silence)
-        return fail(
-            {ExitCode::unreachable, "nothing was heard of it for " + format_duration(limits.silence)});
-    if (pending_bytes_ > limits.most_unsent_bytes &&
-        now - std::max(sent_at_, waiting_since_) > limits.stalled)
-        return fail({ExitCode::unreachable,
-                     "it has taken nothing for " + format_duration(limits.stalled) + " while " +
-                         format_size(static_cast<std::int64_t>(pending_bytes_)) + " wait for it"});
-    if (now - sent_at_ >= limits.keep_alive && !unsent()) {
-        put({});
-        flush();
-    }
-}
-
-void TcpLink::forgive(Duration pause) {
-    heard_at_ += pause;
-    sent_at_ += pause;
-    waiting_since_ += pause;
-    deadline_ += pause;
-}
-
-void TcpLink::close() {
-    told_ = true;
-    if (state_ != State::open && state_ != State::greeting) return vanish();
-    leave();
-}
-
-void TcpLink::end(Error why) {
-    fail(std::move(why));
-}
-
-void TcpLink::fail(Error why) {
-    if (state_ == State::gone) return;
-    const auto self = shared_from_this();  // the owner may forget us
-    const State before = state_;
-    if (before == State::open && !frames_.empty() && !told_) owner_.on_frames(*this, frames_);
-    if (before != State::leaving && !std::exchange(told_, true)) owner_.on_end(*this, why);
-    if (before == State::greeting) {
-        leave();
-    } else {
-        vanish();
-    }
-}
-
-void TcpLink::leave() {
-    if (state_ == State::leaving || state_ == State::gone) return;
-    const bool was_greeting = state_ == State::greeting;
-    state_ = State::leaving;
-    paused_ = false;
-    deadline_ =
-        instant_now() + (was_greeting ? std::min(plan_.limits.linger, stranger_linger) : plan_.limits.linger);
-    flush();
-    read();
-}
-
-void TcpLink::vanish() {
-    if (state_ == State::gone) return;
-    state_ = State::gone;
-    drop_unsent();
-    error_code ignored;
-    socket_.close(ignored);
-    owner_.on_gone(*this);
 }
 
 }  // namespace wq::transport

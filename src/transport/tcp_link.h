@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,8 @@ class TcpLinkOwner {
     virtual void on_ready(TcpLink& link) = 0;
     // Returns whether to go on reading; if not, resume() does.
     virtual bool on_frames(TcpLink& link, std::vector<std::string>& frames) = 0;
+    // What it has of a frame begun; 0: none. Returns whether to go on reading; if not, go_on() does.
+    virtual bool on_begun(TcpLink& link, std::size_t memory, std::size_t received) = 0;
     // Once, and not after close(). Frames of before have been told. The link may live on to say why.
     virtual void on_end(TcpLink& link, const Error& why) = 0;
     virtual void on_left(std::size_t frame_bytes) = 0;  // a frame left us, or was dropped
@@ -57,15 +60,30 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     void flush();                  // after one or more send()
     void close();                  // what was sent still leaves; on_end is not called any more
     void end(Error why);           // as if the peer had; on_end is called
-    void resume();                 // read again
-    void tick(Instant now);        // keep-alives and time-outs
-    void forgive(Duration pause);  // we ourselves stood still for so long
+    void admit();                  // its frames may be as long as the limits say
+    void drop(const Error& why,
+              const std::string& told);  // the peer is told if that is soon said; gone at once
+    void resume();                       // read again, after on_frames()
+    void go_on();                        // the same, after on_begun()
+    void tick(Instant now);              // keep-alives and time-outs
+    void forgive(Duration pause);        // we ourselves stood still for so long
+
+    // Nothing that is thrown leaves a link: it costs the one connection. All of the above by this.
+    template <class F>
+    bool guarded(F&& act) noexcept {
+        try {
+            act();
+            return true;
+        } catch (const std::exception& why) {
+            break_off(why);
+            return false;
+        }
+    }
 
     std::uint64_t serial() const { return serial_; }
     const std::string& address() const { return address_; }
     std::string local_address();  // empty: not connected any more
     bool ready() const { return state_ == State::open; }
-    bool greeting() const { return state_ == State::connecting || state_ == State::greeting; }
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
     bool encrypted() const { return tls_ != nullptr; }
 
@@ -78,6 +96,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     void greet();
     void read();
     void on_readable();
+    bool tell_begun();
     bool take_bytes(std::string_view bytes);
     bool take_plain(std::string_view bytes);
     bool on_greeting(std::string_view frame);
@@ -95,6 +114,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     void frame_left(std::size_t bytes);
     void drop_unsent();
 
+    void break_off(const std::exception& why) noexcept;
     void fail(Error why);
     void leave();
     void vanish();
@@ -113,7 +133,9 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     std::vector<std::string> frames_;  // of one read
     std::size_t heard_bytes_ = 0;      // until the handshake is over
     bool reading_ = false;
-    bool paused_ = false;
+    bool paused_ = false;     // its frames wait for the caller
+    bool held_back_ = false;  // the memory for half frames is spent
+    bool has_begun_ = false;  // on_begun() was told of a frame
 
     std::deque<std::string> pending_;  // frames, the first perhaps partly written
     std::size_t first_done_ = 0;       // bytes of the first one that have left, its head included

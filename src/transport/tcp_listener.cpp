@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "transport/tcp_engine.h"
 #include "transport/tcp_socket.h"
@@ -19,6 +21,8 @@ using boost::system::error_code;
 constexpr std::size_t most_notes = 100;
 // One turn accepts so many at most, so that others have theirs.
 constexpr int most_accepts = 512;
+// So many descriptors no peer is given.
+constexpr rlim_t most_reserve = 64;
 // Where no descriptor was left even for a refusal, it is tried again after so long.
 constexpr Duration accept_again = std::chrono::milliseconds(100);
 
@@ -31,8 +35,32 @@ rlimit raise_file_limit() {
     return original;
 }
 
-int spare_descriptor() {
-    return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+// How the descriptors are shared out. The lowest free number is what a new one gets, so that a high number
+// tells that few are left.
+struct Shares {
+    int first_reserved = INT_MAX;
+    std::size_t most_handshakes = 1;
+};
+
+Shares shares_of(std::size_t most_handshakes) {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t all = std::min<rlim_t>(limit.rlim_cur, INT_MAX);
+    return {static_cast<int>(all - std::min(all / 8, most_reserve)),
+            std::max<std::size_t>(1, std::min<std::size_t>(most_handshakes, all / 4))};
+}
+
+OwnedDescriptor spare_descriptor() {
+    return OwnedDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+std::string busy_frame() {
+    const std::string reason = refusal(
+        ExitCode::unreachable,
+        "busy: the manager has no descriptor left for another worker (its 'ulimit -n' is used up); try "
+        "again later");
+    const auto head = frame_head(reason.size());
+    return std::string(head.data(), head.size()) + reason;
 }
 
 class Listener final : public TcpListener, private TcpEngineUser {
@@ -42,24 +70,24 @@ class Listener final : public TcpListener, private TcpEngineUser {
         : port_(sockets.port),
           print_(std::move(print)),
           original_limit_(original),
-          most_handshakes_(most_handshakes),
+          shares_(shares_of(most_handshakes)),
           spare_(spare_descriptor()),
           engine_(std::move(plan), *this),
           again_(engine_.context()) {
-        for (const int descriptor : sockets.descriptors)
-            doors_.push_back(std::make_unique<stream_descriptor>(engine_.context(), descriptor));
+        for (OwnedDescriptor& descriptor : sockets.descriptors) {
+            doors_.push_back(std::make_unique<stream_descriptor>(engine_.context(), descriptor.get()));
+            descriptor.release();
+        }
         engine_.start([this] {
             for (const auto& door : doors_) await(*door);
         });
     }
 
-    ~Listener() override {
-        engine_.stop();
-        if (spare_ >= 0) ::close(spare_);
-    }
+    ~Listener() override { engine_.stop(); }
 
     void send(PeerId peer, std::string frame) override { engine_.mailbox().send(peer, std::move(frame)); }
     bool poll(std::vector<Arrival>& inbox) override { return engine_.mailbox().take(inbox); }
+    void admit(PeerId peer) override { engine_.mailbox().admit(peer); }
     void close(PeerId peer) override { engine_.mailbox().close(peer); }
     bool idle() const override { return engine_.mailbox().idle(); }
     std::vector<int> descriptors() const override { return {engine_.mailbox().descriptor()}; }
@@ -87,11 +115,17 @@ class Listener final : public TcpListener, private TcpEngineUser {
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
         if (peer) return;
         count(&TcpListenCounts::refused);
-        std::lock_guard lock(mutex_);
-        if (notes_.size() < most_notes) notes_.push_back(link.address() + ": " + why.message);
+        note(link.address() + ": " + why.message);
     }
 
     void on_gone() override {}
+
+    void on_trouble(const std::string& what) noexcept override {
+        try {
+            note("this end: " + what);
+        } catch (const std::exception&) {  // it is not known then
+        }
+    }
 
     void on_stop() override {
         doors_.clear();
@@ -111,44 +145,63 @@ class Listener final : public TcpListener, private TcpEngineUser {
             const int descriptor =
                 accept4(door.native_handle(), from.get(), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (descriptor >= 0) {
-                welcome(descriptor, from);
+                receive(descriptor, from);
                 continue;
             }
             if (errno == EAGAIN || errno == EWOULDBLOCK) break;
             const bool used_up = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-            if (used_up && !send_away(door)) return await_descriptors(door);
+            if (used_up && !send_next_away(door)) return await_descriptors(door);
             // Any other error is of a connection that is gone already.
         }
         await(door);
     }
 
-    void welcome(int descriptor, const SocketAddress& from) {
+    void receive(int descriptor, const SocketAddress& from) {
+        OwnedDescriptor owned(descriptor);
+        // Strangers who say nothing give way; who is inside stays.
+        if (descriptor >= shares_.first_reserved && engine_.unfinished() == 0) return send_away(descriptor);
+        if (descriptor >= shares_.first_reserved || engine_.unfinished() >= shares_.most_handshakes)
+            drop_oldest();
+        try {
+            welcome(owned, to_text(from));
+        } catch (const std::exception& error) {
+            on_trouble(error.what());
+        }
+    }
+
+    void drop_oldest() {
+        const std::shared_ptr<TcpLink> link = engine_.oldest_unfinished()->shared_from_this();
+        link->guarded([&] {
+            link->drop(
+                {ExitCode::unreachable, "too many others are in their handshake, and its was the longest"},
+                "busy: too many others are in their handshake; try again later");
+        });
+    }
+
+    void welcome(OwnedDescriptor& owned, std::string from) {
         count(&TcpListenCounts::accepted);
-        prepare_socket(descriptor, engine_.plan().limits);
-        if (engine_.greeting() >= most_handshakes_)
-            engine_.oldest_greeting()->end(
-                {ExitCode::unreachable, "too many others are in their handshake, and its was the longest"});
-        engine_.add(descriptor, to_text(from)).begin_connected(instant_now());
+        prepare_socket(owned.get(), engine_.plan().limits);
+        const auto link = engine_.add(owned.release(), std::move(from)).shared_from_this();
+        link->guarded([&] { link->begin_connected(instant_now()); });
+    }
+
+    void send_away(int descriptor) {
+        count(&TcpListenCounts::busy);
+        const std::string frame = busy_frame();
+        // A fresh socket takes so little at once, or the peer is gone.
+        static_cast<void>(::send(descriptor, frame.data(), frame.size(), MSG_NOSIGNAL));
+        ::shutdown(descriptor, SHUT_WR);
     }
 
     // With the one descriptor that was kept for it: who knocks is told, instead of hanging in the backlog.
-    bool send_away(stream_descriptor& door) {
-        if (spare_ >= 0) ::close(std::exchange(spare_, -1));
-        const int descriptor = accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (descriptor >= 0) {
-            count(&TcpListenCounts::busy);
-            const std::string reason = refusal(ExitCode::unreachable,
-                                               "busy: the manager has no descriptor left for another worker "
-                                               "(its 'ulimit -n' is used up); try again later");
-            const auto head = frame_head(reason.size());
-            const std::string frame = std::string(head.data(), head.size()) + reason;
-            // A fresh socket takes so little at once, or the peer is gone.
-            static_cast<void>(::send(descriptor, frame.data(), frame.size(), MSG_NOSIGNAL));
-            ::shutdown(descriptor, SHUT_WR);
-            ::close(descriptor);
-        }
+    bool send_next_away(stream_descriptor& door) {
+        spare_ = {};
+        OwnedDescriptor next(accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        const bool someone = next.get() >= 0;
+        if (someone) send_away(next.get());
+        next = {};
         spare_ = spare_descriptor();
-        return descriptor >= 0 && spare_ >= 0;
+        return someone && spare_.get() >= 0;
     }
 
     void await_descriptors(stream_descriptor& door) {
@@ -157,9 +210,14 @@ class Listener final : public TcpListener, private TcpEngineUser {
         again_.expires_after(accept_again);
         again_.async_wait([this](const error_code& error) {
             if (error || doors_.empty()) return;
-            if (spare_ < 0) spare_ = spare_descriptor();
+            if (spare_.get() < 0) spare_ = spare_descriptor();
             for (stream_descriptor* each : std::exchange(parked_, {})) accept_all(*each);
         });
+    }
+
+    void note(std::string line) {
+        std::lock_guard lock(mutex_);
+        if (notes_.size() < most_notes) notes_.push_back(std::move(line));
     }
 
     void count(std::uint64_t TcpListenCounts::*which) {
@@ -170,13 +228,13 @@ class Listener final : public TcpListener, private TcpEngineUser {
     const std::uint16_t port_;
     const std::string print_;
     const rlimit original_limit_;
-    const std::size_t most_handshakes_;
+    const Shares shares_;
     mutable std::mutex mutex_;
     TcpListenCounts counts_;
     std::vector<std::string> notes_;
 
     // The engine's thread's.
-    int spare_;
+    OwnedDescriptor spare_;
     std::uint32_t next_peer_ = 0;
     TcpEngine engine_;
     boost::asio::steady_timer again_;
@@ -200,8 +258,14 @@ Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options)
     const rlimit original = raise_file_limit();
     auto sockets = listen_on(options.bind, options.low_port, options.high_port);
     if (!sockets) return sockets.error();
-    return std::unique_ptr<TcpListener>(new Listener(std::move(plan), options.most_handshakes,
-                                                     std::move(*sockets), std::move(print), original));
+    try {
+        return std::unique_ptr<TcpListener>(new Listener(std::move(plan), options.most_handshakes,
+                                                         std::move(*sockets), std::move(print), original));
+    } catch (const Failure& failure) {
+        return failure.error;
+    } catch (const std::exception& error) {
+        return cannot_begin(error);
+    }
 }
 
 }  // namespace wq::transport

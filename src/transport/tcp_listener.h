@@ -26,7 +26,8 @@ struct TcpListenOptions {
     std::string key;                // empty: open to everybody who can reach the port
     std::optional<TlsIdentity> tls;
     TcpLimits limits;
-    std::size_t most_handshakes = 4096;  // beyond, the oldest unfinished one is dropped
+    // Beyond, and beyond a quarter of the open files that are allowed, the oldest unfinished one is dropped.
+    std::size_t most_handshakes = 4096;
 };
 
 struct TcpListenCounts {
@@ -38,8 +39,9 @@ struct TcpListenCounts {
 
 class TcpListener : public Transport {
   public:
-    // Raises the soft limit of open files to the hard one. Errors (unreachable): the port is in use, which
-    // names the remedy, or no port of the range is free; not_allowed: the port needs privileges; bad_input:
+    // Raises the soft limit of open files to the hard one; some of them no peer gets: they are for the files
+    // of this process. Errors (unreachable): the port is in use, which names the remedy, no port of the range
+    // is free, or no descriptor, thread or memory is left; not_allowed: the port needs privileges; bad_input:
     // a key or certificate that cannot be used.
     static Result<std::unique_ptr<TcpListener>> open(TcpListenOptions options);
 

@@ -47,11 +47,6 @@ std::uint16_t bound_port(int descriptor) {
     return port_of(bound);
 }
 
-void close_all(Listening& sockets) {
-    for (const int descriptor : sockets.descriptors) close(descriptor);
-    sockets = {};
-}
-
 // All addresses on one port; false with errno, and `failed` is the address.
 bool listen_at_port(const std::vector<SocketAddress>& addresses, bool both_families, std::uint16_t port,
                     Listening& sockets, SocketAddress& failed) {
@@ -61,12 +56,12 @@ bool listen_at_port(const std::vector<SocketAddress>& addresses, bool both_famil
         const int descriptor = listen_at(address, both_families);
         if (descriptor < 0) {
             const int error = errno;
-            close_all(sockets);
+            sockets = {};
             failed = address;
             errno = error;
             return false;
         }
-        sockets.descriptors.push_back(descriptor);
+        sockets.descriptors.emplace_back(descriptor);
         if (sockets.port == 0) sockets.port = bound_port(descriptor);
     }
     return true;

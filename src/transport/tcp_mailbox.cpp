@@ -32,6 +32,10 @@ void TcpMailbox::send(PeerId peer, std::string frame) {
     order({TcpOrder::What::send, peer, std::move(frame)});
 }
 
+void TcpMailbox::admit(PeerId peer) {
+    order({TcpOrder::What::admit, peer, {}});
+}
+
 void TcpMailbox::close(PeerId peer) {
     closing_.insert(peer);
     order({TcpOrder::What::close, peer, {}});

@@ -31,7 +31,11 @@ void TcpResolver::resolve(std::size_t index, const HostPort& from) {
     try {
         // Started from a thread that takes no signal, so it takes none either.
         std::thread([shared = shared_, index, from] {
-            shared->say(index, transport::resolve(from));
+            try {
+                shared->say(index, transport::resolve(from));
+            } catch (const std::exception& error) {
+                shared->say(index, Error{ExitCode::unreachable, error.what()});
+            }
         }).detach();
     } catch (const std::system_error& error) {
         shared_->say(index, Error{ExitCode::unreachable, error.what()});

@@ -67,6 +67,8 @@ struct TlsChannel::Handle {
     BIO* out = nullptr;  // the SSL's
     bool manager = false;
     Expected expected;
+    bool established = false;  // also when it broke later, of which the library does not tell
+    std::string binding;
     bool ended = false;
     std::string why;
 };
@@ -147,6 +149,8 @@ bool TlsChannel::take(std::string_view ciphertext, std::string& plaintext) {
     SSL* ssl = handle_->ssl.get();
     ERR_clear_error();
     BIO_write(handle_->in, ciphertext.data(), static_cast<int>(ciphertext.size()));
+    // Not left to SSL_read: where what follows the handshake is broken it would seem that it never ended.
+    if (!established() && SSL_do_handshake(ssl) == 1) establish();
     for (;;) {
         char piece[16384];  // the most that a record holds
         std::size_t got = 0;
@@ -165,11 +169,23 @@ bool TlsChannel::take(std::string_view ciphertext, std::string& plaintext) {
     }
 }
 
+void TlsChannel::establish() {
+    constexpr std::string_view label = "EXPORTER-Channel-Binding";  // RFC 9266
+    unsigned char bytes[binding_bytes];
+    if (SSL_export_keying_material(handle_->ssl.get(), bytes, sizeof bytes, label.data(), label.size(),
+                                   nullptr, 0, 0) != 1)
+        throw std::bad_alloc();  // there is no other cause once the channel is established
+    handle_->binding.assign(reinterpret_cast<const char*>(bytes), sizeof bytes);
+    handle_->established = true;
+}
+
 std::string TlsChannel::problem() const {
     const long verdict = SSL_get_verify_result(handle_->ssl.get());
     const std::string library = library_says();
     const Expected& expected = handle_->expected;
-    if (handle_->manager || verdict == X509_V_OK || established()) return "TLS failed: " + library;
+    const bool checked = SSL_get_verify_mode(handle_->ssl.get()) != SSL_VERIFY_NONE;
+    if (handle_->manager || !checked || verdict == X509_V_OK || established())
+        return "TLS failed: " + library;
     if (!expected.found.empty())
         return "its certificate has the print " + expected.found + ", expected was " + expected.print +
                ": it is not the manager of the contact file";
@@ -196,20 +212,15 @@ std::string TlsChannel::outgoing() {
 }
 
 bool TlsChannel::established() const {
-    return SSL_is_init_finished(handle_->ssl.get()) == 1;
+    return handle_->established;
 }
 
 bool TlsChannel::ended() const {
     return handle_->ended;
 }
 
-std::string TlsChannel::binding() const {
-    constexpr std::string_view label = "EXPORTER-Channel-Binding";  // RFC 9266
-    unsigned char bytes[binding_bytes];
-    if (SSL_export_keying_material(handle_->ssl.get(), bytes, sizeof bytes, label.data(), label.size(),
-                                   nullptr, 0, 0) != 1)
-        throw std::bad_alloc();  // there is no other cause once the channel is established
-    return {reinterpret_cast<const char*>(bytes), sizeof bytes};
+const std::string& TlsChannel::binding() const {
+    return handle_->binding;
 }
 
 const std::string& TlsChannel::why() const {

@@ -44,13 +44,14 @@ class TlsChannel {
     bool put(std::string_view plaintext);  // into outgoing(); only once established
     void end();                            // the last bytes, into outgoing()
 
-    std::string outgoing();  // takes what is to be sent
-    bool established() const;
-    bool ended() const;           // the peer has said that nothing more comes
-    std::string binding() const;  // of this channel alone, 32 bytes; once established
+    std::string outgoing();              // takes what is to be sent
+    bool established() const;            // at some time, whatever came after
+    bool ended() const;                  // the peer has said that nothing more comes
+    const std::string& binding() const;  // of this channel alone, 32 bytes; once established
     const std::string& why() const;
 
   private:
+    void establish();
     std::string problem() const;
     std::unique_ptr<Handle> handle_;
 };

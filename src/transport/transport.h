@@ -44,6 +44,10 @@ class Transport {
     // either way: the caller's back-off starts anew when it did.
     virtual bool poll(std::vector<Arrival>& inbox) = 0;
 
+    // The caller knows who this peer is, and takes frames of any size from it. Until then those of a stranger
+    // that came by itself are small (TcpLimits); where nobody comes by himself this is nothing.
+    virtual void admit(PeerId) {}
+
     // Ends the talk with a peer; no Left follows.
     virtual void close(PeerId peer) = 0;
 

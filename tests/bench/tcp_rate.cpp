@@ -66,7 +66,7 @@ struct Pair {
         dialing.managers = {{"127.0.0.1", manager->port()}};
         dialing.key = "key";
         if (tls) dialing.tls = TlsTrust{TlsTrust::By::print, manager->certificate_print()};
-        worker = TcpDialer::open(std::move(dialing));
+        worker = TcpDialer::open(std::move(dialing)).or_throw();
         std::vector<Arrival> inbox;
         take(*manager, inbox);
         peer = std::get<Joined>(inbox.front()).peer;
@@ -153,7 +153,7 @@ void idle() {
     for (std::size_t i = 0; i < idle_workers; ++i) {
         TcpDialOptions dialing;
         dialing.managers = {{"127.0.0.1", manager->port()}};
-        workers.push_back(TcpDialer::open(std::move(dialing)));
+        workers.push_back(TcpDialer::open(std::move(dialing)).or_throw());
         take(*manager, inbox);
     }
     const double before = cpu_used();

@@ -90,6 +90,7 @@ int run(const Options& options) {
     managing.reactor.max_losses = 1'000'000;
     managing.reactor.away_limit = seconds(options.away_s);
     managing.reactor.wait_for_fitting = true;
+    managing.hello_limit = seconds(30 * options.scale);
     app::TaskTable tasks;
     app::Manager manager(std::move(managing), tasks, *recorder, app::now());
     manager.expect_strangers(*listener);

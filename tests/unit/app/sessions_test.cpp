@@ -53,10 +53,11 @@ class Sessions : public ::testing::Test {
         return {network_.endpoint(id)};
     }
 
-    void turn() {
+    void turn(core::Now now = {}) {
         std::vector<transport::Arrival> inbox;
         end_->poll(inbox);
-        for (const transport::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, {});
+        for (const transport::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, now);
+        manager_.tick(now);
         manager_.flush();
     }
 
@@ -117,6 +118,32 @@ TEST_F(Sessions, AWorkerIsNumberedBehindTheRanksAndLeasedTasks) {
     EXPECT_NE(first<wire::Lease>(answers), nullptr);
     Peer second = peer();
     EXPECT_EQ(first<wire::Welcome>(say(second, {hello("b")}))->worker, WorkerId(4));
+}
+
+core::Now at(Duration since_start) {
+    return {Instant{} + since_start, 0};
+}
+
+TEST_F(Sessions, WhoJoinsAndSaysNoHelloIsSentAwayInTime) {
+    Peer silent = peer();
+    Peer worker = peer();
+    turn(at(std::chrono::seconds(1)));
+    worker.end->send(manager_peer, wire::encode(hello("a")));
+    turn(at(std::chrono::seconds(2)));
+    EXPECT_LE(manager_.wakeup(), at(std::chrono::seconds(31)).instant);
+    turn(at(std::chrono::seconds(30)));
+    EXPECT_THAT(heard(silent), IsEmpty());
+    turn(at(std::chrono::seconds(31)));
+    const auto last = heard(silent);
+    ASSERT_NE(first<wire::Dismiss>(last), nullptr);
+    EXPECT_THAT(first<wire::Dismiss>(last)->why, HasSubstr("no hello within 30s"));
+    EXPECT_FALSE(first<wire::Dismiss>(last)->for_good) << "a worker that was only slow calls again";
+    EXPECT_TRUE(silent.left);
+    EXPECT_THAT(said_, HasSubstr("it said no hello within 30s"));
+    turn(at(std::chrono::seconds(100)));
+    heard(worker);
+    EXPECT_FALSE(worker.left);
+    EXPECT_EQ(manager_.reactor().workers().size(), 1U);
 }
 
 TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {

@@ -37,7 +37,10 @@ class End {
     bool await(const std::function<bool()>& there) {
         const Instant limit = instant_now() + patience;
         for (;;) {
+            const std::size_t before = arrivals.size();
             transport_->poll(arrivals);
+            for (std::size_t at = before; admits && at < arrivals.size(); ++at)
+                if (const auto* joined = std::get_if<Joined>(&arrivals[at])) transport_->admit(joined->peer);
             if (there()) return true;
             if (instant_now() > limit) return false;
             pollfd entry{transport_->descriptors().front(), POLLIN, 0};
@@ -69,6 +72,7 @@ class End {
     PeerId first_peer() { return await_count<Joined>(1) ? all<Joined>().front().peer : PeerId(0xffff'ffff); }
 
     std::vector<Arrival> arrivals;
+    bool admits = true;  // whoever joins
 
   private:
     std::unique_ptr<T> transport_;
@@ -91,7 +95,7 @@ inline TcpDialOptions to_port(std::uint16_t port) {
     return options;
 }
 inline Worker dial(TcpDialOptions options) {
-    return Worker(TcpDialer::open(std::move(options)));
+    return Worker(TcpDialer::open(std::move(options)).or_throw());
 }
 
 inline std::string framed(std::string_view bytes) {

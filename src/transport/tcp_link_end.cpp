@@ -1,0 +1,117 @@
+// How a link ends: in time, by itself, or because it must.
+#include <sys/socket.h>
+
+#include <new>
+
+#include "base/units.h"
+#include "transport/tcp_link.h"
+
+namespace wq::transport {
+
+namespace {
+
+// A stranger that was refused gets no more time than this to hear why.
+constexpr Duration stranger_linger = std::chrono::seconds(1);
+
+}  // namespace
+
+void TcpLink::tick(Instant now) {
+    const TcpLimits& limits = plan_.limits;
+    if (state_ != State::open) {
+        if (now < deadline_) return;
+        if (state_ == State::leaving) return vanish();
+        if (state_ == State::connecting)
+            return fail({ExitCode::unreachable, "no answer within " + format_duration(plan_.connect)});
+        put(refusal(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake)));
+        return fail(
+            {ExitCode::unreachable, std::string(heard_bytes_ > 0 ? "no whole handshake" : "not a word") +
+                                        " within " + format_duration(limits.handshake)});
+    }
+    if (!paused_ && !held_back_ && now - heard_at_ > limits.silence)
+        return fail(
+            {ExitCode::unreachable, "nothing was heard of it for " + format_duration(limits.silence)});
+    if (pending_bytes_ > limits.most_unsent_bytes &&
+        now - std::max(sent_at_, waiting_since_) > limits.stalled)
+        return fail({ExitCode::unreachable,
+                     "it has taken nothing for " + format_duration(limits.stalled) + " while " +
+                         format_size(static_cast<std::int64_t>(pending_bytes_)) + " wait for it"});
+    if (now - sent_at_ >= limits.keep_alive && !unsent()) {
+        put({});
+        flush();
+    }
+}
+
+void TcpLink::forgive(Duration pause) {
+    heard_at_ += pause;
+    sent_at_ += pause;
+    waiting_since_ += pause;
+    deadline_ += pause;
+}
+
+void TcpLink::close() {
+    told_ = true;
+    if (state_ != State::open && state_ != State::greeting) return vanish();
+    leave();
+}
+
+void TcpLink::end(Error why) {
+    fail(std::move(why));
+}
+
+void TcpLink::drop(const Error& why, const std::string& told) {
+    const auto self = shared_from_this();
+    if (state_ == State::greeting) {
+        put(refusal(why.code, told));
+        flush();
+    }
+    if (!std::exchange(told_, true)) owner_.on_end(*this, why);
+    vanish();
+}
+
+// What the link holds goes first: it may be all of the memory.
+void TcpLink::break_off(const std::exception& why) noexcept {
+    const auto self = shared_from_this();
+    splitter_ = FrameSplitter(0);
+    try {
+        const bool memory = dynamic_cast<const std::bad_alloc*>(&why) != nullptr;
+        fail({ExitCode::internal,
+              std::string("this end cannot go on with it: ") + (memory ? "out of memory" : why.what())});
+    } catch (const std::exception&) {  // then it ends without the reason
+    }
+    vanish();
+}
+
+void TcpLink::fail(Error why) {
+    if (state_ == State::gone) return;
+    const auto self = shared_from_this();  // the owner may forget us
+    const State before = state_;
+    if (before == State::open && !frames_.empty() && !told_) owner_.on_frames(*this, frames_);
+    if (before != State::leaving && !std::exchange(told_, true)) owner_.on_end(*this, why);
+    if (before == State::greeting) {
+        leave();
+    } else {
+        vanish();
+    }
+}
+
+void TcpLink::leave() {
+    if (state_ == State::leaving || state_ == State::gone) return;
+    const bool was_greeting = state_ == State::greeting;
+    state_ = State::leaving;
+    paused_ = held_back_ = false;
+    deadline_ =
+        instant_now() + (was_greeting ? std::min(plan_.limits.linger, stranger_linger) : plan_.limits.linger);
+    flush();
+    read();
+}
+
+void TcpLink::vanish() {
+    if (state_ == State::gone) return;
+    state_ = State::gone;
+    drop_unsent();
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    owner_.on_gone(*this);
+}
+
+}  // namespace wq::transport
