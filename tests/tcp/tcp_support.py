@@ -16,11 +16,12 @@ MANAGER = os.environ["MANAGER"]
 
 
 class TcpCase(Case):
-    def manager(self, lines, *words, run_dir="run", contact="contact"):
+    def manager(self, lines, *words, run_dir="run", contact="contact", within=()):
         """A manager of these task lines; returned once its contact file is there."""
         self.write(f"{run_dir}.list", "".join(f"{line}\n" for line in lines))
         before = self.modified(contact)
-        run = self.start(commands=[MANAGER, self.path(run_dir), self.path(f"{run_dir}.list"), self.path(contact), *map(str, words)])
+        run = self.start(commands=[MANAGER, self.path(run_dir), self.path(f"{run_dir}.list"), self.path(contact), *map(str, words)],
+                         before=within)
         end = time.monotonic() + DEADLINE
         while self.modified(contact) in (None, before):
             if run.wait_at_most(0.01) or time.monotonic() > end:

@@ -1,5 +1,6 @@
 // A manager of a task list whose workers come over TCP, and only so; for tests of real processes.
 //   test_manager RUN_DIR LIST|- CONTACT [--away S] [--scale X] [--port P] [--no-key] [--tls]
+//                [--bind ADDRESS]
 // Writes CONTACT once it listens, prints what it has to say, and ends with the run's exit code.
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ struct Options {
     double away_s = 10;
     double scale = 1;
     std::uint16_t port = 0;
+    std::string bind = "127.0.0.1";
     bool key = true;
     bool tls = false;
 };
@@ -42,6 +44,7 @@ Options read_options(int argc, char** argv) {
         if (word == "--away") options.away_s = value();
         if (word == "--scale") options.scale = value();
         if (word == "--port") options.port = static_cast<std::uint16_t>(value());
+        if (word == "--bind" && ++i < argc) options.bind = argv[i];
         if (word == "--no-key") options.key = false;
         if (word == "--tls") options.tls = true;
     }
@@ -57,13 +60,13 @@ std::unique_ptr<transport::TcpListener> listen(const Options& options, transport
     listening.low_port = listening.high_port = options.port;
     if (options.key) listening.key = contact.key = transport::fresh_key();
     if (options.tls) listening.tls = transport::make_identity().or_throw();
-    listening.bind = {"127.0.0.1"};
+    listening.bind = {options.bind};
     transport::TcpLimits& limits = listening.limits;
     for (Duration* time :
          {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
         *time = std::chrono::duration_cast<Duration>(*time * options.scale);
     auto listener = transport::TcpListener::open(std::move(listening)).or_throw();
-    contact.addresses = {"127.0.0.1"};
+    contact.addresses = {options.bind};
     contact.port = listener->port();
     contact.tls = options.tls;
     contact.certificate_print = listener->certificate_print();
