@@ -48,6 +48,9 @@ struct ManagerOptions {
     transport::Counters* counters = nullptr;  // nodes draw ranges of an array from it; null: by message
 };
 
+// Why a worker left that we asked to: Work Queue's word for it.
+inline constexpr const char* told_to_leave = "EXPLICIT";
+
 class Manager {
   public:
     Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& recorder, core::Now started);

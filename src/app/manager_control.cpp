@@ -64,7 +64,7 @@ void Manager::dismiss_the_empty(core::Now now) {
             wire::Dismiss{"the manager lets it go", lost_a_worker_ || link->session == nullptr, true});
         link->outbox->flush();
         link->transport->close(link->peer);
-        drop({link->transport, link->peer}, "EXPLICIT", false, now);
+        drop({link->transport, link->peer}, told_to_leave, false, now);
     }
 }
 

@@ -148,7 +148,7 @@ void Manager::note_departure(stats::WorkerRecord record, const std::string& why,
     record.left_us = now.wall;
     record.why_left = why;
     recorder_.worker(record);
-    if (!finished_)
+    if (!finished_ && why != told_to_leave)
         say("worker " + std::to_string(record.worker.value()) + " on " + record.host +
             (lost ? " was lost: " : " left: ") + why);
 }

@@ -40,6 +40,7 @@ void WorkerSession::begin_call(Instant now) {
             say_(last_failure_);
             return end(call.error().code);
         }
+        say_not_reached();
         return call_later(now);
     }
     call_ = std::move(*call);
@@ -50,6 +51,7 @@ void WorkerSession::joined(const transport::Joined& arrival, Instant now) {
     const std::string local = call_->local_address();
     say_("connected to manager " + (arrival.address.empty() ? call_->address : arrival.address) +
          (local.empty() ? "" : " via local address " + local));
+    said_not_reached_ = false;
     state_ = State::greeting;
     state_until_ = now + options_.welcome_limit;
     worker_.connect(*call_->transport, call_->manager, now);
@@ -63,11 +65,19 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
             say_(why);
             end(ExitCode::not_allowed);
         }
+        say_not_reached();
     } else {
         say_("disconnected from manager: " + why);
     }
     hang_up(now);
     call_later(now);
+}
+
+// Once, until it is reached: who gave a wrong address sees it now, and not when all patience is over.
+void WorkerSession::say_not_reached() {
+    if (end_ || cut_at_ || std::exchange(said_not_reached_, true)) return;
+    say_("no manager is reached yet; it is tried for " + format_duration(options_.connect_timeout) + ":\n" +
+         last_failure_);
 }
 
 void WorkerSession::lose_link(const std::string& why, Instant now) {

@@ -64,6 +64,7 @@ class WorkerSession {
     void link_lost(const std::string& why, Instant now);
     void hang_up(Instant now);
     void call_later(Instant now);
+    void say_not_reached();
     void manager_said_no(Instant now);
     void manager_is_done(Instant now);
     void check_times(Instant now);
@@ -81,6 +82,7 @@ class WorkerSession {
     std::optional<Call> call_;
     Instant state_until_;  // of waiting: when to call; of greeting: patience
     std::string last_failure_;
+    bool said_not_reached_ = false;
     std::optional<Instant> cut_at_;  // its manager waits for us since then
     Instant alone_since_;            // without a manager
     Instant idle_since_;             // without a task

@@ -299,6 +299,7 @@ std::string help_text() {
             "  srun --mpi=pmix work_queue_run --resume tasks.sh   in a batch job that may be requeued\n"
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
+            "  work_queue_run --listen tasks.sh                   and workers that join over TCP\n"
             "  work_queue_run --output tasks.sh.wq 17             what the 17th task wrote\n"
             "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input, 69 no worker, 70 "
             "our bug,\n"

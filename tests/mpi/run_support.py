@@ -236,11 +236,11 @@ class Run:
             return file.read()
 
     def wait_for_text(self, text, limit=DEADLINE):
-        """Until stderr has the text. A growing file tells nobody, so it is looked at every 10 ms."""
+        """Until it has said the text. A growing file tells nobody, so it is looked at every 10 ms."""
         end = time.monotonic() + limit
-        while text not in self.err:
+        while text not in self.err + self.out:
             if self.wait_at_most(0.01) or time.monotonic() > end:
-                if text in self.err:
+                if text in self.err + self.out:
                     return
                 raise AssertionError(f"{text!r} did not come: {self}")
 

@@ -205,6 +205,12 @@ class Refused(TcpCase):
             run = self.refused(69, "no manager was reached", "127.0.0.1", port, "--connect-timeout", "0.3", "-i", "0.1", "-b", "0.1")
         self.assertIn(f"127.0.0.1:{port}: ", run.out)
 
+    def test_a_wrong_address_is_told_at_once(self):
+        worker = self.worker("--contact", self.path("none"), contact=None)
+        worker.wait_for_text("none: no such file: has the manager started?")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0, str(worker))
+
     def test_a_silent_manager(self):
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
