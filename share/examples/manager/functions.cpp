@@ -1,5 +1,5 @@
-// Calls of functions, with typed arguments and results, and a range of a hundred thousand calls. The workers are this
-// program too:
+// Calls of functions, with typed arguments and results, and a range of a hundred thousand calls. The workers
+// are this program too:
 //   functions &
 //   functions worker --contact contact
 #include <work_queue/call.h>
