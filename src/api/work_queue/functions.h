@@ -12,6 +12,10 @@
 // Needs msgpack-cxx; it compiles alone.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "functions need C++20: compile with -std=c++20"
+#endif
+
 #include <cstdint>
 #include <functional>
 #include <map>
