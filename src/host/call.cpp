@@ -42,10 +42,13 @@ CallEnd no_such_function(const FunctionTable& functions, const std::string& name
     functions.for_each_name([&](const std::string& one) {
         if (++told <= names_told) names += (names.empty() ? "" : ", ") + one;
     });
+    const std::string unknown = "the worker knows no function '" + name + "'; it knows ";
+    if (names.empty())
+        return end_with(core::Ending::not_started, exit_not_found,
+                        unknown + "none: calls need workers of your program, which run wq::worker_main()");
     if (told > names_told) names += ", and " + std::to_string(told - names_told) + " more";
     return end_with(core::Ending::not_started, exit_not_found,
-                    "the worker knows no function '" + name + "'; it knows " +
-                        (names.empty() ? "none" : names) + ": add() it to the worker's functions");
+                    unknown + names + ": add() it to the worker's functions");
 }
 
 CallEnd forks_no_calls() {

@@ -154,7 +154,7 @@ TEST(LauncherCallWithout, ALauncherWithoutFunctionsKnowsNone) {
     session.open();
     const TaskEnded end = session.run(call(1, "echo"));
     EXPECT_EQ(end.outcome.ending, Ending::not_started);
-    EXPECT_THAT(end.outcome.reason, HasSubstr("it knows none"));
+    EXPECT_THAT(end.outcome.reason, HasSubstr("it knows none: calls need workers of your program"));
 }
 
 TEST_F(LauncherCall, IsEndedWhenItsTimeIsOver) {
