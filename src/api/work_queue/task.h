@@ -96,7 +96,8 @@ class Task {
   public:
     // ---- what to run ----
 
-    // A shell line. Without shell syntax it is executed directly.
+    // A shell line. Without shell syntax it is executed directly. It runs in a temporary folder of the worker
+    // (of a rank: where the job was started): name files by absolute paths.
     explicit Task(std::string command = {});
 
     // A call of the function that the worker has under `function`, with packed arguments (a msgpack array of
