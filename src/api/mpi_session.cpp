@@ -230,7 +230,8 @@ MpiSession::MpiSession(const Functions& functions, MpiOptions options) {
         parts->start(functions, options);
     } catch (const Failure& failure) {
         // Others may wait for this rank: it does not finalize, and the guard ends the job when it exits.
-        if (parts->last->session) static_cast<void>(parts->last.release());
+        const auto& session = parts->last->session;
+        if (session && !session->attached()) static_cast<void>(parts->last.release());
         throw SetupError(failure.error.message, to_int(failure.error.code));
     }
     parts_ = std::move(parts);
