@@ -51,12 +51,6 @@ Duration seconds(double count) {
         std::chrono::duration<double>(count > 0 ? std::min(count, 1e9) : 1e9));
 }
 
-// Workers say something every 30 s and expect the same: no sooner can they be missed.
-Duration silence_of(const ManagerOptions& options, Duration shortest) {
-    if (options.keepalive_interval <= 0) return seconds(1e9);
-    return std::max(shortest, seconds(options.keepalive_interval + options.keepalive_timeout));
-}
-
 Result<transport::TlsIdentity> identity_of(const ManagerOptions& options) {
     if (options.ssl_key.empty() != options.ssl_certificate.empty())
         return Error{ExitCode::usage, "ssl_key and ssl_certificate belong together: give both or none"};
@@ -110,6 +104,15 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
     return range_of(*low, *high);
 }
 
+// Workers say something every 30 s and expect the same: no sooner can they be missed.
+void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted) {
+    const transport::TcpLimits of_workers;
+    limits.keep_alive = std::min(of_workers.keep_alive, seconds(wanted.interval));
+    limits.silence = wanted.interval <= 0
+                         ? seconds(1e9)
+                         : std::max(of_workers.silence, seconds(wanted.interval + wanted.timeout));
+}
+
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
                          const Variables& variables) {
     const auto ports = ports_of(options, variables);
@@ -121,8 +124,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     tcp.low_port = ports->low;
     tcp.high_port = ports->high;
     tcp.key = *key;
-    tcp.limits.keep_alive = std::min(tcp.limits.keep_alive, seconds(options.keepalive_interval));
-    tcp.limits.silence = silence_of(options, tcp.limits.silence);
+    set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout});
     const bool generated_key = options.password.empty() && options.password_file.empty();
     if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
         (!options.contact_file.empty() && generated_key)) {

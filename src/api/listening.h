@@ -14,6 +14,12 @@
 
 namespace wq::api {
 
+// In seconds, as tune() has them.
+struct KeepAlive {
+    double interval = 30;
+    double timeout = 60;
+};
+
 struct Listening {
     std::unique_ptr<transport::TcpListener> transport;  // moves to the manager's thread
     int port = 0;
@@ -41,6 +47,10 @@ struct PortRange {
     std::uint16_t high = 0;
 };
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables);
+
+// When a link that is idle is used, and when a peer that is silent is lost: by what workers do, no sooner
+// than after 90 s.
+void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted);
 
 // `say` gets the warning of a manager that is open to everybody. Errors: a port in use, files that cannot be
 // used, not_allowed where a key is required and there is none or the name

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "api/lines.h"
 #include "api/listening.h"
 #include "api/program_manager.h"
 #include "api/session_parts.h"
@@ -9,6 +10,10 @@
 namespace wq {
 
 namespace {
+
+void say_on_stderr(const std::string& text) {
+    std::fprintf(stderr, "work_queue: %s\n", text.c_str());
+}
 
 std::string& error_of_this_thread() {
     thread_local std::string text;
@@ -33,14 +38,14 @@ Duration seconds(double count) {
 
 class Manager::Impl {
   public:
-    explicit Impl(ManagerOptions given) : options(std::move(given)) {
-        say = options.say ? options.say : [](const std::string& text) {
-            std::fprintf(stderr, "work_queue: %s\n", text.c_str());
-        };
+    explicit Impl(ManagerOptions given)
+        : options(std::move(given)), lines(options.say ? options.say : say_on_stderr) {
+        say = [this](const std::string& text) { lines.put(text); };
         api::ProgramManagerOptions program;
         program.say = say;
         program.away_limit = seconds(options.away_limit);
         program.output_limit = options.output_limit;
+        program.ends_workers = options.shutdown;
         program.logs.debug = options.debug_log;
         program.logs.debug_flags = options.debug_flags;
         program.logs.debug_rotate_bytes = options.debug_rotate_bytes;
@@ -49,6 +54,13 @@ class Manager::Impl {
         if (!options.name.empty()) program.logs.program = options.name;
         if (options.listen) {
             listening = or_refuse(api::listen(options, say));
+            program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
+            program.change_keep_alive = [transport =
+                                             listening->transport.get()](const api::KeepAlive& wanted) {
+                transport::TcpLimits limits;
+                api::set_keep_alive(limits, wanted);
+                transport->set_keep_alive(limits.keep_alive, limits.silence);
+            };
             program.wires.push_back({std::move(listening->transport), true});
             if (listening->entry)
                 program.tell = [entry = listening->entry.get()](const core::ManagerStats& stats) {
@@ -64,8 +76,12 @@ class Manager::Impl {
             if (const Status written = listening->write_contact(options.contact_file); !written)
                 refuse(written.error());
     }
-    ~Impl() {
+    // What is said meanwhile may call the manager, which is there, and takes nothing more.
+    void end() {
         manager->end();
+        lines.close();
+    }
+    ~Impl() {
         if (options.mpi != nullptr && manager->lost_a_rank()) options.mpi->parts().lost_a_rank = true;
         if (listening && !options.contact_file.empty()) listening->remove_contact(options.contact_file);
     }
@@ -89,6 +105,7 @@ class Manager::Impl {
     }
 
     ManagerOptions options;
+    api::Lines lines;
     std::function<void(const std::string&)> say;
     std::optional<api::Listening> listening;
     std::optional<api::OwnWorker> own;
@@ -96,7 +113,9 @@ class Manager::Impl {
 };
 
 Manager::Manager(ManagerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
-Manager::~Manager() = default;
+Manager::~Manager() {
+    impl_->end();
+}
 
 int Manager::port() const {
     return impl_->listening ? impl_->listening->port : 0;
@@ -111,7 +130,7 @@ bool Manager::write_contact(const std::string& path) const {
     const Status written =
         impl_->listening ? impl_->listening->write_contact(path)
                          : Status(Error{ExitCode::usage, "the manager does not listen: it has no contact"});
-    error_of_this_thread() = written ? std::string() : written.error().message;
+    if (!written) error_of_this_thread() = written.error().message;
     return written.ok();
 }
 

@@ -119,8 +119,7 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
     join(options);
     const app::NodeShare share = app::share_node(mpi(), ".", works).or_throw();
     if (rank == 0) remarks = share.remarks;
-    worker =
-        app::rank_worker({rank, shell, options.output_limit, "", false, app::known_end(batch_end)}, share);
+    worker = app::rank_worker({rank, shell, "", false, app::known_end(batch_end)}, share);
     worker.forks_calls = !attaches;
     if (rank == 0 && works) open();
     if (environment.launched) last->guard.mpi_ready(rank);

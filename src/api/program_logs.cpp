@@ -1,8 +1,8 @@
 #include "api/program_logs.h"
 
-#include <signal.h>
 #include <unistd.h>
 
+#include "api/quiet_thread.h"
 #include "stats/rows.h"
 #include "stats/run_status.h"
 #include "stats/stats_log.h"
@@ -30,13 +30,7 @@ Result<std::unique_ptr<ProgramLogs>> ProgramLogs::open(const LogPaths& paths, Wa
     std::unique_ptr<ProgramLogs> logs(new ProgramLogs);
     logs->say_ = std::move(say);
     if (const Status begun = logs->begin(paths, started); !begun) return begun.error();
-    // Signals are the program's.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    logs->thread_ = std::thread([raw = logs.get()] { raw->run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    logs->thread_ = quiet_thread([raw = logs.get()] { raw->run(); });
     return logs;
 }
 
@@ -166,7 +160,8 @@ void ProgramLogs::write(const stats::CategoryRecord& record) {
 }
 
 void ProgramLogs::write(const Cancelled& cancelled) {
-    stats::put_cancelled_line(transactions_.lines(), cancelled.when, pid_, cancelled.task);
+    cancelled.tasks.for_each(
+        [&](Interval part) { stats::put_cancelled_line(transactions_.lines(), cancelled.when, pid_, part); });
 }
 
 void ProgramLogs::write(const Line& line) {
@@ -190,8 +185,8 @@ void ProgramLogs::task(const stats::TaskRecord& record) {
 void ProgramLogs::range(const stats::RangeRecord& record) {
     if (has_transactions_) put(record);
 }
-void ProgramLogs::cancelled(TaskId task, WallMicros when) {
-    if (has_transactions_) put(Cancelled{task, when});
+void ProgramLogs::cancelled(const IntervalSet& tasks, WallMicros when) {
+    if (has_transactions_) put(Cancelled{tasks, when});
 }
 void ProgramLogs::worker(const stats::WorkerRecord& record) {
     put(record);

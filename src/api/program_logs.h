@@ -46,7 +46,7 @@ class ProgramLogs {
 
     void task(const stats::TaskRecord& record);
     void range(const stats::RangeRecord& record);
-    void cancelled(TaskId task, WallMicros when);
+    void cancelled(const IntervalSet& tasks, WallMicros when);
     void worker(const stats::WorkerRecord& record);
     void sample(const stats::Sample& sample);
     void category(const stats::CategoryRecord& record);
@@ -55,7 +55,7 @@ class ProgramLogs {
 
   private:
     struct Cancelled {
-        TaskId task;
+        IntervalSet tasks;
         WallMicros when;
     };
     struct Line {

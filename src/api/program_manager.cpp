@@ -1,9 +1,8 @@
 #include "api/program_manager.h"
 
-#include <signal.h>
+#include <climits>
 
-#include <cmath>
-
+#include "api/quiet_thread.h"
 #include "core/hungry.h"
 
 namespace wq::api {
@@ -13,6 +12,8 @@ namespace {
 // With logs of statistics, the time series; else the samples go to nobody.
 constexpr Duration sample_every = std::chrono::milliseconds(500);
 constexpr Duration sample_seldom = std::chrono::minutes(5);
+// Ten years: sums of longer times and time points overflow.
+constexpr Duration for_ever = std::chrono::hours(24 * 3650);
 
 core::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
     core::ReactorOptions reactor;
@@ -44,7 +45,10 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
       started_(app::now()),
       results_(started_.instant),
       recorder_(tasks_, results_, nullptr),
-      source_(queue_, tasks_, recorder_) {}
+      source_(queue_, tasks_, recorder_) {
+    tuning_.begin("keepalive-interval", options_.keep_alive.interval);
+    tuning_.begin("keepalive-timeout", options_.keep_alive.timeout);
+}
 
 Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOptions options) {
     std::unique_ptr<ProgramManager> program(new ProgramManager(std::move(options)));
@@ -60,6 +64,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     manager.ranks = with.ranks;
     manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_every;
     manager.output_limit = with.output_limit;
+    manager.ends_workers = with.ends_workers;
     manager.counters = with.counters;
     program->manager_ = std::make_unique<app::Manager>(std::move(manager), program->tasks_,
                                                        program->recorder_, program->started_);
@@ -67,13 +72,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
         raw->options_.say(text);
         if (raw->logs_) raw->logs_->debug("wq", text);
     };
-    // Signals are the program's: no handler of its runs on this thread.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    program->thread_ = std::thread([raw = program.get()] { raw->run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    program->thread_ = quiet_thread([raw = program.get()] { raw->run(); });
     return program;
 }
 
@@ -81,6 +80,8 @@ void ProgramManager::end() {
     if (!thread_.joinable()) return;
     queue_.ask([this] { manager_->stop(core::StopReason::interrupted, Duration{0}, app::now()); });
     thread_.join();
+    recorder_.write_to(nullptr);
+    logs_.reset();  // what they have to say is said before the end
 }
 
 void ProgramManager::run() {
@@ -146,7 +147,7 @@ std::int64_t ProgramManager::submit(Task task, std::string& error) {
 
 std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const std::string* tag) {
     std::optional<Instant> until;
-    if (limit) until = instant_now() + *limit;
+    if (limit && *limit < for_ever) until = instant_now() + std::max(*limit, Duration{0});
     std::unique_ptr<TaskData> task = results_.wait(until, tag);
     if (!task) return std::nullopt;
     task->tell().return_time = wall_now();
@@ -183,17 +184,15 @@ std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     cancelled_.insert(Interval{first.value(), first.value() + task.count()});
     RangeTask* range = tasks_.range_of(first);
     if (range == nullptr) {
-        manager_->cancel(first, now);
+        manager_->cancel({first.value(), first.value() + 1}, now);
         auto taken = recorder_.take_cancelled();
         return taken.empty() ? nullptr : std::move(taken.front());
     }
-    std::vector<Interval> open;
-    range->open.for_each([&](Interval part) { open.push_back(part); });
-    for (const Interval part : open)
-        for (std::uint64_t id = part.first; id < part.end; ++id) manager_->cancel(TaskId(id), now);
+    manager_->cancel({first.value(), first.value() + task.count()}, now);
     range = tasks_.range_of(first);
     if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() has it
     RangeProgress& progress = range->data->tell().progress;
+    progress = results_.cancelled(*range->data);  // with what wait() would have told
     progress.done_total = range->done;
     progress.failed_total = range->failed;
     progress.size = range->size();
@@ -201,7 +200,6 @@ std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     taken->report->result = TaskResult::forsaken;
     taken->report->reason = "it was cancelled";
     taken->report->finish_time = now.wall;
-    results_.cancelled(*taken);
     return taken;
 }
 
@@ -302,11 +300,8 @@ int ProgramManager::hungry() {
     }
     // What was submitted since the manager looked waits, too.
     stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
-    const double enough =
-        std::max(tuning_.get("hungry-minimum"),
-                 tuning_.get("hungry-minimum-factor") * static_cast<double>(stats.workers_connected));
-    const double lacking = enough - static_cast<double>(stats.tasks_waiting);
-    return lacking > 0 ? static_cast<int>(std::ceil(lacking)) : 0;
+    const core::HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
+    return static_cast<int>(std::min<std::int64_t>(core::hungry(stats, limits), INT_MAX));
 }
 
 bool ProgramManager::tune(const std::string& name, double value, std::string& error) {
@@ -315,11 +310,16 @@ bool ProgramManager::tune(const std::string& name, double value, std::string& er
         error = set.error().message;
         return false;
     }
-    if (name == "wait-for-workers")
-        queue_.ask([&] {
-            manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());
-        });
+    queue_.ask([&] { apply_tuning(name, value); });
     return true;
+}
+
+// What acts on the manager's thread; the rest is looked up where it acts.
+void ProgramManager::apply_tuning(const std::string& name, double value) {
+    if (name == "wait-for-workers")
+        manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());
+    if (name.starts_with("keepalive-") && options_.change_keep_alive)
+        options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
 }
 
 }  // namespace wq::api

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/command_queue.h"
+#include "api/listening.h"
 #include "api/own_worker.h"
 #include "api/program_logs.h"
 #include "api/program_recorder.h"
@@ -41,9 +42,12 @@ struct ProgramManagerOptions {
     transport::Counters* counters = nullptr;
     Duration away_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;
+    bool ends_workers = false;  // workers over TCP end with the manager
     LogPaths logs;
-    std::function<void(const core::ManagerStats&)> tell;  // each turn of the loop; may be empty
-    std::function<void(const std::string&)> say;          // on the manager's thread; must not be empty
+    KeepAlive keep_alive;
+    std::function<void(const KeepAlive&)> change_keep_alive;  // on the manager's thread; may be empty
+    std::function<void(const core::ManagerStats&)> tell;      // each turn of the loop; may be empty
+    std::function<void(const std::string&)> say;              // on the manager's thread; must not be empty
 };
 
 class ProgramManager {
@@ -78,6 +82,7 @@ class ProgramManager {
   private:
     explicit ProgramManager(ProgramManagerOptions options);
     void run();
+    void apply_tuning(const std::string& name, double value);
     std::optional<Instant> each_turn(Instant now);
     std::unique_ptr<TaskData> cancel_now(TaskData& task);
     std::vector<Task> given_back(std::vector<std::unique_ptr<TaskData>> cancelled);

@@ -153,12 +153,23 @@ void ProgramRecorder::range(const stats::RangeRecord& record) {
 
 // ---- ends without an attempt ----
 
-void ProgramRecorder::cancelled(TaskId id, WallMicros when) {
-    if (logs_ != nullptr) logs_->cancelled(id, when);
-    if (RangeTask* range = tasks_.range_of(id)) {
-        range->open.erase(id.value());
-        return;
+void ProgramRecorder::cancelled(const IntervalSet& tasks, WallMicros when) {
+    if (logs_ != nullptr) logs_->cancelled(tasks, when);
+    IntervalSet left = tasks;
+    while (const auto part = left.front()) {
+        RangeTask* range = tasks_.range_of(TaskId(part->first));
+        if (range == nullptr) {
+            cancelled_one(TaskId(part->first), when);
+            left.erase(part->first);
+            continue;
+        }
+        const Interval of_range{part->first, std::min(part->end, range->first_id + range->size())};
+        range->open.erase(of_range);
+        left.erase(of_range);
     }
+}
+
+void ProgramRecorder::cancelled_one(TaskId id, WallMicros when) {
     std::unique_ptr<TaskData> task = tasks_.remove(id);
     if (!task) return;
     TaskReport& report = task->tell();

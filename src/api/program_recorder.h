@@ -38,7 +38,7 @@ class ProgramRecorder : public stats::Recorder {
     Wants wants() const override;
     void task(stats::Recorded ended) override;
     void range(const stats::RangeRecord& record) override;
-    void cancelled(TaskId task, WallMicros when) override;
+    void cancelled(const IntervalSet& tasks, WallMicros when) override;
     void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
     void worker(const stats::WorkerRecord& record) override;
     void sample(const stats::Sample& sample) override;
@@ -58,6 +58,7 @@ class ProgramRecorder : public stats::Recorder {
         std::string host;
         std::string address;
     };
+    void cancelled_one(TaskId id, WallMicros when);
     void end_of_call(RangeTask& range, stats::Recorded& ended);
     void finish_range(RangeTask& range, RangeProgress news);
     void fill(TaskReport& report, stats::Recorded& ended) const;

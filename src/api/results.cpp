@@ -33,7 +33,7 @@ void join(std::vector<std::pair<std::int64_t, std::int64_t>>& all,
 void Results::expect(const TaskData& task) {
     const std::lock_guard lock(mutex_);
     ++to_come_;
-    if (!task.tag.empty()) ++tagged_[task.tag];
+    ++tagged_[task.tag];
 }
 
 void Results::forget(const TaskData& task) {
@@ -44,41 +44,33 @@ void Results::forget(const TaskData& task) {
 
 void Results::uncount(const TaskData& task) {
     --to_come_;
-    if (task.tag.empty()) return;
     const auto tagged = tagged_.find(task.tag);
     if (tagged != tagged_.end() && --tagged->second == 0) tagged_.erase(tagged);
 }
 
-std::deque<Results::Entry>::iterator Results::find(const std::string* tag) {
-    if (tag == nullptr) return ready_.begin();
-    return std::find_if(ready_.begin(), ready_.end(),
-                        [&](const Entry& entry) { return entry.task->tag == *tag; });
+Results::Place Results::find(const std::string* tag) {
+    return tag == nullptr ? ready_.begin() : ready_.first_of(*tag);
 }
 
 bool Results::none_to_come(const std::string* tag) const {
-    if (ended_) return true;
-    if (tag == nullptr) return to_come_ == 0;
-    // Tasks without a tag are counted by none of the tags.
-    return tag->empty() ? to_come_ == 0 : !tagged_.contains(*tag);
+    return ended_ || (tag == nullptr ? to_come_ == 0 : !tagged_.contains(*tag));
 }
 
-std::unique_ptr<TaskData> Results::pop(std::deque<Entry>::iterator entry, bool cancelled) {
-    Entry taken = std::move(*entry);
-    if (entry == ready_.begin())
-        ready_.pop_front();
-    else
-        ready_.erase(entry);
-    TaskData& task = *taken.task;
-    if (task.kind == TaskKind::range) range_reports_.erase(task.id);
-    if (taken.last) uncount(task);
-    if (!cancelled) {
-        const bool failed = task.report && task.report->result != TaskResult::success;
-        const auto count =
-            task.kind == TaskKind::range ? static_cast<std::int64_t>(task.tell().progress.done_now) : 1;
-        figures_.returned += count;
-        if (failed) figures_.failed += count;
-    }
-    return std::move(taken.task);
+std::unique_ptr<TaskData> Results::pop(Place place) {
+    const bool last = place->last;
+    std::unique_ptr<TaskData> task = ready_.take(place);
+    if (last) uncount(*task);
+    return task;
+}
+
+std::unique_ptr<TaskData> Results::pop_returned(Place place) {
+    std::unique_ptr<TaskData> task = pop(place);
+    const bool failed = task->report && task->report->result != TaskResult::success;
+    const auto count =
+        task->kind == TaskKind::range ? static_cast<std::int64_t>(task->tell().progress.done_now) : 1;
+    figures_.returned += count;
+    if (failed) figures_.failed += count;
+    return task;
 }
 
 std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std::string* tag) {
@@ -88,7 +80,7 @@ std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std:
     std::unique_ptr<TaskData> task;
     for (;;) {
         if (const auto found = find(tag); found != ready_.end()) {
-            task = pop(found, false);
+            task = pop_returned(found);
             break;
         }
         if (none_to_come(tag)) break;
@@ -102,35 +94,36 @@ std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std:
         }
         --waiters_;
         if (!over) continue;
-        if (const auto found = find(tag); found != ready_.end()) task = pop(found, false);
+        if (const auto found = find(tag); found != ready_.end()) task = pop_returned(found);
         break;
     }
     if (--inside_ == 0) outside_since_ = instant_now();
     return task;
 }
 
+// A report of a range that goes on is none.
+std::unique_ptr<TaskData> Results::pop_ended(Place place) {
+    return place == ready_.end() || !place->last ? nullptr : pop(place);
+}
+
 std::unique_ptr<TaskData> Results::take(std::int64_t id) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(ready_.begin(), ready_.end(),
-                                    [&](const Entry& entry) { return entry.task->id == id && entry.last; });
-    return found == ready_.end() ? nullptr : pop(found, true);
+    return pop_ended(ready_.of(id));
 }
 
 std::unique_ptr<TaskData> Results::take_tagged(const std::string& tag) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(ready_.begin(), ready_.end(),
-                                    [&](const Entry& entry) { return entry.task->tag == tag && entry.last; });
-    return found == ready_.end() ? nullptr : pop(found, true);
+    return pop_ended(ready_.first_of(tag));
 }
 
 std::vector<std::unique_ptr<TaskData>> Results::take_category(const std::string* category) {
     const std::lock_guard lock(mutex_);
     std::vector<std::unique_ptr<TaskData>> taken;
-    for (std::size_t i = 0; i < ready_.size();) {
-        if (category != nullptr && ready_[i].task->category != *category)
-            ++i;
-        else
-            taken.push_back(pop(ready_.begin() + static_cast<std::ptrdiff_t>(i), true));
+    for (Place place = ready_.begin(); place != ready_.end();) {
+        const Place next = std::next(place);
+        if (place->last && (category == nullptr || place->task->category == *category))
+            taken.push_back(pop(place));
+        place = next;
     }
     return taken;
 }
@@ -142,8 +135,7 @@ bool Results::empty() const {
 
 bool Results::holds(std::int64_t id) const {
     const std::lock_guard lock(mutex_);
-    return std::any_of(ready_.begin(), ready_.end(),
-                       [&](const Entry& entry) { return entry.task->id == id; });
+    return ready_.has(id);
 }
 
 Results::Figures Results::figures() const {
@@ -178,23 +170,29 @@ void Results::progress(const TaskData& range, RangeProgress news) {
     fresh_.push_back({std::move(report), last});
 }
 
-void Results::merge(Entry entry) {
-    if (entry.task->kind == TaskKind::range) {
-        const auto [there, is_new] = range_reports_.try_emplace(entry.task->id, entry.task.get());
-        if (!is_new) {
-            TaskReport& old = there->second->tell();
-            TaskReport news = std::move(entry.task->tell());
-            join(old.progress.done, news.progress.done);
-            news.progress.done = std::move(old.progress.done);
-            news.progress.done_now += old.progress.done_now;
-            old = std::move(news);
-            if (entry.last)
-                for (Entry& ready : ready_)
-                    if (ready.task.get() == there->second) ready.last = true;
-            return;
-        }
-    }
-    ready_.push_back(std::move(entry));
+// Reports of a range that wait become one.
+void Results::merge(Fresh fresh) {
+    const bool range = fresh.task->kind == TaskKind::range;
+    const Place there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
+    if (there == ready_.end()) return ready_.put(std::move(fresh.task), fresh.last);
+    TaskReport& old = there->task->tell();
+    TaskReport news = std::move(fresh.task->tell());
+    join(old.progress.done, news.progress.done);
+    news.progress.done = std::move(old.progress.done);
+    news.progress.done_now += old.progress.done_now;
+    old = std::move(news);
+    there->last = there->last || fresh.last;
+}
+
+RangeProgress Results::cancelled(const TaskData& task) {
+    publish();
+    const std::lock_guard lock(mutex_);
+    RangeProgress unheard;
+    const Place report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
+    if (report != ready_.end()) unheard = std::move(ready_.take(report)->tell().progress);
+    uncount(task);
+    there_is_one_.notify_all();
+    return unheard;
 }
 
 void Results::publish() {
@@ -202,7 +200,7 @@ void Results::publish() {
     bool wake = false;
     {
         const std::lock_guard lock(mutex_);
-        for (Entry& entry : fresh_) merge(std::move(entry));
+        for (Fresh& one : fresh_) merge(std::move(one));
         wake = waiters_ > 0;
     }
     fresh_.clear();

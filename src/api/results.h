@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/task_data.h"
+#include "api/waiting_results.h"
 #include "base/time.h"
 
 namespace wq::api {
@@ -29,7 +28,7 @@ class Results {
     void forget(const TaskData& task);
 
     // The next one, until `limit` (nothing: for ever); at once nothing when none is to come. `tag`: of this
-    // tag only.
+    // tag only; "": of tasks without one.
     std::unique_ptr<TaskData> wait(std::optional<Instant> limit, const std::string* tag = nullptr);
     // One that has ended and was not returned: it is taken out, as cancelled.
     std::unique_ptr<TaskData> take(std::int64_t id);
@@ -58,33 +57,35 @@ class Results {
     void publish();
     // Nothing more will come: who waits is told.
     void end();
-    // A cancelled task is handed back by other ways.
-    void cancelled(const TaskData& task) { forget(task); }
+    // A cancelled task is handed back by other ways. Of a range: what it had to report and nobody has heard.
+    RangeProgress cancelled(const TaskData& task);
 
   private:
-    struct Entry {
+    using Place = WaitingResults::Place;
+    struct Fresh {
         std::unique_ptr<TaskData> task;
-        bool last = true;  // no other end of this id is to come
+        bool last = true;
     };
-    std::unique_ptr<TaskData> pop(std::deque<Entry>::iterator entry, bool cancelled);
-    std::deque<Entry>::iterator find(const std::string* tag);
+    std::unique_ptr<TaskData> pop(Place place);
+    std::unique_ptr<TaskData> pop_returned(Place place);
+    std::unique_ptr<TaskData> pop_ended(Place place);
+    Place find(const std::string* tag);
     bool none_to_come(const std::string* tag) const;
-    void merge(Entry entry);
+    void merge(Fresh fresh);
     void uncount(const TaskData& task);
 
     mutable std::mutex mutex_;
     std::condition_variable there_is_one_;
-    std::deque<Entry> ready_;
-    std::unordered_map<std::int64_t, TaskData*> range_reports_;  // in ready_, by id
-    std::unordered_map<std::string, std::uint64_t> tagged_;      // to come or ready, by tag
-    std::uint64_t to_come_ = 0;                                  // or ready
+    WaitingResults ready_;
+    std::unordered_map<std::string, std::uint64_t> tagged_;  // to come or ready, by tag
+    std::uint64_t to_come_ = 0;                              // or ready
     std::size_t waiters_ = 0;
     bool ended_ = false;
     Figures figures_;
     std::size_t inside_ = 0;  // threads in wait()
     Instant outside_since_;
 
-    std::vector<Entry> fresh_;  // the manager's thread: not yet published
+    std::vector<Fresh> fresh_;  // the manager's thread: not yet published
 };
 
 }  // namespace wq::api

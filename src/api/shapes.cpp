@@ -14,6 +14,12 @@ Duration seconds(std::int64_t count) {
     return std::chrono::seconds(std::clamp<std::int64_t>(count, 0, most));
 }
 
+// Five retries are six tries, as in Work Queue.
+std::uint32_t losses(std::int64_t max_retries) {
+    if (max_retries < 1) return 0;
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(max_retries, UINT32_MAX - 1)) + 1;
+}
+
 }  // namespace
 
 core::Shape shape_of(const TaskData& task) {
@@ -28,6 +34,7 @@ core::Shape shape_of(const TaskData& task) {
                    need(specs.needs.gpus)};
     shape.timeout = seconds(specs.running_time_max);
     shape.min_time = seconds(specs.running_time_min);
+    shape.max_losses = losses(specs.max_retries);
     shape.features = specs.features;
     std::sort(shape.features.begin(), shape.features.end());
     if (specs.start_time_min > 0) shape.not_before = specs.start_time_min;

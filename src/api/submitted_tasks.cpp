@@ -143,9 +143,7 @@ app::TaskText SubmittedTasks::text(TaskId task) const {
         text.call = call_of(*data, data->arguments);
     else
         text.command = data->text;
-    if (data->specs)
-        for (const auto& [name, value] : data->specs->environment)
-            if (value) text.variables.emplace_back(name, *value);
+    if (data->specs) text.variables = data->specs->environment;
     return text;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment_changes.h"
 #include "work_queue/task.h"
 
 namespace wq {
@@ -16,7 +17,7 @@ namespace wq {
 struct TaskSpecs {
     TaskResources needs;
     std::vector<std::string> features;
-    std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+    EnvironmentChanges environment;
     std::int64_t max_retries = 0;
     std::int64_t running_time_max = 0;  // seconds
     std::int64_t running_time_min = 0;  // seconds

@@ -65,6 +65,11 @@ Status Tuning::set(const std::string& name, double value) {
     return Error{ExitCode::usage, "tune: no parameter is called " + quote_for_message(name)};
 }
 
+void Tuning::begin(std::string_view name, double value) {
+    const std::lock_guard lock(mutex_);
+    values_.find(name)->second = value;
+}
+
 double Tuning::get(std::string_view name) const {
     const std::lock_guard lock(mutex_);
     const auto found = values_.find(name);

@@ -1,4 +1,4 @@
-// The settings that tune() knows by Work Queue's names. Those on resources are kept and act later.
+// The settings that tune() knows by Work Queue's names. share/doc/managers.md says which of them act.
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@ class Tuning {
 
     // Aliases are taken too. Error (usage): no such name, or a value out of its bounds.
     Status set(const std::string& name, double value);
-    double get(std::string_view name) const;  // by the name proper
+    void begin(std::string_view name, double value);  // instead of the table's own value
+    double get(std::string_view name) const;          // by the name proper
 
   private:
     mutable std::mutex mutex_;

@@ -69,11 +69,7 @@ std::string encode(const TicketText& text) {
     ByteWriter out;
     out.blob(text.command);
     out.u64(text.environment_position);
-    out.u64(text.variables.size());
-    for (const auto& [name, value] : text.variables) {
-        out.blob(name);
-        out.blob(value);
-    }
+    put(out, text.variables);
     out.boolean(text.call.has_value());
     if (text.call) {
         out.blob(text.call->function);
@@ -88,11 +84,7 @@ std::optional<TicketText> decode_ticket_text(std::string_view bytes) {
     TicketText text;
     text.command = in.blob();
     text.environment_position = in.u64();
-    const std::uint64_t variables = in.count(2);
-    for (std::uint64_t index = 0; index < variables && in.ok(); ++index) {
-        std::string name(in.blob());
-        text.variables.emplace_back(std::move(name), in.blob());
-    }
+    get(in, text.variables);
     if (in.boolean()) {
         wire::Call& call = text.call.emplace();
         call.function = in.blob();

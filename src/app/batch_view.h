@@ -53,7 +53,7 @@ std::string index_arguments(std::int64_t index);
 // The text of one ticket, as it travels and lies in the node's segment.
 struct TicketText {
     std::string command;
-    std::vector<std::pair<std::string, std::string>> variables;
+    EnvironmentChanges variables;
     std::uint64_t environment_position = 0;
     std::optional<wire::Call> call;  // instead of the command
 };

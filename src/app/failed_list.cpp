@@ -77,10 +77,10 @@ std::string as_list_line(const std::string& command) {
 std::string command_line(const TaskText& text, const std::string& tags, const std::string& index_variable) {
     if (text.variables.empty()) return text.command + tags;
     std::string line = "export";
-    for (const auto& [name, value] : text.variables) {
-        line += " " + name + "=" + taskfile::shell_quote(value);
+    for (const auto& [name, value] : text.variables) {  // those of a list have values
+        line += " " + name + "=" + taskfile::shell_quote(value.value_or(""));
         if (name == index_variable_name && !index_variable.empty())
-            line += " " + index_variable + "=" + value;
+            line += " " + index_variable + "=" + value.value_or("");
     }
     return line + "; " + as_list_line(text.command);
 }

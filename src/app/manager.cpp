@@ -96,9 +96,9 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* dismiss = std::get_if<core::Dismiss>(&action)) return act_on(*dismiss, now);
     if (auto* range = std::get_if<core::RangeEnded>(&action)) return act_on(*range, now);
     if (auto* cancelled = std::get_if<core::Cancelled>(&action))
-        return recorder_.cancelled(cancelled->task, now.wall);
+        return recorder_.cancelled(cancelled->tasks, now.wall);
     if (auto* kill = std::get_if<core::Kill>(&action))
-        return send(kill->worker, wire::Kill{kill->task, kill->attempt});
+        return send(kill->worker, wire::Kill{TaskId(kill->tasks.first), kill->attempt, kill->tasks.size()});
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
     if (auto* recall = std::get_if<core::Recall>(&action))
         return send(recall->worker, wire::Recall{recall->most});
@@ -280,7 +280,8 @@ void Manager::flush() {
 }
 
 void Manager::dismiss_all(const std::string& why) {
-    for (auto& [key, link] : links_) link.outbox->put(wire::Dismiss{why, lost_a_worker_});
+    for (auto& [key, link] : links_)
+        link.outbox->put(wire::Dismiss{why, lost_a_worker_, options_.ends_workers && link.stranger});
     flush();
 }
 

@@ -41,7 +41,8 @@ struct ManagerOptions {
     std::uint64_t most_unwritten_bytes = 512u << 20;
     // Storage that takes no records is tried for so long; then the run stops, to be resumed.
     Duration storage_patience = std::chrono::seconds(60);
-    std::uint64_t output_limit = UINT64_MAX;  // what is kept of a stream: tasks that wrote more are counted
+    std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of a stream of a task
+    bool ends_workers = false;              // those over TCP end with the manager; else they look for another
     std::vector<std::string> categories{"default"};
     // Attempts of tasks in earlier runs, by key: those of this run are recorded as the ones that follow.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
@@ -70,8 +71,8 @@ class Manager {
     void on_arrival(transport::Transport& from, const transport::Arrival& arrival, core::Now now);
 
     // ---- what a program asks for ----
-    // In any state that is not final; the recorder is told by cancelled(). What runs is killed.
-    void cancel(TaskId task, core::Now now);
+    // Those in any state that is not final; the recorder is told by cancelled(). What runs is killed.
+    void cancel(Interval tasks, core::Now now);
     // The workers of a host get nothing more and are dismissed once they are empty; `on` false: they stay.
     // Returns how many there are.
     std::size_t drain(const std::string& host, bool on, core::Now now);
@@ -145,6 +146,8 @@ class Manager {
 
     // manager_sessions.cpp
     bool refuse_version(Link& link, const wire::Hello& message, core::Now now);
+    wire::Welcome welcome() const;
+    wire::Welcome welcome_back(const Session& session) const;
     void welcome_stranger(Link& link, wire::Hello& message, core::Now now);
     void take_over(Link& link, wire::Hello& message, core::Now now);
     void refuse(Link& link, const std::string& why, core::Now now);

@@ -5,8 +5,8 @@
 
 namespace wq::app {
 
-void Manager::cancel(TaskId task, core::Now now) {
-    react(core::CancelRequested{task}, now);
+void Manager::cancel(Interval tasks, core::Now now) {
+    react(core::CancelRequested{tasks}, now);
 }
 
 void Manager::hold_until_workers(std::uint32_t count, core::Now now) {

@@ -58,7 +58,7 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     workers_[record.worker] = {link.transport, link.peer};
     recorder_.worker(record);
     if (!message.remark.empty()) say(message.remark);
-    link.outbox->put(wire::Welcome{});
+    link.outbox->put(welcome());
     tell_environment(link);
 
     react(joined(message, record.worker, now), now);

@@ -41,6 +41,24 @@ bool Manager::refuse_version(Link& link, const wire::Hello& message, core::Now n
     return true;
 }
 
+wire::Welcome Manager::welcome() const {
+    wire::Welcome welcome;
+    welcome.output_limit = options_.output_limit;
+    return welcome;
+}
+
+// Also for the first time.
+wire::Welcome Manager::welcome_back(const Session& session) const {
+    wire::Welcome back = welcome();
+    back.worker = session.record.worker;
+    back.resume = session.token;
+    back.grace = options_.reactor.away_limit;
+    back.answers_received = session.answers;
+    back.directory = options_.directory;
+    back.index_variable = options_.index_variable;
+    return back;
+}
+
 void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) {
     if (const auto nonsense = nonsense_in(message)) return refuse(link, *nonsense, now);
     switch (sessions_.judge(message)) {
@@ -76,9 +94,7 @@ void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) 
     link.transport->admit(link.peer);
     recorder_.worker(record);
     if (!message.remark.empty()) say(line_for_message(message.remark));
-    link.outbox->put(wire::Welcome{wire::protocol_version, record.worker, link.session->token,
-                                   options_.reactor.away_limit, 0, options_.directory,
-                                   options_.index_variable});
+    link.outbox->put(welcome_back(*link.session));
     tell_environment(link);
     message.takes_tickets = false;  // tickets are claimed in shared memory
     core::WorkerJoined event = joined(message, record.worker, now);
@@ -106,9 +122,7 @@ void Manager::take_over(Link& link, wire::Hello& message, core::Now now) {
     session->acknowledged = session->answers;
     workers_[worker] = {link.transport, link.peer};
     link.transport->admit(link.peer);
-    link.outbox->put(wire::Welcome{wire::protocol_version, worker, session->token,
-                                   options_.reactor.away_limit, session->answers, options_.directory,
-                                   options_.index_variable});
+    link.outbox->put(welcome_back(*session));
     tell_environment(link);
     say("worker " + std::to_string(worker.value()) + " on " + session->record.host + " is back");
     react(core::WorkerBack{worker, std::move(message.holding)}, now);

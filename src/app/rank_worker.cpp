@@ -60,7 +60,6 @@ WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeShare& sha
     worker.launcher.scratch = temporary_folder();
     worker.launcher.working_directory = std::filesystem::current_path().string();
     worker.launcher.environment = {{"WORKERID", std::to_string(options.rank)}};
-    worker.launcher.output_limit = options.output_limit;
     worker.index_variable = options.index_variable;
     worker.launcher.environment_lines = options.environment_lines;
     return worker;

@@ -23,7 +23,6 @@ std::optional<Instant> known_end(host::BatchEnd& batch_end);
 struct RankWorkerOptions {
     int rank = 0;
     std::string shell;  // as find_shell() found it
-    std::uint64_t output_limit = 8u << 20;
     std::string index_variable;
     bool environment_lines = false;
     std::optional<Instant> leaves_at;

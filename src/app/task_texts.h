@@ -19,7 +19,7 @@ struct TaskText {
     std::string command;
     std::uint64_t line = 0;  // in the list; 0: not from a list
     std::uint64_t environment_position = 0;
-    std::vector<std::pair<std::string, std::string>> variables;
+    EnvironmentChanges variables;
     std::optional<wire::Call> call;  // instead of the command
 };
 

@@ -129,6 +129,7 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     else if (message.environment_position == 0 && !taskfile::needs_shell(order.text))
         order.argv = taskfile::split_words(order.text);
     if (!order.argv.empty() && is_exported_function(order.argv.front())) order.argv.clear();
+    order.output_limit = output_limit_;
     order.variables = message.variables;
     if (over_tcp()) order.variables.emplace_back("WORKERID", std::to_string(id_.value()));
     if (!options_.index_variable.empty())
@@ -141,8 +142,19 @@ void Worker::on_message(const wire::KillAll&) {
     kill_all();
 }
 void Worker::on_message(const wire::Kill& message) {
-    launcher_.kill(message.task, message.attempt);
-    if (functions_ != nullptr) functions_->kill(message.task, message.attempt);
+    const std::uint64_t first = message.task.value();
+    const std::uint64_t end = first + std::min(message.count, UINT64_MAX - first);
+    for (auto held = held_.lower_bound({message.task, 0}); held != held_.end(); ++held) {
+        const auto [task, attempt] = held->first;
+        if (task.value() >= end) break;
+        if (attempt != message.attempt) continue;
+        launcher_.kill(task, attempt);
+        if (functions_ != nullptr) functions_->kill(task, attempt);
+    }
+    // Calls of a range are no records of their own: the rest of it comes back, and goes on where it may.
+    bool some_of_a_range = false;
+    ranges_.for_each_in({first, end}, [&](Interval) { some_of_a_range = true; });
+    if (some_of_a_range && functions_ != nullptr) functions_->return_ranges();
 }
 void Worker::on_message(const wire::Recall& message) {
     recall(message.most);

@@ -143,7 +143,8 @@ class Worker {
     void pump(Instant now);
 
     WorkerOptions options_;
-    std::optional<Outbox> outbox_;  // none: there is no link
+    std::optional<std::uint64_t> output_limit_;  // as the manager wants it
+    std::optional<Outbox> outbox_;               // none: there is no link
     host::Launcher& launcher_;
     TicketTaker* tickets_;             // null: this worker is leased all its tasks
     host::FunctionRunner* functions_;  // null: it has none, but what its launcher knows

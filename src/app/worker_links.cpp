@@ -26,6 +26,7 @@ void Worker::disconnect() {
 }
 
 void Worker::on_message(const wire::Welcome& message) {
+    output_limit_ = message.output_limit;
     if (!over_tcp() || welcomed_) return;
     if (message.resume != token_) {
         forgotten_ = has_manager();  // it is another one, or was started anew

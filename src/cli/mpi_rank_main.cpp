@@ -31,8 +31,7 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const app
                                   std::optional<Instant> leaves_at) {
     const auto shell = app::find_shell(options.shell);
     if (!shell) throw Failure{{shell.error().code, "--shell: " + shell.error().message}};
-    return app::rank_worker({rank, *shell, options.output_limit, options.index_variable, true, leaves_at},
-                            share);
+    return app::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
 }
 
 void dismiss(transport::Transport& ranks, int size, const std::string& why) {

@@ -98,8 +98,8 @@ struct TicketsReported {
 
 // ---- events: the run ----
 
-struct CancelRequested {  // in any state that is not final; else nothing happens
-    TaskId task;
+struct CancelRequested {  // those in any state that is not final
+    Interval tasks;
 };
 
 enum class StopReason : std::uint8_t { interrupted, out_of_time, halted, storage };
@@ -131,9 +131,9 @@ struct Lease {
     CategoryId category;
     WallMicros submitted_us = 0;
 };
-struct Kill {  // its answer counts no more
+struct Kill {  // what it holds of these; its answers count no more
     WorkerId worker;
-    TaskId task;
+    Interval tasks;
     Attempt attempt = 0;
 };
 struct KillAll {  // whatever it runs or holds, tickets too
@@ -183,8 +183,8 @@ struct RangeEnded {
     WallMicros started_us = 0;
     std::int64_t wall_us = 0;  // summed
 };
-struct Cancelled {  // for good; it may still run somewhere for a moment
-    TaskId task;
+struct Cancelled {  // for good; they may still run somewhere for a moment
+    IntervalSet tasks;
 };
 struct Skipped {  // these can never run
     IntervalSet tasks;

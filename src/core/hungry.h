@@ -1,7 +1,9 @@
-// Whether a program had better submit more tasks.
+// How many more tasks a program had better submit.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "core/manager_stats.h"
 
@@ -12,11 +14,13 @@ struct HungryLimits {
     double minimum_factor = 2;  // tasks a worker: `hungry-minimum-factor`
 };
 
-// Fewer tasks wait than the workers will soon have done, by the manual's rule of thumb.
-inline bool hungry(const ManagerStats& stats, const HungryLimits& limits = {}) {
+// So many that as many wait as the workers will soon have done, by the manual's rule of thumb; 0: they do.
+inline std::int64_t hungry(const ManagerStats& stats, const HungryLimits& limits = {}) {
+    constexpr double most = 1e15;  // beyond, it is no number of tasks
     const double enough =
         std::max(limits.minimum, limits.minimum_factor * static_cast<double>(stats.workers_connected));
-    return static_cast<double>(stats.tasks_waiting) < enough;
+    const double lacking = enough - static_cast<double>(stats.tasks_waiting);
+    return static_cast<std::int64_t>(std::ceil(std::clamp(lacking, 0.0, most)));
 }
 
 }  // namespace wq::core

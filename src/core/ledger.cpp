@@ -44,6 +44,7 @@ ShapeId Ledger::intern(Shape shape) {
     shape.priority = 0;
     shape.not_before.reset();
     shape.not_after.reset();
+    shape.max_losses = 0;
     std::sort(shape.features.begin(), shape.features.end());
     shape.features.erase(std::unique(shape.features.begin(), shape.features.end()), shape.features.end());
     // Lists change shape rarely: the last one is nearly always the one.
@@ -67,11 +68,12 @@ ShapeId Ledger::add(const TaskRange& range, WallMicros submitted) {
     if (category >= category_counts_.size()) category_counts_.resize(category + 1);
     const std::uint64_t end = size_ + range.count;
     const bool alike = !ranges_.empty() && ranges_.back().shape == shape &&
-                       ranges_.back().priority == priority && ranges_.back().times == times;
+                       ranges_.back().priority == priority && ranges_.back().times == times &&
+                       ranges_.back().max_losses == range.shape.max_losses;
     if (alike && submitted - ranges_.back().submitted < same_submission_us)
         ranges_.back().end = end;
     else
-        ranges_.push_back({size_, end, submitted, priority, shape, times});
+        ranges_.push_back({size_, end, submitted, priority, shape, times, range.shape.max_losses});
     const Interval tasks{size_, end};
     size_ = end;
     count_in(tasks, TaskState::blocked, true);
@@ -106,6 +108,19 @@ std::uint64_t Ledger::count(CategoryId category, TaskState state) const {
 const Attempted* Ledger::find_attempted(TaskId task) const {
     const auto found = attempted_.find(task);
     return found == attempted_.end() ? nullptr : &found->second;
+}
+
+std::vector<TaskId> Ledger::attempted_in(Interval tasks) const {
+    std::vector<TaskId> found;
+    if (tasks.size() <= attempted_.size()) {
+        for (std::uint64_t id = tasks.first; id < tasks.end; ++id)
+            if (attempted_.contains(TaskId(id))) found.emplace_back(id);
+        return found;
+    }
+    for (const auto& [task, record] : attempted_)
+        if (task.value() >= tasks.first && task.value() < tasks.end) found.push_back(task);
+    std::sort(found.begin(), found.end());
+    return found;
 }
 
 TaskState Ledger::state(TaskId task) const {
@@ -243,6 +258,37 @@ void Ledger::change(Interval tasks, TaskEvent event) {
     if (!to || from == TaskState::leased || *to == TaskState::leased) illegal(tasks.first, from, event);
     leave(tasks, from);
     enter(tasks, *to);
+}
+
+IntervalSet Ledger::ready_in(const IntervalSet& tasks) const {
+    IntervalSet all;
+    const auto add = [&](const IntervalSet& from, Interval part) {
+        from.for_each_in(part, [&](Interval one) { all.insert(one); });
+    };
+    tasks.for_each([&](Interval wanted) {
+        for_each_range(wanted, [&](Interval part, const RangeInfo& range) {
+            add(early_, part);
+            const auto& queues = ready(range.shape).queues;
+            const auto queue = queues.find(range.priority);
+            if (queue == queues.end()) return;
+            add(queue->second.fresh, part);
+            add(queue->second.again, part);
+        });
+    });
+    return all;
+}
+
+void Ledger::cancel_fresh(Interval tasks) {
+    IntervalSet all;
+    all.insert(tasks);
+    IntervalSet blocked = unended(all);
+    const auto remove = [&](Interval part) { blocked.erase(part); };
+    sealed_.for_each_in(tasks, remove);
+    for (const TaskId task : attempted_in(tasks)) blocked.erase(task.value());
+    const IntervalSet ready = ready_in(blocked);
+    ready.for_each(remove);
+    for (const IntervalSet* state : {&ready, &std::as_const(blocked)})
+        state->for_each([&](Interval part) { change(part, TaskEvent::cancel); });
 }
 
 IntervalSet Ledger::unended(const IntervalSet& tasks) const {

@@ -88,12 +88,14 @@ class Ledger {
 
     std::uint64_t size() const { return size_; }
     TaskState state(TaskId task) const;
-    // Priority and times are no part of it here: tasks that differ in nothing else are of one shape.
+    // Priority, times and the limit of losses are no part of it here: tasks that differ in nothing else are
+    // of one shape.
     const Shape& shape(ShapeId id) const { return shapes_[id.value()].shape; }
     ShapeId shape_of(TaskId task) const { return range_of(task).shape; }
     WallMicros submitted(TaskId task) const { return range_of(task).submitted; }
     double priority(TaskId task) const { return range_of(task).priority; }
     const Times& times(TaskId task) const { return times_[range_of(task).times]; }
+    std::uint32_t max_losses(TaskId task) const { return range_of(task).max_losses; }  // 0: none of its own
     std::uint32_t shapes() const { return static_cast<std::uint32_t>(shapes_.size()); }
 
     // Changes of state; each goes through the table of lifecycle.h. An arrow that is not there is our bug.
@@ -107,9 +109,14 @@ class Ledger {
     // Waiting tasks that expired; some of them, until none are left.
     IntervalSet expired() const;
 
+    // Cancels those of `tasks` that wait and were never given out.
+    void cancel_fresh(Interval tasks);
+
     // The record of a task that was given out at least once, until it has ended.
     Attempted& attempted(TaskId task) { return attempted_[task]; }  // made when absent
     const Attempted* find_attempted(TaskId task) const;
+    // Those of `tasks` that have one, in order. Costs the smaller of their number and that of all records.
+    std::vector<TaskId> attempted_in(Interval tasks) const;
 
     std::optional<ReadyHead> head(ShapeId shape) const;
     const ReadyTasks& ready(ShapeId shape) const { return shapes_[shape.value()].ready; }
@@ -140,6 +147,7 @@ class Ledger {
         double priority;
         ShapeId shape;
         std::uint32_t times;  // index into times_
+        std::uint32_t max_losses;
     };
     struct ShapeInfo {
         Shape shape;
@@ -152,6 +160,7 @@ class Ledger {
     template <class F>
     void for_each_range(Interval tasks, F&& visit) const;  // visit(part, RangeInfo)
     void count_in(Interval tasks, TaskState state, bool in);
+    IntervalSet ready_in(const IntervalSet& tasks) const;
     void set_expiring(Interval tasks, bool waits);
     void leave(Interval tasks, TaskState state);
     void enter(Interval tasks, TaskState state);

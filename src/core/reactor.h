@@ -24,8 +24,9 @@
 namespace wq::core {
 
 struct ReactorOptions {
-    std::uint32_t max_losses = 3;  // a task lost with its worker so often has failed; 0: none ever has
-    bool halt_on_failure = false;  // the first final failure stops the run
+    // A task lost with its worker so often has failed, where it has no limit of its own; 0: none ever has.
+    std::uint32_t max_losses = 3;
+    bool halt_on_failure = false;                 // the first final failure stops the run
     Duration silence = std::chrono::seconds(10);  // a worker not heard for so long is lost
     // The pool is complete when so many have joined, or after join_limit. 0: it is never complete, any worker
     // may come at any time, and there is no waiting for it.
@@ -114,7 +115,9 @@ class Reactor {
 
     // reactor_cancel.cpp
     void on_event(const CancelRequested& event, Now now, Actions& actions);
-    void tell_to_kill(WorkerId worker, TaskId task, Attempt attempt, Actions& actions) const;
+    void cancel_tickets(Interval tasks, Actions& actions);
+    void cancel_attempted(TaskId task, Actions& actions);
+    void tell_to_kill(WorkerId worker, Interval tasks, Attempt attempt, Actions& actions) const;
 
     // reactor_reports.cpp
     void on_event(const TaskReported& event, Now now, Actions& actions);
@@ -185,6 +188,7 @@ class Reactor {
     // room.cpp
     bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
     bool takes(const Worker& worker, ShapeId shape, std::optional<TaskId> suspect, Now now) const;
+    std::uint32_t most_losses(TaskId task) const;  // 0: no limit
     bool last_chance(TaskId task) const;
     std::int64_t queue_depth(ShapeId shape, const Worker& worker) const;
 

@@ -43,7 +43,7 @@ void Reactor::on_event(const WorkerBack& event, Now now, Actions& actions) {
     IntervalSet tickets;
     for (const auto& [task, attempt] : event.holding) {
         if (!holds(worker->id, task, attempt))
-            tell_to_kill(worker->id, task, attempt, actions);
+            tell_to_kill(worker->id, {task.value(), task.value() + 1}, attempt, actions);
         else if (ledger_.state(task) == TaskState::sealed)
             tickets.insert(task.value());
         else

@@ -113,8 +113,9 @@ void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Act
         ledger_.change(task, TaskEvent::give_back);
         return;
     }
-    const bool last = options_.max_losses > 0 && ledger_.attempted(task).losses + 1 >= options_.max_losses;
-    if (last) outcome.reason += "; lost " + std::to_string(options_.max_losses) + " workers";
+    const std::uint32_t most = most_losses(task);
+    const bool last = most > 0 && ledger_.attempted(task).losses + 1 >= most;
+    if (last) outcome.reason += "; lost " + std::to_string(most) + (most == 1 ? " worker" : " workers");
     record(task, last, outcome, actions);
     if (last)
         finish(task, false, now, actions);
@@ -123,10 +124,16 @@ void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Act
     if (last_chance(task)) ++last_chances_;
 }
 
+std::uint32_t Reactor::most_losses(TaskId task) const {
+    const std::uint32_t own = ledger_.max_losses(task);
+    return own > 0 ? own : options_.max_losses;
+}
+
 bool Reactor::last_chance(TaskId task) const {
     const Attempted* attempted = ledger_.find_attempted(task);
-    return attempted != nullptr && attempted->losses > 0 && options_.max_losses > 0 &&
-           attempted->losses + 1 >= options_.max_losses;
+    if (attempted == nullptr || attempted->losses == 0) return false;
+    const std::uint32_t most = most_losses(task);
+    return most > 0 && attempted->losses + 1 >= most;
 }
 
 void Reactor::free_lease(TaskId task) {

@@ -145,6 +145,9 @@ std::optional<std::string> Reactor::audit() const {
         const TaskId task(id);
         const TaskState state = ledger_.state(task);
         if (last_chance(task)) ++last_chances;
+        const Attempted* attempted = ledger_.find_attempted(task);
+        if (attempted != nullptr && most_losses(task) > 0 && attempted->losses >= most_losses(task))
+            return "task " + std::to_string(id) + " was lost too often, and goes on";
         if (is_final(state)) continue;
         if ((state == TaskState::blocked) != groups_.blocked(task))
             return "task " + std::to_string(id) + " is " + name_of(state) + ", its groups disagree";

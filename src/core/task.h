@@ -24,11 +24,12 @@ struct Shape {
     std::vector<std::string> features;     // only on workers that have all of them
     std::optional<WallMicros> not_before;  // wall clock: not started earlier
     std::optional<WallMicros> not_after;   // wall clock: expires, or is killed, then
-    std::uint64_t kind = 0;  // of different kinds are not sealed together: each large range of calls is one
-    std::vector<WorkerId> workers;         // `#@i`: the only workers it may run on; empty: any
-    // Tasks of one family are sealed by themselves: a batch that holds one long range of calls and nothing
-    // else travels as a template. 0: none.
-    std::uint64_t family = 0;
+    // Lost with its worker so often, it has failed; 0: as often as ReactorOptions::max_losses.
+    std::uint32_t max_losses = 0;
+    std::vector<WorkerId> workers;  // `#@i`: the only workers it may run on; empty: any
+    // Tasks of different kinds are not sealed together: each long range of calls is one, so that its batch
+    // travels as a template. 0: none.
+    std::uint64_t kind = 0;
     auto operator<=>(const Shape&) const = default;
 };
 

@@ -34,6 +34,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/environment_changes.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -85,8 +86,9 @@ struct Order {
     std::uint64_t environment_position = 0;  // it sees the lines up to this position
     std::string text;                        // the shell line
     std::vector<std::string> argv;  // not empty: executed directly, by PATH (not with environment lines)
-    std::vector<std::pair<std::string, std::string>> variables;  // e.g. WORK_QUEUE_TASK_INDEX
-    std::optional<Call> call;  // instead of text and argv: a child of the launcher calls it
+    EnvironmentChanges variables;   // e.g. WORK_QUEUE_TASK_INDEX
+    std::optional<std::uint64_t> output_limit;  // nothing: LauncherOptions::output_limit
+    std::optional<Call> call;                   // instead of text and argv: a child of the launcher calls it
 };
 
 // What comes back.

@@ -93,7 +93,7 @@ void TaskEnvironment::update(const TaskFacts& facts) {
     for (const Index slot : {omp, openblas, mkl, numexpr, veclib}) set(slot, threads);
 }
 
-char* const* TaskEnvironment::prepare(const TaskFacts& facts, const Variables& variables) {
+char* const* TaskEnvironment::prepare(const TaskFacts& facts, const EnvironmentChanges& variables) {
     update(facts);
     std::size_t at = 0;
     pointers_.resize(slot_count + base_.size() + 1);
@@ -104,7 +104,8 @@ char* const* TaskEnvironment::prepare(const TaskFacts& facts, const Variables& v
     if (variables.empty()) return pointers_.data();
 
     extra_.clear();
-    for (const auto& [name, value] : variables) extra_.push_back(name + "=" + value);
+    for (const auto& [name, value] : variables)
+        if (value) extra_.push_back(name + "=" + *value);
     extra_pointers_.clear();
     for (std::string& entry : extra_) extra_pointers_.push_back(entry.data());
     for (std::size_t i = 0; i < at; ++i) {
@@ -115,12 +116,14 @@ char* const* TaskEnvironment::prepare(const TaskFacts& facts, const Variables& v
     return extra_pointers_.data();
 }
 
-std::vector<std::string> TaskEnvironment::differences(const TaskFacts& facts, const Variables& variables) {
+std::vector<std::string> TaskEnvironment::differences(const TaskFacts& facts,
+                                                      const EnvironmentChanges& variables) {
     update(facts);
     std::vector<std::string> entries;
     for (const Slot& slot : slots_)
         if (slot.used) entries.push_back(slot.entry);
-    for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+    for (const auto& [name, value] : variables)
+        if (value) entries.push_back(name + "=" + *value);
     return entries;
 }
 

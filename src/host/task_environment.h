@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment_changes.h"
 #include "base/ids.h"
 #include "core/resources.h"
 
@@ -43,9 +44,10 @@ class TaskEnvironment {
                     const std::string& gpu_variable);
 
     // For execve; valid until the next call.
-    char* const* prepare(const TaskFacts& facts, const Variables& variables);
-    // The same as entries that differ from the base: for a shell that has the base already.
-    std::vector<std::string> differences(const TaskFacts& facts, const Variables& variables);
+    char* const* prepare(const TaskFacts& facts, const EnvironmentChanges& variables);
+    // The same as entries that differ from the base: for a shell that has the base already. (Only lists have
+    // such a shell, and they take nothing out.)
+    std::vector<std::string> differences(const TaskFacts& facts, const EnvironmentChanges& variables);
 
   private:
     struct Slot {

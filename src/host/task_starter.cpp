@@ -29,7 +29,7 @@ TaskStarter::Result TaskStarter::start(Lane& lane, const CpuMask& mask, char* co
 PathLookup::Found TaskStarter::locate(const Lane& lane) {
     const std::string& name = lane.order.order.argv.front();
     for (const auto& [variable, value] : lane.order.order.variables)
-        if (variable == "PATH") return PathLookup::search(value, name);
+        if (variable == "PATH") return PathLookup::search(value.value_or(""), name);
     return lookup_.find(name);
 }
 

@@ -25,8 +25,9 @@ bool TaskRunner::start_head(Instant now) {
     queue_.pop_front();
     lane->visible_gpus = accounts_.visible_gpus(*holding);
     lane->holding = std::move(*holding);
-    lane->out.begin(options_.output_limit);
-    lane->err.begin(options_.output_limit);
+    const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
+    lane->out.begin(most);
+    lane->err.begin(most);
     // Before it can do anything, so that a task that kills the launcher is known to have run.
     shared_.last_started.store(lane->order.serial, std::memory_order_release);
     const CpuMask mask = accounts_.mask(lane->holding);

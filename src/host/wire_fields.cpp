@@ -59,7 +59,9 @@ void write_field(ByteWriter& out, const Order& order) {
     out.i64(order.timeout.count()), out.i64(order.memory_limit_mb), out.u64(order.environment_position);
     out.blob(order.text);
     out.blobs(order.argv);
-    out.pairs(order.variables);
+    put(out, order.variables);
+    out.boolean(order.output_limit.has_value());
+    if (order.output_limit) out.u64(*order.output_limit);
     out.boolean(order.call.has_value());
     if (order.call) out.blob(order.call->function), out.blob(order.call->arguments);
 }
@@ -72,7 +74,8 @@ Order read_order(ByteReader& in) {
     order.environment_position = in.u64();
     order.text = in.blob();
     order.argv = in.blobs();
-    order.variables = in.pairs();
+    get(in, order.variables);
+    if (in.boolean()) order.output_limit = in.u64();
     if (in.boolean()) {
         Call& call = order.call.emplace();
         call.function = in.blob();

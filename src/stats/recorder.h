@@ -63,7 +63,7 @@ class Recorder {
     // Calls of a range that succeeded, many at once; counted in acknowledged() each for itself.
     virtual void range(const RangeRecord&) {}
     // Ends without an attempt.
-    virtual void cancelled(TaskId, WallMicros) {}
+    virtual void cancelled(const IntervalSet&, WallMicros) {}
     virtual void skipped(const IntervalSet&, const std::string& /*why*/, WallMicros) {}
     virtual void worker(const WorkerRecord& record) = 0;  // on joining, and again on leaving
     virtual void sample(const Sample& sample) = 0;

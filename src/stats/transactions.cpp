@@ -218,10 +218,14 @@ void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& reco
     });
 }
 
-void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, TaskId task) {
+void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, Interval tasks) {
     put_transaction_stamp(out, when, pid);
     out += "TASK ";
-    put_number(out, task_number(task));
+    put_number(out, task_number(TaskId(tasks.first)));
+    if (tasks.size() > 1) {
+        out += '-';
+        put_number(out, tasks.end);
+    }
     out += " CANCELED\n";
 }
 

@@ -29,6 +29,7 @@ void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record
 // Calls of a range: one line for each run of neighbours, `TASK first-last DONE SUCCESS ...`.
 void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
                      std::string_view worker_address);
-void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, TaskId task);
+// `TASK first CANCELED`, or `TASK first-last CANCELED` where several neighbours were.
+void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, Interval tasks);
 
 }  // namespace wq::stats

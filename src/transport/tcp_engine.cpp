@@ -106,6 +106,14 @@ TcpLink& TcpEngine::add(int descriptor, std::string address) {
     return added;
 }
 
+// Links read the plan as they go; only the tick is to be as short as the shortest time.
+void TcpEngine::set_keep_alive(Duration keep_alive, Duration silence) {
+    plan_.limits.keep_alive = keep_alive;
+    plan_.limits.silence = silence;
+    tick_every_ = tick_for(plan_);
+    if (ticking_ && !stopping_) await_tick();
+}
+
 TcpLink* TcpEngine::oldest_unfinished() {
     return unfinished_.empty() ? nullptr : unfinished_.begin()->second;
 }

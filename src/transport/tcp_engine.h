@@ -53,6 +53,7 @@ class TcpEngine final : public TcpLinkOwner {
     TcpLink& add(int descriptor, std::string address);
     void join(TcpLink& link, PeerId peer);  // on_ready's link: tells Joined
     void close_others(const TcpLink& link);
+    void set_keep_alive(Duration keep_alive, Duration silence);
     // Links that are not, or never became, ready: those that were refused need a moment to hear why.
     std::size_t unfinished() const { return unfinished_.size(); }
     TcpLink* oldest_unfinished();

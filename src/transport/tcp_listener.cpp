@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <climits>
 
@@ -92,6 +93,9 @@ class Listener final : public TcpListener, private TcpEngineUser {
     bool idle() const override { return engine_.mailbox().idle(); }
     std::vector<int> descriptors() const override { return {engine_.mailbox().descriptor()}; }
 
+    void set_keep_alive(Duration keep_alive, Duration silence) override {
+        boost::asio::post(engine_.context(), [=, this] { engine_.set_keep_alive(keep_alive, silence); });
+    }
     std::uint16_t port() const override { return port_; }
     std::string certificate_print() const override { return print_; }
     rlimit original_file_limit() const override { return original_limit_; }

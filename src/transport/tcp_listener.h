@@ -45,6 +45,8 @@ class TcpListener : public Transport {
     // a key or certificate that cannot be used.
     static Result<std::unique_ptr<TcpListener>> open(TcpListenOptions options);
 
+    // From now on, instead of TcpLimits::keep_alive and silence; also of peers that are there.
+    virtual void set_keep_alive(Duration keep_alive, Duration silence) = 0;
     virtual std::uint16_t port() const = 0;
     virtual std::string certificate_print() const = 0;  // SHA-256 in hex; empty without TLS
     virtual TcpListenCounts counts() const = 0;

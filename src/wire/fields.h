@@ -40,7 +40,8 @@ void fields(Refused& m, V& visit) {
 }
 template <class V>
 void fields(Welcome& m, V& visit) {
-    visit(m.version, m.worker, m.resume, m.grace, m.answers_received, m.directory, m.index_variable);
+    visit(m.version, m.worker, m.resume, m.grace, m.answers_received, m.directory, m.index_variable,
+          m.output_limit);
 }
 template <class V>
 void fields(Ended& m, V& visit) {
@@ -93,7 +94,7 @@ void fields(Lease& m, V& visit) {
 }
 template <class V>
 void fields(Kill& m, V& visit) {
-    visit(m.task, m.attempt);
+    visit(m.task, m.attempt, m.count);
 }
 template <class V>
 void fields(KillAll&, V& visit) {

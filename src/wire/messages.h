@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/environment_changes.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/time.h"
@@ -94,6 +95,7 @@ struct Welcome {
     std::uint64_t answers_received = 0;  // of those that it sent since it first came
     std::string directory;       // where tasks are to start, if the worker can enter it; empty: its workspace
     std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
+    std::uint64_t output_limit = 8u << 20;  // bytes to keep of each stream of a task
 };
 // The manager does not want this worker: another version, a second worker of one identity. It is not to try
 // again.
@@ -124,12 +126,13 @@ struct Lease {
     std::int64_t memory_limit_mb = 0;
     std::uint64_t environment_position = 0;
     std::string text;
-    std::vector<std::pair<std::string, std::string>> variables;
+    EnvironmentChanges variables;
     std::optional<Call> call;  // instead of the text
 };
-struct Kill {  // whether it runs or waits
+struct Kill {  // what is held of these neighbours, whether it runs or waits
     TaskId task;
     Attempt attempt = 0;
+    std::uint64_t count = 1;
 };
 struct KillAll {};
 struct Recall {

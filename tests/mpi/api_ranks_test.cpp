@@ -114,6 +114,19 @@ void commands(wq::Manager& manager, int ranks) {
     }
 }
 
+// So many that ranks claim them by ticket: what a task says of itself travels with its text.
+void environment_and_output(wq::Manager& manager) {
+    for (int index = 0; index < 200; ++index)
+        manager.submit(wq::Task("echo ${WORKERID-none} $MINE; head -c 5000 /dev/zero >&2")
+                           .environment_variable("WORKERID", {})
+                           .environment_variable("MINE", std::to_string(index))
+                           .tag(std::to_string(index)));
+    for (const wq::Task& task : drain(manager)) {
+        CHECK(task.output() == "none " + task.tag() + "\n");
+        CHECK(task.error_output().find("the limit is 4096 bytes") != std::string::npos);
+    }
+}
+
 void calls(wq::Manager& manager, int ranks) {
     for (const auto mode : {wq::CallMode::direct, wq::CallMode::thread, wq::CallMode::fork}) {
         for (int index = 0; index < 30; ++index)
@@ -183,6 +196,7 @@ wq::ManagerOptions over(wq::MpiSession& session) {
     wq::ManagerOptions options;
     options.listen = false;
     options.mpi = &session;
+    options.output_limit = 4096;
     return options;
 }
 
@@ -223,6 +237,7 @@ int main(int argc, char** argv) {
     }
     const int workers = session.size() - (options.manager_only ? 1 : 0);
     commands(manager, workers);
+    environment_and_output(manager);
     calls(manager, workers);
     failures(manager);
     ranges(manager);

@@ -63,6 +63,12 @@ class Listening(Case):
         self.check_complete(2)
         self.assertEqual(os.listdir(self.path("registry")), [])
 
+    def test_workers_keep_the_output_that_the_run_wants(self):
+        run = self.run_listening("head -c 5000 /dev/zero\n", "--manager-only", "--output-limit", "1000")
+        self.worker("--contact", self.path("r/contact"), "--single-shot")
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertIn("4000 more bytes of stdout not kept; the limit is 1000 bytes", self.read("r/output.log"))
+
     def test_without_the_key_nobody_works(self):
         run = self.run_listening("echo 1\n", "--manager-only")
         described = json.loads(self.read("r/contact"))

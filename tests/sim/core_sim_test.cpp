@@ -218,6 +218,18 @@ TEST(CoreSim, InnocentNeighboursOfKillersNeverFailOverTcp) {
     EXPECT_GT(run_all(weather).alone, 0u);
 }
 
+// Killers of their own patience among others: each kills as many workers as it may, and innocents none.
+TEST(CoreSim, LimitsOfLossesOfTheirOwn) {
+    Weather weather = storm();
+    weather.killers = 0.2;
+    weather.own_limits = 0.6;
+    EXPECT_GT(run_all(weather).alone, 0u);
+    weather = tickets();
+    weather.killers = 0.01;
+    weather.own_limits = 0.5;
+    run_all(weather);
+}
+
 TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {
     Weather weather = cut_links();
     weather.cancels = 0.3;
@@ -225,6 +237,8 @@ TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {
     const Counts counts = run_all(weather);
     EXPECT_GT(counts.cancelled, 0u);
     EXPECT_GT(counts.killed, 0u);
+    weather.cancelled_ranges = 0.5;
+    EXPECT_GT(run_all(weather).cancelled, counts.cancelled);
 }
 
 TEST(CoreSim, PrioritiesAndTimes) {
@@ -248,6 +262,7 @@ TEST(CoreSim, MixedPools) {
     weather.losses = 0.02;
     weather.drains = 0.02;
     weather.cancels = 0.3;
+    weather.cancelled_ranges = 0.3;
     weather.priorities = true;
     weather.late_joins = true;
     weather.max_losses = 1000;

@@ -106,12 +106,16 @@ void FakeWorker::flush(BatchId batch) {
 }
 
 void FakeWorker::kill(const core::Kill& kill) {
-    const auto held = holds_.find(kill.task);
-    if (held == holds_.end() || held->second.attempt != kill.attempt) return;
-    std::erase(queue_, kill.task);
     core::Outcome killed;
     killed.ending = core::Ending::killed;
-    end(kill.task, kill.attempt, killed);
+    for (auto held = holds_.lower_bound(TaskId(kill.tasks.first));
+         held != holds_.end() && held->first.value() < kill.tasks.end;) {
+        const TaskId task = held->first;
+        const bool named = held++->second.attempt == kill.attempt;
+        if (!named) continue;
+        std::erase(queue_, task);
+        end(task, kill.attempt, killed);
+    }
 }
 
 std::vector<std::pair<TaskId, Attempt>> FakeWorker::resume() {

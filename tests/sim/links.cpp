@@ -124,8 +124,10 @@ void Simulation::lose_link_for_good(Life* life, bool told) {
 
 void Simulation::cancel_some() {
     const std::uint64_t tasks = reactor_.ledger().size();
-    if (tasks > 0 && chance(random_, weather_.cancels))
-        tell_manager(core::CancelRequested{TaskId(below(random_, tasks))});
+    if (tasks == 0 || !chance(random_, weather_.cancels)) return;
+    const std::uint64_t first = below(random_, tasks);
+    const std::uint64_t most = chance(random_, weather_.cancelled_ranges) ? 20 : 1;
+    tell_manager(core::CancelRequested{{first, first + 1 + below(random_, most)}});
 }
 
 // ---- checks ----
@@ -149,11 +151,14 @@ void Simulation::check_range(const core::RangeEnded& ended) {
 }
 
 void Simulation::check_cancelled(const core::Cancelled& cancelled) {
-    const std::uint64_t id = cancelled.task.value();
-    ++counts_.cancelled;
-    if (final_records_[id] > 0 || plan_.tasks[id].cancelled)
-        wrong("task " + std::to_string(id) + " is cancelled after its end");
-    plan_.tasks[id].cancelled = true;
+    cancelled.tasks.for_each([&](Interval part) {
+        for (std::uint64_t id = part.first; id < part.end; ++id) {
+            ++counts_.cancelled;
+            if (final_records_[id] > 0 || plan_.tasks[id].cancelled)
+                wrong("task " + std::to_string(id) + " is cancelled after its end");
+            plan_.tasks[id].cancelled = true;
+        }
+    });
 }
 
 }  // namespace wq::sim

@@ -32,6 +32,8 @@ PlannedTask random_task(const Weather& weather, Random& random, const std::vecto
         task.shape.needs.cores = 100;
         task.fits = false;
     }
+    if (weather.own_limits > 0 && chance(random, weather.own_limits))
+        task.shape.max_losses = 2 + static_cast<std::uint32_t>(below(random, 4));
     if (weather.priorities) task.shape.priority = static_cast<double>(below(random, 5));
     if (chance(random, weather.times)) {
         const WallMicros hour = 3'600'000'000;  // when the run starts

@@ -356,15 +356,16 @@ void Simulation::check_end() {
         if (finished_->stopped && !core::is_final(state)) continue;
         // A worker may be lost so often under a task that it fails without being to blame, and what waits for
         // it is skipped: only where the weather does that, and only with that many losses.
+        const std::uint32_t most = task.shape.max_losses > 0 ? task.shape.max_losses : weather_.max_losses;
         if (weather_.losses > 0 && weather_.max_losses < 10 && state != TaskState::done) {
             if (state == TaskState::failed && ended_here && verdict[id] == TaskState::done &&
-                losses_[id] < weather_.max_losses)
+                losses_[id] < most)
                 wrong(name + " after " + std::to_string(losses_[id]) + " losses");
             continue;
         }
         if (state != verdict[id]) wrong(name + ", by the plan " + core::name_of(verdict[id]));
         if (task.kills_worker && state == TaskState::failed && ended_here && verdict[id] == state &&
-            task.failures == 0 && weather_.losses == 0 && losses_[id] > weather_.max_losses + 1)
+            task.failures == 0 && weather_.losses == 0 && (losses_[id] < most || losses_[id] > most + 1))
             wrong(name + " after " + std::to_string(losses_[id]) + " losses");
     }
     if (!finished_->stopped && ledger.size() != plan_.tasks.size()) wrong("it ended before the list did");

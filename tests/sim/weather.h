@@ -32,7 +32,9 @@ struct Weather {
     double drains = 0;    // per worker and second
     bool ranges = false;  // tickets that succeed are reported many at once
     // What a program asks for.
-    double cancels = 0;  // per second
+    double cancels = 0;           // per second
+    double cancelled_ranges = 0;  // of these, of neighbours at once
+    double own_limits = 0;        // tasks with a limit of losses of their own
     bool priorities = false;
     double times = 0;  // tasks that have a start and an end time
     // The network, and the rest.

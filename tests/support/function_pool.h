@@ -116,7 +116,7 @@ class FunctionPool {
                         core::CallMode mode = core::CallMode::direct) {
         const TaskId task = tasks.add_range({function, {}, mode}, first_index, count);
         core::TaskRange range = range_of(task, count);
-        range.shape.family = task.value() + 1;
+        range.shape.kind = task.value() + 1;
         manager_->add(range, {}, {}, now());
         return task;
     }

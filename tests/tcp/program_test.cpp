@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <numeric>
 #include <set>
@@ -30,6 +31,11 @@ wq::Functions functions() {
     all.add("fail", [](const std::string& why) -> int { throw std::runtime_error(why); });
     all.add("crash", [] { std::abort(); });
     all.add("whoami", [] { return static_cast<std::int64_t>(::getpid()); });
+    all.add("end_worker", [] { ::kill(::getpid(), SIGKILL); });
+    all.add("variable", [](const std::string& name) {
+        const char* value = std::getenv(name.c_str());
+        return std::string(value == nullptr ? "none" : value);
+    });
     all.add("odd_only", [](std::int64_t index) {
         if (index % 1000 == 999) throw std::runtime_error("index " + std::to_string(index));
     });
@@ -44,6 +50,7 @@ class Program : public testing::Test {
         wq::ManagerOptions options;
         options.port = 0;
         options.contact_file = folder_ + "/contact";
+        options.output_limit = 16u << 20;  // more than workers keep by themselves
         options.transactions_log = folder_ + "/transactions.log";
         options.away_limit = 0.2;  // who was killed does not come back
         options.say = [](const std::string&) {};
@@ -128,6 +135,29 @@ TEST_F(Program, ACrashIsTheTasksFailureAndCostsTheWorkerNothing) {
     EXPECT_EQ(manager_->stats().workers_joined, 1);
 }
 
+// Two retries are three tries; a code that says no is none of them.
+TEST_F(Program, ATaskThatKillsItsWorkersIsGivenUpAfterItsRetries) {
+    manager_->submit(wq::Task::call("end_worker").call_mode(CallMode::direct).max_retries(2));
+    for (int tries = 0; tries < 3; ++tries) {
+        const pid_t worker = start_worker();
+        ::waitpid(worker, nullptr, 0);
+        children_.erase(worker);
+    }
+    const auto given_up = manager_->wait();
+    ASSERT_TRUE(given_up.has_value());
+    EXPECT_EQ(given_up->result(), wq::TaskResult::max_retries);
+    EXPECT_STREQ(given_up->result_str(), "MAX_RETRIES");
+    EXPECT_EQ(given_up->attempts(), 3u);
+    EXPECT_NE(given_up->reason().find("lost 3 workers"), std::string::npos) << given_up->reason();
+    start_worker();
+    manager_->submit(wq::Task("exit 3").max_retries(5));
+    const auto failed = manager_->wait();
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_EQ(failed->result(), wq::TaskResult::success);
+    EXPECT_EQ(failed->exit_status(), 3);
+    EXPECT_EQ(failed->attempts(), 1u);
+}
+
 TEST_F(Program, FunctionsAndArgumentsThatDoNotFitAreNamed) {
     start_worker();
     manager_->submit(wq::Task::call("none", 1).call_mode(CallMode::direct));
@@ -166,6 +196,95 @@ TEST_F(Program, ARangeIsWholeWithItsFailuresAlthoughWorkersAreKilled) {
     }
     EXPECT_EQ(std::count(told.begin(), told.end(), 1), count) << "told once each";
     EXPECT_EQ(failed.size(), count / 1000);
+}
+
+TEST_F(Program, VariablesAreSetAndTakenOutOfTheEnvironment) {
+    ASSERT_EQ(::setenv("WQ_TEST_OF_WORKER", "there", 1), 0);
+    start_worker();
+    ::unsetenv("WQ_TEST_OF_WORKER");
+    const std::string show = "echo ${WQ_TEST_OF_WORKER-none} ${CORES-none} ${MINE-none}";
+    manager_->submit(wq::Task(show).tag("as it is"));
+    manager_->submit(wq::Task(show)
+                         .tag("changed")
+                         .environment_variable("WQ_TEST_OF_WORKER", {})
+                         .environment_variable("CORES", std::nullopt)
+                         .environment_variable("NEVER_THERE", {})
+                         .environment_variable("MINE", "set"));
+    manager_->submit(wq::Task::call("variable", "WQ_TEST_OF_WORKER").tag("call"));
+    manager_->submit(wq::Task::call("variable", "WQ_TEST_OF_WORKER")
+                         .tag("call without")
+                         .environment_variable("WQ_TEST_OF_WORKER", {}));
+    std::map<std::string, std::string> seen;
+    while (auto task = manager_->wait()) {
+        ASSERT_TRUE(task->ok()) << task->reason();
+        seen[task->tag()] =
+            task->kind() == wq::TaskKind::call ? task->result_as<std::string>() : task->output();
+    }
+    EXPECT_EQ(seen["as it is"], "there 1 none\n");
+    EXPECT_EQ(seen["changed"], "none none set\n");
+    EXPECT_EQ(seen["call"], "there");
+    EXPECT_EQ(seen["call without"], "none");
+}
+
+TEST_F(Program, WorkersKeepAsMuchOutputAsTheManagerWants) {
+    start_worker();
+    manager_->submit(wq::Task("head -c 12000000 /dev/zero"));
+    auto task = manager_->wait();
+    ASSERT_TRUE(task.has_value());
+    EXPECT_EQ(task->output().size(), 12'000'000u);
+    manager_->submit(wq::Task("head -c 20000000 /dev/zero"));
+    task = manager_->wait();
+    ASSERT_TRUE(task.has_value());
+    EXPECT_LT(task->output().size(), (16u << 20) + 1000);
+    EXPECT_NE(task->output().find("the limit is 16777216 bytes"), std::string::npos);
+}
+
+// Each line stands for one that the manager's own thread has to say.
+TEST_F(Program, WhoIsToldALineMayCallTheManager) {
+    std::promise<std::int64_t> lost;
+    wq::ManagerOptions options;
+    options.port = 0;
+    options.contact_file = folder_ + "/contact of the second";
+    options.away_limit = 0.2;
+    options.say = [&](const std::string& line) {
+        if (line.find("was lost") == std::string::npos) return;
+        manager_->submit(wq::Task("true"));
+        manager_->cancel_all();
+        lost.set_value(manager_->stats().tasks_cancelled);
+    };
+    manager_.emplace(options);
+    const pid_t worker = start_worker({"--contact", options.contact_file});
+    manager_->submit(wq::Task("true"));
+    ASSERT_TRUE(manager_->wait().has_value());
+    kill_worker(worker);
+    EXPECT_EQ(lost.get_future().get(), 1);
+}
+
+TEST_F(Program, AtItsEndWorkersEndOrLookForOthersAsItSays) {
+    ASSERT_EQ(::setenv("WORK_QUEUE_REGISTRY", (folder_ + "/registry").c_str(), 1), 0);
+    wq::ManagerOptions options;
+    options.port = 0;
+    options.name = "shuts-down";
+    options.contact_file = folder_ + "/contact of the named";
+    options.say = [](const std::string&) {};
+    const pid_t worker = start_worker({"-M", options.name, "-b", "1"});
+    const auto who_works = [&] {
+        manager_->submit(wq::Task::call("whoami").call_mode(CallMode::direct));
+        const auto task = manager_->wait();
+        return task && task->ok() ? task->result_as<std::int64_t>() : 0;
+    };
+    manager_.emplace(options);
+    EXPECT_EQ(who_works(), worker);
+    options.shutdown = true;
+    manager_.reset();
+    manager_.emplace(options);
+    EXPECT_EQ(who_works(), worker) << "it stayed for the next manager of that name";
+    manager_.reset();
+    int status = -1;
+    EXPECT_EQ(::waitpid(worker, &status, 0), worker);
+    children_.erase(worker);
+    EXPECT_EQ(status, 0);
+    ::unsetenv("WORK_QUEUE_REGISTRY");
 }
 
 TEST_F(Program, IsFoundByItsName) {

@@ -10,8 +10,9 @@
 // with an MpiSession, on the ranks of the same job. The manager works on a thread of its own: workers are
 // served, fed and heard while your program computes between two calls of wait().
 //
-// All functions may be called from any thread, but not from within `say`. The constructor throws SetupError
-// where it cannot begin; nothing else throws (but std::bad_alloc).
+// All functions may be called from any thread, also from within `say` (but there the manager must not be
+// destroyed). The constructor throws SetupError where it cannot begin; nothing else throws (but
+// std::bad_alloc).
 #pragma once
 
 #include <chrono>
@@ -82,16 +83,16 @@ struct ManagerOptions {
     double keepalive_timeout = 60;
     double away_limit = 60;  // a worker whose link was cut may be back within so long, with its tasks
 
-    // At the end of the manager, workers over TCP are let go: they look for other managers. true has no
-    // effect yet: call shutdown_workers(0).
+    // At the end of the manager, workers over TCP end too; false: they look for other managers.
     bool shutdown = false;
 
-    // Bytes that a task may write to a stream before its output counts as cut. Workers keep 8 MiB of each,
-    // ranks what MpiOptions says.
+    // Bytes that all workers, ranks too, keep of each stream of a task; what is beyond is counted, and its
+    // place marked.
     std::uint64_t output_limit = 8u << 20;
 
-    // Lines for the user: trouble, warnings, remarks of workers; empty: they go to stderr. Called on the
-    // manager's thread, that of the logs, or the caller's; it must not call the manager, nor throw.
+    // Lines for the user: trouble, warnings, remarks of workers; empty: they go to stderr. Called for one
+    // line after the other, on a thread of its own, so that it may call the manager; it must not throw. Those
+    // of the constructor may come before that has returned; the last ones come before the destructor returns.
     std::function<void(const std::string&)> say{};
 };
 
@@ -127,10 +128,10 @@ class Manager {
     // as long as it takes; 0: 1 s; other negative ones: 5 s, as Work Queue has it. Returns nothing when the
     // time is over, and at once when no task is left.
     std::optional<Task> wait(int timeout_seconds = wait_for_task);
-    // The same for tasks of one tag; the others stay for other calls. Returns nothing at once when no task of
-    // that tag is left.
+    // The same for tasks of one tag ("": those without one); the others stay for other calls. Returns nothing
+    // at once when no task of that tag is left.
     std::optional<Task> wait_for_tag(const std::string& tag, int timeout_seconds = wait_for_task);
-    // The same with an exact time; zero: without waiting.
+    // The same with an exact time; zero or less: without waiting; ten years or more: as long as it takes.
     std::optional<Task> wait_at_most(std::chrono::nanoseconds limit);
 
     // No task is left: neither running or waiting, nor with a result that wait() would return.
@@ -141,7 +142,8 @@ class Manager {
 
     // ---- cancelling: in any state but done. What runs is killed. The task is returned at once. ----
 
-    std::optional<Task> cancel_by_taskid(std::int64_t id);      // of a range: the whole range
+    // Of a range: the whole range, with what it had done; calls of it that had failed stay for wait().
+    std::optional<Task> cancel_by_taskid(std::int64_t id);
     std::optional<Task> cancel_by_tag(const std::string& tag);  // one of them; call again for the next
     std::optional<Task> cancel_by_tasktag(const std::string& tag) { return cancel_by_tag(tag); }
     std::vector<Task> cancel_by_category(const std::string& category);
@@ -162,11 +164,12 @@ class Manager {
     // Of the tasks of one category; figures of workers and of the manager itself are those of the whole.
     Statistics stats_category(const std::string& category) const;
 
-    // Settings by the names of Work Queue's table, e.g. tune("hungry-minimum", 20). false: no such name (a
-    // line is said), or a value out of its bounds.
+    // Settings by the names of Work Queue's table, e.g. tune("hungry-minimum", 20); share/doc/managers.md
+    // says which of them act, and when. false: no such name, or a value out of its bounds (a line is said).
     bool tune(const std::string& name, double value);
 
-    // Why the last call of this thread that returned 0, false or nothing did so; "": it did not fail.
+    // Why the last call of this thread that failed did so: of submit(), submit_range(), tune() and
+    // write_contact(), of any manager. A call that succeeds leaves it as it is; "": none has failed.
     const std::string& last_error() const;
 
   private:

@@ -35,10 +35,9 @@ namespace [[gnu::visibility("default")]] wq {
 class Functions;
 
 struct MpiOptions {
-    bool manager_only = false;              // rank 0 runs no tasks itself
-    bool tickets = true;                    // ranges and batches are claimed over one-sided counters
-    std::string shell;                      // that runs commands; empty: bash where there is one, else sh
-    std::uint64_t output_limit = 8u << 20;  // bytes kept of each stream of a task
+    bool manager_only = false;  // rank 0 runs no tasks itself
+    bool tickets = true;        // ranges and batches are claimed over one-sided counters
+    std::string shell;          // that runs commands; empty: bash where there is one, else sh
     // Path of work_queue_launcher, where the program has called MPI_Init; empty: $WORK_QUEUE_LAUNCHER, else
     // the one that was installed with the library.
     std::string launcher;

@@ -131,11 +131,15 @@ class Task {
     Task& disk(std::int64_t mb);      // MB of 2^20 bytes
     Task& gpus(std::int64_t count);
     Task& feature(std::string name);  // runs only on workers that have it; may be called for several
-    // Attempts beyond the first where workers are lost; below 1: no limit. Not enforced yet: there is no
-    // limit.
+    // How often it may run again because its worker was lost: 5 are 6 tries, and the last of them runs by
+    // itself on a worker, so that no neighbour's fault is taken for its own. Then it is back with
+    // TaskResult::max_retries. Below 1, the default: as often as it takes. A task that fails by itself,
+    // whatever its exit code, is not run again.
     Task& max_retries(std::int64_t n);
 
-    // In the task's environment. Nothing, to remove a variable, has no effect yet.
+    // In the task's environment; nothing: taken out of it, whatever the worker has under that name. Of
+    // commands, and of calls in a process of their own (CallMode::fork); other calls, and ranges, see the
+    // worker's environment.
     Task& environment_variable(std::string name, std::optional<std::string> value);
 
     Task& running_time_max(std::int64_t seconds);       // killed after so long; 0 or less: no limit

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -48,6 +49,11 @@ class FakeWorker {
     // Answers all leases that it has and will have.
     void begin() {
         answering_ = true;
+        nudge();
+    }
+    // Answers the next `count` leases.
+    void answer(std::size_t count) {
+        may_answer_ += count;
         nudge();
     }
     // Until it has been given so many leases, in all.
@@ -94,7 +100,7 @@ class FakeWorker {
             end_->poll(inbox);
             for (const transport::Arrival& arrival : inbox)
                 if (const auto* frame = std::get_if<transport::Frame>(&arrival)) hear(frame->bytes);
-            if (answering_) answer_all();
+            answer_some();
             if (!dismissed_) say(wire::Beat{});
         }
     }
@@ -110,7 +116,9 @@ class FakeWorker {
             }
             if (const auto* kill = std::get_if<wire::Kill>(&message)) {
                 kills_.push_back(*kill);
-                std::erase_if(waiting_, [&](const wire::Lease& one) { return one.task == kill->task; });
+                std::erase_if(waiting_, [&](const wire::Lease& one) {
+                    return one.task.value() - kill->task.value() < kill->count;
+                });
             }
             if (std::holds_alternative<wire::Dismiss>(message)) dismissed_ = true;
             if (std::holds_alternative<wire::KillAll>(message)) {
@@ -121,11 +129,16 @@ class FakeWorker {
         changed_.notify_all();
     }
 
-    void answer_all() {
+    void answer_some() {
         std::vector<wire::Lease> leases;
         {
             const std::lock_guard lock(mutex_);
-            leases.swap(waiting_);
+            const std::size_t most =
+                answering_ ? waiting_.size() : std::min(may_answer_.load(), waiting_.size());
+            const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(most);
+            leases.assign(waiting_.begin(), end);
+            waiting_.erase(waiting_.begin(), end);
+            if (!answering_) may_answer_ -= most;
         }
         ByteWriter out;
         for (const wire::Lease& lease : leases) {
@@ -149,6 +162,7 @@ class FakeWorker {
     std::atomic<bool> dismissed_ = false;
     std::atomic<bool> stop_ = false;
     std::atomic<bool> answering_ = false;
+    std::atomic<std::size_t> may_answer_ = 0;
     std::thread thread_;
 };
 

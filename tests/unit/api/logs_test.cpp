@@ -160,6 +160,19 @@ TEST_F(ListenTest, APortInUseAndAnEmptyPasswordAreRefused) {
     EXPECT_EQ(empty.error().code, ExitCode::bad_input);
 }
 
+TEST(KeepAlive, IsNoSoonerThanWorkersSpeak) {
+    transport::TcpLimits limits;
+    const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
+    api::set_keep_alive(limits, {10, 20});
+    EXPECT_EQ(seconds(limits.keep_alive), 10);
+    EXPECT_EQ(seconds(limits.silence), 90);
+    api::set_keep_alive(limits, {300, 60});
+    EXPECT_EQ(seconds(limits.keep_alive), 30);
+    EXPECT_EQ(seconds(limits.silence), 360);
+    api::set_keep_alive(limits, {0, 60});
+    EXPECT_GT(seconds(limits.silence), 1e8);
+}
+
 TEST_F(ListenTest, PortsComeFromTheOptionsThenTheEnvironment) {
     ManagerOptions options;
     const auto ports = [&] {

@@ -25,7 +25,8 @@ TEST_F(ProgramTest, GivesEachTaskBackOnceWithWhatBecameOfIt) {
     worker.begin();
     EXPECT_EQ(submit(Task("one").tag("first")), 1);
     EXPECT_EQ(submit(Task("two").category("other")), 2);
-    EXPECT_EQ(submit(Task("three").environment_variable("NAME", "value")), 3);
+    EXPECT_EQ(submit(Task("three").environment_variable("NAME", "value").environment_variable("GONE", {})),
+              3);
     EXPECT_FALSE(program_->empty());
     std::map<std::int64_t, Task> ended;
     while (auto task = wait()) ended.emplace(task->id(), std::move(*task));
@@ -53,7 +54,7 @@ TEST_F(ProgramTest, GivesEachTaskBackOnceWithWhatBecameOfIt) {
     EXPECT_EQ(ended.at(2).category(), "other");
     for (const wire::Lease& lease : worker.leases())
         if (lease.text == "three") {
-            EXPECT_THAT(lease.variables, ElementsAre(std::pair<std::string, std::string>("NAME", "value")));
+            EXPECT_EQ(lease.variables, (EnvironmentChanges{{"NAME", "value"}, {"GONE", std::nullopt}}));
         }
 }
 
@@ -64,6 +65,19 @@ TEST_F(ProgramTest, WaitReturnsAtOnceWhenNothingIsLeftAndWhenItsTimeIsOver) {
     EXPECT_FALSE(program_->wait(Duration{0}));
     EXPECT_FALSE(program_->wait(std::chrono::milliseconds(1)));
     EXPECT_FALSE(program_->empty());
+}
+
+TEST_F(ProgramTest, TimesWithoutBoundsAreNoSurprise) {
+    start(1);
+    submit(Task("a"));
+    EXPECT_FALSE(program_->wait(Duration::min()));
+    FakeWorker& worker = add_worker();
+    std::thread later([&] {
+        worker.wait_for_leases(1);
+        worker.begin();
+    });
+    EXPECT_TRUE(program_->wait(Duration::max()));
+    later.join();
 }
 
 TEST_F(ProgramTest, WaitForATagLeavesTheOthers) {
@@ -151,6 +165,48 @@ TEST_F(ProgramTest, CancelsByTagOneByOneAndByCategoryAtOnce) {
     EXPECT_TRUE(program_->empty());
 }
 
+// Index by index this would take hours.
+TEST_F(ProgramTest, CancelsALongRangeAtOnce) {
+    start(1);
+    FakeWorker& worker = add_worker();
+    const std::int64_t id = submit(Task::range("f", 0, 1'000'000'000'000).tag("long"));
+    worker.wait_for_leases(4);
+    auto range = program_->cancel(id);
+    ASSERT_TRUE(range);
+    EXPECT_EQ(range->tag(), "long");
+    EXPECT_EQ(range->result(), TaskResult::forsaken);
+    EXPECT_EQ(range->progress().size, 1'000'000'000'000U);
+    EXPECT_EQ(program_->task_state(id + 77'777), TaskState::canceled);
+    EXPECT_TRUE(program_->empty());
+    EXPECT_FALSE(program_->wait(std::nullopt));
+    EXPECT_EQ(program_->stats().tasks_cancelled, 1'000'000'000'000);
+    submit(Task::range("f", 0, 1'000'000'000'000));
+    EXPECT_EQ(program_->cancel_category(nullptr).size(), 1U);
+}
+
+TEST_F(ProgramTest, ACancelledRangeTellsAtOnceWhatNobodyHasHeard) {
+    start(1);
+    FakeWorker& worker = add_worker({1, "host", 1, {}}, [](const wire::Lease& lease, wire::Ended& ended) {
+        ended.outcome.exit_code = lease.task == TaskId(1) ? 1 : 0;
+        ended.outcome.wall_us = 5'000'000;  // so that none is given out beside it
+    });
+    const std::int64_t id = submit(Task::range("f", 10, 20).cores(1).tag("r"));
+    worker.answer(3);
+    worker.wait_for_leases(4);
+    const auto range = program_->cancel(id);
+    ASSERT_TRUE(range);
+    EXPECT_EQ(range->progress().done_total, 2U);
+    EXPECT_EQ(range->progress().failed_total, 1U);
+    EXPECT_EQ(range->progress().done_now, 2U);
+    EXPECT_THAT(range->progress().done, ElementsAre(std::pair(10L, 11L), std::pair(12L, 13L)));
+    EXPECT_FALSE(program_->empty()) << "the call that failed is still to be heard";
+    const auto failed = wait();
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->index(), 11);
+    EXPECT_TRUE(program_->empty());
+    EXPECT_FALSE(program_->wait(std::nullopt));
+}
+
 TEST_F(ProgramTest, CountsByCategory) {
     start(1);
     add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
@@ -223,6 +279,20 @@ TEST_F(ProgramTest, KnowsEveryParameterOfTheManual) {
     EXPECT_FALSE(program_->tune("hungry-minimum", std::nan(""), error_));
 }
 
+TEST_F(ProgramTest, KeepAlivesAreTunedWhileItRuns) {
+    std::vector<std::pair<double, double>> set;
+    api::ProgramManagerOptions options;
+    options.keep_alive = {20, 40};
+    options.change_keep_alive = [&](const api::KeepAlive& wanted) {
+        set.emplace_back(wanted.interval, wanted.timeout);
+    };
+    start(0, std::move(options));
+    EXPECT_TRUE(program_->tune("keepalive-timeout", 100, error_));
+    EXPECT_TRUE(program_->tune("keepalive-interval", 0, error_));
+    EXPECT_TRUE(program_->tune("hungry-minimum", 5, error_));
+    EXPECT_THAT(set, ElementsAre(std::pair(20.0, 100.0), std::pair(0.0, 100.0)));
+}
+
 TEST_F(ProgramTest, HoldsTasksBackUntilSoManyWorkersAreThere) {
     start(2);
     ASSERT_TRUE(program_->tune("wait-for-workers", 2, error_));
@@ -230,6 +300,10 @@ TEST_F(ProgramTest, HoldsTasksBackUntilSoManyWorkersAreThere) {
     first.begin();
     submit(Task("a"));
     ASSERT_EQ(program_->task_state(1), TaskState::ready);
+    // It is there, and waits with the task: who is not there is no reason.
+    while (program_->stats().workers_connected < 1) std::this_thread::yield();
+    EXPECT_EQ(program_->task_state(1), TaskState::ready);
+    EXPECT_TRUE(first.leases().empty());
     add_worker({2, "host", 4, {}}).begin();
     EXPECT_TRUE(wait());
 }
@@ -252,16 +326,17 @@ TEST_F(ProgramTest, ATaskThatNoWorkerCanHoldWaitsForOneThatCan) {
 
 TEST_F(ProgramTest, DrainedAndDismissedWorkersFinishWhatTheyHave) {
     start(2);
-    FakeWorker& first = add_worker({1, "one", 1, {}});
+    FakeWorker& first = add_worker({1, "one", 2, {}});
     submit(Task("a").cores(1));
     first.wait_for_leases(1);
     EXPECT_EQ(program_->drain("one", true), 1);
     EXPECT_EQ(program_->drain("nowhere", true), 0);
     submit(Task("b").cores(1));
-    EXPECT_EQ(program_->task_state(2), TaskState::ready);
+    EXPECT_EQ(program_->task_state(2), TaskState::ready) << "although it has a core free";
     first.begin();
     ASSERT_TRUE(wait());
     first.wait_for_dismissal();
+    EXPECT_EQ(first.leases().size(), 1U);
     FakeWorker& second = add_worker({2, "two", 1, {}});
     second.begin();
     const auto b = wait();

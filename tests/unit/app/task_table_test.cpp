@@ -84,7 +84,7 @@ TEST(TaskTable, GivesArraysAsRanges) {
     EXPECT_EQ(text.command, "square 30");
     EXPECT_EQ(text.line, 0u);
     ASSERT_EQ(text.variables.size(), 1u);
-    EXPECT_EQ(text.variables[0], (std::pair<std::string, std::string>("WORK_QUEUE_TASK_INDEX", "30")));
+    EXPECT_EQ(text.variables, (EnvironmentChanges{{"WORK_QUEUE_TASK_INDEX", "30"}}));
     EXPECT_EQ(table.command(TaskId(100'000'001)), "square 7");
     EXPECT_EQ(table.key(TaskId(3)).value, 30u);
     EXPECT_EQ(table.command(TaskId(0)), "before");

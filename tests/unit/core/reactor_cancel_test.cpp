@@ -88,6 +88,67 @@ TEST_F(CancelTest, TheLastChanceOfACancelledTaskIsNobodysHindrance) {
     expect({"kill 0 attempt 2 on 1", "cancelled 0", "lease 1.1 to 1"});
 }
 
+TEST_F(CancelTest, ARangeIsCancelledAsAWholeInWhateverStatesItsTasksAre) {
+    options({.max_losses = 0});
+    join(1, 2);
+    add(4);
+    expect({"lease 0.1 to 1", "lease 1.1 to 1"});
+    ok(1, 0);
+    expect({"0.1 ended for good: exit 0", "lease 2.1 to 1"});
+    Shape late;
+    late.not_before = now().wall + 1'000'000;
+    add(2, late);
+    barrier();
+    add(3);
+    cancel(0, 100);
+    expect({"kill 1 attempt 1 on 1", "kill 2 attempt 1 on 1", "cancelled 1-8"});
+    cancel(0, 100);
+    cancel(UINT64_MAX - 1, UINT64_MAX);
+    EXPECT_EQ(reactor_.stats().tasks_cancelled, 8);
+    EXPECT_EQ(reactor_.stats().tasks_waiting, 0);
+    end_input();
+    expect({"finished 0"});
+}
+
+TEST_F(CancelTest, TicketsAreRevokedAndKilledByTheRange) {
+    options({.expected_workers = 2, .seal_batches = true});
+    join(1, 1, true);
+    join(2, 1, true);
+    add(40);
+    expect({"seal batch 1: 0-39"});
+    range_done(1, 1, ids(4, 6));
+    expect({"ended 4-5 on 1"});
+    cancel(0, 10);
+    expect({"revoke batch 1", "kill 0-3 attempt 1 on 1", "kill 0-3 attempt 1 on 2", "kill 6-9 attempt 1 on 1",
+            "kill 6-9 attempt 1 on 2", "cancelled 0-3,6-9"});
+    dry(1, 1, ids(8, 12));  // what is cancelled is leased to nobody
+    cancel(10, 40);
+    take([](const std::string&) {});
+    EXPECT_EQ(reactor_.stats().tasks_cancelled, 38);
+}
+
+// One by one this would take days.
+TEST_F(CancelTest, AMillionMillionCostWhatTheirPiecesDo) {
+    options({.expected_workers = 1, .seal_batches = true});
+    join(1, 4, true);
+    constexpr std::uint64_t most = 1'000'000'000'000;
+    std::vector<Action> actions;
+    // Without the audit, which looks at every task.
+    const auto tell = [&](const Event& event) { reactor_.on(event, now(), actions); };
+    tell(TasksAdded{{TaskId(0), most, {}, {}}, {}, {}});
+    ASSERT_TRUE(std::holds_alternative<Seal>(actions.front()));
+    tell(CancelRequested{{0, most}});
+    tell(TasksAdded{{TaskId(most), most, cores(1), {}}, {}, {}});
+    tell(StorageTrouble{true});
+    tell(TasksAdded{{TaskId(2 * most), most, cores(2), {}}, {}, {}});
+    tell(CancelRequested{{most + 7, 3 * most}});
+    EXPECT_EQ(reactor_.stats().tasks_cancelled, static_cast<std::int64_t>(3 * most - 7));
+    EXPECT_LT(actions.size(), 100u);
+    tell(CancelRequested{{most, most + 7}});
+    tell(InputEnded{});
+    EXPECT_TRUE(reactor_.finished());
+}
+
 class RangeTest : public RunFixture {
   protected:
     void seal_all(std::uint64_t count) {

@@ -29,7 +29,7 @@ TEST_F(LossTest, AGoodbyeBlamesNobody) {
     leave(1);
     expect({"lease 0.1 to 1", "0.1 ended: worker lost: worker 1 on node1: bye", "lease 0.2 to 2"});
     lose(2);
-    expect({"0.2 ended for good: worker lost: worker 2 on node2: gone; lost 1 workers"});
+    expect({"0.2 ended for good: worker lost: worker 2 on node2: gone; lost 1 worker"});
 }
 
 TEST_F(LossTest, SuspectsRunOneAtATimePerWorkerAndTheirLastChanceAlone) {
@@ -54,6 +54,32 @@ TEST_F(LossTest, SuspectsRunOneAtATimePerWorkerAndTheirLastChanceAlone) {
     expect({"lease 1.2 to 4", "lease 2.1 to 4"});
     lose(3);
     expect({"0.3 ended for good: worker lost: worker 3 on node3: gone; lost 3 workers"});
+}
+
+TEST_F(LossTest, ATaskMayHaveALimitOfItsOwn) {
+    options({.max_losses = 0, .wait_for_fitting = true});
+    Shape twice;
+    twice.max_losses = 2;
+    join(1, 2);
+    add(1, twice);
+    add(1);
+    EXPECT_EQ(reactor_.ledger().shapes(), 1u) << "it is no part of their shape";
+    expect({"lease 0.1 to 1", "lease 1.1 to 1"});
+    lose(1);
+    take([](const std::string& line) { EXPECT_THAT(line, ::testing::HasSubstr(".1 ended: worker lost")); });
+    join(2, 2);
+    expect({"lease 0.2 to 2"});  // its last chance, alone; the other one has chances without end
+    lose(2);
+    expect({"0.2 ended for good: worker lost: worker 2 on node2: gone; lost 2 workers"});
+    for (std::uint32_t worker = 3; worker < 20; ++worker) {
+        join(worker, 2);
+        lose(worker);
+    }
+    join(20, 2);
+    ok(20, 1, 19);
+    std::string last;
+    take([&](const std::string& line) { last = line; });
+    EXPECT_EQ(last, "1.19 ended for good: exit 0");
 }
 
 TEST_F(LossTest, AWorkerIsKeptFreeForALastChance) {

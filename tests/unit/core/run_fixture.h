@@ -87,7 +87,8 @@ class RunFixture : public ::testing::Test {
         event(WorkerBack{WorkerId(worker), std::move(holding)});
     }
     void drain(std::uint32_t worker) { event(WorkerDraining{WorkerId(worker)}); }
-    void cancel(std::uint64_t task) { event(CancelRequested{TaskId(task)}); }
+    void cancel(std::uint64_t task) { cancel(task, task + 1); }
+    void cancel(std::uint64_t first, std::uint64_t end) { event(CancelRequested{{first, end}}); }
     void range_done(std::uint32_t worker, std::uint32_t batch, IntervalSet done, std::int64_t wall_us = 0) {
         event(RangeReported{WorkerId(worker), BatchId(batch), std::move(done), now().wall, wall_us});
     }
@@ -155,6 +156,11 @@ class RunFixture : public ::testing::Test {
     static std::string s(IdType id) {
         return std::to_string(id.value());
     }
+    static std::string text(Interval part) {
+        IntervalSet set;
+        set.insert(part);
+        return text(set);
+    }
     static std::string text(const IntervalSet& set) {
         std::string all;
         set.for_each([&](Interval part) {
@@ -182,13 +188,13 @@ class RunFixture : public ::testing::Test {
         return "skip " + text(a.tasks) + ": " + a.reason + (a.detail.empty() ? "" : "; " + a.detail);
     }
     static std::string text(const Kill& a) {
-        return "kill " + std::to_string(a.task.value()) + " attempt " + std::to_string(a.attempt) + " on " +
+        return "kill " + text(a.tasks) + " attempt " + std::to_string(a.attempt) + " on " +
                std::to_string(a.worker.value());
     }
     static std::string text(const RangeEnded& a) {
         return "ended " + text(a.tasks) + " on " + std::to_string(a.worker.value());
     }
-    static std::string text(const Cancelled& a) { return "cancelled " + std::to_string(a.task.value()); }
+    static std::string text(const Cancelled& a) { return "cancelled " + text(a.tasks); }
     static std::string text(const Warning& a) { return "warning: " + a.text; }
     static std::string text(const Finished& a) {
         return "finished " + std::to_string(to_int(a.code)) + (a.stopped ? " stopped" : "");

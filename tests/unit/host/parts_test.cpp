@@ -152,7 +152,8 @@ TEST(LauncherWire, AnOrderComesThroughWhole) {
     order.environment_position = 9;
     order.text = std::string("a\0b\n", 4);
     order.argv = {"x", "", "y z"};
-    order.variables = {{"K", "V"}};
+    order.variables = {{"K", "V"}, {"W", {}}};
+    order.output_limit = 77;
     std::string batch;
     append_order(batch, 42, order);
     const auto command = decode_command(std::string_view(batch).substr(4));
@@ -165,6 +166,7 @@ TEST(LauncherWire, AnOrderComesThroughWhole) {
     EXPECT_EQ(message.order.text, order.text);
     EXPECT_EQ(message.order.argv, order.argv);
     EXPECT_EQ(message.order.variables, order.variables);
+    EXPECT_EQ(message.order.output_limit, order.output_limit);
 }
 
 TEST(LauncherWire, NoCutOrChangedMessageIsMoreThanRefused) {

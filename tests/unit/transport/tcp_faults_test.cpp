@@ -79,6 +79,17 @@ TEST(TcpFaults, ASilentPeerIsLost) {
     expect_service(manager);
 }
 
+TEST(TcpFaults, KeepAlivesAndSilenceMayChangeWhileAPeerIsThere) {
+    Manager manager = listen();  // by its own limits it would be heard of after 30 s, and lost after 90
+    Raw worker = Raw::to(manager->port());
+    ASSERT_TRUE(worker.join());
+    manager.first_peer();
+    manager->set_keep_alive(50ms, 90s);
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(worker.hear_frame(), "");
+    manager->set_keep_alive(50ms, 300ms);
+    EXPECT_THAT(manager.why(), HasSubstr("nothing was heard of it for 0.3"));
+}
+
 TEST(TcpFaults, AManagerThatFallsSilentIsLost) {
     RawDoor door;
     TcpDialOptions options = to_port(door.port());

@@ -47,12 +47,12 @@ std::vector<Message> samples() {
     sealed.by_counter = true;
     sealed.nodes = 3;
     const Lease lease{TaskId(9),   3, {2, 100, 0, 1}, std::chrono::seconds(5),
-                      77,          2, "echo hi",      {{"A", "1"}, {"B", ""}},
+                      77,          2, "echo hi",      {{"A", "1"}, {"B", ""}, {"C", {}}},
                       std::nullopt};
     return {
         hello,
         Refused{3, "no"},
-        Welcome{protocol_version, WorkerId(9), "token", std::chrono::seconds(60), 12, "/home", "INDEX"},
+        Welcome{protocol_version, WorkerId(9), "token", std::chrono::seconds(60), 12, "/home", "INDEX", 4096},
         Ended{TaskId(5), 2, outcome, {std::string("a\0b", 3), "err", "r"}},
         GivenBack{TaskId(1), 1},
         RangeEnded{BatchId(4), held, 5, 6},

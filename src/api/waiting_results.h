@@ -1,0 +1,47 @@
+// Results that wait for the program, in the order of their ends: the first of all, the first of a tag, and
+// that of an id are each at hand, however many wait.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "api/task_data.h"
+
+namespace wq::api {
+
+class WaitingResults {
+  public:
+    struct Entry {
+        std::unique_ptr<TaskData> task;
+        bool last = true;  // no other end of this id is to come
+        std::list<std::list<Entry>::iterator>::iterator of_tag{};
+    };
+    using Place = std::list<Entry>::iterator;
+
+    std::size_t size() const { return all_.size(); }
+    Place begin() { return all_.begin(); }
+    Place end() { return all_.end(); }
+
+    void put(std::unique_ptr<TaskData> task, bool last);
+    std::unique_ptr<TaskData> take(Place place);
+
+    // end(): there is none.
+    Place first_of(const std::string& tag);
+    Place of(std::int64_t id);
+    Place report_of_range(std::int64_t id);
+    bool has(std::int64_t id) const { return by_id_.contains(id); }
+
+  private:
+    template <class Wanted>
+    Place find(std::int64_t id, Wanted&& wanted);
+
+    std::list<Entry> all_;
+    std::unordered_map<std::string, std::list<Place>> by_tag_;
+    // A range has the id of its first call, which may wait beside it.
+    std::unordered_multimap<std::int64_t, Place> by_id_;
+};
+
+}  // namespace wq::api
