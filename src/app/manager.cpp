@@ -69,7 +69,7 @@ void Manager::tell_environment(Link& link) {
         const bool applies =
             line.workers.empty() || std::find(line.workers.begin(), line.workers.end(),
                                               link.record->worker.value()) != line.workers.end();
-        if (applies) link.outbox->put(wire::EnvironmentLine{line.position, line.text});
+        if (applies) tell(link, wire::EnvironmentLine{line.position, line.text});
     }
 }
 
@@ -88,7 +88,7 @@ void Manager::react(const core::Event& event, core::Now now) {
 
 void Manager::act(core::Action& action, core::Now now) {
     const auto send = [&](WorkerId worker, const wire::Message& message) {
-        if (Link* link = link_of(worker)) link->outbox->put(message);
+        if (Link* link = link_of(worker)) tell(*link, message);
     };
     if (auto* lease = std::get_if<core::Lease>(&action)) return act_on(*lease, now);
     if (auto* ended = std::get_if<core::AttemptEnded>(&action)) return act_on(*ended, now);
@@ -130,7 +130,7 @@ void Manager::act_on(core::Lease& action, core::Now now) {
     lease.text = std::move(text.command);
     lease.variables = std::move(text.variables);
     lease.call = std::move(text.call);
-    link->outbox->put(lease);
+    tell(*link, std::move(lease));
     note_dispatch(action.task, action.attempt, action.category, *link, action.give, action.submitted_us,
                   now.wall);
 }
@@ -206,7 +206,7 @@ void Manager::act_on(core::Skipped& action, core::Now now) {
 void Manager::act_on(core::Dismiss& action, core::Now now) {
     Link* link = link_of(action.worker);
     if (link == nullptr) return end_session(action.worker, action.why, action.lost, now);
-    link->outbox->put(wire::Dismiss{action.why, true});
+    tell(*link, wire::Dismiss{action.why, true});
     link->outbox->flush();
     link->transport->close(link->peer);
     drop({link->transport, link->peer}, action.why, action.lost, now);
@@ -255,7 +255,7 @@ void Manager::tick(core::Now now) {
     if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
     if (now.instant >= next_beat_) {
         for (auto& [key, link] : links_)
-            if (link.record && link.session == nullptr) link.outbox->put(wire::Beat{});
+            if (link.record && link.session == nullptr) tell(link, wire::Beat{});
         next_beat_ = now.instant + options_.beat;
     }
     if (now.instant >= next_sample_) {
@@ -276,12 +276,20 @@ std::optional<Instant> Manager::wakeup() const {
 
 void Manager::flush() {
     acknowledge_answers();
-    for (auto& [key, link] : links_) link.outbox->flush();
+    for (const LinkKey& key : unsent_)
+        if (const auto link = links_.find(key); link != links_.end()) link->second.outbox->flush();
+    unsent_.clear();
+}
+
+// A turn costs the links that have something to say, not those of a thousand idle workers.
+void Manager::tell(Link& link, const wire::Message& message) {
+    if (link.outbox->empty()) unsent_.emplace_back(link.transport, link.peer);
+    link.outbox->put(message);
 }
 
 void Manager::dismiss_all(const std::string& why) {
     for (auto& [key, link] : links_)
-        link.outbox->put(wire::Dismiss{why, lost_a_worker_, options_.ends_workers && link.stranger});
+        tell(link, wire::Dismiss{why, lost_a_worker_, options_.ends_workers && link.stranger});
     flush();
 }
 

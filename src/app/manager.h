@@ -181,6 +181,7 @@ class Manager {
     void note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
                        const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us);
     Link* link_of(WorkerId worker);
+    void tell(Link& link, const wire::Message& message);  // with the next flush()
 
     ManagerOptions options_;
     TaskTexts& tasks_;
@@ -190,6 +191,7 @@ class Manager {
     TicketOffice office_;
     std::map<std::string, std::int64_t> pool_cores_;  // by host, of ranks that take tickets
     std::map<LinkKey, Link> links_;
+    std::vector<LinkKey> unsent_;  // with messages of this turn
     std::unordered_map<WorkerId, LinkKey> workers_;
     std::set<const transport::Transport*> strangers_;
     std::deque<std::pair<Instant, LinkKey>>

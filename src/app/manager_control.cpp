@@ -34,6 +34,7 @@ std::size_t Manager::drain(const std::string& host, bool on, core::Now now) {
         else if (let_go_.erase(worker) > 0)
             react(core::WorkerDraining{worker, false}, now);
     }
+    if (on) dismiss_the_empty(now);
     return there.size();
 }
 
@@ -44,13 +45,13 @@ std::size_t Manager::shut_down(std::size_t workers, core::Now now) {
     std::sort(by_load.begin(), by_load.end());
     if (workers > 0 && workers < by_load.size()) by_load.resize(workers);
     for (const auto& [load, worker] : by_load) let_go(worker, now);
+    dismiss_the_empty(now);
     return by_load.size();
 }
 
 void Manager::let_go(WorkerId worker, core::Now now) {
     if (!let_go_.insert(worker).second) return;
     react(core::WorkerDraining{worker}, now);
-    dismiss_the_empty(now);
 }
 
 void Manager::dismiss_the_empty(core::Now now) {
@@ -60,8 +61,8 @@ void Manager::dismiss_the_empty(core::Now now) {
         let_go_.erase(id);
         Link* link = link_of(id);
         if (link == nullptr) continue;
-        link->outbox->put(
-            wire::Dismiss{"the manager lets it go", lost_a_worker_ || link->session == nullptr, true});
+        tell(*link,
+             wire::Dismiss{"the manager lets it go", lost_a_worker_ || link->session == nullptr, true});
         link->outbox->flush();
         link->transport->close(link->peer);
         drop({link->transport, link->peer}, told_to_leave, false, now);

@@ -58,7 +58,7 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     workers_[record.worker] = {link.transport, link.peer};
     recorder_.worker(record);
     if (!message.remark.empty()) say(message.remark);
-    link.outbox->put(welcome());
+    tell(link, welcome());
     tell_environment(link);
 
     react(joined(message, record.worker, now), now);
@@ -92,17 +92,17 @@ void Manager::on_message(Link& link, const wire::Account& message, core::Now now
 void Manager::on_message(Link& link, const wire::WantTickets& message, core::Now) {
     if (!link.takes_tickets || !link.record) return;
     const std::int64_t least = std::max<std::int64_t>(pool_cores_[link.record->host], 1);
-    link.outbox->put(office_.next(message.batch, std::max<std::uint64_t>(pool_cores_.size(), 1),
-                                  static_cast<std::uint64_t>(least)));
+    tell(link, office_.next(message.batch, std::max<std::uint64_t>(pool_cores_.size(), 1),
+                            static_cast<std::uint64_t>(least)));
 }
 
 void Manager::on_message(Link& link, const wire::WantTexts& message, core::Now) {
-    if (link.takes_tickets) link.outbox->put(office_.texts(message));
+    if (link.takes_tickets) tell(link, office_.texts(message));
 }
 
 void Manager::tell_pool(const wire::Message& message) {
     for (auto& [key, link] : links_)
-        if (link.takes_tickets) link.outbox->put(message);
+        if (link.takes_tickets) tell(link, message);
 }
 
 void Manager::on_message(Link& link, const wire::Goodbye& message, core::Now now) {

@@ -94,7 +94,7 @@ void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) 
     link.transport->admit(link.peer);
     recorder_.worker(record);
     if (!message.remark.empty()) say(line_for_message(message.remark));
-    link.outbox->put(welcome_back(*link.session));
+    tell(link, welcome_back(*link.session));
     tell_environment(link);
     message.takes_tickets = false;  // tickets are claimed in shared memory
     core::WorkerJoined event = joined(message, record.worker, now);
@@ -122,7 +122,7 @@ void Manager::take_over(Link& link, wire::Hello& message, core::Now now) {
     session->acknowledged = session->answers;
     workers_[worker] = {link.transport, link.peer};
     link.transport->admit(link.peer);
-    link.outbox->put(welcome_back(*session));
+    tell(link, welcome_back(*session));
     tell_environment(link);
     say("worker " + std::to_string(worker.value()) + " on " + session->record.host + " is back");
     react(core::WorkerBack{worker, std::move(message.holding)}, now);
@@ -135,7 +135,7 @@ void Manager::refuse(Link& link, const std::string& why, core::Now now) {
 
 void Manager::send_away(Link& link, const wire::Message& last, const std::string& why, core::Now now) {
     const LinkKey key{link.transport, link.peer};
-    link.outbox->put(last);
+    tell(link, last);
     link.outbox->flush();
     link.transport->close(link.peer);
     if (!link.record && !finished_) say("refused a worker from " + link.address + ": " + why);
@@ -172,7 +172,7 @@ void Manager::acknowledge_answers() {
         Link* const link = link_of(worker);
         if (session == nullptr || link == nullptr) continue;
         session->acknowledged = session->answers;
-        link->outbox->put(wire::Acknowledged{session->answers});
+        tell(*link, wire::Acknowledged{session->answers});
     }
     unacknowledged_.clear();
 }

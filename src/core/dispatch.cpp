@@ -91,10 +91,15 @@ Worker* Reactor::roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now)
     for (const WorkerId id : what.workers) consider(id);
     if (!what.workers.empty()) return best;
     for (const auto& [kind, by_free] : workers_.kinds()) {
-        if (!ever_holds(kind.whole, kind.features, what)) continue;
+        if (!ever_holds(kind.at_most.whole, kind.at_most.features, what) ||
+            !has_time(kind.leaves_by, what, now))
+            continue;
         int looked = 0;
-        for (auto it = by_free.begin(); it != by_free.end() && ++looked <= workers_looked_at; ++it)
-            if (consider(it->second)) break;
+        for (const auto& [free, id] : by_free) {
+            // One of the kind that is too small for it is no look: nothing would make the others look again.
+            if (!could_hold(*workers_.find(id), shape, now)) continue;
+            if (consider(id) || ++looked == workers_looked_at) break;
+        }
     }
     return best;
 }

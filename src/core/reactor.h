@@ -186,6 +186,7 @@ class Reactor {
     void end_idle_reservation(Now now);
 
     // room.cpp
+    static bool has_time(std::optional<Instant> leaves, const Shape& shape, Now now);
     bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
     bool takes(const Worker& worker, ShapeId shape, std::optional<TaskId> suspect, Now now) const;
     std::uint32_t most_losses(TaskId task) const;  // 0: no limit

@@ -9,12 +9,10 @@ namespace wq::core {
 // So does one that is away, or is about to leave: until it has left.
 bool Reactor::fits_somewhere(ShapeId shape) const {
     const Shape& what = ledger_.shape(shape);
-    const auto any = [&](const auto& kinds) {
-        return std::any_of(kinds.begin(), kinds.end(), [&](const auto& each) {
+    if (what.workers.empty())
+        return std::any_of(workers_.offers().begin(), workers_.offers().end(), [&](const auto& each) {
             return ever_holds(each.first.whole, each.first.features, what);
         });
-    };
-    if (what.workers.empty()) return any(workers_.kinds()) || any(workers_.other_kinds());
     return std::any_of(what.workers.begin(), what.workers.end(), [&](WorkerId id) {
         const Worker* worker = workers_.find(id);
         return worker != nullptr && ever_holds(worker->whole, worker->features, what);
@@ -61,14 +59,12 @@ Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
     for (const std::string& feature : shape.features) features += (features.empty() ? "" : ", ") + feature;
     if (!features.empty()) features = " and the features " + features;
     Resources largest;
-    const auto widen = [&](const WorkerKind& kind) {
-        largest.cores = std::max(largest.cores, kind.whole.cores);
-        largest.memory_mb = std::max(largest.memory_mb, kind.whole.memory_mb);
-        largest.disk_mb = std::max(largest.disk_mb, kind.whole.disk_mb);
-        largest.gpus = std::max(largest.gpus, kind.whole.gpus);
-    };
-    for (const auto& [kind, workers] : workers_.kinds()) widen(kind);
-    for (const auto& [kind, workers] : workers_.other_kinds()) widen(kind);
+    for (const auto& [offer, count] : workers_.offers()) {
+        largest.cores = std::max(largest.cores, offer.whole.cores);
+        largest.memory_mb = std::max(largest.memory_mb, offer.whole.memory_mb);
+        largest.disk_mb = std::max(largest.disk_mb, offer.whole.disk_mb);
+        largest.gpus = std::max(largest.gpus, offer.whole.gpus);
+    }
     return {std::move(tasks), "needs " + describe(shape.needs) + features + ", no worker has that",
             std::nullopt,
             "the largest have " + describe(largest) +

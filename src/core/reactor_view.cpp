@@ -37,17 +37,18 @@ ManagerStats Reactor::stats() const {
     // What runs is what is out, less what waits in the workers' launchers for a core.
     stats.tasks_running = stats.tasks_on_workers;
     if (batch_) stats.tasks_running = std::min(stats.tasks_on_workers, stats.total_cores);
-    for (const auto& [kind, by_free] : workers_.kinds()) {
+    for (const auto& [kind, by_free] : workers_.kinds())
         for (auto it = by_free.rbegin(); !batch_ && it != by_free.rend() && it->first > 0; ++it)
             stats.tasks_running -= it->first;
+    for (const auto& [offer, workers] : workers_.offers()) {
         const bool first = stats.max_cores == 0;
         const auto widen = [first](std::int64_t& low, std::int64_t& high, std::int64_t value) {
             low = first ? value : std::min(low, value);
             high = std::max(high, value);
         };
-        widen(stats.min_cores, stats.max_cores, kind.whole.cores);
-        widen(stats.min_memory, stats.max_memory, kind.whole.memory_mb);
-        widen(stats.min_disk, stats.max_disk, kind.whole.disk_mb);
+        widen(stats.min_cores, stats.max_cores, offer.whole.cores);
+        widen(stats.min_memory, stats.max_memory, offer.whole.memory_mb);
+        widen(stats.min_disk, stats.max_disk, offer.whole.disk_mb);
     }
     stats.tasks_running = std::max<std::int64_t>(stats.tasks_running, 0);
     return stats;

@@ -29,6 +29,10 @@ bool ever_holds(const Resources& whole, const std::vector<std::string>& features
            allocate(shape.needs, whole).fits_in(whole);
 }
 
+bool Reactor::has_time(std::optional<Instant> leaves, const Shape& shape, Now now) {
+    return !leaves || shape.min_time <= Duration{0} || now.instant + shape.min_time <= *leaves;
+}
+
 std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker) const {
     if (shape.value() >= shape_states_.size()) return 0;
     const double mean = shape_states_[shape.value()].mean_wall_us;
@@ -43,9 +47,7 @@ bool Reactor::could_hold(const Worker& worker, ShapeId shape, Now now) const {
     if (!what.workers.empty() &&
         std::find(what.workers.begin(), what.workers.end(), worker.id) == what.workers.end())
         return false;
-    if (worker.leaves_at && what.min_time > Duration{0} && now.instant + what.min_time > *worker.leaves_at)
-        return false;
-    return ever_holds(worker.whole, worker.features, what);
+    return has_time(worker.leaves_at, what, now) && ever_holds(worker.whole, worker.features, what);
 }
 
 // Whether it can be leased to `worker` now; as a suspect, if one is named.

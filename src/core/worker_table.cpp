@@ -1,6 +1,7 @@
 #include "core/worker_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace wq::core {
@@ -10,6 +11,8 @@ namespace {
 // Hearing a worker again within this time is not worth an entry in the index.
 constexpr Duration heard_grain = std::chrono::milliseconds(100);
 
+using EndClass = std::chrono::duration<std::int64_t, std::ratio<6 * 3600>>;
+
 std::pair<std::int64_t, WorkerId> free_key(const Worker& worker) {
     return {-worker.free().cores, worker.id};
 }
@@ -17,9 +20,12 @@ std::pair<std::int64_t, WorkerId> free_key(const Worker& worker) {
 }  // namespace
 
 WorkerKind Worker::kind() const {
-    if (!leaves_at) return {whole, -1, features};
-    const auto minute = std::chrono::floor<std::chrono::minutes>(leaves_at->time_since_epoch()).count();
-    return {whole, minute, features};
+    WorkerKind kind{offer(), leaves_at};
+    for (std::int64_t* amount : {&kind.at_most.whole.memory_mb, &kind.at_most.whole.disk_mb})
+        if (*amount > 0)
+            *amount = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*amount)));
+    if (leaves_at) kind.leaves_by = Instant(std::chrono::ceil<EndClass>(leaves_at->time_since_epoch()));
+    return kind;
 }
 
 Resources Worker::free() const {
@@ -55,10 +61,8 @@ void WorkerTable::remove(WorkerId id) {
 
 // Into every index and sum that it belongs to as it is now.
 void WorkerTable::enter(const Worker& worker) {
-    if (worker.available())
-        kinds_[worker.kind()].insert(free_key(worker));
-    else
-        ++other_kinds_[worker.kind()];
+    ++offers_[worker.offer()];
+    if (worker.available()) kinds_[worker.kind()].insert(free_key(worker));
     if (worker.away()) {
         away_.insert({*worker.away_until, worker.id});
         return;
@@ -70,12 +74,11 @@ void WorkerTable::enter(const Worker& worker) {
 }
 
 void WorkerTable::leave(const Worker& worker) {
+    if (const auto offer = offers_.find(worker.offer()); --offer->second == 0) offers_.erase(offer);
     if (worker.available()) {
         const auto kind = kinds_.find(worker.kind());
         kind->second.erase(free_key(worker));
         if (kind->second.empty()) kinds_.erase(kind);
-    } else if (const auto kind = other_kinds_.find(worker.kind()); --kind->second == 0) {
-        other_kinds_.erase(kind);
     }
     if (worker.away()) {
         away_.erase({*worker.away_until, worker.id});
@@ -114,7 +117,7 @@ void WorkerTable::drain(Worker& worker, bool on) {
 std::int64_t WorkerTable::available_cores() const {
     std::int64_t cores = 0;
     for (const auto& [kind, workers] : kinds_)
-        cores += kind.whole.cores * static_cast<std::int64_t>(workers.size());
+        cores += kind.at_most.whole.cores * static_cast<std::int64_t>(workers.size());
     return cores;
 }
 
@@ -216,8 +219,9 @@ std::optional<std::string> WorkerTable::audit() const {
     }
     for (const auto& [kind, workers] : kinds_) indexed += workers.size();
     if (indexed != available || by_heard_.size() != judged) return "an index of the workers is too large";
-    for (const auto& [kind, count] : other_kinds_) indexed += count;
-    if (indexed != workers_.size()) return "a worker is in no kind";
+    std::map<Offer, std::uint64_t> offers;
+    for (const auto& [id, worker] : workers_) ++offers[worker.offer()];
+    if (offers != offers_) return "the offers of the workers are wrong";
     if (total != total_ || committed != committed_ || busy != busy_)
         return "the sums of the workers are wrong";
     return std::nullopt;

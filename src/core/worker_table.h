@@ -17,12 +17,19 @@
 
 namespace wq::core {
 
-// Workers that can hold the same tasks: equal resources and features, and an end within the same minute. A
-// pool has few kinds.
-struct WorkerKind {
+// What a worker can hold.
+struct Offer {
     Resources whole;
-    std::int64_t leaves_minute = 0;
     std::vector<std::string> features;  // sorted
+    auto operator<=>(const Offer&) const = default;
+};
+
+// Workers that are looked at together. No two nodes of a cluster have the same free disk, nor do two jobs end
+// at once: so a kind has bounds that no worker of it exceeds, within a factor of two of memory and disk and
+// within six hours of the end. The rest is equal, and a pool of thousands has few kinds.
+struct WorkerKind {
+    Offer at_most;
+    std::optional<Instant> leaves_by;
     auto operator<=>(const WorkerKind&) const = default;
 };
 
@@ -47,6 +54,7 @@ struct Worker {
 
     bool away() const { return away_until.has_value(); }
     bool available() const { return !away() && !draining; }  // gets tasks
+    Offer offer() const { return {whole, features}; }
     WorkerKind kind() const;
     Resources free() const;  // negative where leases wait in its launcher
 };
@@ -84,8 +92,8 @@ class WorkerTable {
 
     // Of those that get tasks.
     const std::map<WorkerKind, ByFree>& kinds() const { return kinds_; }
-    // Of those that are there, or may be again, and get none: how many of each kind.
-    const std::map<WorkerKind, std::uint64_t>& other_kinds() const { return other_kinds_; }
+    // Of all that are there, or may be again: how many of each.
+    const std::map<Offer, std::uint64_t>& offers() const { return offers_; }
     const std::unordered_map<WorkerId, Worker>& all() const { return workers_; }
     // Of those that are not away.
     std::uint64_t busy() const { return busy_; }
@@ -103,7 +111,7 @@ class WorkerTable {
 
     std::unordered_map<WorkerId, Worker> workers_;
     std::map<WorkerKind, ByFree> kinds_;
-    std::map<WorkerKind, std::uint64_t> other_kinds_;
+    std::map<Offer, std::uint64_t> offers_;
     std::set<std::pair<Instant, WorkerId>> by_heard_;
     std::set<std::pair<Instant, WorkerId>> away_;  // by the time they are given up
     std::vector<WorkerId> changed_;

@@ -43,6 +43,26 @@ TEST_F(ProgramTest, WaitsForWorkersAsLongAsItTakes) {
     EXPECT_EQ(reactor_.waiting_for(), "workers: none is left");
 }
 
+TEST_F(ProgramTest, TheOneOfAKindThatIsLargeEnoughIsFoundAmongMany) {
+    WorkerJoined joined{WorkerId(0), "node", {1, 1000, 1100, 0}, {}};
+    joined.watched = true;
+    for (std::uint32_t id = 0; id < 100; ++id) {
+        joined.worker = WorkerId(id);
+        joined.offers.disk_mb = id == 99 ? 1500 : 1100;
+        event(joined);
+    }
+    Shape large = cores(1);
+    large.needs.disk_mb = 1400;
+    add(1, large);
+    expect({"lease 0.1 to 99"});
+    large.needs.disk_mb = 1600;
+    add(1, large);
+    EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end");
+    ok(99, 0);
+    expect({"0.1 ended for good: exit 0"});
+    EXPECT_THAT(reactor_.waiting_for(), ::testing::HasSubstr("a worker with 1 core, 1600 MB disk"));
+}
+
 TEST_F(ProgramTest, WhatFitsNowhereWaitsForAWorkerThatHoldsIt) {
     join_watched(1);
     add(1, cores(4));

@@ -42,16 +42,37 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
     EXPECT_EQ(table.committed(), Resources{});
 }
 
-TEST_F(WorkerTableTest, AKindIsEqualResourcesAndAnEndInTheSameMinute) {
+TEST_F(WorkerTableTest, AKindIsEqualCoresAndFeaturesAndAnEndWithinSixHours) {
     table.add(worker(1, 4), Instant());
-    table.add(worker(2, 4, 61s), Instant());
-    table.add(worker(3, 4, 119s), Instant());
-    table.add(worker(4, 4, 120s), Instant());
+    table.add(worker(2, 4, 6h + 1s), Instant());
+    table.add(worker(3, 4, 12h), Instant());
+    table.add(worker(4, 4, 12h + 1s), Instant());
     table.add(worker(5, 8), Instant());
     EXPECT_EQ(table.kinds().size(), 4u);
+    for (const auto& [kind, workers] : table.kinds())
+        for (const auto& [free, id] : workers) {
+            EXPECT_TRUE(table.find(id)->whole.fits_in(kind.at_most.whole));
+            EXPECT_TRUE(!kind.leaves_by || *table.find(id)->leaves_at <= *kind.leaves_by);
+        }
     table.remove(WorkerId(2));
     table.remove(WorkerId(3));
     EXPECT_EQ(table.kinds().size(), 3u);
+}
+
+// As looks go through the kinds.
+TEST_F(WorkerTableTest, AThousandWorkersOfOneClusterAreFewKinds) {
+    for (std::uint32_t id = 0; id < 1000; ++id) {
+        WorkerJoined joined = worker(id, 32, 1min * id);  // jobs that were started over a day
+        joined.offers.memory_mb = 257'000 + id % 7;       // what kernels leave
+        joined.offers.disk_mb = 100'000 + 311 * id;       // what others have used of it
+        table.add(joined, Instant());
+    }
+    EXPECT_LE(table.kinds().size(), 12u);
+    EXPECT_EQ(table.offers().size(), 1000u);
+    table.go_away(*table.find(WorkerId(3)), Instant(1s), "cut");
+    table.drain(*table.find(WorkerId(4)), true);
+    table.remove(WorkerId(5));
+    EXPECT_EQ(table.offers().size(), 999u);
 }
 
 TEST_F(WorkerTableTest, KnowsWhoWasSilentLongest) {
