@@ -80,14 +80,17 @@ ProgramLogs::~ProgramLogs() {
 
 void ProgramLogs::put(Entry entry) {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= most_waiting) return;
+    if (waiting_.size() >= most_waiting) {
+        lost_some_ = true;
+        return;
+    }
     waiting_.push_back(std::move(entry));
     if (waiting_.size() == 1) something_.notify_one();
 }
 
 void ProgramLogs::run() {
     std::vector<Entry> entries;
-    for (bool over = false; !over;) {
+    for (bool over = false, lost = false; !over;) {
         {
             std::unique_lock lock(mutex_);
             if (waiting_.empty() && !over_) {
@@ -98,32 +101,47 @@ void ProgramLogs::run() {
             }
             entries.swap(waiting_);
             over = over_;
+            lost = lost_some_;
         }
-        write_all(entries);
+        if (lost)
+            note(Log::all, Error{ExitCode::interrupted, "the logs' disk is too slow: lines are missing"});
+        try {
+            write_all(entries);
+        } catch (const std::exception& error) {
+            note(Log::all,
+                 Error{ExitCode::interrupted, std::string("lines of the logs are missing: ") + error.what()});
+        }
         entries.clear();
     }
+    finish();
+}
+
+void ProgramLogs::finish() {
     if (transactions_.is_open()) {
         stats::put_manager_lines(transactions_.lines(), wall_now(), pid_, false);
-        note(transactions_.write());
-        note(transactions_.close());
+        note(Log::transactions, transactions_.write());
+        note(Log::transactions, transactions_.close());
     }
-    if (statistics_.is_open()) note(statistics_.close());
-    if (h5_) note(h5_->close());
+    if (statistics_.is_open()) note(Log::statistics, statistics_.close());
+    if (h5_) note(Log::h5, h5_->close());
 }
 
 void ProgramLogs::write_all(std::vector<Entry>& entries) {
     for (const Entry& entry : entries) std::visit([&](const auto& known) { write(known); }, entry);
-    if (transactions_.is_open()) note(transactions_.write());
-    if (statistics_.is_open()) note(statistics_.write());
+    if (transactions_.is_open()) note(Log::transactions, transactions_.write());
+    if (statistics_.is_open()) note(Log::statistics, statistics_.write());
     if (h5_ && !h5_->failed() && instant_now() >= next_flush_) {
-        note(h5_->flush());
+        note(Log::h5, h5_->flush());
         next_flush_ = instant_now() + flush_interval;
     }
+    if (!debug_) return;
+    if (const auto trouble = debug_->take_trouble()) note(Log::debug, *trouble);
 }
 
-void ProgramLogs::note(const Status& status) {
-    if (status || said_trouble_) return;
-    said_trouble_ = true;
+// Once of each log: what ails it, it ails for long.
+void ProgramLogs::note(Log log, const Status& status) {
+    if (status || std::exchange(said_trouble_[static_cast<std::size_t>(log)], true)) return;
+    if (debug_) debug_->write("log", status.error().message);
     if (say_) say_(status.error().message);
 }
 

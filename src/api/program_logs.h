@@ -2,6 +2,7 @@
 // own, so that a slow disk delays no keep-alive; a log that cannot be written ends, and says so once.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -83,7 +84,9 @@ class ProgramLogs {
     void write(const Cancelled& cancelled);
     void write(const Line& line);
     void write(const DebugLine& line);
-    void note(const Status& status);
+    enum class Log { debug, transactions, statistics, h5, all };
+    void note(Log log, const Status& status);
+    void finish();
 
     std::function<void(const std::string&)> say_;
     std::unique_ptr<stats::DebugLog> debug_;
@@ -93,7 +96,7 @@ class ProgramLogs {
     // Which there are from the start, for the manager's thread.
     bool has_transactions_ = false;
     bool has_statistics_ = false;
-    bool said_trouble_ = false;
+    std::array<bool, 5> said_trouble_{};  // by Log
     std::int64_t pid_ = 0;
     Instant next_flush_;
     std::unordered_map<std::uint32_t, std::string> addresses_;  // of workers
@@ -104,6 +107,7 @@ class ProgramLogs {
     std::condition_variable something_;
     std::vector<Entry> waiting_;
     bool over_ = false;
+    bool lost_some_ = false;
     std::thread thread_;
 };
 

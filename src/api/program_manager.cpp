@@ -102,6 +102,7 @@ void ProgramManager::run() {
     // Its errors are those of its source, and ours has none.
     static_cast<void>(app::ManagerLoop(std::move(parts)).run());
     lost_a_worker_ = manager_->lost_a_worker();
+    write_notes();
     queue_.close();
     std::vector<CommandQueue::Command> late;
     queue_.take(late);
@@ -113,11 +114,19 @@ void ProgramManager::run() {
 
 std::optional<Instant> ProgramManager::each_turn(Instant) {
     results_.publish();
+    write_notes();
     const core::ManagerStats now = manager_->brief_stats();
     if (options_.tell) options_.tell(now);
     const std::lock_guard lock(figures_mutex_);
     published_ = now;
     return std::nullopt;
+}
+
+void ProgramManager::write_notes() {
+    if (!logs_) return;
+    for (const Wire& wire : options_.wires)
+        for (const transport::Note& note : wire.transport->take_notes())
+            logs_->debug(note.subsystem, note.text);
 }
 
 // ---- tasks ----

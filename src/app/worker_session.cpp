@@ -17,11 +17,11 @@ void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
 WorkerSession::WorkerSession(WorkerSessionOptions options, Worker& worker,
                              std::function<Result<Call>(bool)> call,
                              std::function<void(const std::string&)> say, Instant now)
-    : options_(options),
+    : options_(std::move(options)),
       worker_(worker),
       make_call_(std::move(call)),
       say_(std::move(say)),
-      backoff_(options.min_backoff, options.max_backoff, options.seed),
+      backoff_(options_.min_backoff, options_.max_backoff, options_.seed),
       state_until_(now),
       alone_since_(now),
       idle_since_(now) {}
@@ -100,10 +100,16 @@ void WorkerSession::call_later(Instant now) {
     state_until_ = now + backoff_.next();
 }
 
+void WorkerSession::tell_notes() {
+    if (!options_.note) return;
+    for (const transport::Note& note : call_->transport->take_notes()) options_.note(note);
+}
+
 bool WorkerSession::move_frames(Instant now) {
     if (!call_) return false;
     std::vector<transport::Arrival> inbox;
     const bool moved = call_->transport->poll(inbox);
+    tell_notes();
     for (const transport::Arrival& arrival : inbox) {
         if (!call_) break;
         if (const auto* joins = std::get_if<transport::Joined>(&arrival)) joined(*joins, now);

@@ -35,7 +35,8 @@ struct WorkerSessionOptions {
     std::optional<Instant> drain_at;                    // the batch job ends soon after
     Duration drain_at_grace{0};
     bool single_shot = false;
-    std::uint64_t seed = 0;  // of the jitter
+    std::uint64_t seed = 0;                            // of the jitter
+    std::function<void(const transport::Note&)> note;  // of its connections; may be empty
 };
 
 class WorkerSession {
@@ -59,6 +60,7 @@ class WorkerSession {
     enum class State { waiting, calling, greeting, serving };
 
     bool move_frames(Instant now);
+    void tell_notes();
     void begin_call(Instant now);
     void joined(const transport::Joined& arrival, Instant now);
     void link_lost(const std::string& why, Instant now);

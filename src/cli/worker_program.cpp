@@ -114,7 +114,13 @@ class Program {
 
     void say(const std::string& text) {
         print(text);
-        if (debug_) debug_->write("wq", text);
+        debug("wq", text);
+    }
+
+    void debug(std::string_view subsystem, const std::string& text) {
+        if (!debug_) return;
+        debug_->write(subsystem, text);
+        if (const auto trouble = debug_->take_trouble()) print(trouble->message);
     }
 
     void open_workspace() {
@@ -163,6 +169,7 @@ class Program {
         session.drain_grace = options_.grace;
         session.single_shot = options_.single_shot;
         session.seed = random_();
+        if (debug_) session.note = [this](const transport::Note& note) { debug(note.subsystem, note.text); };
         if (leaves_at_) {
             const Duration left = std::max(*leaves_at_ - instant_now(), Duration{0});
             const Duration before = std::min(drain_before_end, left / 5);

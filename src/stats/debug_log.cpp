@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "base/units.h"
 
@@ -94,11 +95,31 @@ void DebugLog::write(std::string_view subsystem, std::string_view text, WallMicr
     for (const char byte : text) line += byte == '\n' || byte == '\r' ? ' ' : byte;
     line += '\n';
     const std::lock_guard lock(mutex_);
-    if (is_file_ && options_.rotate_bytes > 0 && size_ > 0 && size_ + line.size() > options_.rotate_bytes) {
-        ::rename(options_.path.c_str(), (options_.path + ".old").c_str());
-        reopen();
-    }
-    if (descriptor_ >= 0 && ::write(descriptor_, line.data(), line.size()) > 0) size_ += line.size();
+    if (is_file_ && options_.rotate_bytes > 0 && size_ > 0 && size_ + line.size() > options_.rotate_bytes)
+        rotate();
+    // A rotation that found no descriptor is made good as soon as there is one.
+    if (descriptor_ < 0 && !reopen()) return note_trouble(errno);
+    errno = ENOSPC;  // where a write takes a part
+    const ssize_t written = ::write(descriptor_, line.data(), line.size());
+    if (written > 0) size_ += static_cast<std::uint64_t>(written);
+    if (written != static_cast<ssize_t>(line.size())) note_trouble(errno);
+}
+
+void DebugLog::rotate() {
+    ::rename(options_.path.c_str(), (options_.path + ".old").c_str());
+    reopen();
+}
+
+void DebugLog::note_trouble(int error) {
+    if (std::exchange(had_trouble_, true)) return;
+    trouble_ = Error{ExitCode::interrupted, "debug log " + (is_file_ ? options_.path : "stderr") +
+                                                " cannot be written: " + std::strerror(error) +
+                                                "; lines of it are missing"};
+}
+
+std::optional<Error> DebugLog::take_trouble() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(trouble_, std::nullopt);
 }
 
 }  // namespace wq::stats

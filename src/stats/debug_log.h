@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ class DebugLog {
     DebugLog& operator=(const DebugLog&) = delete;
 
     bool wants(std::string_view subsystem) const { return all_ || flags_.contains(subsystem); }
+    // The first time that a line could not be written; once. Lines go on being tried.
+    std::optional<Error> take_trouble();
     // One line "2026/11/20 16:19:05.123456 PROGRAM[PID] SUBSYSTEM: TEXT"; newlines in TEXT become blanks. A
     // line that cannot be written is lost: nothing waits for this log.
     void write(std::string_view subsystem, std::string_view text);
@@ -43,6 +46,8 @@ class DebugLog {
   private:
     explicit DebugLog(DebugLogOptions options) : options_(std::move(options)) {}
     bool reopen();
+    void rotate();
+    void note_trouble(int error);
 
     const DebugLogOptions options_;
     bool all_ = false;
@@ -51,6 +56,8 @@ class DebugLog {
     int descriptor_ = -1;
     bool is_file_ = false;
     std::uint64_t size_ = 0;
+    bool had_trouble_ = false;
+    std::optional<Error> trouble_;
 };
 
 }  // namespace wq::stats

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <system_error>
 
+#include "transport/notes.h"
 #include "transport/tcp_engine.h"
 #include "transport/tcp_resolver.h"
 #include "transport/tcp_socket.h"
@@ -57,6 +58,8 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     void close(PeerId peer) override { engine_.mailbox().close(peer); }
     bool idle() const override { return engine_.mailbox().idle(); }
     std::vector<int> descriptors() const override { return {engine_.mailbox().descriptor()}; }
+
+    std::vector<Note> take_notes() override { return notes_.take(); }
 
     std::optional<Error> failure() const override {
         std::lock_guard lock(mutex_);
@@ -151,7 +154,9 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
             std::lock_guard lock(mutex_);
             security_ = describe();
             local_address_ = link.local_address();
+            notes_.put("tcp", "connected to " + link.address() + " via " + local_address_);
         }
+        notes_.put("auth", link.address() + " accepted: " + describe());
         engine_.join(link, manager);
         engine_.close_others(link);
     }
@@ -168,6 +173,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
         if (peer) {
+            notes_.put("tcp", link.address() + " cut: " + why.message);
             std::lock_guard lock(mutex_);
             failure_ = why;
             return;
@@ -182,6 +188,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     }
 
     void note(const std::string& address, const Error& why) {
+        notes_.put(why.code == ExitCode::not_allowed ? "auth" : "tcp", address + ": " + why.message);
         lines_ += (lines_.empty() ? "" : "\n") + address + ": " + why.message;
         someone_refused_ = someone_refused_ || why.code == ExitCode::not_allowed;
     }
@@ -218,6 +225,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
     const TcpDialOptions options_;
     mutable std::mutex mutex_;
+    NoteBook notes_;
     std::optional<Error> failure_;
     std::string security_;
     std::string local_address_;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "transport/notes.h"
 #include "transport/tcp_engine.h"
 #include "transport/tcp_socket.h"
 #include "transport/tls_identity.h"
@@ -19,7 +20,6 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
-constexpr std::size_t most_notes = 100;
 // One turn accepts so many at most, so that others have theirs.
 constexpr int most_accepts = 512;
 // So many descriptors no peer is given.
@@ -105,28 +105,31 @@ class Listener final : public TcpListener, private TcpEngineUser {
         return counts_;
     }
 
-    std::vector<std::string> take_notes() override {
-        std::lock_guard lock(mutex_);
-        return std::exchange(notes_, {});
-    }
+    std::vector<Note> take_notes() override { return notes_.take(); }
 
   private:
     void on_ready(TcpLink& link) override {
         count(&TcpListenCounts::joined);
+        const TcpLinkPlan& plan = engine_.plan();
+        notes_.put("auth", link.address() + " accepted: " + (plan.tls ? "TLS 1.3" : "no TLS") +
+                               (plan.key.empty() ? ", no key" : ", key"));
         engine_.join(link, PeerId(next_peer_++));
     }
 
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
-        if (peer) return;
+        if (peer) return notes_.put("tcp", link.address() + " cut: " + why.message);
         count(&TcpListenCounts::refused);
-        note(link.address() + ": " + why.message);
+        if (why.code == ExitCode::not_allowed)
+            notes_.put("auth", link.address() + " refused: " + why.message);
+        else
+            notes_.put("tcp", link.address() + " did not join: " + why.message);
     }
 
     void on_gone() override {}
 
     void on_trouble(const std::string& what) noexcept override {
         try {
-            note("this end: " + what);
+            notes_.put("tcp", "trouble of this end: " + what);
         } catch (const std::exception&) {  // it is not known then
         }
     }
@@ -184,6 +187,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
 
     void welcome(OwnedDescriptor& owned, std::string from) {
         count(&TcpListenCounts::accepted);
+        notes_.put("tcp", from + " connected");
         prepare_socket(owned.get(), engine_.plan().limits);
         const auto link = engine_.add(owned.release(), std::move(from)).shared_from_this();
         link->guarded([&] { link->begin_connected(instant_now()); });
@@ -191,6 +195,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
 
     void send_away(int descriptor) {
         count(&TcpListenCounts::busy);
+        notes_.put("tcp", "somebody was sent away: no descriptor is left for another worker");
         const std::string frame = busy_frame();
         // A fresh socket takes so little at once, or the peer is gone.
         static_cast<void>(::send(descriptor, frame.data(), frame.size(), MSG_NOSIGNAL));
@@ -219,11 +224,6 @@ class Listener final : public TcpListener, private TcpEngineUser {
         });
     }
 
-    void note(std::string line) {
-        std::lock_guard lock(mutex_);
-        if (notes_.size() < most_notes) notes_.push_back(std::move(line));
-    }
-
     void count(std::uint64_t TcpListenCounts::*which) {
         std::lock_guard lock(mutex_);
         ++(counts_.*which);
@@ -235,7 +235,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
     const Shares shares_;
     mutable std::mutex mutex_;
     TcpListenCounts counts_;
-    std::vector<std::string> notes_;
+    NoteBook notes_;
 
     // The engine's thread's.
     OwnedDescriptor spare_;

@@ -50,9 +50,6 @@ class TcpListener : public Transport {
     virtual std::uint16_t port() const = 0;
     virtual std::string certificate_print() const = 0;  // SHA-256 in hex; empty without TLS
     virtual TcpListenCounts counts() const = 0;
-    // One line for each connection that ended before Joined, with its address and the reason; at most 100
-    // wait here. For the debug log.
-    virtual std::vector<std::string> take_notes() = 0;
     // RLIMIT_NOFILE as it was before: what tasks are to get.
     virtual rlimit original_file_limit() const = 0;
 };

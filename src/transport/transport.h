@@ -34,6 +34,13 @@ struct Left {
 };
 using Arrival = std::variant<Joined, Frame, Left>;
 
+// One line of what happened to a connection: of the debug log's subsystem "tcp", or "auth" where it is about
+// who may come in and by which means.
+struct Note {
+    std::string_view subsystem;
+    std::string text;
+};
+
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -47,6 +54,9 @@ class Transport {
     // The caller knows who this peer is, and takes frames of any size from it. Until then those of a stranger
     // that came by itself are small (TcpLimits); where nobody comes by himself this is nothing.
     virtual void admit(PeerId) {}
+
+    // What came since the last call; without a taker it is bounded, and the rest counted.
+    virtual std::vector<Note> take_notes() { return {}; }
 
     // Ends the talk with a peer; no Left follows.
     virtual void close(PeerId peer) = 0;

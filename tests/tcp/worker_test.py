@@ -1,6 +1,7 @@
 """work_queue_worker as a process: it serves, is told to leave, is killed, cut off and comes back."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,6 +28,21 @@ class Serves(TcpCase):
         worker = self.worker("--single-shot", "--task-wrapper", f"sh -c {{}} > {self.path('wrapped')}; true")
         self.assertEqual(worker.wait(), 0, str(worker))
         self.assertEqual(self.read("wrapped"), "a b c\n")
+
+    def test_debug_log(self):
+        manager = self.manager(["true"], "--tls")
+        worker = self.worker("--single-shot", "-d", "tcp auth", "-o", self.path("debug"))
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertEqual(manager.wait(), 0, str(manager))
+        tales = [re.sub(r"^.*?\] ", "", re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", line)) for line in self.lines("debug")]
+        self.assertEqual(tales, ["tcp: connected to ADDRESS via ADDRESS",
+                                 "auth: ADDRESS accepted: TLS 1.3, certificate checked by its print, key"])
+
+    def test_debug_log_on_a_full_disk(self):
+        self.manager(["true"])
+        worker = self.worker("--single-shot", "-d", "all", "-o", "/dev/full")
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertEqual(worker.out.count("debug log /dev/full cannot be written: No space left on device"), 1, str(worker))
 
     def test_serves_one_manager_after_the_other(self):
         self.manager(["true"], run_dir="first")

@@ -1,10 +1,17 @@
 // The logs that a program asks for.
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "api/listening.h"
+#include "transport/tcp_dialer.h"
+#include "transport/tls_identity.h"
 #include "unit/api/program_fixture.h"
 
 namespace wq {
@@ -101,6 +108,111 @@ TEST_F(LogsTest, TheDebugLogIsRotatedAndRefusesUnknownSubsystems) {
     const auto refused = stats::DebugLog::open({path("d.log"), "nonsense", 0, "test"});
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("nonsense"));
+}
+
+// A line less the time and the program, with ports taken out.
+std::string tale_of(const std::string& line) {
+    std::string tale = line.substr(line.find("] ") + 2);
+    const std::string host = "127.0.0.1:";
+    if (const auto at = tale.find(host); at != std::string::npos) {
+        const auto end = std::min(tale.find_first_not_of("0123456789", at + host.size()), tale.size());
+        tale.replace(at + host.size(), end - at - host.size(), "PORT");
+    }
+    return tale;
+}
+
+// Says what no worker says, and waits for the end.
+void knock_as_a_browser(std::uint16_t port) {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_GT(::send(descriptor, "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0);
+    char bytes[4096];
+    while (::recv(descriptor, bytes, sizeof bytes, 0) > 0) {
+    }
+    ::close(descriptor);
+}
+
+TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
+    transport::TcpListenOptions listening;
+    listening.bind = {"127.0.0.1"};
+    listening.key = "right";
+    listening.tls = transport::make_identity().or_throw();
+    auto listener = transport::TcpListener::open(std::move(listening)).or_throw();
+    transport::TcpDialOptions dialing;
+    dialing.managers = {{"127.0.0.1", listener->port()}};
+    dialing.tls = transport::TlsTrust{transport::TlsTrust::By::print, listener->certificate_print()};
+    const std::uint16_t port = listener->port();
+    api::ProgramManagerOptions options;
+    options.logs.debug = path("d.log");
+    options.logs.debug_flags = "tcp auth";
+    options.wires.push_back({std::move(listener), true});
+    start(0, std::move(options));
+
+    knock_as_a_browser(port);
+    for (const char* key : {"wrong", "right"}) {
+        dialing.key = key;
+        const auto dialer = transport::TcpDialer::open(dialing).or_throw();
+        std::vector<transport::Arrival> inbox;
+        while (!dialer->poll(inbox)) {
+            pollfd entry{dialer->descriptors().front(), POLLIN, 0};
+            ASSERT_GT(::poll(&entry, 1, 60'000), 0);
+        }
+        EXPECT_EQ(std::holds_alternative<transport::Joined>(inbox.front()), key == std::string("right"));
+    }
+    // Asking makes it turn; the log follows on a thread of its own.
+    const Instant limit = instant_now() + std::chrono::seconds(60);
+    while (lines("d.log").size() < 7 && instant_now() < limit) program_->stats();
+    program_.reset();
+    std::vector<std::string> tales;
+    for (const std::string& line : lines("d.log")) tales.push_back(tale_of(line));
+    EXPECT_THAT(
+        tales,
+        ElementsAre("tcp: 127.0.0.1:PORT connected",
+                    "auth: 127.0.0.1:PORT refused: it speaks without TLS, this manager with it",
+                    "tcp: 127.0.0.1:PORT connected",
+                    "auth: 127.0.0.1:PORT refused: the worker has another key, or somebody sits between "
+                    "the two ends",
+                    "tcp: 127.0.0.1:PORT connected", "auth: 127.0.0.1:PORT accepted: TLS 1.3, key",
+                    "tcp: 127.0.0.1:PORT cut: it closed the connection"));
+}
+
+TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
+    api::ProgramManagerOptions options;
+    options.logs.debug = "/dev/full";
+    options.logs.transactions = path("tr.log");
+    start(1, std::move(options));
+    add_worker().begin();
+    for (int i = 0; i < 3; ++i) {
+        submit(Task("a"));
+        wait();
+    }
+    program_.reset();
+    EXPECT_EQ(said(),
+              "debug log /dev/full cannot be written: No space left on device; lines of it are missing\n");
+    EXPECT_THAT(lines("tr.log").back(), HasSubstr("MANAGER END")) << "the others go on";
+}
+
+TEST_F(LogsTest, ADebugLogThatWasRotatedWithoutADescriptorGoesOnLater) {
+    const auto log = stats::DebugLog::open({path("d.log"), "all", 100, "test"}).or_throw();
+    log->write("wq", std::string(90, 'a'));
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit none{0, limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    log->write("wq", "lost");
+    log->write("wq", "lost too");
+    setrlimit(RLIMIT_NOFILE, &limit);
+    log->write("wq", "here again");
+    const auto trouble = log->take_trouble();
+    ASSERT_TRUE(trouble);
+    EXPECT_THAT(trouble->message, HasSubstr("Too many open files; lines of it are missing"));
+    EXPECT_FALSE(log->take_trouble());
+    ASSERT_EQ(lines("d.log").size(), 1U);
+    EXPECT_THAT(lines("d.log")[0], HasSubstr("here again"));
 }
 
 class ListenTest : public LogsTest {

@@ -81,6 +81,20 @@ class End {
 using Manager = End<TcpListener>;
 using Worker = End<TcpDialer>;
 
+// Waits for the note of a connection that ended before it joined.
+inline std::string note_of(Manager& manager) {
+    std::string ended;
+    manager.await([&] {
+        for (const Note& note : manager->take_notes()) {
+            const bool over = note.text.find(" refused: ") != std::string::npos ||
+                              note.text.find(" did not join: ") != std::string::npos;
+            if (over && ended.empty()) ended = note.text;
+        }
+        return !ended.empty();
+    });
+    return ended.empty() ? "no note" : ended;
+}
+
 inline TcpListenOptions on_loopback() {
     TcpListenOptions options;
     options.bind = {"127.0.0.1"};

@@ -11,13 +11,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Waits for the note of a connection that ended before it joined.
-std::string note_of(Manager& manager) {
-    std::vector<std::string> notes;
-    manager.await([&] { return !(notes = manager->take_notes()).empty(); });
-    return notes.empty() ? "no note" : notes.front();
-}
-
 // After whatever else: a worker comes, and is served.
 void expect_service(Manager& manager) {
     Worker worker = dial(to_port(manager->port()));

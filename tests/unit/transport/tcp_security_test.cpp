@@ -17,12 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string note_of(Manager& manager) {
-    std::vector<std::string> notes;
-    manager.await([&] { return !(notes = manager->take_notes()).empty(); });
-    return notes.empty() ? "no note" : notes.front();
-}
-
 Manager listen_with(const std::string& key, std::optional<TlsIdentity> tls = {}) {
     TcpListenOptions options = on_loopback();
     options.key = key;

@@ -57,12 +57,6 @@ class RawTls {
     std::string plain_;
 };
 
-std::string note_of(Manager& manager) {
-    std::vector<std::string> notes;
-    manager.await([&] { return !(notes = manager->take_notes()).empty(); });
-    return notes.empty() ? "no note" : notes.front();
-}
-
 class TcpTlsEnds : public ::testing::Test {
   protected:
     static Manager listen_with_tls() {
