@@ -20,8 +20,10 @@ std::string& error_of_this_thread() {
     return text;
 }
 
+// A log that cannot be written interrupts a run, which may go on later; here nothing has begun.
 [[noreturn]] void refuse(const Error& error) {
-    throw SetupError(error.message, to_int(error.code));
+    const ExitCode code = error.code == ExitCode::interrupted ? ExitCode::bad_input : error.code;
+    throw SetupError(error.message, to_int(code));
 }
 
 template <class T>

@@ -83,7 +83,7 @@ void Derived::open_h5(const RunHeader& header) {
     if (h5) {
         h5_.emplace(std::move(*h5));
     } else {
-        note(h5.error());
+        note_h5(h5.error());
     }
 }
 
@@ -92,6 +92,12 @@ TextLog Derived::open_log(const std::string& path, std::string_view heading) {
     if (log) return std::move(*log);
     note(log.error());
     return {};
+}
+
+void Derived::note_h5(const Status& status) {
+    if (!status)
+        note(Error{status.error().code,
+                   status.error().message + "; the run goes on without it (the journal has all of it)"});
 }
 
 void Derived::note(const Status& status) {
@@ -219,7 +225,7 @@ bool Derived::space_for_flush() const {
 void Derived::flush() {
     if (!wants_flush()) return;
     if (space_for_flush()) {
-        note(h5_->flush());
+        note_h5(h5_->flush());
         if (h5_->failed()) h5_.reset();
     } else if (h5_->pending_rows() > most_rows_waiting) {
         note(Error{ExitCode::interrupted, "stats.h5 ends here: too little space on the disk for it"});
@@ -236,7 +242,7 @@ void Derived::close() {
                                               " rows: too little space on the disk for them"});
         h5_->drop_pending();
     }
-    if (h5_) note(h5_->close());
+    if (h5_) note_h5(h5_->close());
     h5_.reset();
 }
 

@@ -50,6 +50,7 @@ class Derived : private JournalVisitor {
     std::uint32_t category_named(const std::string& name);
     TextLog open_log(const std::string& path, std::string_view heading);
     void note(const Status& status);
+    void note_h5(const Status& status);
     void note_once(bool& said, const Status& status);
     bool space_for_flush() const;
     void write_log(TextLog& log, bool& said);

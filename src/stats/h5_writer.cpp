@@ -166,8 +166,7 @@ bool H5Writer::refused() {
 }
 
 Error H5Writer::give_up() {
-    Error error{ExitCode::interrupted, "cannot write " + path_ + ": " + why_ +
-                                           "; the run goes on without it (the journal has all of it)"};
+    Error error{ExitCode::interrupted, "cannot write " + path_ + ": " + why_};
     failed_ = true;
     file_.abandon();
     for (Table& table : tables_) {

@@ -13,11 +13,13 @@
 #include "transport/tcp_dialer.h"
 #include "transport/tls_identity.h"
 #include "unit/api/program_fixture.h"
+#include "work_queue/manager.h"
 
 namespace wq {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::ProgramTest;
 
@@ -94,6 +96,23 @@ TEST_F(LogsTest, StatisticsAreATextOfColumnsOrHdf5ByTheName) {
     std::string magic(4, '\0');
     h5.read(magic.data(), 4);
     EXPECT_EQ(magic, "\x89HDF");
+}
+
+TEST_F(LogsTest, OneThatCannotBeBegunIsAFileThatCannotBeUsed) {
+    for (std::string ManagerOptions::*const log :
+         {&ManagerOptions::transactions_log, &ManagerOptions::stats_log, &ManagerOptions::debug_log}) {
+        ManagerOptions options;
+        options.port = 0;
+        options.password = "p";
+        options.*log = path("nowhere/log") + (log == &ManagerOptions::stats_log ? ".h5" : "");
+        try {
+            const Manager manager(options);
+            ADD_FAILURE() << options.*log << " was opened";
+        } catch (const SetupError& error) {
+            EXPECT_EQ(error.exit_code(), 65);
+            EXPECT_THAT(error.what(), EndsWith("No such file or directory"));
+        }
+    }
 }
 
 TEST_F(LogsTest, TheDebugLogIsRotatedAndRefusesUnknownSubsystems) {
