@@ -11,6 +11,8 @@ namespace wq {
 
 namespace {
 
+constexpr std::uint64_t most_output = 256u << 20;  // as of work_queue_run
+
 void say_on_stderr(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
@@ -42,6 +44,10 @@ class Manager::Impl {
   public:
     explicit Impl(ManagerOptions given)
         : options(std::move(given)), lines(options.say ? options.say : say_on_stderr) {
+        if (options.output_limit > most_output)
+            refuse({ExitCode::usage,
+                    "output_limit is at most 256 MiB, as an output travels whole: let tasks write more to a "
+                    "file"});
         say = [this](const std::string& text) { lines.put(text); };
         api::ProgramManagerOptions program;
         program.say = say;

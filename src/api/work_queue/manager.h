@@ -86,8 +86,8 @@ struct ManagerOptions {
     // At the end of the manager, workers over TCP end too; false: they look for other managers.
     bool shutdown = false;
 
-    // Bytes that all workers, ranks too, keep of each stream of a task; what is beyond is counted, and its
-    // place marked.
+    // Bytes that all workers, ranks too, keep of each stream of a task, at most 256 MiB; what is beyond is
+    // counted, and its place marked.
     std::uint64_t output_limit = 8u << 20;
 
     // Lines for the user: trouble, warnings, remarks of workers; empty: they go to stderr. Called for one

@@ -31,6 +31,22 @@ TEST(Manager, TheLastErrorIsThatOfTheLastCallOfThisThreadThatFailed) {
     }).join();
 }
 
+// Two streams are to fit into a frame.
+TEST(Manager, AnOutputLimitBeyondWhatTravelsIsRefused) {
+    ManagerOptions options;
+    options.listen = false;
+    options.output_limit = (256u << 20) + 1;
+    try {
+        const Manager manager(options);
+        FAIL() << "it was taken";
+    } catch (const SetupError& error) {
+        EXPECT_EQ(error.exit_code(), 64);
+        EXPECT_THAT(error.what(), HasSubstr("at most 256 MiB"));
+    }
+    options.output_limit = 256u << 20;
+    const Manager manager(options);
+}
+
 // Before the end, whatever it calls meanwhile.
 TEST(Manager, EveryLineIsSaidBeforeTheEnd) {
     int said = 0;
