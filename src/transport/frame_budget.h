@@ -30,6 +30,7 @@ class FrameBudget {
     std::vector<LinkId> take_released();
     // Whom others wait for and who brought less than `small` within `patience`.
     std::optional<LinkId> too_slow(Duration patience, Instant now);
+    void watch_anew() { watched_since_.reset(); }  // we ourselves stood still
 
   private:
     const std::size_t most_;

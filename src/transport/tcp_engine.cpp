@@ -272,9 +272,11 @@ void TcpEngine::tick() {
         if (stood_still) link->forgive(late);
         link->guarded([&] { link->tick(now); });
     }
+    if (stood_still) budget_.watch_anew();
     if (const auto slow = budget_.too_slow(plan_.limits.stalled, now)) {
         const std::shared_ptr<TcpLink> link = links_.at(*slow).link;
         link->guarded([&] {
+            if (link->paused()) return;  // it is the caller who takes nothing
             link->end(
                 {ExitCode::unreachable, "its frame comes too slowly for those who wait for the memory"});
         });

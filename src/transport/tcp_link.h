@@ -84,6 +84,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     const std::string& address() const { return address_; }
     std::string local_address();  // empty: not connected any more
     bool ready() const { return state_ == State::open; }
+    bool paused() const { return paused_; }
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
     bool encrypted() const { return tls_ != nullptr; }
 

@@ -60,6 +60,8 @@ TEST(FrameBudget, WhoHoldsUpOthersMustBringSomething) {
     EXPECT_TRUE(budget.begun(1, 4 * mb, 3 * mb));
     EXPECT_FALSE(budget.too_slow(10s, now += 10s));
     EXPECT_TRUE(budget.begun(1, 4 * mb, 3 * mb + 10));
+    budget.watch_anew();
+    EXPECT_FALSE(budget.too_slow(10s, now += 1h)) << "we did not look";
     EXPECT_FALSE(budget.too_slow(10s, now += 9s));
     EXPECT_EQ(budget.too_slow(10s, now += 1s), std::optional<FrameBudget::LinkId>(1));
     budget.ended(1);
