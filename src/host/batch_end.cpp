@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t longest_answer = 1u << 20;
 constexpr std::int64_t micros = 1'000'000;
+// Of an end, in 2169: no job lasts so long, and in nanoseconds from now on it is still a time.
+constexpr WallMicros latest = std::int64_t{200} * 365 * 24 * 3600 * micros;
 
 std::string file_text(const char* path) {
     std::ifstream file(path == nullptr ? "" : path, std::ios::binary);
@@ -35,7 +37,7 @@ BatchEnd BatchEnd::ask(const Variable& variable, WallMicros now) {
     BatchEnd asked;
     if (const char* end = variable("SLURM_JOB_END_TIME"); given(end)) {
         const long long seconds = std::strtoll(end, nullptr, 10);
-        if (seconds > 0 && seconds < (1LL << 40)) asked.known_ = seconds * micros;
+        if (seconds > 0 && seconds < latest / micros) asked.known_ = seconds * micros;
     } else if (const char* job = variable("SLURM_JOB_ID"); given(job)) {
         asked.read_ = [](std::string_view text) { return end_in_scontrol(text); };
         asked.start({"scontrol", "show", "job", job});
@@ -105,6 +107,11 @@ void BatchEnd::start(const std::vector<std::string>& command) {
 }
 
 std::optional<WallMicros> BatchEnd::wait(Duration limit) {
+    const auto end = answer(limit);
+    return end && *end > 0 && *end < latest ? end : std::nullopt;
+}
+
+std::optional<WallMicros> BatchEnd::answer(Duration limit) {
     if (known_ || !read_) return known_ ? known_ : otherwise_;
     const Instant until = instant_now() + limit;
     bool whole = false;

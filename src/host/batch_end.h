@@ -47,6 +47,7 @@ class BatchEnd {
   private:
     void start(const std::vector<std::string>& command);
     void end_command();
+    std::optional<WallMicros> answer(Duration limit);
 
     std::optional<WallMicros> known_;
     std::optional<WallMicros> otherwise_;  // where the command does not tell

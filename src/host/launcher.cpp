@@ -224,7 +224,7 @@ void RankEnd::hear() {
                 scratch_error_ = news->value;
                 break;
             case ZygoteNews::Kind::ended:
-                end_ = describe_end(news->value);
+                if (news->launcher == launcher_) end_ = describe_end(news->value);
                 break;
         }
     }

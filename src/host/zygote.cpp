@@ -74,6 +74,7 @@ class ZygoteProcess {
     bool serve() {
         auto request = receive_request(control_);
         if (!request) return false;
+        if (launcher_ > 0) end_launcher();
         if (!request->scratch.empty()) {
             auto folder = ScratchFolder::make(request->scratch);
             if (!folder) return tell(ZygoteNews::Kind::no_scratch, errno);
@@ -121,8 +122,18 @@ class ZygoteProcess {
         for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
             if (pid != launcher_) continue;
             clean_up();
-            tell(ZygoteNews::Kind::ended, status);
+            tell(ZygoteNews::Kind::ended, status, pid);
         }
+    }
+
+    // Its rank has given it up, and it has not ended within the time that it had.
+    void end_launcher() {
+        const pid_t launcher = launcher_;
+        kill(launcher, SIGKILL);
+        int status = 0;
+        if (waitpid(launcher, &status, 0) != launcher) status = SIGKILL;
+        clean_up();
+        tell(ZygoteNews::Kind::ended, status, launcher);
     }
 
     // All that the launcher started is ours now.
@@ -147,8 +158,8 @@ class ZygoteProcess {
         if (launcher_ > 0) clean_up();
     }
 
-    bool tell(ZygoteNews::Kind kind, int value) const {
-        const ZygoteNews news{kind, value};
+    bool tell(ZygoteNews::Kind kind, int value, pid_t launcher = 0) const {
+        const ZygoteNews news{kind, value, launcher};
         return send(control_, &news, sizeof news, MSG_NOSIGNAL) == sizeof news;
     }
 

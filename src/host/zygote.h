@@ -25,7 +25,8 @@ namespace wq::host {
 // no scratch folder), then how it ended.
 struct ZygoteNews {
     enum class Kind : std::uint8_t { forked, not_forked, no_scratch, ended } kind = Kind::forked;
-    int value = 0;  // pid; errno; errno; status as of wait()
+    int value = 0;       // pid; errno; errno; status as of wait()
+    pid_t launcher = 0;  // that ended: it may not be the last one
 };
 
 struct Zygote {
@@ -39,7 +40,7 @@ Result<Zygote> fork_zygote(SharedPage& shared, const FunctionTable* functions);
 [[noreturn]] void zygote_main(int control, SharedPage& shared, const FunctionTable* functions);
 
 // Asks for a launcher that speaks over `socket` and has its temporary folders below `scratch` (empty: has
-// none). False: the zygote is gone.
+// none). One that there still is is killed first, with all that it started. False: the zygote is gone.
 bool ask_for_launcher(int control, int socket, const std::string& scratch);
 // What the zygote said, without waiting. `gone` is set when it says no more.
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone);

@@ -128,6 +128,17 @@ TEST_F(BatchEndCommands, TheVariableIsEnough) {
     EXPECT_EQ(ask(), 1'795'190'000'000'000);
 }
 
+// In nanoseconds from now on they would be no times any more.
+TEST_F(BatchEndCommands, EndsThatAreNoTimesAreNone) {
+    for (const char* end : {"1000000000000", "9223372036854775807", "99999999999999999999", "-5", "soon"}) {
+        variables_ = {{"SLURM_JOB_END_TIME", end}};
+        EXPECT_EQ(ask(), std::nullopt) << end;
+    }
+    command("scontrol", "echo EndTime=9999-11-20T17:00:00");
+    variables_ = {{"SLURM_JOB_ID", "7"}};
+    EXPECT_EQ(ask(), std::nullopt);
+}
+
 TEST_F(BatchEndCommands, ScontrolIsAskedForTheJob) {
     command("scontrol",
             "test \"$*\" = 'show job 7' && echo ' StartTime=Unknown EndTime=2026-11-20T17:00:00 X=1'");

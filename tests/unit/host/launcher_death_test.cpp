@@ -46,6 +46,26 @@ TEST(LauncherDeath, ANewLauncherTakesUpTheWork) {
     EXPECT_EQ(session.run(shell_line(3, "echo again")).output.out, "again\n");
 }
 
+// The one before does not hear that it is to end; its end is no word about the new one.
+TEST(LauncherDeath, BeginningAnewOutlastsALauncherThatStandsStill) {
+    Session session(1);
+    const std::string began = session.folder / "began";
+    ASSERT_EQ(mkfifo(began.c_str(), 0600), 0);
+    session.open();
+    session.launcher->run(shell_line(1, "kill -STOP $PPID; echo $PPID >" + began + "; sleep 1000"));
+    session.launcher->next();  // which sends it
+    const pid_t old = std::stoi(read_file(began));
+    const Status anew = session.launcher->begin_anew(session.options, std::chrono::milliseconds(10));
+    ASSERT_TRUE(anew.ok()) << anew.error().message;
+    EXPECT_NE(::kill(old, 0), 0) << "the old one is still there";
+    EXPECT_EQ(session.run(shell_line(2, "echo new")).output.out, "new\n");
+    EXPECT_THAT(session.ended, testing::SizeIs(1));
+    session.launcher->run(shell_line(3, "kill -9 $PPID; sleep 1000"));
+    session.collect_until([&] { return session.died.has_value(); });
+    EXPECT_EQ(session.died->why, "killed by signal 9");
+    EXPECT_THAT(session.died->started, ElementsAre(Named(TaskId(3), 1)));
+}
+
 TEST(LauncherDeath, EndedTasksThatWereReportedAreNotLost) {
     Session session(1);
     session.open();
