@@ -149,7 +149,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
         if (const Status open = check_open(options, listening.port, variables, say); !open)
             return open.error();
     if (options.name.empty()) return listening;
-    auto entry = app::register_manager(app::registry_folder(), listening.contact());
+    auto entry = app::register_manager(app::registry_folder(), listening.contact(), say);
     if (!entry) return entry.error();
     listening.entry = std::move(*entry);
     return listening;

@@ -1,5 +1,6 @@
 #include "app/registry.h"
 
+#include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -7,15 +8,13 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 
+#include "app/entry_keeper.h"
 #include "base/units.h"
 #include "stats/append_file.h"
 #include "stats/run_status.h"
@@ -28,6 +27,8 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* suffix = ".manager";
+constexpr const char* unfinished = ".new-";  // files that a manager or worker was killed with begin so
+constexpr const char* probe_of_clock = ".now-";
 constexpr std::uintmax_t longest_entry = 64u << 10;
 
 // A POSIX extended regular expression for whole names.
@@ -99,96 +100,47 @@ std::optional<Listing> parse_entry(const std::string& text) {
     return Listing{std::move(*contact), {number("waiting"), number("workers")}};
 }
 
+Error refused_folder(const std::string& folder, const std::string& why) {
+    return {ExitCode::not_allowed, "the registry of managers " + folder + " " + why};
+}
+
 // Who can write in the folder can send workers to a manager of his own.
+Status check_folder(const std::string& folder) {
+    struct stat found {};
+    if (::stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode))
+        return refused_folder(folder, "is no folder");
+    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return refused_folder(
+            folder, "can be written by others; chmod go-w it, or name another in WORK_QUEUE_REGISTRY");
+    return success();
+}
+
 Status make_folder(const std::string& folder) {
     std::error_code failed;
     const fs::path parent = fs::path(folder).parent_path();
     if (!parent.empty()) fs::create_directories(parent, failed);
-    const auto refuse = [&](const std::string& why) {
-        return Error{ExitCode::not_allowed, "the registry of managers " + folder + " " + why};
-    };
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        return refuse(std::string("cannot be made: ") + std::strerror(errno) +
-                      "; name another folder in WORK_QUEUE_REGISTRY");
-    struct stat found {};
-    if (::stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return refuse("is no folder");
-    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return refuse("can be written by others; chmod go-w it, or name another in WORK_QUEUE_REGISTRY");
-    return success();
+        return refused_folder(folder, std::string("cannot be made: ") + std::strerror(errno) +
+                                          "; name another folder in WORK_QUEUE_REGISTRY");
+    return check_folder(folder);
 }
 
-class Entry : public Registration {
-  public:
-    Entry(std::string path, transport::Contact contact, Duration every)
-        : path_(std::move(path)), contact_(std::move(contact)), every_(every) {}
-
-    ~Entry() override {
-        {
-            const std::lock_guard lock(mutex_);
-            ended_ = true;
-        }
-        changed_.notify_one();
-        if (thread_.joinable()) thread_.join();
-        ::unlink(path_.c_str());
-    }
-
-    Status start() {
-        if (Status written = write({}); !written) return written;
-        thread_ = std::thread([this] { keep(); });
-        return success();
-    }
-
-    void tell(const Workload& load) override {
-        {
-            const std::lock_guard lock(mutex_);
-            urgent_ = urgent_ || (load.waiting > 0) != (load_.waiting > 0);
-            load_ = load;
-            if (!urgent_) return;
-        }
-        changed_.notify_one();
-    }
-
-  private:
-    void keep() {
-        std::unique_lock lock(mutex_);
-        while (!ended_) {
-            changed_.wait_for(lock, every_, [this] { return ended_ || urgent_; });
-            if (ended_) return;
-            urgent_ = false;
-            const Workload load = load_;
-            lock.unlock();
-            // A file system that is away is tried again at the next turn.
-            static_cast<void>(write(load));
-            lock.lock();
-        }
-    }
-    // mkstemp() makes files of mode 0600: the entry holds the key.
-    Status write(const Workload& load) const {
-        const std::string text = entry_text(contact_, load);
-        std::string part = fs::path(path_).parent_path().string() + "/.new-XXXXXX";
-        const stats::Descriptor file(::mkstemp(part.data()));
-        if (!file) return stats::write_error(part, errno);
-        const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-        if (whole && ::rename(part.c_str(), path_.c_str()) == 0) return success();
-        const Error failed = stats::write_error(path_, errno);
-        ::unlink(part.c_str());
-        return failed;
-    }
-
-    std::string path_;
-    transport::Contact contact_;
-    Duration every_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    Workload load_;
-    bool urgent_ = false;
-    bool ended_ = false;
-    std::thread thread_;
-};
+// mkstemp() makes files of mode 0600: the entry holds the key.
+Status write_entry(const std::string& path, const transport::Contact& contact, const Workload& load) {
+    const std::string text = entry_text(contact, load);
+    std::string part = fs::path(path).parent_path().string() + "/" + unfinished + "XXXXXX";
+    const stats::Descriptor file(::mkstemp(part.data()));
+    if (!file) return stats::write_error(part, errno);
+    const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (whole && ::rename(part.c_str(), path.c_str()) == 0) return success();
+    const Error failed = stats::write_error(path, errno);
+    ::unlink(part.c_str());
+    return failed;
+}
 
 // The file system's own clock, by a file of ours.
 std::optional<timespec> clock_of(const std::string& folder) {
-    std::string probe = folder + "/.now-XXXXXX";
+    std::string probe = folder + "/" + probe_of_clock + "XXXXXX";
     const int file = ::mkstemp(probe.data());
     if (file < 0) return std::nullopt;
     struct stat found {};
@@ -215,17 +167,53 @@ bool is_trusted(const struct stat& file) {
            (file.st_uid == ::geteuid() || file.st_uid == 0);
 }
 
-std::optional<Listing> read_entry(const std::string& path, const timespec& now, Duration stale) {
+// The file that was looked at is the one that is read: a name may become another one's in between.
+std::optional<Listing> read_entry(const std::string& path) {
+    const stats::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat found {};
-    if (::lstat(path.c_str(), &found) != 0 || !is_trusted(found)) return std::nullopt;
-    if (static_cast<std::uintmax_t>(found.st_size) > longest_entry) return std::nullopt;
-    if (since(found.st_mtim, now) > stale) return std::nullopt;
-    const auto text = stats::read_whole(path);
-    if (!text) return std::nullopt;
-    auto listing = parse_entry(*text);
-    if (!listing || !is_gone(listing->contact)) return listing;
-    ::unlink(path.c_str());
-    return std::nullopt;
+    if (!file || ::fstat(file.get(), &found) != 0 || !is_trusted(found)) return std::nullopt;
+    std::string text(longest_entry, '\0');
+    const ssize_t got = ::read(file.get(), text.data(), text.size());
+    if (got <= 0 || static_cast<std::uintmax_t>(got) == longest_entry) return std::nullopt;
+    text.resize(static_cast<std::size_t>(got));
+    return parse_entry(text);
+}
+
+// What nobody has written for so long is of somebody who is gone. One who only slept writes it anew.
+bool is_abandoned(const std::string& path, const timespec& now, Duration stale) {
+    struct stat found {};
+    return ::lstat(path.c_str(), &found) == 0 && since(found.st_mtim, now) > stale;
+}
+
+bool is_ours(const fs::path& path) {
+    const std::string name = path.filename();
+    return path.extension() == suffix || name.starts_with(unfinished) || name.starts_with(probe_of_clock);
+}
+
+// Each living entry goes to `each`. The others are removed, whoever looks; of other users' only those can be
+// that they let us remove.
+void go_through(const std::string& folder, Duration stale, const std::function<void(Listing)>& each) {
+    timespec now{};
+    if (const auto clock = clock_of(folder))
+        now = *clock;
+    else
+        ::clock_gettime(CLOCK_REALTIME, &now);
+    std::error_code failed;
+    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
+        const std::string path = file->path().string();
+        if (!is_ours(file->path())) continue;
+        if (is_abandoned(path, now, stale)) {
+            ::unlink(path.c_str());
+            continue;
+        }
+        if (file->path().extension() != suffix) continue;
+        auto listing = read_entry(path);
+        if (!listing) continue;
+        if (is_gone(listing->contact))
+            ::unlink(path.c_str());
+        else
+            each(std::move(*listing));
+    }
 }
 
 }  // namespace
@@ -242,20 +230,30 @@ std::string registry_folder() {
 }
 
 Result<std::unique_ptr<Registration>> register_manager(const std::string& folder,
-                                                       const transport::Contact& contact, Duration every) {
+                                                       const transport::Contact& contact,
+                                                       std::function<void(const std::string&)> say,
+                                                       Duration every) {
     if (contact.name.empty() || std::any_of(contact.name.begin(), contact.name.end(),
                                             [](char c) { return static_cast<unsigned char>(c) < 32; }))
         return Error{ExitCode::usage,
                      "a manager's name needs at least one letter, and no control characters"};
     if (Status made = make_folder(folder); !made) return made.error();
+    // Where workers never look, nobody else would clear up.
+    go_through(folder, stale_entry, [](Listing) {});
     // Several managers of one process and name have ports of their own.
     const std::string path = folder + "/" + escaped(contact.name) + "-" + escaped(contact.host) + "-" +
                              std::to_string(contact.pid) + "-" + std::to_string(contact.port) + suffix;
-    auto entry = std::make_unique<Entry>(path, contact, every);
-    if (Status started = entry->start(); !started)
-        return Error{ExitCode::not_allowed, "the name cannot be registered: " + started.error().message +
+    if (Status written = write_entry(path, contact, {}); !written)
+        return Error{ExitCode::not_allowed, "the name cannot be registered: " + written.error().message +
                                                 "; name another folder in WORK_QUEUE_REGISTRY"};
-    return std::unique_ptr<Registration>(std::move(entry));
+    EntryKeeping keeping;
+    keeping.write = [path, contact](const Workload& load) {
+        static_cast<void>(write_entry(path, contact, load));
+    };
+    keeping.remove = [path] { ::unlink(path.c_str()); };
+    keeping.every = every;
+    if (say) keeping.say = std::move(say);
+    return std::unique_ptr<Registration>(std::make_unique<EntryKeeper>(std::move(keeping)));
 }
 
 Status check_manager_pattern(const std::string& pattern) {
@@ -269,17 +267,12 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
     const auto wanted = Pattern::of(pattern);
     if (!wanted) return wanted.error();
     std::vector<Listing> managers;
-    timespec now{};
-    if (const auto clock = clock_of(folder))
-        now = *clock;
-    else
-        ::clock_gettime(CLOCK_REALTIME, &now);
     std::error_code failed;
-    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
-        if (file->path().extension() != suffix) continue;
-        auto listing = read_entry(file->path().string(), now, stale);
-        if (listing && wanted->matches(listing->contact.name)) managers.push_back(std::move(*listing));
-    }
+    if (!fs::exists(folder, failed)) return managers;
+    if (const Status safe = check_folder(folder); !safe) return safe.error();
+    go_through(folder, stale, [&](Listing listing) {
+        if (wanted->matches(listing.contact.name)) managers.push_back(std::move(listing));
+    });
     std::shuffle(managers.begin(), managers.end(), std::mt19937_64(seed));
     std::stable_partition(managers.begin(), managers.end(),
                           [](const Listing& listing) { return listing.load.waiting > 0; });

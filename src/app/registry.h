@@ -3,11 +3,12 @@
 //
 // An entry is a JSON file of mode 0600 with the manager's contact and how much work it has. Its manager
 // writes it anew every 10 s, and at once when work begins or ends to wait; so one that was not written for
-// 2 minutes is of a manager that is gone or cannot be reached, and is passed over. The age is told by the
-// file system's clock alone: clocks of hosts differ.
+// 2 minutes is of a manager that is gone or cannot be reached, and is removed by whoever looks next. The age
+// is told by the file system's clock alone: clocks of hosts differ.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "transport/contact.h"
 
 namespace wq::app {
+
+inline constexpr Duration stale_entry = std::chrono::minutes(2);
 
 // $WORK_QUEUE_REGISTRY, else $XDG_STATE_HOME/work_queue/managers, else ~/.local/state/work_queue/managers.
 std::string registry_folder();
@@ -39,10 +42,12 @@ class Registration {
     virtual void tell(const Workload& load) = 0;  // never blocks
 };
 
-// Makes the folder (mode 0700) where it is missing. Errors: not_allowed when nothing can be written there, or
-// others may write there; usage when contact.name is empty or has a byte below 32.
+// Makes the folder (mode 0700) where it is missing. `say`: a line where the folder's file system does not
+// answer at the end. Errors: not_allowed when nothing can be written there, or others may write there; usage
+// when contact.name is empty or has a byte below 32.
 Result<std::unique_ptr<Registration>> register_manager(const std::string& folder,
                                                        const transport::Contact& contact,
+                                                       std::function<void(const std::string&)> say = {},
                                                        Duration every = std::chrono::seconds(10));
 
 // Error usage: no POSIX extended regular expression.
@@ -50,9 +55,9 @@ Status check_manager_pattern(const std::string& pattern);
 
 // Living managers whose whole name matches `pattern` (a POSIX extended regular expression), those with tasks
 // that wait first, in random order by `seed` among equals. No folder: none. Entries that are torn, or that
-// others may have written, are passed over; those of processes of this host that are gone are removed.
-// Error usage: no regular expression.
+// others may have written, are passed over; those of processes that are gone are removed. Errors: usage: no
+// regular expression; not_allowed: others may write in the folder.
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
-                                           std::uint64_t seed, Duration stale = std::chrono::minutes(2));
+                                           std::uint64_t seed, Duration stale = stale_entry);
 
 }  // namespace wq::app

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "stats/run_status.h"
 #include "transport/contact.h"
 #include "transport/tls_identity.h"
@@ -41,7 +43,10 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     if (Status written = transport::write_contact(listening->contact_path_, contact); !written)
         return written.error();
     if (options.name.empty()) return listening;
-    auto entry = app::register_manager(app::registry_folder(), contact);
+    const auto say = [](const std::string& text) {
+        std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
+    };
+    auto entry = app::register_manager(app::registry_folder(), contact, say);
     if (!entry) return entry.error();
     listening->entry_ = std::move(*entry);
     return listening;

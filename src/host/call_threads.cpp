@@ -1,11 +1,11 @@
 #include "host/call_threads.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
 
+#include "base/signals_held.h"
 #include "host/call_meter.h"
 
 namespace wq::host {
@@ -15,24 +15,6 @@ namespace {
 constexpr Duration between_reports = std::chrono::milliseconds(100);
 constexpr std::size_t most_failed_of_a_report = 1000;
 constexpr Duration end_limit = std::chrono::seconds(5);
-
-// Signals of the process are its loop's, not ours. What a function's own mistake raises stays.
-class SignalsBlocked {
-  public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
-            sigdelset(&all, own);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-  private:
-    sigset_t before_{};
-};
 
 }  // namespace
 
@@ -224,7 +206,7 @@ CallThreads::~CallThreads() {
 }
 
 void CallThreads::make_threads() {
-    const SignalsBlocked blocked;
+    const SignalsHeld held;
     while (running_.size() < threads_) {
         {
             const std::lock_guard lock(state_->mutex);

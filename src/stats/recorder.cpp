@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,12 +10,12 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <mutex>
 #include <thread>
 #include <variant>
 
+#include "base/signals_held.h"
 #include "stats/append_file.h"
 #include "stats/derived.h"
 #include "stats/truth.h"
@@ -47,21 +46,6 @@ std::uint64_t weight(const Item& item) {
     return 256;
 }
 
-// Signals are for the threads that expect them. That includes SIGXFSZ, which a file size limit sends to the
-// writer: held back, the write fails with EFBIG instead.
-class SignalsHeld {
-  public:
-    SignalsHeld() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, &before_);
-    }
-    ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  private:
-    sigset_t before_{};
-};
-
 class RecorderThread final : public Recorder {
   public:
     RecorderThread(Truth truth, std::unique_ptr<Derived> derived, Descriptor event,
@@ -74,6 +58,7 @@ class RecorderThread final : public Recorder {
         collect_notices();
         for (std::size_t id = 0; id < options.categories.size(); ++id)
             category(CategoryId(static_cast<std::uint32_t>(id)), options.categories[id]);
+        // SIGXFSZ too, which a file size limit sends to the writer: held back, the write fails with EFBIG.
         const SignalsHeld held;
         thread_ = std::thread([this] { run(); });
     }

@@ -1,12 +1,16 @@
 #include "transport/watchdog.h"
 
+#include "base/signals_held.h"
+
 namespace wq::transport {
 
-Watchdog::Watchdog(Duration limit, std::function<void()> bite)
-    : thread_([this, limit, bite = std::move(bite)] {
-          std::unique_lock lock(mutex_);
-          if (!told_.wait_for(lock, limit, [this] { return done_; })) bite();
-      }) {}
+Watchdog::Watchdog(Duration limit, std::function<void()> bite) {
+    const SignalsHeld held;
+    thread_ = std::thread([this, limit, bite = std::move(bite)] {
+        std::unique_lock lock(mutex_);
+        if (!told_.wait_for(lock, limit, [this] { return done_; })) bite();
+    });
+}
 
 Watchdog::~Watchdog() {
     {

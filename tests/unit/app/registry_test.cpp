@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <set>
 
+#include "app/entry_keeper.h"
 #include "stats/run_status.h"
 
 namespace wq::app {
@@ -50,6 +54,10 @@ class Registry : public testing::Test {
         std::vector<fs::path> all;
         for (const auto& file : fs::directory_iterator(folder_)) all.push_back(file.path());
         return all;
+    }
+    static void make_old(const fs::path& path) {
+        const timespec times[2] = {{0, UTIME_OMIT}, {::time(nullptr) - 600, 0}};
+        ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
     }
     std::string folder_;
 };
@@ -125,13 +133,112 @@ TEST_F(Registry, WhoIsGoneIsNotFound) {
     EXPECT_TRUE(entries().empty());
 }
 
+TEST_F(Registry, WhoHasNotWrittenForLongIsRemovedByWhoeverComesNext) {
+    for (const bool looks : {true, false}) {
+        transport::Contact elsewhere = contact("elsewhere");
+        elsewhere.host = "another-host";
+        const auto entry = add(elsewhere);
+        EXPECT_EQ(found(".*"), Names{"elsewhere"});
+        for (const char* leftover : {"/.new-abcdef", "/.now-abcdef"})
+            std::ofstream(folder_ + leftover) << "torn";
+        std::ofstream(folder_ + "/not ours") << "x";
+        for (const fs::path& path : entries()) make_old(path);
+        std::unique_ptr<Registration> other;
+        if (looks)
+            EXPECT_EQ(found(".*"), Names{});
+        else
+            other = add(contact("other"));
+        EXPECT_EQ(entries().size(), looks ? 1u : 2u);
+        EXPECT_TRUE(fs::exists(folder_ + "/not ours"));
+    }
+}
+
+TEST_F(Registry, WhatIsBeingWrittenStays) {
+    fs::create_directories(folder_);
+    fs::permissions(folder_, fs::perms::owner_all);
+    std::ofstream(folder_ + "/.new-abcdef") << "half";
+    EXPECT_EQ(found(".*"), Names{});
+    EXPECT_EQ(entries().size(), 1u);
+}
+
+TEST_F(Registry, AFolderThatOthersMayWriteInIsRefused) {
+    const auto entry = add(contact("a"));
+    for (const fs::perms whose : {fs::perms::group_write, fs::perms::others_write}) {
+        fs::permissions(folder_, fs::perms::owner_all | whose);
+        const auto refused = find_managers(folder_, ".*", 1);
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, ExitCode::not_allowed);
+        EXPECT_NE(refused.error().message.find("chmod go-w"), std::string::npos) << refused.error().message;
+    }
+    fs::permissions(folder_, fs::perms::owner_all);
+    EXPECT_EQ(found(".*"), Names{"a"});
+}
+
+TEST_F(Registry, NoLinkIsFollowed) {
+    const auto entry = add(contact("a"));
+    const fs::path elsewhere = fs::path(folder_).parent_path() / "elsewhere";
+    fs::rename(entries().at(0), elsewhere);
+    fs::create_symlink(elsewhere, folder_ + "/link.manager");
+    EXPECT_EQ(found(".*"), Names{});
+}
+
+// A signal of the program is for its own threads.
+TEST_F(Registry, ItsThreadTakesNoSignal) {
+    const auto entry = add(contact("a"));
+    int others = 0;
+    for (const auto& thread : fs::directory_iterator("/proc/self/task")) {
+        if (thread.path().filename() == std::to_string(::getpid())) continue;
+        ++others;
+        std::ifstream in(thread.path() / "status");
+        std::string line;
+        while (std::getline(in, line) && !line.starts_with("SigBlk:")) {
+        }
+        const auto blocked = std::stoull(line.substr(7), nullptr, 16);
+        for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGALRM, SIGCHLD})
+            EXPECT_NE(blocked >> (signal - 1) & 1, 0u) << signal;
+    }
+    EXPECT_GE(others, 1);
+}
+
+// As on a shared file system that is away.
+TEST(EntryKeeping, ItsEndWaitsForNoFileSystemThatHangs) {
+    struct Gate {
+        std::mutex mutex;
+        std::condition_variable changed;
+        bool entered = false;
+        bool open = false;
+        void pass() {
+            std::unique_lock lock(mutex);
+            entered = true;
+            changed.notify_all();
+            changed.wait(lock, [this] { return open; });
+        }
+    };
+    const auto gate = std::make_shared<Gate>();
+    std::string said;
+    EntryKeeping keeping;
+    keeping.write = [gate](const Workload&) { gate->pass(); };
+    keeping.remove = [] {};
+    keeping.patience = std::chrono::milliseconds(10);
+    keeping.say = [&said](const std::string& text) { said += text; };
+    {
+        EntryKeeper keeper(std::move(keeping));
+        keeper.tell({1, 0});
+        std::unique_lock lock(gate->mutex);
+        gate->changed.wait(lock, [&] { return gate->entered; });
+    }
+    EXPECT_NE(said.find("did not answer"), std::string::npos) << said;
+    const std::lock_guard lock(gate->mutex);
+    gate->open = true;
+    gate->changed.notify_all();
+}
+
 TEST_F(Registry, WhoHasNotWrittenForLongIsPassedOver) {
     transport::Contact elsewhere = contact("elsewhere");
     elsewhere.host = "another-host";
     const auto entry = add(elsewhere);
     EXPECT_EQ(found(".*"), Names{"elsewhere"});
-    const timespec times[2] = {{0, UTIME_OMIT}, {::time(nullptr) - 600, 0}};
-    ASSERT_EQ(::utimensat(AT_FDCWD, entries().at(0).c_str(), times, 0), 0);
+    make_old(entries().at(0));
     EXPECT_EQ(found(".*"), Names{});
 }
 

@@ -1,0 +1,28 @@
+// While it lives, no signal of the process reaches this thread, nor those that it starts: signals are the
+// program's, and its handlers run on no thread of ours. What a thread's own mistake raises stays.
+#pragma once
+
+#include <signal.h>
+
+#include <initializer_list>
+
+namespace wq {
+
+class SignalsHeld {
+  public:
+    SignalsHeld() {
+        sigset_t all;
+        sigfillset(&all);
+        for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
+            sigdelset(&all, own);
+        pthread_sigmask(SIG_BLOCK, &all, &before_);
+    }
+    ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+  private:
+    sigset_t before_{};
+};
+
+}  // namespace wq
