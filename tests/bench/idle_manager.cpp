@@ -1,0 +1,108 @@
+// What a program's manager costs while 1,000 workers of it idle: its process alone. The workers are another
+// process: links that say hello and then only keep alive. One line: "NAME VALUE UNIT".
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "transport/tcp_dialer.h"
+#include "wire/messages.h"
+#include "work_queue/manager.h"
+
+namespace {
+
+using namespace wq;
+
+constexpr std::int64_t workers = 1000;
+constexpr Duration idle_time = std::chrono::seconds(65);  // two keep-alives each way at least
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+wire::Hello hello(std::int64_t number) {
+    wire::Hello hello;
+    hello.host = "idle" + std::to_string(number);
+    hello.identity = hello.host;
+    hello.offers = {4, 8000, 8000, 0};
+    hello.clock = wall_now();
+    return hello;
+}
+
+void wait_for_joined(transport::TcpDialer& link) {
+    std::vector<transport::Arrival> inbox;
+    while (!link.poll(inbox)) {
+        pollfd entry{link.descriptors().front(), POLLIN, 0};
+        poll(&entry, 1, -1);
+    }
+    if (inbox.empty() || !std::holds_alternative<transport::Joined>(inbox.front())) _exit(1);
+}
+
+// Until `end` hangs up.
+[[noreturn]] void be_workers(int port, int end) {
+    raise_descriptor_limit();
+    std::vector<std::unique_ptr<transport::TcpDialer>> links;
+    for (std::int64_t number = 0; number < workers; ++number) {
+        transport::TcpDialOptions dial;
+        dial.managers = {{"127.0.0.1", static_cast<std::uint16_t>(port)}};
+        links.push_back(transport::TcpDialer::open(std::move(dial)));
+        wait_for_joined(*links.back());
+        links.back()->send(transport::TcpDialer::manager, wire::encode(hello(number)));
+        // As a worker does once it has been welcomed.
+        links.back()->send(transport::TcpDialer::manager, wire::encode(wire::Beat{}));
+    }
+    char byte = 0;
+    while (read(end, &byte, 1) > 0) {
+    }
+    _exit(0);
+}
+
+double cpu_seconds() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+}  // namespace
+
+int main() {
+    int to_child[2];
+    if (pipe(to_child) != 0) return 1;
+    const pid_t child = fork();  // before there are threads
+    if (child == 0) {
+        close(to_child[1]);
+        int port = 0;
+        if (read(to_child[0], &port, sizeof port) != sizeof port) _exit(1);
+        be_workers(port, to_child[0]);
+    }
+    close(to_child[0]);
+    {
+        ManagerOptions options;
+        options.say = [](const std::string&) {};
+        Manager manager(options);
+        const int port = manager.port();
+        if (write(to_child[1], &port, sizeof port) != sizeof port) return 1;
+        while (manager.stats().workers_connected < workers) poll(nullptr, 0, 10);
+        const double before = cpu_seconds();
+        const Instant began = instant_now();
+        poll(nullptr, 0, static_cast<int>(idle_time / std::chrono::milliseconds(1)));
+        const double passed = std::chrono::duration<double>(instant_now() - began).count();
+        std::printf("%-28s %12.2f %% CPU\n", "idle_manager_1000_workers",
+                    100 * (cpu_seconds() - before) / passed);
+    }
+    close(to_child[1]);
+    waitpid(child, nullptr, 0);
+    return 0;
+}
