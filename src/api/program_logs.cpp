@@ -47,6 +47,7 @@ Status ProgramLogs::begin(const LogPaths& paths, WallMicros started) {
         if (!log) return log.error();
         transactions_ = std::move(*log);
         stats::put_manager_lines(transactions_.lines(), started, pid_, true);
+        stats::put_category_lines(transactions_.lines(), started, pid_, "default");
     }
     if (paths.statistics.ends_with(".h5")) {
         auto h5 = stats::H5Writer::create(paths.statistics, {{"schema_version", "1"},
@@ -173,6 +174,8 @@ void ProgramLogs::write(const stats::Sample& sample) {
 }
 
 void ProgramLogs::write(const stats::CategoryRecord& record) {
+    if (transactions_.is_open())
+        stats::put_category_lines(transactions_.lines(), wall_now(), pid_, record.name);
     if (h5_ && !h5_->failed())
         h5_->append(stats::Dataset::categories, stats::row_of(record.category, record.name, wall_now()));
 }

@@ -105,7 +105,9 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* seal = std::get_if<core::Seal>(&action)) {
         wire::SealedBatch sealed = office_.open(*seal);
         sealed.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(pool_cores_.size(), 1));
-        return tell_pool(sealed);
+        for (auto& [key, link] : links_)
+            if (takes_part(link)) tell(link, sealed);
+        return;
     }
     if (auto* revoke = std::get_if<core::Revoke>(&action)) {
         office_.revoke(revoke->batch);
@@ -205,11 +207,12 @@ void Manager::act_on(core::Skipped& action, core::Now now) {
 
 void Manager::act_on(core::Dismiss& action, core::Now now) {
     Link* link = link_of(action.worker);
-    if (link == nullptr) return end_session(action.worker, action.why, action.lost, now);
+    const auto departure = action.lost ? stats::Departure::failure : stats::Departure::asked;
+    if (link == nullptr) return end_session(action.worker, action.why, departure, now);
     tell(*link, wire::Dismiss{action.why, true});
     link->outbox->flush();
     link->transport->close(link->peer);
-    drop({link->transport, link->peer}, action.why, action.lost, now);
+    drop({link->transport, link->peer}, action.why, departure, now);
 }
 
 // ---- the run ----
@@ -302,11 +305,13 @@ core::ManagerStats Manager::stats(CategoryId category) const {
 }
 
 core::ManagerStats Manager::with_times(core::ManagerStats stats) const {
-    stats.time_polling = times_.time_polling;
-    stats.time_internal = times_.time_internal;
-    stats.bytes_received = times_.bytes_received;
-    const double busy = static_cast<double>(times_.time_internal);
-    const double all = busy + static_cast<double>(times_.time_polling);
+    stats.time_polling = own_stats_.time_polling;
+    stats.time_internal = own_stats_.time_internal;
+    stats.bytes_received = own_stats_.bytes_received;
+    stats.workers_released = own_stats_.workers_released;
+    stats.workers_idled_out = own_stats_.workers_idled_out;
+    const double busy = static_cast<double>(own_stats_.time_internal);
+    const double all = busy + static_cast<double>(own_stats_.time_polling);
     stats.manager_load = all > 0 ? busy / all : 0;
     stats.tasks_with_results = static_cast<std::int64_t>(recorded_ - recorder_.acknowledged());
     return stats;
@@ -316,8 +321,8 @@ void Manager::count_time(Duration polling, Duration internal) {
     const auto micros = [](Duration time) {
         return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
     };
-    times_.time_polling += micros(polling);
-    times_.time_internal += micros(internal);
+    own_stats_.time_polling += micros(polling);
+    own_stats_.time_internal += micros(internal);
 }
 
 }  // namespace wq::app

@@ -35,6 +35,9 @@ struct ManagerOptions {
     // Of workers that come by themselves: who has not said hello so long after it joined is sent away.
     Duration hello_limit = std::chrono::seconds(30);
     Duration beat = std::chrono::seconds(1);
+    // So much later than we may a worker over TCP notice that its link is cut: one keep-alive interval, as
+    // that is how far what each end heard last may be apart, and a second to end what it runs.
+    Duration late_notice = std::chrono::seconds(31);
     Duration sample_every =
         std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long
     // Records and output that wait to be written: above it nothing is given out until half of it is.
@@ -157,12 +160,14 @@ class Manager {
     void count_answer(Link& link);
     void acknowledge_answers();
     void on_cut(LinkKey key, const std::string& why, core::Now now);
-    void end_session(WorkerId worker, const std::string& why, bool lost, core::Now now);
+    void end_session(WorkerId worker, const std::string& why, stats::Departure departure, core::Now now);
     core::WorkerJoined joined(const wire::Hello& message, WorkerId worker, core::Now now) const;
+    Duration grace() const;
 
     void on_frame(Link& link, const std::string& bytes, core::Now now);
-    void drop(LinkKey key, const std::string& why, bool lost, core::Now now);
-    void note_departure(stats::WorkerRecord record, const std::string& why, bool lost, core::Now now);
+    void drop(LinkKey key, const std::string& why, stats::Departure departure, core::Now now);
+    void note_departure(stats::WorkerRecord record, const std::string& why, stats::Departure departure,
+                        core::Now now);
     void tell_environment(Link& link);
 
     void react(const core::Event& event, core::Now now);
@@ -173,6 +178,7 @@ class Manager {
     void act_on(core::RangeEnded& action, core::Now now);
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
+    bool takes_part(const Link& link) const;
     void watch_storage(core::Now now);
     core::ManagerStats with_times(core::ManagerStats stats) const;
     void let_go(WorkerId worker, core::Now now);
@@ -216,7 +222,7 @@ class Manager {
     Instant next_sample_;
     Duration sample_every_;
     std::uint64_t samples_ = 0;
-    core::ManagerStats times_;
+    core::ManagerStats own_stats_;  // what the core does not count
 };
 
 }  // namespace wq::app

@@ -25,9 +25,9 @@ core::ManagerStats Manager::brief_stats() const {
 }
 
 std::size_t Manager::drain(const std::string& host, bool on, core::Now now) {
-    std::vector<WorkerId> there;
-    for (const auto& [key, link] : links_)
-        if (link.record && link.record->host == host) there.push_back(link.record->worker);
+    std::vector<WorkerId> there;  // those too whose link is cut: they may be back
+    for (const auto& [id, worker] : reactor_.workers().all())
+        if (worker.host == host) there.push_back(id);
     for (const WorkerId worker : there) {
         if (on)
             let_go(worker, now);
@@ -41,7 +41,9 @@ std::size_t Manager::drain(const std::string& host, bool on, core::Now now) {
 std::size_t Manager::shut_down(std::size_t workers, core::Now now) {
     std::vector<std::pair<std::size_t, WorkerId>> by_load;
     for (const auto& [id, worker] : reactor_.workers().all())
-        if (!let_go_.contains(id)) by_load.emplace_back(worker.leases.size(), id);
+        if (!let_go_.contains(id))
+            by_load.emplace_back(worker.leases.empty() && reactor_.may_run(worker) ? 1 : worker.leases.size(),
+                                 id);
     std::sort(by_load.begin(), by_load.end());
     if (workers > 0 && workers < by_load.size()) by_load.resize(workers);
     for (const auto& [load, worker] : by_load) let_go(worker, now);
@@ -51,13 +53,13 @@ std::size_t Manager::shut_down(std::size_t workers, core::Now now) {
 
 void Manager::let_go(WorkerId worker, core::Now now) {
     if (!let_go_.insert(worker).second) return;
-    react(core::WorkerDraining{worker}, now);
+    react(core::WorkerDraining{worker, true, true}, now);
 }
 
 void Manager::dismiss_the_empty(core::Now now) {
     for (const WorkerId id : std::vector<WorkerId>(let_go_.begin(), let_go_.end())) {
         const core::Worker* worker = reactor_.workers().find(id);
-        if (worker != nullptr && !worker->leases.empty()) continue;
+        if (worker != nullptr && (worker->away() || reactor_.may_run(*worker))) continue;
         let_go_.erase(id);
         Link* link = link_of(id);
         if (link == nullptr) continue;
@@ -65,7 +67,8 @@ void Manager::dismiss_the_empty(core::Now now) {
              wire::Dismiss{"the manager lets it go", lost_a_worker_ || link->session == nullptr, true});
         link->outbox->flush();
         link->transport->close(link->peer);
-        drop({link->transport, link->peer}, told_to_leave, false, now);
+        ++own_stats_.workers_released;
+        drop({link->transport, link->peer}, told_to_leave, stats::Departure::asked, now);
     }
 }
 

@@ -71,7 +71,8 @@ void Manager::on_message(Link& link, wire::Ended& message, core::Now now) {
     if (link.session != nullptr) message.outcome.started_us -= link.session->clock_ahead_us;
     output_ = &message.output;
     output_of_ = message.task;
-    times_.bytes_received += static_cast<std::int64_t>(message.output.out.size() + message.output.err.size());
+    own_stats_.bytes_received += static_cast<std::int64_t>(
+        message.output.out.size() + message.output.err.size() + message.output.result.size());
     react(core::TaskReported{link.record->worker, message.task, message.attempt, std::move(message.outcome)},
           now);
     output_ = nullptr;
@@ -100,6 +101,13 @@ void Manager::on_message(Link& link, const wire::WantTexts& message, core::Now) 
     if (link.takes_tickets) tell(link, office_.texts(message));
 }
 
+// In batches that are sealed now. Who is about to leave would claim tickets that nobody expects of it.
+bool Manager::takes_part(const Link& link) const {
+    if (!link.takes_tickets || !link.record) return false;
+    const core::Worker* worker = reactor_.workers().find(link.record->worker);
+    return worker != nullptr && worker->available();
+}
+
 void Manager::tell_pool(const wire::Message& message) {
     for (auto& [key, link] : links_)
         if (link.takes_tickets) tell(link, message);
@@ -107,7 +115,9 @@ void Manager::tell_pool(const wire::Message& message) {
 
 void Manager::on_message(Link& link, const wire::Goodbye& message, core::Now now) {
     if (out_of_turn(link, now)) return;
-    drop({link.transport, link.peer}, line_for_message(message.why), false, now);
+    if (message.idle) ++own_stats_.workers_idled_out;
+    drop({link.transport, link.peer}, line_for_message(message.why),
+         message.idle ? stats::Departure::idle_out : stats::Departure::asked, now);
 }
 
 void Manager::on_message(Link& link, const wire::EnvironmentReport& message, core::Now) {
@@ -122,7 +132,8 @@ void Manager::on_message(Link& link, const wire::EnvironmentReport& message, cor
 
 void Manager::on_message(Link&, const wire::Beat&, core::Now) {}
 
-void Manager::drop(LinkKey key, const std::string& why, bool lost, core::Now now) {
+void Manager::drop(LinkKey key, const std::string& why, stats::Departure departure, core::Now now) {
+    const bool lost = departure == stats::Departure::failure;
     const auto found = links_.find(key);
     if (found == links_.end()) return;
     const auto record = found->second.record;
@@ -140,17 +151,19 @@ void Manager::drop(LinkKey key, const std::string& why, bool lost, core::Now now
         return;  // it has joined anew on another connection
     workers_.erase(current);
     sessions_.close(record->worker);
-    note_departure(*record, why, lost, now);
+    note_departure(*record, why, departure, now);
     react(core::WorkerLeft{record->worker, why, lost}, now);
 }
 
-void Manager::note_departure(stats::WorkerRecord record, const std::string& why, bool lost, core::Now now) {
+void Manager::note_departure(stats::WorkerRecord record, const std::string& why, stats::Departure departure,
+                             core::Now now) {
     record.left_us = now.wall;
     record.why_left = why;
+    record.departure = departure;
     recorder_.worker(record);
     if (!finished_ && why != told_to_leave)
         say("worker " + std::to_string(record.worker.value()) + " on " + record.host +
-            (lost ? " was lost: " : " left: ") + why);
+            (departure == stats::Departure::failure ? " was lost: " : " left: ") + why);
 }
 
 Manager::Link* Manager::link_of(WorkerId worker) {

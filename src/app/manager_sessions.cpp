@@ -32,6 +32,12 @@ core::WorkerJoined Manager::joined(const wire::Hello& message, WorkerId worker, 
     return joined;
 }
 
+// What a worker runs after a cut has ended before it may run elsewhere, whoever noticed the cut first.
+Duration Manager::grace() const {
+    const Duration away = options_.reactor.away_limit;
+    return std::max(away - options_.late_notice, away / 4);
+}
+
 bool Manager::refuse_version(Link& link, const wire::Hello& message, core::Now now) {
     if (message.version == wire::protocol_version) return false;
     refuse(link,
@@ -52,7 +58,7 @@ wire::Welcome Manager::welcome_back(const Session& session) const {
     wire::Welcome back = welcome();
     back.worker = session.record.worker;
     back.resume = session.token;
-    back.grace = options_.reactor.away_limit;
+    back.grace = grace();
     back.answers_received = session.answers;
     back.directory = options_.directory;
     back.index_variable = options_.index_variable;
@@ -70,10 +76,11 @@ void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) 
             if (const Session* old = sessions_.find(message.identity)) {
                 if (Link* half_open = link_of(old->record.worker)) {
                     half_open->transport->close(half_open->peer);
-                    drop({half_open->transport, half_open->peer}, "it came anew", false, now);
+                    drop({half_open->transport, half_open->peer}, "it came anew", stats::Departure::asked,
+                         now);
                 } else {
                     const WorkerId worker = old->record.worker;
-                    end_session(worker, "it came anew", false, now);
+                    end_session(worker, "it came anew", stats::Departure::asked, now);
                     react(core::WorkerLeft{worker, "it came anew", false}, now);
                 }
             }
@@ -139,7 +146,7 @@ void Manager::send_away(Link& link, const wire::Message& last, const std::string
     link.outbox->flush();
     link.transport->close(link.peer);
     if (!link.record && !finished_) say("refused a worker from " + link.address + ": " + why);
-    drop(key, why, true, now);
+    drop(key, why, stats::Departure::failure, now);
 }
 
 // A worker that was only slow, as on a machine that slept, may call again: it is not told that it is refused.
@@ -180,8 +187,12 @@ void Manager::acknowledge_answers() {
 void Manager::on_message(Link& link, const wire::RangeEnded& message, core::Now now) {
     if (out_of_turn(link, now)) return;
     count_answer(link);
-    react(core::RangeReported{link.record->worker, message.batch, message.done, message.started_us,
-                              message.wall_us},
+    core::Outcome times;
+    times.started_us = message.started_us;
+    times.wall_us = message.wall_us;
+    make_plausible(times);
+    react(core::RangeReported{link.record->worker, message.batch, message.done, times.started_us,
+                              times.wall_us},
           now);
 }
 
@@ -195,7 +206,7 @@ void Manager::on_cut(LinkKey key, const std::string& why, core::Now now) {
     if (found == links_.end()) return;
     Session* const session = found->second.session;
     if (session == nullptr || options_.reactor.away_limit <= Duration{0} || finished_)
-        return drop(key, why, true, now);
+        return drop(key, why, stats::Departure::failure, now);
     links_.erase(found);
     const WorkerId worker = session->record.worker;
     workers_.erase(worker);
@@ -206,12 +217,13 @@ void Manager::on_cut(LinkKey key, const std::string& why, core::Now now) {
 }
 
 // Of a worker that is away.
-void Manager::end_session(WorkerId worker, const std::string& why, bool lost, core::Now now) {
+void Manager::end_session(WorkerId worker, const std::string& why, stats::Departure departure,
+                          core::Now now) {
     const Session* const session = sessions_.find(worker);
     if (session == nullptr) return;
     const stats::WorkerRecord record = session->record;
     sessions_.close(worker);
-    note_departure(record, why, lost, now);
+    note_departure(record, why, departure, now);
 }
 
 }  // namespace wq::app

@@ -177,17 +177,25 @@ void Worker::kill_all() {
 }
 
 void Worker::recall(std::uint64_t most) {
-    launcher_.recall(most);
-    if (functions_ == nullptr) return;
-    functions_->recall(most);
-    if (leaving_) functions_->return_ranges();
+    if (functions_ != nullptr) {
+        most -= functions_->recall(most);
+        if (leaving_) functions_->return_ranges();
+    }
+    if (most > 0) launcher_.recall(most);
 }
 
-void Worker::drain() {
+void Worker::drain(bool idle) {
+    if (leaving_) return;
+    idle_out_ = idle;
+    begin_to_leave(idle ? "no task came" : "drained");
+}
+
+// The manager learns of it before anything comes back: else it would lease that to us again, and so on.
+void Worker::begin_to_leave(std::string why) {
     if (leaving_ || ended_) return;
     leaving_ = true;
-    why_leaving_ = "drained";
-    if (welcomed_) say(wire::Draining{});
+    why_leaving_ = std::move(why);
+    if (!over_tcp() || welcomed_) say(wire::Draining{});
     recall(held_.size() + 1);
 }
 
@@ -252,12 +260,19 @@ void Worker::on_report(const host::EnvironmentOutput& report) {
 }
 
 void Worker::on_report(const host::EnvironmentExit& report) {
-    leaving_ = true;
-    why_leaving_ = "a #! line ended it with exit " + std::to_string(report.exit_code);
-    recall(held_.size() + 1);
+    begin_to_leave("a #! line ended it with exit " + std::to_string(report.exit_code));
 }
 
 void Worker::on_report(const host::LauncherDied& report) {
+    idle_deaths_ = report.started.empty() ? idle_deaths_ + 1 : 0;
+    const Status again =
+        idle_deaths_ < most_idle_deaths
+            ? launcher_.open(options_.launcher)
+            : Status(Error{ExitCode::unreachable, "its launcher dies at start: " + report.why});
+    if (!again) {
+        broken_ = true;
+        begin_to_leave(again.error().message);
+    }
     for (const auto& [task, attempt] : report.started) {
         wire::Ended ended{task, attempt, {}, {}};
         ended.outcome.ending = core::Ending::worker_lost;
@@ -267,22 +282,13 @@ void Worker::on_report(const host::LauncherDied& report) {
     for (const auto& [task, attempt] : report.not_started)
         if (held_.erase({task, attempt}) != 0 || !over_tcp())
             answer(wire::GivenBack{task, attempt}, Key{task, attempt});
-    idle_deaths_ = report.started.empty() ? idle_deaths_ + 1 : 0;
-    const Status again =
-        idle_deaths_ < most_idle_deaths
-            ? launcher_.open(options_.launcher)
-            : Status(Error{ExitCode::unreachable, "its launcher dies at start: " + report.why});
-    if (!again) {
-        leaving_ = true;
-        why_leaving_ = again.error().message;
-    }
 }
 
 void Worker::leave_when_empty() {
     if (!leaving_ || !held_.empty() || !ranges_.empty() || ended_) return;
     // Not before all answers have arrived, nor while a lease may be on its way to us.
     if (over_tcp() && expected_ && !(welcomed_ && answers_.kept().empty())) return;
-    say(wire::Goodbye{why_leaving_});
+    say(wire::Goodbye{why_leaving_, idle_out_});
     ended_ = ranks_lost_ = true;  // the others go on: MPI_Finalize would wait for them
 }
 

@@ -72,12 +72,14 @@ class Worker {
     // The one that answered is not our manager, or does not know us any more: what we held was ended. Once.
     bool take_forgotten() { return std::exchange(forgotten_, false); }
     const std::string& why_leaving() const { return why_leaving_; }
+    bool broken() const { return broken_; }  // it leaves because its launcher is of no use
     bool idle() const { return held_.empty() && answers_.kept().empty(); }
     std::size_t holding() const { return held_.size(); }
     std::uint64_t tasks_taken() const { return tasks_taken_; }
 
     void on_launcher(Instant now);  // its descriptor is readable, or that of the functions
-    void drain();                   // give back what has not started, end when the rest is over
+    // Give back what has not started, end when the rest is over. `idle`: for want of tasks.
+    void drain(bool idle = false);
     void kill_all();
     // We were sent `signal` to stop. Tasks may have been, too: those that end by it count as killed, not as
     // failed.
@@ -135,6 +137,7 @@ class Worker {
     void on_report(host::RangeProgress& report);
     void report_end(host::TaskEnded& end);
 
+    void begin_to_leave(std::string why);
     void recall(std::uint64_t most);
     void take_tickets(Instant now);
     void run(const wire::Lease& lease, bool ticket);
@@ -157,6 +160,8 @@ class Worker {
     std::uint64_t last_environment_ = 0;
     bool leaving_ = false;
     std::string why_leaving_;
+    bool idle_out_ = false;
+    bool broken_ = false;
     bool ended_ = false;
     SignalledEnds signalled_ends_;
     Instant now_;          // of this look at the launcher

@@ -60,7 +60,7 @@ Status Worker::forget_manager() {
     if (functions_ != nullptr) functions_->forget(kill_limit);
     const Status again = launcher_.begin_anew(options_.launcher, kill_limit);
     if (!again) {
-        ended_ = true;
+        ended_ = broken_ = true;
         why_leaving_ = again.error().message;
     }
     return again;

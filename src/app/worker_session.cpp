@@ -127,7 +127,7 @@ bool WorkerSession::move_frames(Instant now) {
 void WorkerSession::manager_said_no(Instant now) {
     say_("the manager refused this worker: " + worker_.refused()->why);
     hang_up(now);
-    end(ExitCode::unreachable);
+    end(ExitCode::not_allowed);
 }
 
 void WorkerSession::manager_is_done(Instant now) {
@@ -156,11 +156,11 @@ void WorkerSession::give_manager_up(const std::string& why, Instant now) {
 
 // ---- leaving ----
 
-void WorkerSession::drain(Duration grace, Instant now) {
+void WorkerSession::drain(Duration grace, Instant now, bool idle) {
     const Instant kill_at = now + grace;
     kill_at_ = std::min(kill_at_.value_or(kill_at), kill_at);
     if (std::exchange(draining_, true)) return;
-    worker_.drain();
+    worker_.drain(idle);
     worker_.on_launcher(now);  // what has not started is given back at once
 }
 
@@ -196,7 +196,7 @@ void WorkerSession::check_times(Instant now) {
     const bool has_manager = state_ == State::serving || cut_at_;
     if (has_manager && !draining_ && now >= idle_since_ + options_.idle_timeout) {
         say_("no task came for " + format_duration(options_.idle_timeout));
-        drain(Duration{0}, now);
+        drain(Duration{0}, now, true);
     }
     if (!has_manager && !draining_ && now >= alone_since_ + options_.connect_timeout) {
         say_("no manager was reached within " + format_duration(options_.connect_timeout) +
@@ -227,7 +227,7 @@ void WorkerSession::turn(Instant now) {
     if (!end_) check_times(now);
     if (!end_ && worker_.ended()) {
         if (!draining_) say_(worker_.why_leaving());
-        end(draining_ ? ExitCode::ok : ExitCode::unreachable);
+        end(worker_.broken() ? ExitCode::unreachable : ExitCode::ok);
     }
     if (!end_ && state_ == State::waiting && now >= state_until_) begin_call(now);
 }

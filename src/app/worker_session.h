@@ -71,7 +71,7 @@ class WorkerSession {
     void manager_is_done(Instant now);
     void check_times(Instant now);
     void give_manager_up(const std::string& why, Instant now);
-    void drain(Duration grace, Instant now);
+    void drain(Duration grace, Instant now, bool idle = false);
     void end(ExitCode code);
 
     WorkerSessionOptions options_;

@@ -16,6 +16,9 @@ namespace {
 
 constexpr int help_width = 100;
 constexpr std::size_t longest_regex = 1000;
+// What a manager takes for a machine.
+constexpr std::int64_t most_cores = 100'000;
+constexpr std::int64_t most_memory = std::int64_t{1} << 60;
 
 auto text(const char* name) {
     return po::value<std::string>()->value_name(name);
@@ -61,7 +64,23 @@ po::options_description visible_options() {
     return all;
 }
 
-// Taken so that old command lines go on working; they change nothing.
+// Taken so that command lines for Work Queue go on working. They change nothing, and where a user would count
+// on them, that is said.
+struct WithoutEffect {
+    const char* name;
+    const char* why;
+};
+constexpr WithoutEffect without_effect[] = {
+    {"catalog", "managers are found by name in the folder of WORK_QUEUE_REGISTRY"},
+    {"arch", "no file's name depends on it"},
+    {"os", "no file's name depends on it"},
+    {"connection-mode", "all addresses of a manager are tried, and the first that answers is kept"},
+    {"tcp-window-size", "the kernel tunes it"},
+    {"disable-symlinks", "nothing is linked into a task's folder"},
+    {"disk-allocation", "no task has a file system of its own"},
+    {"tlq", "there is no log server"},
+};
+
 po::options_description hidden_options() {
     po::options_description hidden;
     hidden.add_options()("place", po::value<std::vector<std::string>>())("master-name,N", text(""))(
@@ -104,12 +123,13 @@ using Amount = std::optional<std::int64_t>;
 Result<Amount> amount(const std::string& word, bool in_mb, bool zero_is_all) {
     if (word == "all" || word == "-1" || (zero_is_all && word == "0")) return Amount{};
     if (!in_mb) {
-        const auto count = parse_count(word, 0, 1'000'000);
+        const auto count = parse_count(word, 0, most_cores);
         if (!count) return count.error();
         return Amount{*count};
     }
     const auto bytes = parse_size(word);  // a bare number is in MB
     if (!bytes) return bytes.error();
+    if (*bytes > most_memory) return Error{ExitCode::usage, quote_for_message(word) + " is more than 1 EiB"};
     return Amount{(*bytes + (1 << 20) - 1) >> 20};
 }
 
@@ -257,6 +277,9 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     work.ssl = given.count("ssl") != 0 || !work.ssl_ca.empty();
     work.single_shot = given.count("single-shot") != 0;
     work.parent_death = given.count("parent-death") != 0;
+    for (const WithoutEffect& option : without_effect)
+        if (given.count(option.name) != 0)
+            work.remarks.push_back(std::string("--") + option.name + " has no effect: " + option.why);
     if (given.count("connection-mode") != 0) {
         const std::string& mode = given["connection-mode"].as<std::string>();
         if (mode != "by_ip" && mode != "by_hostname" && mode != "by_apparent_ip")
@@ -286,7 +309,7 @@ std::string worker_help_text() {
             "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
             "\nExit codes: 0 told to leave, or no task came, 64 usage, 65 bad input, 69 no manager could be "
             "reached,\n"
-            "70 our bug, 77 not allowed (another key or password).\n";
+            "70 our bug, 77 not allowed (another key, password or version).\n";
     return text.str();
 }
 

@@ -47,6 +47,8 @@ struct WorkerProgramOptions {
     std::string debug_file;  // empty: stderr
     std::uint64_t debug_rotate = 10u << 20;
 
+    std::vector<std::string> remarks;  // on options that were given and change nothing
+
     double time_scale = 1;  // of the transport's and the session's fixed times: tests scale them down
 };
 

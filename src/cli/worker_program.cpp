@@ -80,13 +80,15 @@ class Program {
     }
 
     int run() {
+        for (const std::string& remark : options_.remarks)
+            std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
         open_workspace();
         if (const std::string warning = calls_.warning(); !warning.empty())
             std::fprintf(stderr, "work_queue_worker: %s\n", warning.c_str());
         app::WorkerSession session(
             session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); },
             [this](const std::string& text) { say(text); }, instant_now());
-        next_draw_ = instant_now() + std::chrono::minutes(1);
+        next_draw_ = instant_now() + between_draws();
         app::Waiter waiter;
         while (!session.over()) {
             while (const auto signal = signals_.next()) session.stop(*signal, instant_now());
@@ -192,10 +194,14 @@ class Program {
         waiter.wait(longest);
     }
 
+    Duration between_draws() const {
+        return std::chrono::duration_cast<Duration>(std::chrono::minutes(1) * options_.time_scale);
+    }
+
     // As if the machine had failed; the launcher sees that we are gone and ends what we started.
     void fail_by_chance() {
         if (options_.volatility <= 0 || instant_now() < next_draw_) return;
-        next_draw_ += std::chrono::minutes(1);
+        next_draw_ += between_draws();
         if (std::uniform_real_distribution<double>(0, 1)(random_) >= options_.volatility) return;
         print("failing by chance, as --volatility asks");
         ::_exit(1);

@@ -60,6 +60,8 @@ struct WorkerBack {
 struct WorkerDraining {  // it is about to leave: it gets no more
     WorkerId worker;
     bool on = true;  // false: it stays after all
+    // It is made to leave and does not know it: what it could still claim is taken back.
+    bool made_to = false;
 };
 struct WorkerHeard {  // any frame of it came
     WorkerId worker;

@@ -9,6 +9,11 @@
 
 namespace wq::core {
 
+// Sums of what workers say, who may say anything.
+inline void add_bounded(std::int64_t& sum, std::int64_t more) {
+    if (__builtin_add_overflow(sum, more, &sum)) sum = INT64_MAX;
+}
+
 // X(type, name, unit, meaning)
 #define WQ_MANAGER_STATS(X)                                                                             \
     X(std::int64_t, workers_connected, "workers", "connected now")                                      \
@@ -18,8 +23,8 @@ namespace wq::core {
     X(std::int64_t, workers_able, "workers", "able to run the largest waiting task; 0 for now")         \
     X(std::int64_t, workers_joined, "workers", "joined since the start")                                \
     X(std::int64_t, workers_removed, "workers", "gone since the start, for any reason")                 \
-    X(std::int64_t, workers_released, "workers", "asked to leave; 0 for now")                           \
-    X(std::int64_t, workers_idled_out, "workers", "left for being idle; 0 for now")                     \
+    X(std::int64_t, workers_released, "workers", "let go by the manager before its end")                \
+    X(std::int64_t, workers_idled_out, "workers", "left because no task came for them")                 \
     X(std::int64_t, workers_fast_aborted, "workers", "ended for being too slow; 0 for now")             \
     X(std::int64_t, workers_blocked, "workers", "blocked by the manager; 0 for now")                    \
     X(std::int64_t, workers_lost, "workers", "lost unexpectedly")                                       \
@@ -45,7 +50,7 @@ namespace wq::core {
     X(std::int64_t, time_execute_good, "us", "workers executing tasks that succeeded")                  \
     X(std::int64_t, time_execute_exhaustion, "us", "workers executing tasks that exhausted a resource") \
     X(std::int64_t, bytes_sent, "bytes", "file bytes sent to workers; 0 for now")                       \
-    X(std::int64_t, bytes_received, "bytes", "output bytes received from workers")                      \
+    X(std::int64_t, bytes_received, "bytes", "output and results received from workers")                \
     X(double, bandwidth, "MB/s", "average of transfers seen by the manager; 0 for now")                 \
     X(std::int64_t, capacity_tasks, "tasks", "that this manager could keep busy; 0 for now")            \
     X(std::int64_t, capacity_cores, "cores", "that this manager could keep busy; 0 for now")            \

@@ -59,6 +59,8 @@ class Reactor {
     const WorkerTable& workers() const { return workers_; }
     std::uint64_t stale_reports() const { return stale_; }
     bool stopping() const { return stop_.has_value(); }
+    // Whether it may run something: leases, or tickets of which it has yet to give account.
+    bool may_run(const Worker& worker) const { return !worker.leases.empty() || may_claim(worker); }
 
     // Counters of the manual's table that the core knows; times of the manager itself are added by app/.
     ManagerStats stats() const;
@@ -111,6 +113,7 @@ class Reactor {
     void on_event(const WorkerDraining& event, Now now, Actions& actions);
     void drop_those_away_too_long(Now now, Actions& actions);
     void gets_no_more(const Worker& worker);
+    bool may_claim(const Worker& worker) const;  // tickets of the open batch
     void catch_up_with_stop(const Worker& worker, Actions& actions);
 
     // reactor_cancel.cpp
@@ -124,7 +127,7 @@ class Reactor {
     void on_event(const TaskGivenBack& event, Now now, Actions& actions);
     void give_back(TaskId task);
     bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
-    void answered(WorkerId worker);
+    void answered_recall(WorkerId worker);
     void take_ticket_back(WorkerId worker, TaskId task, WallMicros started);
     void settle(TaskId task, const Outcome& outcome, Now now, Actions& actions);
     template <class F>
@@ -203,6 +206,7 @@ class Reactor {
     bool someone_idles_while_leases_queue() const;
     void watch_idle_workers(Now now);
     void recall_for_idle_workers(Now now, Actions& actions);
+    std::int64_t recall(Worker& worker, std::int64_t cores, Actions& actions);
 
     std::string what_fits_nowhere() const;
     ShapeState& state_of(ShapeId shape);

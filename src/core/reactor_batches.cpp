@@ -112,8 +112,7 @@ void Reactor::account(Worker& worker, const IntervalSet& holding, Now now, Actio
 
 // Leases go before tickets at a rank: it gets none that is less urgent than the tickets.
 bool Reactor::has_more_urgent_tickets(const Worker& worker, ShapeId shape) const {
-    return batch_ && !batch_->revoked && ledger_.head(shape)->priority < batch_->priority &&
-           batch_->members.contains(worker.id) && !batch_->dry.contains(worker.id);
+    return may_claim(worker) && !batch_->revoked && ledger_.head(shape)->priority < batch_->priority;
 }
 
 // A ticket that a rank holds becomes a lease, without a word to the rank.

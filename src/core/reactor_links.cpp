@@ -13,11 +13,15 @@ void Reactor::on_event(const WorkerAway& event, Now now, Actions& actions) {
     gets_no_more(*worker);
 }
 
-void Reactor::on_event(const WorkerDraining& event, Now, Actions&) {
+void Reactor::on_event(const WorkerDraining& event, Now, Actions& actions) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr || worker->draining == event.on) return;
     workers_.drain(*worker, event.on);
-    if (event.on) return gets_no_more(*worker);
+    if (event.on) {
+        gets_no_more(*worker);
+        if (event.made_to && may_claim(*worker)) revoke(actions);
+        return;
+    }
     ++pool_version_;
     if (worker->takes_tickets && !worker->away()) pool_.insert(worker->id);
 }
@@ -27,6 +31,10 @@ void Reactor::gets_no_more(const Worker& worker) {
     pool_.erase(worker.id);
     ++pool_version_;
     if (reserved_ && reserved_->worker == worker.id) reserved_.reset();
+}
+
+bool Reactor::may_claim(const Worker& worker) const {
+    return batch_ && batch_->members.contains(worker.id) && !batch_->dry.contains(worker.id);
 }
 
 // Between the two ends of a link that was cut anything may be lost, so what it names decides.

@@ -12,7 +12,6 @@ constexpr std::int64_t longest_us = 10'000'000'000'000;
 }  // namespace
 
 void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
-    answered(event.worker);
     const Worker* worker = workers_.find(event.worker);
     const std::uint64_t reported = event.done.count();
     const Ended ended = worker == nullptr ? Ended{} : end_all(event);
@@ -26,8 +25,8 @@ void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
     for (const auto& [shape, tasks] : ended) {
         const auto wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(tasks.count()));
         count_for(TaskId(tasks.front()->first), [&](ManagerStats& stats) {
-            stats.time_execute += wall_us;
-            stats.time_execute_good += wall_us;
+            add_bounded(stats.time_execute, wall_us);
+            add_bounded(stats.time_execute_good, wall_us);
         });
         learn(shape, each_us);
         const Shape& what = ledger_.shape(shape);

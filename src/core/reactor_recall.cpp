@@ -31,7 +31,7 @@ void Reactor::watch_idle_workers(Now now) {
 void Reactor::recall_for_idle_workers(Now now, Actions& actions) {
     if (!idle_since_ || now.instant < *idle_since_ + recall_pause_) return;
     idle_since_ = now.instant;
-    // What comes back may fit the idle ones no better; so ask ever more rarely until some task has ended.
+    // What comes back may fit the idle ones no better; so look ever more rarely until some task has ended.
     recall_pause_ = std::min(2 * recall_pause_, longest_recall_pause);
     std::int64_t idle = 0;
     int looked = 0;
@@ -39,15 +39,24 @@ void Reactor::recall_for_idle_workers(Now now, Actions& actions) {
         for (auto it = by_free.begin();
              it != by_free.end() && it->first < 0 && ++looked <= workers_recalled_at_once; ++it)
             idle -= it->first;
-    int recalled = 0;
+    // Those that have not answered yet are not asked again: what they give back is on its way, and fills idle
+    // cores too.
+    int asked = 0;
     for (const auto& [kind, by_free] : workers_.kinds())
         for (auto it = by_free.rbegin();
-             it != by_free.rend() && it->first > 0 && idle > 0 && ++recalled <= workers_recalled_at_once;
-             ++it) {
-            workers_.find(it->second)->recalling = true;
-            actions.push_back(Recall{it->second, static_cast<std::uint64_t>(std::min(idle, it->first))});
-            idle -= it->first;
-        }
+             it != by_free.rend() && it->first > 0 && idle > 0 && ++asked <= workers_recalled_at_once; ++it)
+            idle -= recall(*workers_.find(it->second), idle, actions);
+}
+
+// Leases for `cores` cores, at most; returns for how many.
+std::int64_t Reactor::recall(Worker& worker, std::int64_t cores, Actions& actions) {
+    const std::int64_t each = worker.cores_a_lease();
+    if (worker.recalled == 0) {
+        const auto enough = static_cast<std::uint64_t>((cores + each - 1) / each);
+        worker.recalled = std::min(enough, worker.queue());
+        actions.push_back(Recall{worker.id, worker.recalled});
+    }
+    return static_cast<std::int64_t>(worker.recalled) * each;
 }
 
 }  // namespace wq::core

@@ -19,10 +19,10 @@ bool Reactor::holds(WorkerId worker, TaskId task, Attempt attempt) const {
     return attempted->worker == worker && attempted->attempt == attempt;
 }
 
-// A worker that said anything about its leases has had its turn to answer a recall.
-void Reactor::answered(WorkerId id) {
+// One lease less that is to come back.
+void Reactor::answered_recall(WorkerId id) {
     Worker* worker = workers_.find(id);
-    if (worker != nullptr && std::exchange(worker->recalling, false)) workers_.changed(*worker);
+    if (worker != nullptr && worker->recalled > 0 && --worker->recalled == 0) workers_.changed(*worker);
 }
 
 // A sealed task gets its record with the first word about it.
@@ -37,7 +37,6 @@ void Reactor::take_ticket_back(WorkerId worker, TaskId task, WallMicros started)
 }
 
 void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
-    answered(event.worker);
     if (!holds(event.worker, event.task, event.attempt)) {
         ++stale_;
         return;
@@ -59,7 +58,7 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
 }
 
 void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
-    answered(event.worker);
+    answered_recall(event.worker);
     if (!holds(event.worker, event.task, event.attempt)) {
         ++stale_;
         return;
@@ -77,11 +76,11 @@ void Reactor::give_back(TaskId task) {
 
 void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& actions) {
     count_for(task, [&](ManagerStats& stats) {
-        stats.time_execute += outcome.wall_us;
-        if (outcome.succeeded()) stats.time_execute_good += outcome.wall_us;
+        add_bounded(stats.time_execute, outcome.wall_us);
+        if (outcome.succeeded()) add_bounded(stats.time_execute_good, outcome.wall_us);
         if (outcome.ending != Ending::out_of_memory) return;
         ++stats.tasks_exhausted_attempts;
-        stats.time_execute_exhaustion += outcome.wall_us;
+        add_bounded(stats.time_execute_exhaustion, outcome.wall_us);
     });
     if (outcome.succeeded()) {
         record(task, true, outcome, actions);

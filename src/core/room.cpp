@@ -70,7 +70,7 @@ bool Reactor::takes(const Worker& worker, ShapeId shape, std::optional<TaskId> s
     if (has_more_urgent_tickets(worker, shape)) return false;
     if (give.fits_in(worker.free())) return true;
     // Beyond what runs at once, some more may wait in the launcher; but not while it is to give some back.
-    return !worker.recalling && fits_queued(give, worker.free(), queue_depth(shape, worker));
+    return worker.recalled == 0 && fits_queued(give, worker.free(), queue_depth(shape, worker));
 }
 
 }  // namespace wq::core

@@ -34,6 +34,16 @@ Resources Worker::free() const {
     return left;
 }
 
+std::int64_t Worker::cores_a_lease() const {
+    const auto count = static_cast<std::int64_t>(leases.size());
+    return count == 0 ? 1 : std::max<std::int64_t>(used.cores / count, 1);
+}
+
+std::uint64_t Worker::queue() const {
+    const std::int64_t cores = std::max<std::int64_t>(used.cores - whole.cores, 0);
+    return static_cast<std::uint64_t>((cores + cores_a_lease() - 1) / cores_a_lease());
+}
+
 Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
     Worker& worker = workers_[joined.worker];
     worker = Worker{};
@@ -94,14 +104,14 @@ void WorkerTable::go_away(Worker& worker, Instant until, std::string why) {
     leave(worker);
     worker.away_until = until;
     worker.away_why = std::move(why);
-    worker.recalling = false;
+    worker.recalled = 0;
     enter(worker);
 }
 
 void WorkerTable::come_back(Worker& worker, Instant now) {
     leave(worker);
     worker.away_until.reset();
-    worker.recalling = false;
+    worker.recalled = 0;
     worker.last_heard = now;
     enter(worker);
     changed(worker);
@@ -173,6 +183,8 @@ void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
     if (worker.leases.empty() && !worker.away()) --busy_;
     Resources used = worker.used;
     move(worker, used -= given);
+    // What does not wait there any more has started, and does not come back.
+    worker.recalled = std::min(worker.recalled, worker.queue());
     if (worker.suspect == task) {
         worker.suspect.reset();
         worker.alone = false;

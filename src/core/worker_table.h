@@ -45,8 +45,8 @@ struct Worker {
     bool draining = false;              // it gets no more
     std::optional<Instant> away_until;  // its link is cut: then it is lost
     std::string away_why;
-    bool recalling = false;    // asked to give leases back; no word from it since
-    bool has_changed = false;  // stands in the list of take_changed()
+    std::uint64_t recalled = 0;  // leases that it was asked to give back and has not answered for
+    bool has_changed = false;    // stands in the list of take_changed()
     std::unordered_set<TaskId> leases;
     std::optional<TaskId> suspect;  // the one suspect that it runs
     bool alone = false;             // that one is to run by itself
@@ -56,7 +56,9 @@ struct Worker {
     bool available() const { return !away() && !draining; }  // gets tasks
     Offer offer() const { return {whole, features}; }
     WorkerKind kind() const;
-    Resources free() const;  // negative where leases wait in its launcher
+    Resources free() const;              // negative where leases wait in its launcher
+    std::int64_t cores_a_lease() const;  // on average, at least 1
+    std::uint64_t queue() const;         // leases that wait in its launcher, as far as cores tell
 };
 
 class WorkerTable {

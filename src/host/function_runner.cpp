@@ -78,10 +78,10 @@ void FunctionRunner::pass_on(std::vector<CallJob>& jobs, CallThreads& threads) {
     jobs.clear();
 }
 
-void FunctionRunner::recall(std::uint64_t most) {
+std::uint64_t FunctionRunner::recall(std::uint64_t most) {
     pass_on();
-    most -= direct_->recall(most);
-    pool_->recall(most);
+    const std::uint64_t returned = direct_->recall(most);
+    return returned + pool_->recall(most - returned);
 }
 
 void FunctionRunner::kill(TaskId task, Attempt attempt) {

@@ -28,8 +28,8 @@ class FunctionRunner {
     void run(RangeOrder order);  // direct
 
     // As the launcher's: what has not begun comes back. What runs goes on to its end, which then counts as
-    // killed.
-    void recall(std::uint64_t most);
+    // killed. recall() returns how many calls come back.
+    std::uint64_t recall(std::uint64_t most);
     void kill(TaskId task, Attempt attempt);
     void kill_all();
     // Ranges stop after the index that runs; the rest comes back.

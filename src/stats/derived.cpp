@@ -194,6 +194,11 @@ void Derived::record(const WorkerRecord& record) {
     if (transactions_.is_open()) put_worker_lines(transactions_.lines(), pid_, record);
 }
 
+void Derived::record(const CategoryRecord& record) {
+    category(record);
+    if (transactions_.is_open()) put_category_lines(transactions_.lines(), wall_now(), pid_, record.name);
+}
+
 void Derived::record(const Sample& taken) {
     sample(taken);
     if (stats_log_.is_open()) put_stats_line(stats_log_.lines(), taken);

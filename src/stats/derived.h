@@ -28,7 +28,7 @@ class Derived : private JournalVisitor {
     void record(const Recorded& ended);
     void record(const WorkerRecord& record);
     void record(const Sample& sample);
-    void record(const CategoryRecord& record) { category(record); }
+    void record(const CategoryRecord& record);
     void transaction(WallMicros when, std::string_view text);
 
     void write_logs();  // after every batch

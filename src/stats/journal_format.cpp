@@ -95,6 +95,7 @@ std::string encode_record(const WorkerRecord& record) {
     out.u64(record.worker.value()), out.blob(record.host), out.blob(record.address), out.u64(record.rank);
     put(out, record.offers), out.i64(record.joined_us), out.i64(record.left_us);
     out.blob(record.why_left), out.u64(record.tasks_done);
+    if (record.left_us != 0) out.u8(static_cast<std::uint8_t>(record.departure));
     return end_record(std::move(out));
 }
 
@@ -102,6 +103,9 @@ bool decode(ByteReader& in, WorkerRecord& record) {
     record.worker = WorkerId(in.u32()), get(in, record.host), get(in, record.address), record.rank = in.u32();
     get(in, record.offers), get(in, record.joined_us), get(in, record.left_us);
     get(in, record.why_left), record.tasks_done = in.u64();
+    if (in.at_end()) return true;  // of one that has not left, or of a journal that does not tell
+    const std::uint8_t departure = in.u8();
+    if (departure <= static_cast<std::uint8_t>(Departure::asked)) record.departure = Departure{departure};
     return in.at_end();
 }
 

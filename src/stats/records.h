@@ -49,16 +49,27 @@ struct RangeRecord {
     WallMicros received_us = 0;
 };
 
+// How a worker left, in the words of Work Queue's transactions log.
+enum class Departure : std::uint8_t {
+    unknown,   // it has not left, or an old journal tells
+    idle_out,  // no task came for it
+    failure,   // it was lost
+    asked,     // EXPLICIT: it was told to leave, by us or on its own side
+};
+
+inline constexpr std::uint32_t no_rank = UINT32_MAX;  // of a worker over TCP
+
 struct WorkerRecord {
     WorkerId worker;
     std::string host;
     std::string address;  // "node3:rank 5" or "10.0.0.7:40112"
-    std::uint32_t rank = 0;
+    std::uint32_t rank = no_rank;
     core::Resources offers;
     WallMicros joined_us = 0;
     WallMicros left_us = 0;  // 0: not left
     std::string why_left;
     std::uint64_t tasks_done = 0;
+    Departure departure = Departure::unknown;
 };
 
 // What a category id of a run is called. It holds for the task records behind it: a resumed run gives the ids

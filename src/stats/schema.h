@@ -47,7 +47,7 @@ namespace wq::stats {
 
 #define WQ_WORKER_COLUMNS(X)                                                             \
     X(std::uint32_t, worker, "1", "id of the worker; of an MPI rank its rank")           \
-    X(std::uint32_t, rank, "1", "MPI rank")                                              \
+    X(std::uint32_t, rank, "1", "MPI rank; 4294967295: none, a worker over TCP")         \
     X(std::uint32_t, cores, "cores", "cores that it offers")                             \
     X(std::uint32_t, gpus, "GPUs", "GPUs that it offers")                                \
     X(std::int64_t, memory, "MB", "memory that it offers")                               \

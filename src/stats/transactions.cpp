@@ -1,7 +1,5 @@
 #include "stats/transactions.h"
 
-#include <array>
-
 #include "stats/task_number.h"
 #include "stats/text_log.h"
 
@@ -82,13 +80,18 @@ std::string_view result_of(core::Ending ending) {
     return "UNKNOWN";
 }
 
-std::string_view disconnection_reason(std::string_view why) {
-    constexpr std::array<std::string_view, 6> reasons{"UNKNOWN", "IDLE_OUT",      "FAST_ABORT",
-                                                      "FAILURE", "STATUS_WORKER", "EXPLICIT"};
-    for (const std::string_view reason : reasons) {
-        if (why == reason) return reason;
+std::string_view disconnection_reason(Departure departure) {
+    switch (departure) {
+        case Departure::unknown:
+            return "UNKNOWN";
+        case Departure::idle_out:
+            return "IDLE_OUT";
+        case Departure::failure:
+            return "FAILURE";
+        case Departure::asked:
+            return "EXPLICIT";
     }
-    return why.empty() ? "EXPLICIT" : "FAILURE";
+    return "UNKNOWN";
 }
 
 void begin_task(std::string& out, const TaskRecord& record, std::int64_t pid, std::string_view state) {
@@ -168,6 +171,16 @@ void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool
     out += start ? "MANAGER START\n" : "MANAGER END\n";
 }
 
+// No limits of a category and no mode but the fixed one are there yet.
+void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, std::string_view name) {
+    for (const std::string_view what : {"MAX {}", "MIN {}", "FIRST FIXED {}"}) {
+        put_transaction_stamp(out, when, pid);
+        out += "CATEGORY ";
+        put_word(out, name, '_');
+        out.append(" ").append(what).append("\n");
+    }
+}
+
 void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record) {
     const bool left = record.left_us != 0;
     put_transaction_stamp(out, left ? record.left_us : record.joined_us, pid);
@@ -176,7 +189,7 @@ void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& re
     out += ' ';
     put_word(out, record.address, '_');
     if (left) {
-        out.append(" DISCONNECTION ").append(disconnection_reason(record.why_left)).append("\n");
+        out.append(" DISCONNECTION ").append(disconnection_reason(record.departure)).append("\n");
         return;
     }
     out += " CONNECTION\n";

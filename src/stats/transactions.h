@@ -23,6 +23,7 @@ std::string task_running_text(TaskId task, std::string_view worker_address, cons
 void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid);
 // All lines of one event.
 void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool start);
+void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, std::string_view name);
 void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record);
 void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,
                     std::string_view worker_address);

@@ -73,7 +73,7 @@ void fields(WantTexts& m, V& visit) {
 }
 template <class V>
 void fields(Goodbye& m, V& visit) {
-    visit(m.why);
+    visit(m.why, m.idle);
 }
 template <class V>
 void fields(EnvironmentReport& m, V& visit) {

@@ -77,6 +77,7 @@ struct WantTexts {  // it drew this range from the counter window, or its texts 
 };
 struct Goodbye {  // it leaves by itself; what it held was given back before
     std::string why;
+    bool idle = false;  // for want of tasks
 };
 struct EnvironmentReport {       // a `#!` line failed, or wrote to stderr
     std::uint64_t position = 0;  // as EnvironmentLine's

@@ -13,7 +13,7 @@ namespace wq::testing {
 class FakeRecorder final : public stats::Recorder {
   public:
     void task(stats::Recorded ended) override { waiting_.push_back(std::move(ended)); }
-    void worker(const stats::WorkerRecord&) override {}
+    void worker(const stats::WorkerRecord& record) override { workers_.push_back(record); }
     void sample(const stats::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
@@ -36,10 +36,12 @@ class FakeRecorder final : public stats::Recorder {
         trouble_ = trouble ? std::optional<std::string>("disk full") : std::nullopt;
     }
     const std::vector<stats::Recorded>& written() const { return written_; }
+    const std::vector<stats::WorkerRecord>& workers() const { return workers_; }  // all that it was told
 
   private:
     std::vector<stats::Recorded> waiting_;
     std::vector<stats::Recorded> written_;
+    std::vector<stats::WorkerRecord> workers_;
     std::optional<std::string> trouble_;
 };
 

@@ -1,6 +1,6 @@
 // A manager of a task list whose workers come over TCP, and only so; for tests of real processes.
 //   test_manager RUN_DIR LIST|- CONTACT [--away S] [--scale X] [--port P] [--no-key] [--tls]
-//                [--bind ADDRESS]
+//                [--bind ADDRESS] [--identity KEY CERTIFICATE]
 // Writes CONTACT once it listens, prints what it has to say, and ends with the run's exit code.
 #include <unistd.h>
 
@@ -32,6 +32,7 @@ struct Options {
     std::string bind = "127.0.0.1";
     bool key = true;
     bool tls = false;
+    std::string key_file, certificate_file;  // of TLS; none: a fresh one
 };
 
 Options read_options(int argc, char** argv) {
@@ -47,6 +48,10 @@ Options read_options(int argc, char** argv) {
         if (word == "--bind" && ++i < argc) options.bind = argv[i];
         if (word == "--no-key") options.key = false;
         if (word == "--tls") options.tls = true;
+        if (word == "--identity" && i + 2 < argc) {
+            options.tls = true;
+            options.key_file = argv[++i], options.certificate_file = argv[++i];
+        }
     }
     return options;
 }
@@ -59,7 +64,11 @@ std::unique_ptr<transport::TcpListener> listen(const Options& options, transport
     transport::TcpListenOptions listening;
     listening.low_port = listening.high_port = options.port;
     if (options.key) listening.key = contact.key = transport::fresh_key();
-    if (options.tls) listening.tls = transport::make_identity().or_throw();
+    if (options.tls)
+        listening.tls =
+            (options.key_file.empty() ? transport::make_identity()
+                                      : transport::read_identity(options.key_file, options.certificate_file))
+                .or_throw();
     listening.bind = {options.bind};
     transport::TcpLimits& limits = listening.limits;
     for (Duration* time :
@@ -94,12 +103,11 @@ int run(const Options& options) {
     managing.reactor.away_limit = seconds(options.away_s);
     managing.reactor.wait_for_fitting = true;
     managing.hello_limit = seconds(30 * options.scale);
+    managing.late_notice = std::chrono::duration_cast<Duration>(managing.late_notice * options.scale);
     app::TaskTable tasks;
     app::Manager manager(std::move(managing), tasks, *recorder, app::now());
     manager.expect_strangers(*listener);
-    manager.say = [](const std::string& text) {
-        std::fprintf(stderr, "%s\n", text.c_str());
-    };
+    manager.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
     app::SourceSpec spec;
     spec.path = options.list;
     const auto source = app::open_source(spec, {}, tasks).or_throw();

@@ -1,13 +1,15 @@
 """work_queue_worker as a process: it serves, is told to leave, is killed, cut off and comes back."""
 
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
+import time
 
 from tcp_support import TcpCase, main
-from run_support import PROGRAM
+from run_support import DEADLINE, PROGRAM, wait_for_end
 
 
 class Serves(TcpCase):
@@ -43,6 +45,21 @@ class Serves(TcpCase):
         worker = self.worker("--single-shot", "-d", "all", "-o", "/dev/full")
         self.assertEqual(worker.wait(), 0, str(worker))
         self.assertEqual(worker.out.count("debug log /dev/full cannot be written: No space left on device"), 1, str(worker))
+
+    def test_an_authority_vouches_for_the_manager(self):
+        for name in ("right", "wrong"):
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                            "-keyout", self.path(f"{name}.key"), "-out", self.path(f"{name}.pem"), "-days", "2",
+                            "-subj", "/CN=manager", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        manager = self.manager(["true"], "--no-key", "--identity", self.path("right.key"), self.path("right.pem"))
+        address = ("127.0.0.1", json.loads(self.read("contact"))["port"])
+        refused = self.worker(*address, "--ssl-ca", self.path("wrong.pem"), contact=None)
+        self.assertEqual(refused.wait(), 77, str(refused))
+        self.assertIn("certificate", refused.out)
+        trusting = self.worker(*address, "--ssl-ca", self.path("right.pem"), "--single-shot", contact=None)
+        self.assertEqual(trusting.wait(), 0, str(trusting))
+        self.assertEqual(manager.wait(), 0, str(manager))
+        self.assertEqual(self.done(), {1: 1})
 
     def test_serves_one_manager_after_the_other(self):
         self.manager(["true"], run_dir="first")
@@ -111,6 +128,52 @@ class Leaves(TcpCase):
         self.runs[0].kill()
         self.assert_nothing_left()
 
+    def test_many_killed_leave_nothing(self):
+        bell = self.bell()
+        manager = self.manager([f"echo x > file; echo started > {bell.path}; tail -f /dev/null"] * 4, "--away", 0)
+        workers = [self.worker("--cores", 2) for _ in range(2)]
+        bell.wait(4)
+        for worker in workers:
+            worker.kill()
+        self.assertEqual(self.eventually_endings(4), ["worker_lost"] * 4)
+        manager.kill()
+        self.assert_nothing_left()
+
+    def test_its_parent_dies(self):
+        bell = self.bell()
+        self.manager([f"echo started > {bell.path}; tail -f /dev/null"])
+        line = f"'{PROGRAM}' --contact '{self.path('contact')}' --parent-death --grace 0.01 & echo $! > {bell.path}; wait"
+        parent = self.start(commands=["sh", "-c", line])
+        bell.wait(2)
+        worker = next(int(line) for line in bell.rung if line != "started")
+        parent.kill()
+        self.assertTrue(wait_for_end(worker, time.monotonic() + DEADLINE))
+        self.assertIn("stopping at SIGTERM", parent.out)
+        self.assertIn("killed", self.eventually_endings())
+
+    def test_fails_by_chance(self):
+        bell, gate = self.bell(), self.gate()
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--away", 0)
+        worker = self.worker("--volatility", 1, "--time-scale", "0.01")
+        bell.wait(1)
+        self.assertEqual(worker.wait(), 1, str(worker))
+        self.assertIn("failing by chance", worker.out)
+        second = self.worker("--single-shot")
+        bell.wait(2)
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        second.wait()
+        self.assertEqual(self.endings(), ["worker_lost", "exited"])
+        self.assert_nothing_left()
+
+    def test_a_line_of_the_list_ends_it(self):
+        manager = self.manager(["exit 3 #!", "true"])
+        worker = self.worker("--cores", 1)
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertIn("a #! line ended it with exit 3", worker.out)
+        manager.wait_for_text("left: a #! line ended it")
+        self.assertIn(" DISCONNECTION EXPLICIT", self.read("run/transactions.log"))
+
     def test_idle(self):
         bell, gate = self.bell(), self.gate()
         manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"])
@@ -121,6 +184,7 @@ class Leaves(TcpCase):
         self.assertIn("no task came for", idle.out)
         gate.open()
         manager.wait()
+        self.assertIn(" DISCONNECTION IDLE_OUT", self.read("run/transactions.log"))
         busy.signal(signal.SIGTERM)
         self.assertEqual(busy.wait(), 0, str(busy))
 
@@ -142,8 +206,8 @@ class Leaves(TcpCase):
         while text not in run.out:
             self.assertFalse(run.wait_at_most(0.01), str(run))
 
-    def eventually_endings(self):
-        while not (found := self.endings()):
+    def eventually_endings(self, count=1):
+        while len(found := self.endings()) < count:
             self.assertFalse(self.runs[0].wait_at_most(0.01), str(self.runs[0]))
         return found
 
@@ -246,7 +310,16 @@ class Refused(TcpCase):
     def test_another_key(self):
         self.manager(["true"], contact="mine")
         self.write("password", "not it\n")
-        self.refused(77, "", "--contact", self.path("mine"), "--password", self.path("password"))
+        run = self.refused(77, "key", "--contact", self.path("mine"), "--password", self.path("password"))
+        self.assertNotIn("connected to manager", run.out)
+        self.assertEqual(self.done(), {})
+        right = self.worker("--single-shot", contact="mine")
+        self.assertEqual(right.wait(), 0, str(right))
+
+    def test_an_option_without_effect_says_so_once(self):
+        run = self.refused(69, "no manager was reached", "-A", "x86_64", "--contact", self.path("none"), "--connect-timeout", "0.2",
+                           "-i", "0.1", "-b", "0.1")
+        self.assertEqual(run.err.count("--arch has no effect"), 1, run.err)
 
 
 if __name__ == "__main__":

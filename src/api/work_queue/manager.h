@@ -81,7 +81,9 @@ struct ManagerOptions {
     // never by its silence.
     double keepalive_interval = 30;
     double keepalive_timeout = 60;
-    double away_limit = 60;  // a worker whose link was cut may be back within so long, with its tasks
+    // s: after so long a worker whose link was cut is lost, and its tasks go to others. It keeps them for 31
+    // s less (at least a quarter), as it may notice the cut that much later.
+    double away_limit = 60;
 
     // At the end of the manager, workers over TCP end too; false: they look for other managers.
     bool shutdown = false;

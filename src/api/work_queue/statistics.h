@@ -16,8 +16,8 @@ struct Statistics {
     std::int64_t workers_able = 0;              // able to run the largest waiting task (0 for now)
     std::int64_t workers_joined = 0;            // joined since the start
     std::int64_t workers_removed = 0;           // gone since the start, for any reason
-    std::int64_t workers_released = 0;          // asked to leave (0 for now)
-    std::int64_t workers_idled_out = 0;         // left for being idle (0 for now)
+    std::int64_t workers_released = 0;          // let go by the manager before its end
+    std::int64_t workers_idled_out = 0;         // left because no task came for them
     std::int64_t workers_fast_aborted = 0;      // ended for being too slow (0 for now)
     std::int64_t workers_blocked = 0;           // blocked by the manager (0 for now)
     std::int64_t workers_lost = 0;              // lost unexpectedly
@@ -43,7 +43,7 @@ struct Statistics {
     std::int64_t time_execute_good = 0;         // us: workers executing tasks that succeeded
     std::int64_t time_execute_exhaustion = 0;   // us: workers executing tasks that exhausted a resource
     std::int64_t bytes_sent = 0;                // bytes: file bytes sent to workers (0 for now)
-    std::int64_t bytes_received = 0;            // bytes: output bytes received from workers
+    std::int64_t bytes_received = 0;            // bytes: output and results received from workers
     double bandwidth = 0;                       // MB/s: average of transfers seen by the manager (0 for now)
     std::int64_t capacity_tasks = 0;            // that this manager could keep busy (0 for now)
     std::int64_t capacity_cores = 0;            // cores: that this manager could keep busy (0 for now)

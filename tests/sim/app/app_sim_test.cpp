@@ -13,6 +13,9 @@ struct Seen {
     std::uint64_t second_attempts = 0;
     std::uint64_t with_tickets = 0;
     std::uint64_t draws = 0;  // from counters
+    std::uint64_t departures = 0;
+    std::uint64_t interrupted = 0;  // attempts that ended with their worker, or by our order
+    Attempt most_attempts = 0;      // of one task
 };
 
 // Every task is recorded final exactly once (but for those that can never run), and ended as it does by
@@ -29,6 +32,12 @@ void check(const AppWeather& weather, std::uint64_t seed, Seen& seen) {
         EXPECT_GT(record.attempt, last[record.task]) << "task " << record.task.value();
         EXPECT_EQ(finals[record.task], 0) << "task " << record.task.value() << " went on after its end";
         last[record.task] = record.attempt;
+        const core::Ending ending = record.outcome.ending;
+        const bool crossed = record.outcome.reason.ends_with("with exit 3");  // a goodbye, on the way
+        const bool interrupted =
+            (ending == core::Ending::worker_lost && !crossed) || ending == core::Ending::killed;
+        seen.interrupted += interrupted ? 1 : 0;
+        seen.most_attempts = std::max(seen.most_attempts, record.attempt);
         seen.second_attempts += record.attempt == 2 ? 1 : 0;
         if (!record.final) continue;
         ++finals[record.task];
@@ -47,12 +56,13 @@ void check(const AppWeather& weather, std::uint64_t seed, Seen& seen) {
     }
     seen.losses += simulation.losses();
     seen.draws += simulation.draws();
+    seen.departures += simulation.departures();
     seen.with_tickets += simulation.used_tickets() ? 1 : 0;
     const auto contradiction = simulation.manager().reactor().audit();
     EXPECT_FALSE(contradiction) << *contradiction;
 }
 
-void check_all(const AppWeather& weather) {
+Seen check_all(const AppWeather& weather) {
     Seen seen;
     for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed)
         check(weather, seed, seen);
@@ -62,6 +72,15 @@ void check_all(const AppWeather& weather) {
     const bool rough =
         weather.flaky || weather.losses > 0 || weather.network.cut > 0 || weather.launcher_deaths > 0;
     EXPECT_TRUE(!rough || seen.second_attempts > seeds) << seen.second_attempts;
+    return seen;
+}
+
+// Who leaves in good order costs no task anything: what runs there ends there, the rest goes back.
+void check_departures(const AppWeather& weather) {
+    const Seen seen = check_all(weather);
+    EXPECT_GT(seen.departures, seeds / 2);
+    EXPECT_EQ(seen.interrupted, 0U);
+    EXPECT_LT(seen.most_attempts, 20U) << "leases went to and fro";
 }
 
 transport::LoopbackFaults late_and_twice() {
@@ -110,6 +129,19 @@ TEST(AppRun, WithLaunchersThatDie) {
     check_all(weather);
 }
 
+TEST(AppRun, WithWorkersThatLeaveByThemselves) {
+    AppWeather weather;
+    weather.exits = 0.003;
+    check_departures(weather);
+}
+
+TEST(AppRun, WithWorkersThatAreDismissed) {
+    AppWeather weather;
+    weather.nodes = weather.workers;
+    weather.dismissals = 0.003;
+    check_departures(weather);
+}
+
 TEST(AppRun, WithSlowStorage) {
     AppWeather weather;
     weather.slow_storage = true;
@@ -145,6 +177,19 @@ TEST_P(AppRunByTicket, WithFramesLate) {
     weather.network = late_and_twice();
     weather.network.duplicate = 0;
     check_all(weather);
+}
+
+TEST_P(AppRunByTicket, WithRanksThatLeave) {
+    AppWeather weather = this->weather(500);
+    weather.exits = 0.002;
+    check_departures(weather);
+}
+
+TEST_P(AppRunByTicket, WithRanksThatAreDismissed) {
+    AppWeather weather = this->weather(500);
+    weather.workers = weather.nodes = 3;
+    weather.dismissals = 0.002;
+    check_departures(weather);
 }
 
 TEST_P(AppRunByTicket, InRoughWeather) {

@@ -146,6 +146,17 @@ void AppSimulation::turn() {
     if (!weather_.slow_storage || random_() % 4 == 0) recorder_.write();
 }
 
+// Every rank stands on a host of its own where they are dismissed by host.
+void AppSimulation::make_leave(Node& node) {
+    const bool exits = happens(weather_.exits);
+    const bool dismissed = happens(weather_.dismissals);
+    if (!exits && !dismissed) return;
+    node.leaves = true;
+    ++departures_;
+    if (exits) node.launcher->leave();
+    if (dismissed) manager_->drain("node" + std::to_string(node_of(node.rank)), true, now());
+}
+
 void AppSimulation::make_weather() {
     if (weather_.slow_storage && random_() % 20 == 0) recorder_.set_trouble(random_() % 3 == 0);
     std::vector<std::uint32_t> lost;
@@ -153,6 +164,7 @@ void AppSimulation::make_weather() {
         const bool stays = weather_.tickets && node->rank == 0;  // somebody must be left
         if (node->launcher->busy() && happens(weather_.launcher_deaths))
             node->launcher->die("killed by signal 9");
+        if (node->rank != 0 && !node->leaves) make_leave(*node);
         if (!node->worker->ended() && !stays && happens(weather_.losses)) {
             ++losses_;
             if (random_() % 2 == 0)

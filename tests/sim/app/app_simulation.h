@@ -31,6 +31,8 @@ struct AppWeather {
     bool flaky = false;  // some tasks fail at first, some for good
     double losses = 0;   // of a worker, per step of the simulation
     double launcher_deaths = 0;
+    double exits = 0;       // of a worker, by a `#!` line; rank 0 stays
+    double dismissals = 0;  // by the manager; rank 0 stays
     transport::LoopbackFaults network{};
     bool slow_storage = false;  // the recorder acknowledges late and is in trouble now and then
 };
@@ -46,6 +48,7 @@ class AppSimulation {
     const app::Manager& manager() const { return *manager_; }
     FakeTask task(TaskId id) const;  // what it does
     std::uint64_t losses() const { return losses_; }
+    std::uint64_t departures() const { return departures_; }  // by exits and dismissals
     bool used_tickets() const { return used_tickets_; }
     std::uint64_t draws() const { return counters_.additions(); }
     // Attempts that were started twice, or with the text of another task.
@@ -61,6 +64,7 @@ class AppSimulation {
         std::unique_ptr<app::TicketTaker> taker;
         std::unique_ptr<app::Worker> worker;
         bool greeted = false;
+        bool leaves = false;
     };
 
     core::Now now() const;
@@ -71,6 +75,7 @@ class AppSimulation {
     void turn();
     void turn(Node& node);
     void make_weather();
+    void make_leave(Node& node);
     void advance();
     bool happens(double chance);
     std::uint32_t node_of(std::uint32_t rank) const { return rank % weather_.nodes; }
@@ -92,6 +97,7 @@ class AppSimulation {
     std::unique_ptr<app::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::uint64_t losses_ = 0;
+    std::uint64_t departures_ = 0;
     bool used_tickets_ = false;
     std::set<std::pair<TaskId, Attempt>> starts_;
     std::vector<std::string> wrong_starts_;

@@ -66,6 +66,17 @@ Status FakeLauncher::begin_anew(const host::LauncherOptions&, Duration) {
     return success();
 }
 
+bool FakeLauncher::runs(TaskId task) const {
+    return std::any_of(running_.begin(), running_.end(), [&](const Running& running) {
+        return running.order.task == task && !running.killed && running.ends > now_;
+    });
+}
+
+void FakeLauncher::leave() {
+    reports_.emplace_back(host::EnvironmentExit{1, 3});
+    recall(queue_.size());
+}
+
 void FakeLauncher::die(const std::string& why) {
     host::LauncherDied died;
     for (const Running& running : running_)

@@ -39,6 +39,8 @@ class FakeLauncher final : public host::Launcher {
 
     void set_time(Instant now) { now_ = now; }
     bool busy() const { return !running_.empty(); }
+    bool runs(TaskId task) const;
+    void leave();  // a `#!` line ends its shell: what has not started comes back
     std::optional<Instant> next_end() const;
     void die(const std::string& why);  // a task has killed it; what ran is lost
     const std::vector<std::uint64_t>& lines() const { return lines_; }

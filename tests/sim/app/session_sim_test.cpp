@@ -15,6 +15,9 @@ struct Seen {
     std::uint64_t drains = 0;
     std::uint64_t attempts = 0;
     std::uint64_t losses = 0;
+    std::uint64_t doubles = 0;
+    std::uint64_t exits = 0;
+    Attempt most_attempts = 0;  // of one task
 };
 
 // An attempt that is lost counts against its task, but for two: leases that crossed a goodbye, and those of a
@@ -22,7 +25,7 @@ struct Seen {
 bool blames(const core::Outcome& outcome) {
     const std::string& why = outcome.reason;
     return outcome.ending == core::Ending::worker_lost && !why.ends_with("drained") &&
-           !why.ends_with("it came anew");
+           !why.ends_with("with exit 3") && !why.ends_with("it came anew");
 }
 
 // Every task is done exactly once, by an attempt that was started once.
@@ -34,6 +37,7 @@ void check(const SessionWeather& weather, std::uint64_t seed, Seen& seen) {
     for (const stats::Recorded& recorded : simulation.records()) {
         EXPECT_EQ(finals[recorded.record.task], 0) << "task " << recorded.record.task.value();
         seen.losses += blames(recorded.record.outcome) ? 1 : 0;
+        seen.most_attempts = std::max(seen.most_attempts, recorded.record.attempt);
         if (!recorded.record.final) continue;
         ++finals[recorded.record.task];
         EXPECT_TRUE(recorded.record.outcome.succeeded()) << core::describe(recorded.record.outcome);
@@ -44,6 +48,8 @@ void check(const SessionWeather& weather, std::uint64_t seed, Seen& seen) {
     seen.kills += simulation.kills();
     seen.drains += simulation.drains();
     seen.attempts += simulation.starts();
+    seen.doubles += simulation.doubles();
+    seen.exits += simulation.exits();
     const auto contradiction = simulation.manager().reactor().audit();
     EXPECT_FALSE(contradiction) << *contradiction;
 }
@@ -109,6 +115,22 @@ TEST(Sessions, GraceOver) {
     EXPECT_GT(seen.losses, seeds / 10);
 }
 
+// The manager gives the tasks of a worker that is away to others only once that worker has ended them, also
+// where the worker noticed later that it was cut off.
+TEST(Sessions, NothingRunsTwiceAtOnceWhoeverNoticesACutFirst) {
+    SessionWeather weather;
+    weather.network = late();
+    weather.tasks = 20;
+    weather.long_tasks = true;
+    weather.late_cuts = 0.002;
+    weather.late_notice = std::chrono::seconds(6);
+    weather.unreachable = 0.8;
+    const Seen seen = check_all(weather);
+    EXPECT_GT(seen.cuts, seeds);
+    EXPECT_GT(seen.losses, seeds / 10);
+    EXPECT_EQ(seen.doubles, 0U);
+}
+
 TEST(Sessions, WithoutGrace) {
     SessionWeather weather;
     weather.network = late();
@@ -137,6 +159,17 @@ TEST(Sessions, DrainedAndCut) {
     const Seen seen = check_all(weather);
     EXPECT_GT(seen.drains, seeds);
     EXPECT_EQ(seen.losses, 0U);
+}
+
+// A worker that ends by itself says so before it hands anything back, so that nothing of that is leased to it
+// again while its last task runs.
+TEST(Sessions, WhoLeavesByItselfGetsNothingMore) {
+    SessionWeather weather;
+    weather.exits = 0.003;
+    const Seen seen = check_all(weather);
+    EXPECT_GT(seen.exits, seeds);
+    EXPECT_EQ(seen.losses, 0U);
+    EXPECT_LT(seen.most_attempts, 20U);
 }
 
 }  // namespace

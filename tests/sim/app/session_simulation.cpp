@@ -14,7 +14,8 @@ app::ManagerOptions manager_options(const SessionWeather& weather) {
     app::ManagerOptions options;
     options.reactor.max_losses = 1'000'000;
     options.reactor.away_limit = weather.grace;
-    options.reactor.rejoin_limit = std::chrono::minutes(5);
+    options.reactor.join_limit = options.reactor.rejoin_limit = std::chrono::minutes(5);
+    options.late_notice = weather.late_notice;
     return options;
 }
 
@@ -46,10 +47,12 @@ core::Now SessionSimulation::now() const {
 
 FakeTask SessionSimulation::task(TaskId id) const {
     std::mt19937_64 own(seed_ * 1'000'003 + id.value());
-    return {std::chrono::milliseconds(own() % 10 == 0 ? 2000 : own() % 100), 0};
+    const std::uint64_t unit = weather_.long_tasks ? 20 : 1;
+    return {std::chrono::milliseconds(unit * (own() % 10 == 0 ? 2000 : own() % 100)), 0};
 }
 
 void SessionSimulation::note_start(const host::Order& order) {
+    for (const auto& node : nodes_) doubles_ += node->launcher->runs(order.task) ? 1 : 0;
     if (!starts_.emplace(order.task, order.attempt).second)
         wrong_starts_.push_back("task " + std::to_string(order.task.value()) + "." +
                                 std::to_string(order.attempt) + " twice");
@@ -57,6 +60,7 @@ void SessionSimulation::note_start(const host::Order& order) {
 
 app::Call SessionSimulation::call(Node& node) {
     node.peer = network_.add();
+    node.notices_at.reset();
     app::Call call;
     call.transport = network_.endpoint(node.peer);
     call.manager = manager_peer;
@@ -113,6 +117,21 @@ void SessionSimulation::make_weather() {
             ++cuts_;
             node->session->lose_link("it seems dead", network_.now());
         }
+        if (node->session->link() != nullptr && !node->notices_at && happens(weather_.late_cuts)) {
+            ++cuts_;
+            const Duration later = weather_.late_notice - std::chrono::seconds(1);
+            std::uniform_int_distribution<Duration::rep> until(0, later.count());
+            node->notices_at = network_.now() + Duration(until(random_));
+            manager_->on_arrival(*manager_end_, transport::Left{node->peer, "silent"}, now());
+        }
+        if (node->notices_at && network_.now() >= *node->notices_at) {
+            node->notices_at.reset();
+            node->session->lose_link("it is silent", network_.now());
+        }
+        if (!std::exchange(node->exited, node->exited || happens(weather_.exits)) && node->exited) {
+            ++exits_;
+            node->launcher->leave();
+        }
         if (!node->session->over() && happens(weather_.drains)) {
             ++drains_;
             node->session->stop(SIGTERM, network_.now());
@@ -136,6 +155,7 @@ void SessionSimulation::advance() {
     consider(network_.next_arrival());
     for (const auto& node : nodes_) {
         consider(node->session->wakeup());
+        consider(node->notices_at);
         consider(node->launcher->next_end());
     }
     network_.advance(std::clamp<Duration>(next ? *next - network_.now() : std::chrono::milliseconds(20),

@@ -24,9 +24,13 @@ struct SessionWeather {
     double half_open = 0;    // the same, and the manager does not notice
     double kills = 0;        // of a worker, per step; another one comes
     double drains = 0;       // as well
+    double late_cuts = 0;    // the manager notices, and the worker up to `late_notice` later
+    double exits = 0;        // a `#!` line of the worker ends it
     double unreachable = 0;  // a call comes to nothing
+    bool long_tasks = false;
     transport::LoopbackFaults network{};
     Duration grace = std::chrono::seconds(20);
+    Duration late_notice{0};
 };
 
 class SessionSimulation {
@@ -42,6 +46,9 @@ class SessionSimulation {
     std::uint64_t kills() const { return kills_; }
     std::uint64_t drains() const { return drains_; }
     std::uint64_t starts() const { return starts_.size(); }  // of attempts
+    std::uint64_t exits() const { return exits_; }
+    // So often a task was started while another attempt of it ran.
+    std::uint64_t doubles() const { return doubles_; }
     const std::vector<std::string>& wrong_starts() const { return wrong_starts_; }
 
   private:
@@ -49,7 +56,9 @@ class SessionSimulation {
         std::unique_ptr<FakeLauncher> launcher;
         std::unique_ptr<app::Worker> worker;
         std::unique_ptr<app::WorkerSession> session;
-        transport::PeerId peer{0};  // of its last call
+        transport::PeerId peer{0};          // of its last call
+        std::optional<Instant> notices_at;  // that this is cut
+        bool exited = false;
     };
 
     core::Now now() const;
@@ -74,6 +83,8 @@ class SessionSimulation {
     std::uint64_t cuts_ = 0;
     std::uint64_t kills_ = 0;
     std::uint64_t drains_ = 0;
+    std::uint64_t exits_ = 0;
+    std::uint64_t doubles_ = 0;
     std::uint32_t named_ = 0;
     std::set<std::pair<TaskId, Attempt>> starts_;
     std::vector<std::string> wrong_starts_;

@@ -76,6 +76,7 @@ TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
     EXPECT_THAT(third, ElementsAre(R"(TASK 3 WAITING default FIRST_RESOURCES {"cores":[99,"cores"]})",
                                    "TASK 3 CANCELED"));
     const auto all = lines("tr.log");
+    EXPECT_THAT(all, ::testing::Contains(HasSubstr(" CATEGORY default FIRST FIXED {}")));
     EXPECT_THAT(all.back(), HasSubstr("MANAGER END"));
 }
 

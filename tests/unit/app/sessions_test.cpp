@@ -114,7 +114,7 @@ TEST_F(Sessions, AWorkerIsNumberedBehindTheRanksAndLeasedTasks) {
     const auto* welcome = first<wire::Welcome>(answers);
     ASSERT_NE(welcome, nullptr);
     EXPECT_EQ(welcome->worker, WorkerId(3));
-    EXPECT_EQ(welcome->grace, std::chrono::seconds(60));
+    EXPECT_EQ(welcome->grace, std::chrono::seconds(29)) << "what it runs ends before it may run elsewhere";
     EXPECT_NE(first<wire::Lease>(answers), nullptr);
     Peer second = peer();
     EXPECT_EQ(first<wire::Welcome>(say(second, {hello("b")}))->worker, WorkerId(4));
@@ -219,6 +219,54 @@ TEST_F(Sessions, WithItsTokenItTakesItsSessionOver) {
     EXPECT_TRUE(one.left);
     EXPECT_EQ(manager_.reactor().workers().size(), 1U);
     EXPECT_THAT(said_, HasSubstr("is back"));
+}
+
+// The workers of a host are those too whose link is cut just now.
+TEST_F(Sessions, WhoIsAwayWhenItsHostIsDrainedComesBackDrained) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("a"), wire::Beat{}});
+    wire::Hello back = hello("a");
+    back.resume = first<wire::Welcome>(answers)->resume;
+    std::vector<wire::Message> words;
+    for (const wire::Message& message : answers)
+        if (const auto* lease = std::get_if<wire::Lease>(&message)) {
+            back.holding.emplace_back(lease->task, lease->attempt);
+            words.emplace_back(wire::Ended{lease->task, lease->attempt, {}, {}});
+        }
+    ASSERT_FALSE(words.empty());
+    network_.cut(manager_peer, ids_.back(), "cut");
+    turn();
+    EXPECT_EQ(manager_.drain("node", true, {}), 1U);
+    turn();
+    Peer again = peer();
+    EXPECT_EQ(first<wire::Lease>(say(again, {back})), nullptr);
+    const auto last = say(again, words);
+    EXPECT_EQ(first<wire::Lease>(last), nullptr);
+    ASSERT_NE(first<wire::Dismiss>(last), nullptr);
+    EXPECT_TRUE(first<wire::Dismiss>(last)->for_good);
+    EXPECT_EQ(manager_.stats().workers_released, 1);
+    EXPECT_EQ(recorder_.workers().back().departure, stats::Departure::asked);
+}
+
+TEST_F(Sessions, WhoLeavesForWantOfTasksIsCountedAsThat) {
+    for (const bool idle : {true, false}) {
+        Peer worker = peer();
+        say(worker, {hello(idle ? "idle" : "told"), wire::Draining{}, wire::Goodbye{"why", idle}});
+        EXPECT_EQ(recorder_.workers().back().departure,
+                  idle ? stats::Departure::idle_out : stats::Departure::asked);
+        EXPECT_EQ(recorder_.workers().back().rank, stats::no_rank);
+    }
+    EXPECT_EQ(manager_.stats().workers_idled_out, 1);
+    EXPECT_EQ(manager_.stats().workers_released, 0);
+}
+
+TEST_F(Sessions, ResultsAreBytesReceivedToo) {
+    Peer worker = peer();
+    const wire::Lease lease = *first<wire::Lease>(say(worker, {hello("a")}));
+    core::Output output{"out", "err"};
+    output.result = "12345";
+    say(worker, {wire::Ended{lease.task, lease.attempt, {}, output}});
+    EXPECT_EQ(manager_.stats().bytes_received, 11);
 }
 
 TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {

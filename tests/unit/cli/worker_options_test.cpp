@@ -35,6 +35,25 @@ TEST(WorkerOptions, TheManualsFormsOfAManager) {
     EXPECT_EQ(work({"--contact", "file"}).contact, "file");
 }
 
+TEST(WorkerOptions, ThoseWithoutEffectSaySo) {
+    const auto options = work({"-A", "x86_64", "-O", "Linux", "-C", "catalog:9097", "--connection-mode",
+                               "by_ip", "-w", "65536", "--disable-symlinks", "-M", "name"});
+    EXPECT_THAT(options.remarks,
+                ::testing::UnorderedElementsAre(::testing::StartsWith("--arch has no effect: "),
+                                                ::testing::StartsWith("--os has no effect: "),
+                                                ::testing::StartsWith("--catalog has no effect: "),
+                                                ::testing::StartsWith("--connection-mode has no effect: "),
+                                                ::testing::StartsWith("--tcp-window-size has no effect: "),
+                                                ::testing::StartsWith("--disable-symlinks has no effect: ")));
+    EXPECT_TRUE(work({"h", "1", "--cores", "2"}).remarks.empty());
+}
+
+TEST(WorkerOptions, WhatNoMachineHasIsRefused) {
+    EXPECT_FALSE(parse({"h", "1", "--cores", "1000000"}));
+    EXPECT_FALSE(parse({"h", "1", "--memory", "2000P"}));
+    EXPECT_EQ(work({"h", "1", "--memory", "1000P"}).memory_mb, std::int64_t{1000} << 30);
+}
+
 TEST(WorkerOptions, StandBehindTheManagerToo) {
     const auto options =
         work({"host", "9123", "--cores", "4", "-t", "5m", "--feature", "a", "--feature=b", "--single-shot"});

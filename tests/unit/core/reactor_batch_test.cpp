@@ -197,5 +197,22 @@ TEST_F(BatchTest, WorkersWithoutTicketsKeepTheirShare) {
             "lease 303.1 to 1"});
 }
 
+// Who is made to leave would go on claiming; who leaves by itself does not.
+TEST_F(BatchTest, WhoIsMadeToLeaveClaimsNoMore) {
+    seal_forty();
+    drain(2);
+    expect({});
+    event(WorkerDraining{WorkerId(1), true, true});
+    expect({"revoke batch 1"});
+    EXPECT_TRUE(reactor_.may_run(*reactor_.workers().find(WorkerId(1))));
+    dry(1, 1, ids(0, 1));
+    dry(2, 1);
+    EXPECT_TRUE(reactor_.may_run(*reactor_.workers().find(WorkerId(1))));
+    EXPECT_FALSE(reactor_.may_run(*reactor_.workers().find(WorkerId(2))));
+    ok(1, 0);
+    EXPECT_FALSE(reactor_.may_run(*reactor_.workers().find(WorkerId(1))));
+    take([](const std::string&) {});
+}
+
 }  // namespace
 }  // namespace wq::core

@@ -271,6 +271,34 @@ TEST_F(MixedPoolTest, WhatQueuesAtARankIsRecalledForAnIdleWorkerOverTcp) {
     expect({"lease 9.2 to 2", "lease 8.2 to 2", "lease 7.2 to 2", "lease 6.2 to 2"});
 }
 
+TEST_F(MixedPoolTest, NoMoreIsRecalledThanIdlesHoweverLateTheAnswer) {
+    for (const std::uint32_t busy : {1u, 2u}) join(busy, 2);
+    add(24);
+    for (const std::uint32_t busy : {1u, 2u})
+        ok(busy, reactor_.workers().find(WorkerId(busy))->leases.begin()->value(), 1, 4ms);
+    take([](const std::string&) {});
+    ASSERT_GT(leases_of(1), 8u);
+    ASSERT_GT(leases_of(2), 8u);
+    join_watched(3, 4);
+    idle(20s);  // several looks
+    std::uint64_t recalled = 0;
+    take([&](const std::string& line) {
+        ASSERT_EQ(line.substr(0, 7), "recall ");
+        recalled += std::stoull(line.substr(7));
+    });
+    EXPECT_EQ(recalled, 4u);
+}
+
+TEST_F(MixedPoolTest, ALargeTaskFillsSeveralIdleCores) {
+    join(1, 4);
+    add(20, cores(2));
+    ok(1, 0, 1, 4ms);
+    take([](const std::string&) {});
+    join_watched(2, 4);
+    idle(60ms);
+    expect({"recall 2 from 1"});
+}
+
 TEST_F(MixedPoolTest, WhatQueuesOverTcpIsRecalledForAnIdleRank) {
     join_watched(1);
     add(7);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "stats/journal.h"
+#include "stats/journal_format.h"
 #include "stats_testing.h"
 
 namespace wq::stats {
@@ -113,6 +114,31 @@ TEST(JournalBytes, AreReadSo) {
     EXPECT_FALSE(scan->torn);
     EXPECT_EQ(scan->header.source_fingerprint, header.source_fingerprint);
     EXPECT_EQ(hex(collected.again), records);
+}
+
+struct Departures : JournalVisitor {
+    std::vector<Departure> all;
+    void task(const TaskRecord&) override {}
+    void worker(const WorkerRecord& record) override { all.push_back(record.departure); }
+    void sample(const Sample&) override {}
+};
+
+// The first journals did not tell.
+TEST(JournalBytes, SayHowAWorkerLeftOrDoNot) {
+    WorkerRecord left = worker();
+    left.left_us = left.joined_us + 9;
+    left.departure = Departure::idle_out;
+    const std::string now = encode_record(left);
+    std::string before = now.substr(0, now.size() - 1);
+    const auto length = static_cast<std::uint32_t>(before.size() - frame_bytes);
+    store_u32(before.data(), length);
+    store_u32(before.data() + 4, frame_checksum(length, std::string_view(before).substr(frame_bytes)));
+    Departures departures;
+    const auto scan =
+        scan_journal_bytes(unhex(std::string(header_bytes)) + now + before, "journal", departures);
+    ASSERT_TRUE(scan.ok()) << scan.error().message;
+    EXPECT_FALSE(scan->torn);
+    EXPECT_THAT(departures.all, ::testing::ElementsAre(Departure::idle_out, Departure::unknown));
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ TEST(Recorder, WritesEveryFileOfTheRun) {
     (*recorder)->sample(sample_number(1));
     WorkerRecord left = worker_number(2);
     left.left_us = left.joined_us + 9;
+    left.departure = Departure::asked;
     (*recorder)->worker(left);
     EXPECT_TRUE(wait_for(**recorder, [&] { return (*recorder)->acknowledged() == 3000; }));
     EXPECT_EQ((*recorder)->trouble(), std::nullopt);
@@ -89,6 +90,7 @@ TEST(Recorder, WritesEveryFileOfTheRun) {
     const std::string transactions = slurp(dir.file("transactions.log"));
     EXPECT_THAT(transactions, StartsWith("# time manager_pid MANAGER START|END\n"));
     EXPECT_THAT(transactions, HasSubstr(" TASK 1 WAITING default FIRST_RESOURCES {}\n"));
+    EXPECT_THAT(transactions, HasSubstr(" CATEGORY default FIRST FIXED {}\n"));
     EXPECT_THAT(transactions, HasSubstr(" WORKER worker-2 node2:rank_2 DISCONNECTION EXPLICIT\n"));
     EXPECT_THAT(transactions, HasSubstr(" MANAGER END\n"));
 }

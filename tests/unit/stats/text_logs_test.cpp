@@ -68,6 +68,7 @@ TEST(Transactions, FollowTheManual) {
     put_worker_lines(out, 16444, worker);
     worker.left_us = worker.joined_us + 5;
     worker.why_left = "connection reset";
+    worker.departure = Departure::failure;
     put_worker_lines(out, 16444, worker);
     TaskRecord record = record_number(0);
     put_task_lines(out, 16444, record, worker.address);
@@ -111,6 +112,28 @@ TEST(Transactions, FollowTheManual) {
     EXPECT_EQ(
         task_running_text(TaskId(1), "n:rank 1", {1, 800, 500, 0}),
         R"(TASK 2 RUNNING n:rank_1 FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
+}
+
+TEST(Transactions, SayHowAWorkerLeft) {
+    WorkerRecord worker = worker_number(3);
+    worker.left_us = 5;
+    for (const auto& [departure, reason] :
+         {std::pair(Departure::idle_out, "IDLE_OUT"), std::pair(Departure::asked, "EXPLICIT"),
+          std::pair(Departure::failure, "FAILURE"), std::pair(Departure::unknown, "UNKNOWN")}) {
+        worker.departure = departure;
+        std::string out;
+        put_worker_lines(out, 1, worker);
+        EXPECT_EQ(out, "5 1 WORKER worker-3 node3:rank_3 DISCONNECTION " + std::string(reason) + "\n");
+    }
+}
+
+TEST(Transactions, TellOfEachCategory) {
+    std::string out;
+    put_category_lines(out, 7, 1, "my category");
+    EXPECT_EQ(out,
+              "7 1 CATEGORY my_category MAX {}\n"
+              "7 1 CATEGORY my_category MIN {}\n"
+              "7 1 CATEGORY my_category FIRST FIXED {}\n");
 }
 
 TEST(StatsLog, IsReadBackByTheNamesOfItsHeading) {

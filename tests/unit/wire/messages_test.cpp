@@ -60,7 +60,7 @@ std::vector<Message> samples() {
         Account{BatchId(4), held, true},
         WantTickets{BatchId(4)},
         WantTexts{BatchId(4), 100, 20},
-        Goodbye{"drained"},
+        Goodbye{"drained", true},
         EnvironmentReport{3, 127, "hello"},
         Acknowledged{44},
         EnvironmentLine{3, "cd /tmp"},
