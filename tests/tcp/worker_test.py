@@ -172,6 +172,8 @@ class Leaves(TcpCase):
         self.assertEqual(worker.wait(), 0, str(worker))
         self.assertIn("a #! line ended it with exit 3", worker.out)
         manager.wait_for_text("left: a #! line ended it")
+        manager.signal(signal.SIGTERM)
+        self.assertEqual(manager.wait(), 75, str(manager))  # its log is written whole by then
         self.assertIn(" DISCONNECTION EXPLICIT", self.read("run/transactions.log"))
 
     def test_idle(self):
