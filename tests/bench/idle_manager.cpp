@@ -54,7 +54,7 @@ void wait_for_joined(transport::TcpDialer& link) {
     for (std::int64_t number = 0; number < workers; ++number) {
         transport::TcpDialOptions dial;
         dial.managers = {{"127.0.0.1", static_cast<std::uint16_t>(port)}};
-        links.push_back(transport::TcpDialer::open(std::move(dial)));
+        links.push_back(transport::TcpDialer::open(std::move(dial)).or_throw());
         wait_for_joined(*links.back());
         links.back()->send(transport::TcpDialer::manager, wire::encode(hello(number)));
         // As a worker does once it has been welcomed.
