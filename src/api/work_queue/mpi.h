@@ -22,8 +22,8 @@
 //   * calls in fork mode fail on ranks, with a reason; CallMode::thread and direct work;
 //   * signals are the program's on all ranks.
 //
-// Signals are the program's on rank 0. The others ignore those that ask to stop, and end at once with what
-// they run where the launcher kills them right after (mpirun does).
+// Where the session starts MPI, signals are the program's on rank 0 only. The others ignore those that ask to
+// stop, and end at once with what they run where the launcher kills them right after (mpirun does).
 #pragma once
 
 #include <cstdint>
