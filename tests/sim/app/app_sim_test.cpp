@@ -14,6 +14,7 @@ struct Seen {
     std::uint64_t with_tickets = 0;
     std::uint64_t draws = 0;  // from counters
     std::uint64_t departures = 0;
+    std::uint64_t unrecorded = 0;   // attempts that were started, and nobody heard of their end
     std::uint64_t interrupted = 0;  // attempts that ended with their worker, or by our order
     Attempt most_attempts = 0;      // of one task
 };
@@ -57,6 +58,10 @@ void check(const AppWeather& weather, std::uint64_t seed, Seen& seen) {
     seen.losses += simulation.losses();
     seen.draws += simulation.draws();
     seen.departures += simulation.departures();
+    std::set<std::pair<TaskId, Attempt>> ended;
+    for (const stats::Recorded& recorded : simulation.records())
+        ended.emplace(recorded.record.task, recorded.record.attempt);
+    for (const auto& start : simulation.starts()) seen.unrecorded += ended.contains(start) ? 0 : 1;
     seen.with_tickets += simulation.used_tickets() ? 1 : 0;
     const auto contradiction = simulation.manager().reactor().audit();
     EXPECT_FALSE(contradiction) << *contradiction;
@@ -80,6 +85,7 @@ void check_departures(const AppWeather& weather) {
     const Seen seen = check_all(weather);
     EXPECT_GT(seen.departures, seeds / 2);
     EXPECT_EQ(seen.interrupted, 0U);
+    EXPECT_EQ(seen.unrecorded, 0U);
     EXPECT_LT(seen.most_attempts, 20U) << "leases went to and fro";
 }
 

@@ -48,6 +48,7 @@ class AppSimulation {
     const app::Manager& manager() const { return *manager_; }
     FakeTask task(TaskId id) const;  // what it does
     std::uint64_t losses() const { return losses_; }
+    const std::set<std::pair<TaskId, Attempt>>& starts() const { return starts_; }
     std::uint64_t departures() const { return departures_; }  // by exits and dismissals
     bool used_tickets() const { return used_tickets_; }
     std::uint64_t draws() const { return counters_.additions(); }
