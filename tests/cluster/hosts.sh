@@ -2,7 +2,16 @@
 # Hosts on one machine: network namespaces joined by a bridge that has no way out, addresses of 198.18.0.0/15, which
 # is set aside for tests of networks. Sourced by tests that run in `machine`. BUILD is the build folder's root.
 
-CLUSTER=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# by_short_name FOLDER NAME: mounts the folder as /run/NAME too, which is this machine's own: its own path may have blanks,
+# at which Open MPI's list of agents and Slurm's configuration end a word.
+by_short_name() {
+    mkdir "/run/$2"
+    mount --rbind "$1" "/run/$2"
+}
+by_short_name "$(dirname -- "${BASH_SOURCE[0]}")/../.." source
+by_short_name "$BUILD" build
+CLUSTER=/run/source/tests/cluster
+BUILD=/run/build
 # shellcheck source=tests/support/eventually.sh
 . "$CLUSTER/../support/eventually.sh"
 NETWORK=198.18.0.0/24
