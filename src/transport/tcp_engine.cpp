@@ -1,11 +1,10 @@
 #include "transport/tcp_engine.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/signals_held.h"
 #include "transport/tcp_socket.h"
 
 namespace wq::transport {
@@ -44,17 +43,8 @@ TcpEngine::~TcpEngine() {
 
 void TcpEngine::start(std::function<void()> first) {
     boost::asio::post(context_, std::move(first));
-    // Signals are for the threads that await them.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        thread_ = std::thread([this] { run(); });
-    } catch (...) {
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const SignalsHeld held;
+    thread_ = std::thread([this] { run(); });
 }
 
 void TcpEngine::run() noexcept {

@@ -131,10 +131,16 @@ void TcpLink::admit() {
 }
 
 bool TcpLink::tell_begun() {
-    const bool begun = state_ == State::open && splitter_.in_frame();
-    if (!begun && !has_begun_) return true;
-    has_begun_ = begun;
-    return owner_.on_begun(*this, begun ? splitter_.held() : 0, splitter_.received());
+    if (state_ != State::open || !splitter_.in_frame()) {
+        tell_whole();
+        return true;
+    }
+    has_begun_ = true;
+    return owner_.on_begun(*this, splitter_.held(), splitter_.received());
+}
+
+void TcpLink::tell_whole() {
+    if (std::exchange(has_begun_, false)) owner_.on_begun(*this, 0, 0);
 }
 
 void TcpLink::on_readable() {
@@ -195,6 +201,7 @@ bool TcpLink::take_plain(std::string_view bytes) {
     while (auto frame = splitter_.take(bytes)) {
         if (state_ == State::open) {
             frames_.push_back(std::move(*frame));
+            tell_whole();  // also where the next one begins in the same bytes: then it is another's turn
         } else if (!on_greeting(*frame)) {
             return false;
         }

@@ -98,6 +98,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     void read();
     void on_readable();
     bool tell_begun();
+    void tell_whole();
     bool take_bytes(std::string_view bytes);
     bool take_plain(std::string_view bytes);
     bool on_greeting(std::string_view frame);

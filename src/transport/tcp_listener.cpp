@@ -193,7 +193,16 @@ class Listener final : public TcpListener, private TcpEngineUser {
         link->guarded([&] { link->begin_connected(instant_now()); });
     }
 
-    void send_away(int descriptor) {
+    // Nothing thrown leaves it: nobody would wait at the door any more.
+    void send_away(int descriptor) noexcept {
+        try {
+            refuse_busy(descriptor);
+        } catch (const std::exception& error) {
+            on_trouble(error.what());
+        }
+    }
+
+    void refuse_busy(int descriptor) {
         count(&TcpListenCounts::busy);
         notes_.put("tcp", "somebody was sent away: no descriptor is left for another worker");
         const std::string frame = busy_frame();

@@ -116,6 +116,25 @@ TEST(TcpStrangers, HalfFramesOfAllTogetherAreBoundedAndAllComeWholeInTheEnd) {
     EXPECT_EQ(whole, count);
 }
 
+TEST(TcpStrangers, WhoseFrameIsWholeGivesWayEvenIfItsNextOneHasBegun) {
+    constexpr std::size_t bytes = (8u << 20) + 77;
+    TcpListenOptions options = on_loopback();
+    options.limits.most_half_received_bytes = 1u << 20;
+    options.limits.most_frame_bytes_of_strangers = 16u << 20;
+    Manager manager = listen(std::move(options));
+    Raw first = Raw::to(manager->port());
+    ASSERT_TRUE(first.join());
+    const std::string frame = framed(std::string(bytes, 'x'));
+    first.say(frame.substr(0, 3u << 20));
+    ASSERT_TRUE(manager.await_count<Joined>(1));
+    Talker second(manager->port(), 8u << 20);
+    ASSERT_TRUE(manager.await_count<Joined>(2));
+    first.say(frame.substr(3u << 20) + frame.substr(0, 100'000));
+    EXPECT_TRUE(manager.await_count<Frame>(2)) << "the second one waits for a frame that nobody waits for";
+    first.say(frame.substr(100'000));
+    EXPECT_TRUE(manager.await_count<Frame>(3));
+}
+
 TEST(TcpStrangers, WhoHoldsTheMemoryAndBringsNothingIsCut) {
     TcpListenOptions options = on_loopback();
     options.limits.most_half_received_bytes = 1u << 20;
