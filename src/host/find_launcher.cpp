@@ -23,9 +23,16 @@ bool executable(const fs::path& path) {
     return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
+// As /tmp: what is found there may be anybody's, and it would be executed.
+bool everybody_writes_in(const fs::path& folder) {
+    std::error_code error;
+    const fs::file_status found = fs::status(folder, error);
+    return fs::exists(found) && (found.permissions() & fs::perms::others_write) != fs::perms::none;
+}
+
 // In a prefix that `folder` is below of.
 std::optional<std::string> above(fs::path folder) {
-    for (int level = 0; level < levels && !folder.empty(); ++level) {
+    for (int level = 0; level < levels && !folder.empty() && !everybody_writes_in(folder); ++level) {
         if (executable(folder / place)) return (folder / place).string();
         folder = folder.parent_path();
     }

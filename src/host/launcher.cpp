@@ -25,7 +25,8 @@ namespace wq::host {
 
 namespace {
 
-constexpr Duration fork_limit = std::chrono::seconds(3);
+// The zygote may first have to kill what the launcher before has left, which it waits for up to 5 s.
+constexpr Duration fork_limit = std::chrono::seconds(10);
 
 std::string describe_end(int status) {
     if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
@@ -125,7 +126,9 @@ Status RankEnd::open(const LauncherOptions& options) {
                              strerror(scratch_error_) + "; set TMPDIR to a folder that can be written"};
         return Error{ExitCode::unreachable,
                      std::string("cannot fork the launcher: ") +
-                         (fork_error_ != 0 ? strerror(fork_error_) : "the process that does it is gone")};
+                         (fork_error_ != 0 ? strerror(fork_error_)
+                          : zygote_gone_   ? "the process that does it is gone"
+                                           : "the process that does it has not answered in time")};
     }
     socket_ = std::move(ours);
     stream_ = {};
@@ -216,6 +219,7 @@ void RankEnd::hear() {
         switch (news->kind) {
             case ZygoteNews::Kind::forked:
                 launcher_ = news->value;
+                end_.clear();  // of one that was asked for before and came late
                 break;
             case ZygoteNews::Kind::not_forked:
                 fork_error_ = news->value;

@@ -81,6 +81,8 @@ Result<Zygote> spawn_zygote(const std::string& program, int memory) {
     zygote.control.reset(ends[0]);
     Descriptor theirs = aside(Descriptor(ends[1]).get());
     const Descriptor theirs_of_memory = aside(memory);
+    if (!theirs.valid() || !theirs_of_memory.valid())
+        return broken(program, std::string("cannot be given its descriptors: ") + strerror(errno));
     const int pid = spawn_program(program, theirs.get(), theirs_of_memory.get());
     if (pid < 0) return broken(program, std::string("cannot be started: ") + strerror(-pid));
     zygote.pid = pid;

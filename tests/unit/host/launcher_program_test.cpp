@@ -51,8 +51,8 @@ TEST(LauncherProgram, HasNoDescriptorAndNoSessionOfOurs) {
     session.open();
     const std::string sessions =
         "for p in $PPID $(cut -d' ' -f4 /proc/$PPID/stat); do cut -d' ' -f6 /proc/$p/stat; done";
-    const std::string out = session.run(shell_line(1, sessions)).output.out;
-    EXPECT_THAT(out, testing::Not(HasSubstr(std::to_string(getsid(0)) + "\n")));
+    const std::string out = "\n" + session.run(shell_line(1, sessions)).output.out;
+    EXPECT_THAT(out, testing::Not(HasSubstr("\n" + std::to_string(getsid(0)) + "\n")));
     close(ends[1]);
     char byte = 0;
     EXPECT_EQ(read(ends[0], &byte, 1), 0) << "the launcher holds the other end";
@@ -104,18 +104,33 @@ TEST(LauncherProgram, IsFoundByName) {
     EXPECT_THAT(none.error().message, EndsWith("is the path of work_queue_launcher"));
 }
 
-TEST(LauncherProgram, IsFoundInAPrefixOfPath) {
-    const Folder prefix;
-    const std::string place = prefix / "libexec/work_queue";
-    std::filesystem::create_directories(place);
-    std::filesystem::create_symlink(WQ_LAUNCHER, place + "/work_queue_launcher");
+// What is found where PATH begins with the prefix's bin/, in which the launcher is `place`.
+Result<std::string> found_in(const Folder& prefix, const std::string& place) {
+    std::filesystem::create_directories(std::filesystem::path(place).parent_path());
+    std::filesystem::create_symlink(WQ_LAUNCHER, place);
     const std::string path = getenv("PATH");
     unsetenv("WORK_QUEUE_LAUNCHER");
-    setenv("PATH", (path + ":" + prefix / "bin").c_str(), 1);
-    const auto found = find_launcher_program("");
+    setenv("PATH", (prefix / "bin" + ":" + path).c_str(), 1);
+    auto found = find_launcher_program("");
     setenv("PATH", path.c_str(), 1);
+    return found;
+}
+
+TEST(LauncherProgram, IsFoundInAPrefixOfPath) {
+    const Folder prefix;
+    const std::string place = prefix / "libexec/work_queue/work_queue_launcher";
+    const auto found = found_in(prefix, place);
     ASSERT_TRUE(found.ok());
-    EXPECT_EQ(*found, place + "/work_queue_launcher");
+    EXPECT_EQ(*found, place);
+}
+
+TEST(LauncherProgram, IsNotTakenFromWhereEverybodyWrites) {
+    const Folder prefix;
+    const std::string place = prefix / "libexec/work_queue/work_queue_launcher";
+    std::filesystem::permissions(prefix / "", std::filesystem::perms::others_all,
+                                 std::filesystem::perm_options::add);
+    const auto found = found_in(prefix, place);
+    EXPECT_TRUE(!found.ok() || *found != place);
 }
 
 TEST(LauncherProgram, IsNoCommandForUsers) {
