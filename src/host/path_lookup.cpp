@@ -5,6 +5,13 @@
 
 namespace wq::host {
 
+namespace {
+
+// As execvp(): where there is no PATH these are searched, not the folder that a task begins in.
+constexpr std::string_view path_of_none = "/bin:/usr/bin";
+
+}  // namespace
+
 const PathLookup::Found& PathLookup::find(const std::string& name) {
     if (const auto known = cache_.find(name); known != cache_.end()) return known->second;
     // A miss is not kept: the command may yet be made by another task.
@@ -15,6 +22,7 @@ const PathLookup::Found& PathLookup::find(const std::string& name) {
 
 PathLookup::Found PathLookup::search(std::string_view path, const std::string& name) {
     if (name.find('/') != std::string::npos) return {name, false};
+    if (path.empty()) path = path_of_none;
     Found result;
     while (!name.empty()) {
         const std::size_t colon = path.find(':');

@@ -20,6 +20,7 @@ class PathLookup {
     const Found& find(const std::string& name);                   // valid until the next call
     void forget(const std::string& name) { cache_.erase(name); }  // it has moved since
 
+    // `path`: empty where the variable is not there.
     static Found search(std::string_view path, const std::string& name);
 
   private:

@@ -125,6 +125,19 @@ TEST(LauncherRun, FindsACommandThatMoved) {
     EXPECT_EQ(session.run(words(2, {"wq-moves", "two"})).output.out, "two\n");
 }
 
+TEST(LauncherRun, WithoutAPathTheFoldersOfTheSystemAreSearchedAlone) {
+    Session session;
+    session.open();
+    std::filesystem::create_symlink("/bin/echo", session.folder / "wq-here");
+    const auto without_path = [&](std::uint64_t task, const char* name) {
+        Order order = words(task, {name, "found"});
+        order.variables = {{"PATH", {}}};
+        return session.run(order);
+    };
+    EXPECT_EQ(without_path(1, "echo").output.out, "found\n");
+    EXPECT_EQ(without_path(2, "wq-here").outcome.exit_code, 127);
+}
+
 TEST(LauncherRun, RunsALineOfAMegabyte) {
     Session session;
     session.open();
