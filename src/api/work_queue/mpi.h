@@ -72,4 +72,4 @@ class MpiSession {
     std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace gnu::visibility("default")]]wq
+}  // namespace wq
