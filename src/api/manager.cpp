@@ -87,6 +87,7 @@ class Manager::Impl {
     // What is said meanwhile may call the manager, which is there, and takes nothing more.
     void end() {
         manager->end();
+        if (listening) listening->entry.reset();  // which may have a line to say, too
         lines.close();
     }
     ~Impl() {

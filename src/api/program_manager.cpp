@@ -219,14 +219,19 @@ std::optional<Task> ProgramManager::one_of(std::unique_ptr<TaskData> waited,
     return TaskAccess::wrap(std::move(task));
 }
 
+// On the manager's thread. Null: it has ended, or is within a range.
+TaskData* ProgramManager::going(std::int64_t id) {
+    const TaskId task(static_cast<std::uint64_t>(id) - 1);
+    RangeTask* range = tasks_.range_of(task);
+    TaskData* data = range != nullptr ? range->data.get() : tasks_.find(task);
+    return data != nullptr && data->id == id ? data : nullptr;
+}
+
 std::optional<Task> ProgramManager::cancel(std::int64_t id) {
     std::unique_ptr<TaskData> cancelled;
     if (id <= 0) return std::nullopt;
     queue_.ask([&] {
-        const TaskId task(static_cast<std::uint64_t>(id) - 1);
-        RangeTask* range = tasks_.range_of(task);
-        TaskData* data = range != nullptr ? range->data.get() : tasks_.find(task);
-        if (data != nullptr && data->id == id) cancelled = cancel_now(*data);
+        if (TaskData* data = going(id)) cancelled = cancel_now(*data);
         results_.publish();
     });
     return one_of(cancelled ? nullptr : results_.take(id), std::move(cancelled));
@@ -247,11 +252,13 @@ std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
         if (task) all.push_back(TaskAccess::wrap(std::move(task)));
     };
     queue_.ask([&] {
-        std::vector<TaskData*> wanted;
+        std::vector<std::int64_t> wanted;
         tasks_.for_each([&](TaskData& task) {
-            if (category == nullptr || task.category == *category) wanted.push_back(&task);
+            if (category == nullptr || task.category == *category) wanted.push_back(task.id);
         });
-        for (TaskData* task : wanted) take(cancel_now(*task));
+        // While one is cancelled another's end time may come: wait() has that one then.
+        for (const std::int64_t id : wanted)
+            if (TaskData* task = going(id)) take(cancel_now(*task));
         results_.publish();
     });
     for (std::unique_ptr<TaskData>& task : results_.take_category(category)) take(std::move(task));

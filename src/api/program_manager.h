@@ -85,6 +85,7 @@ class ProgramManager {
     void apply_tuning(const std::string& name, double value);
     std::optional<Instant> each_turn(Instant now);
     void write_notes();
+    TaskData* going(std::int64_t id);
     std::unique_ptr<TaskData> cancel_now(TaskData& task);
     std::vector<Task> given_back(std::vector<std::unique_ptr<TaskData>> cancelled);
     std::optional<Task> one_of(std::unique_ptr<TaskData> waited, std::unique_ptr<TaskData> cancelled);

@@ -190,6 +190,7 @@ RangeProgress Results::cancelled(const TaskData& task) {
     RangeProgress unheard;
     const Place report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
     if (report != ready_.end()) unheard = std::move(ready_.take(report)->tell().progress);
+    figures_.returned += static_cast<std::int64_t>(unheard.done_now);
     uncount(task);
     there_is_one_.notify_all();
     return unheard;

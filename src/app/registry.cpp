@@ -185,9 +185,11 @@ bool is_abandoned(const std::string& path, const timespec& now, Duration stale) 
     return ::lstat(path.c_str(), &found) == 0 && since(found.st_mtim, now) > stale;
 }
 
-bool is_ours(const fs::path& path) {
-    const std::string name = path.filename();
-    return path.extension() == suffix || name.starts_with(unfinished) || name.starts_with(probe_of_clock);
+// By its name; what lies in the folder besides is somebody else's.
+bool is_unfinished(const std::string& name) {
+    constexpr std::size_t unique_letters = 6;  // mkstemp's
+    return (name.starts_with(unfinished) || name.starts_with(probe_of_clock)) &&
+           name.size() == std::strlen(unfinished) + unique_letters;
 }
 
 // Each living entry goes to `each`. The others are removed, whoever looks; of other users' only those can be
@@ -201,15 +203,15 @@ void go_through(const std::string& folder, Duration stale, const std::function<v
     std::error_code failed;
     for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
         const std::string path = file->path().string();
-        if (!is_ours(file->path())) continue;
-        if (is_abandoned(path, now, stale)) {
-            ::unlink(path.c_str());
+        const bool abandoned = is_abandoned(path, now, stale);
+        if (is_unfinished(file->path().filename())) {
+            if (abandoned) ::unlink(path.c_str());
             continue;
         }
         if (file->path().extension() != suffix) continue;
         auto listing = read_entry(path);
         if (!listing) continue;
-        if (is_gone(listing->contact))
+        if (abandoned || is_gone(listing->contact))
             ::unlink(path.c_str());
         else
             each(std::move(*listing));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int help_width = 100;
 constexpr std::size_t longest_regex = 1000;
-// What a manager takes for a machine.
+// No machine has more, and a manager takes as much.
 constexpr std::int64_t most_cores = 100'000;
 constexpr std::int64_t most_memory = std::int64_t{1} << 60;
 

@@ -24,7 +24,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 // ---- worker -> manager ----
 

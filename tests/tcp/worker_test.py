@@ -37,7 +37,7 @@ class Serves(TcpCase):
         self.assertEqual(worker.wait(), 0, str(worker))
         self.assertEqual(manager.wait(), 0, str(manager))
         tales = [re.sub(r"^.*?\] ", "", re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", line)) for line in self.lines("debug")]
-        self.assertEqual(tales, ["tcp: connected to ADDRESS via ADDRESS",
+        self.assertEqual(tales[:2], ["tcp: connected to ADDRESS via ADDRESS",
                                  "auth: ADDRESS accepted: TLS 1.3, certificate checked by its print, key"])
 
     def test_debug_log_on_a_full_disk(self):

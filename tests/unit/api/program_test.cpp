@@ -203,6 +203,7 @@ TEST_F(ProgramTest, ACancelledRangeTellsAtOnceWhatNobodyHasHeard) {
     const auto failed = wait();
     ASSERT_TRUE(failed);
     EXPECT_EQ(failed->index(), 11);
+    EXPECT_EQ(program_->statistics().tasks_done, 3) << "two by the cancelled range, one by the failed call";
     EXPECT_TRUE(program_->empty());
     EXPECT_FALSE(program_->wait(std::nullopt));
 }

@@ -20,6 +20,7 @@ std::uint64_t blocked_signals(const fs::path& thread) {
     std::string line;
     while (std::getline(in, line) && !line.starts_with("SigBlk:")) {
     }
+    if (!in) return ~std::uint64_t{0};  // it has just ended
     return std::stoull(line.substr(7), nullptr, 16);
 }
 
