@@ -1,5 +1,6 @@
 // The thread that keeps a manager's entry in the registry fresh. From its start on only it touches the
-// file system, which may be a shared one that is away: nobody waits for it, but its end, and that not for long.
+// file system, which may be a shared one that is away: nobody waits for it, but its end, and that not for
+// long.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ core::WorkerJoined Manager::joined(const wire::Hello& message, WorkerId worker, 
     return joined;
 }
 
-// What a worker runs after both ends were cut off from each other has ended before it may run elsewhere, whoever
-// noticed first. (Where only we are told of the cut, its silence to the worker lasts longer than that.)
+// What a worker runs after both ends were cut off from each other has ended before it may run elsewhere,
+// whoever noticed first. (Where only we are told of the cut, the worker's silence lasts longer than that.)
 Duration Manager::grace() const {
     const Duration away = options_.reactor.away_limit;
     return std::max(away - options_.late_notice, away / 4);
