@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/task_data.h"
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wq::api {
 
@@ -46,7 +46,7 @@ class CommandQueue {
     bool asleep_ = false;
     bool woken_ = false;
     bool closed_ = false;
-    host::Descriptor descriptor_;
+    Descriptor descriptor_;
 };
 
 }  // namespace wq::api

@@ -1,10 +1,14 @@
 // The typed registry of a program as what a worker calls.
 #pragma once
 
+#include "core/task.h"
 #include "host/functions.h"
 #include "work_queue/functions.h"
 
 namespace wq::api {
+
+// What can be registered is taken by every manager.
+static_assert(Functions::longest_name == core::longest_feature && Functions::most == core::most_functions);
 
 inline host::FunctionTable function_table(const Functions& functions) {
     host::FunctionTable table;

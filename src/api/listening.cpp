@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "app/away.h"
 #include "base/units.h"
 #include "stats/run_status.h"
 #include "transport/contact.h"
@@ -58,21 +59,24 @@ Result<transport::TlsIdentity> identity_of(const ManagerOptions& options) {
     return transport::read_identity(options.ssl_key, options.ssl_certificate);
 }
 
-// As a user of Work Queue expects; only a key keeps strangers out.
-Status check_open(const ManagerOptions& options, int port, const Variables& variables,
-                  const std::function<void(const std::string&)>& say) {
+constexpr const char* cure =
+    "set ManagerOptions::contact_file (workers: --contact FILE) or password_file (workers: --password FILE)";
+
+Status check_open(const ManagerOptions& options, const Variables& variables) {
     const std::string required = value_of(variables, "WORK_QUEUE_REQUIRE_KEY");
-    const std::string cure =
-        "set ManagerOptions::contact_file (workers: --contact FILE) or password_file (workers: --password "
-        "FILE)";
-    if (options.require_key || (!required.empty() && required != "0"))
-        return Error{ExitCode::not_allowed,
-                     "a key is required (WORK_QUEUE_REQUIRE_KEY) and there is none: " + cure};
-    say("port " + std::to_string(port) +
-        " is open to everybody who can reach it: any of them may run tasks for this manager, and send it "
-        "results; " +
-        cure);
-    return success();
+    const bool by_variable = !required.empty() && required != "0";
+    if (!options.require_key && !by_variable) return success();
+    return Error{ExitCode::not_allowed, std::string("a key is required (") +
+                                            (options.require_key ? "require_key" : "WORK_QUEUE_REQUIRE_KEY") +
+                                            ") and there is none: " + cure};
+}
+
+// As a user of Work Queue expects; only a key keeps strangers out.
+std::string warning_of_open(int port) {
+    return "port " + std::to_string(port) +
+           " is open to everybody who can reach it: any of them may run tasks for this manager, and send it "
+           "results; " +
+           cure;
 }
 
 }  // namespace
@@ -104,10 +108,20 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
     return range_of(*low, *high);
 }
 
-// Workers say something every 30 s and expect the same: no sooner can they be missed.
-void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted) {
+Result<Duration> away_limit_of(const ManagerOptions& options) {
+    const Duration limit = options.away_limit > 0 ? seconds(options.away_limit) : Duration{0};
+    if (app::sound_away_limit(limit)) return limit;
+    return Error{ExitCode::usage,
+                 "away_limit is at least 10 s, as workers hear their manager no more often than that allows; "
+                 "or 0: who is cut off is lost at once"};
+}
+
+// Workers say something every 30 s: no sooner can they be missed. They expect as much of us, and more where
+// they keep their tasks for a short time only.
+void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit) {
     const transport::TcpLimits of_workers;
-    limits.keep_alive = std::min(of_workers.keep_alive, seconds(wanted.interval));
+    limits.keep_alive =
+        app::keep_alive_of(away_limit, std::min(of_workers.keep_alive, seconds(wanted.interval)));
     limits.silence = wanted.interval <= 0
                          ? seconds(1e9)
                          : std::max(of_workers.silence, seconds(wanted.interval + wanted.timeout));
@@ -117,6 +131,8 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
                          const Variables& variables) {
     const auto ports = ports_of(options, variables);
     if (!ports) return ports.error();
+    const auto away_limit = away_limit_of(options);
+    if (!away_limit) return away_limit.error();
     Listening listening;
     auto key = key_of(options);
     if (!key) return key.error();
@@ -124,7 +140,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     tcp.low_port = ports->low;
     tcp.high_port = ports->high;
     tcp.key = *key;
-    set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout});
+    set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout}, *away_limit);
     const bool generated_key = options.password.empty() && options.password_file.empty();
     if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
         (!options.contact_file.empty() && generated_key)) {
@@ -134,8 +150,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     }
     // Refused before anybody could connect.
     if (key->empty())
-        if (const Status open = check_open(options, ports->low, variables, [](const std::string&) {}); !open)
-            return open.error();
+        if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
     listening.tls = tcp.tls.has_value();
     auto listener = transport::TcpListener::open(std::move(tcp));
     if (!listener) return listener.error();
@@ -145,9 +160,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     listening.certificate_print = listening.transport->certificate_print();
     listening.name = options.name;
     listening.started = wall_now();
-    if (listening.key.empty())
-        if (const Status open = check_open(options, listening.port, variables, say); !open)
-            return open.error();
+    if (listening.key.empty()) listening.warning = warning_of_open(listening.port);
     if (options.name.empty()) return listening;
     auto entry = app::register_manager(app::registry_folder(), listening.contact(), say);
     if (!entry) return entry.error();

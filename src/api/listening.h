@@ -28,6 +28,7 @@ struct Listening {
     std::string certificate_print;
     std::string name;
     WallMicros started = 0;
+    std::string warning;  // where it is open to everybody: for when the manager is there
 
     std::unique_ptr<app::Registration> entry;  // of a manager with a name
 
@@ -48,13 +49,15 @@ struct PortRange {
 };
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables);
 
+// For so long who is cut off is waited for. Error (usage): too short.
+Result<Duration> away_limit_of(const ManagerOptions& options);
+
 // When a link that is idle is used, and when a peer that is silent is lost: by what workers do, no sooner
 // than after 90 s.
-void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted);
+void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit);
 
-// `say` gets the warning of a manager that is open to everybody. Errors: a port in use, files that cannot be
-// used, not_allowed where a key is required and there is none or the name
-// cannot be registered.
+// `say` gets what the entry in the registry has to say. Errors: a port in use, files that cannot be used,
+// not_allowed where a key is required and there is none or the name cannot be registered.
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
                          const Variables& variables);
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say);

@@ -34,10 +34,6 @@ T or_refuse(Result<T> result) {
     return std::move(*result);
 }
 
-Duration seconds(double count) {
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(count, 0.0, 1e9)));
-}
-
 }  // namespace
 
 class Manager::Impl {
@@ -51,7 +47,7 @@ class Manager::Impl {
         say = [this](const std::string& text) { lines.put(text); };
         api::ProgramManagerOptions program;
         program.say = say;
-        program.away_limit = seconds(options.away_limit);
+        program.away_limit = or_refuse(api::away_limit_of(options));
         program.output_limit = options.output_limit;
         program.ends_workers = options.shutdown;
         program.logs.debug = options.debug_log;
@@ -63,10 +59,10 @@ class Manager::Impl {
         if (options.listen) {
             listening = or_refuse(api::listen(options, say));
             program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
-            program.change_keep_alive = [transport =
-                                             listening->transport.get()](const api::KeepAlive& wanted) {
+            program.change_keep_alive = [transport = listening->transport.get(),
+                                         away = program.away_limit](const api::KeepAlive& wanted) {
                 transport::TcpLimits limits;
-                api::set_keep_alive(limits, wanted);
+                api::set_keep_alive(limits, wanted, away);
                 transport->set_keep_alive(limits.keep_alive, limits.silence);
             };
             program.wires.push_back({std::move(listening->transport), true});
@@ -83,6 +79,7 @@ class Manager::Impl {
         if (listening && !options.contact_file.empty())
             if (const Status written = listening->write_contact(options.contact_file); !written)
                 refuse(written.error());
+        if (listening && !listening->warning.empty()) say(listening->warning);
     }
     // What is said meanwhile may call the manager, which is there, and takes nothing more.
     void end() {

@@ -7,7 +7,9 @@
 
 #include "api/function_table.h"
 #include "api/session_parts.h"
+#include "app/background_thread.h"
 #include "app/mpi_node_share.h"
+#include "app/mpi_settle.h"
 #include "app/mpi_tickets.h"
 #include "app/rank_loop.h"
 #include "app/rank_worker.h"
@@ -66,6 +68,15 @@ struct LastSteps {
     bool forgets_code = false;  // the launcher, after a signal: the guard tells it, before MPI_Finalize
 };
 
+void waits_for_ranks() {
+    say("waits at the end of its MpiSession, as it has for a minute, until all ranks have come there");
+}
+
+// To the end of the process, and destroyed by nobody.
+void keep(std::unique_ptr<LastSteps> last) {
+    ::on_exit([](int, void*) {}, last.release());
+}
+
 void leave_at_once(int code) {
     std::cout.flush();
     std::fflush(nullptr);
@@ -100,6 +111,7 @@ struct RankParts : MpiSession::Parts {
     void join(const MpiOptions& options);
     void check_threads();
     void open();
+    [[noreturn]] void fail(const Error& error);
     void end_own();
     void end_attached();
     int serve();
@@ -193,26 +205,38 @@ int RankParts::serve() {
     if (tickets != nullptr)
         taker.emplace(*tickets, options.hello.offers, beside_manager ? nullptr : counters);
     const transport::PeerId manager(0);
+    app::BackgroundThread files;
     app::Worker serving(std::move(options), *ranks, manager, *launcher, taker ? &*taker : nullptr,
-                        functions.get());
+                        functions.get(), &files);
     app::Signals* const ours = signals ? &*signals : nullptr;
-    app::WorkerLoop({serving, *ranks, manager, *launcher, ours, stop, functions.get()}).run();
+    app::WorkerLoop({serving, *ranks, manager, *launcher, ours, stop, functions.get(), &files}).run();
+    // A manager that is lost gives its tasks to others soon: ours end before anything else is waited for.
+    launcher->kill_all();
+    static_cast<void>(launcher->next());
     lost_a_rank = lost_a_rank || serving.ranks_lost();
     return serving.manager_lost() ? to_int(ExitCode::interrupted) : 0;
+}
+
+// Others may wait for this rank: it does not finalize, and the guard ends the job when it exits.
+void RankParts::fail(const Error& error) {
+    if (last->session && !last->session->attached()) keep(std::move(last));
+    throw SetupError(error.message, to_int(error.code));
 }
 
 void RankParts::end_own() {
     if (mpi().has_mpi()) ::on_exit(leave, last.release());
 }
 
-// The program goes on with MPI. What a lost rank may hold is left to the end of the process.
+// The program goes on with MPI. Where a rank missed another, nobody knows what is still on its way, and all
+// is left to the end of the process.
 void RankParts::end_attached() {
-    if (mpi().must_exit()) {
-        static_cast<void>(last.release());
-    } else {
-        last->ranks.reset();
-        mpi().detach();
+    if (last->ranks && !app::settle(*last->ranks, !mpi().must_exit(), waits_for_ranks)) {
+        keep(std::move(last));
+        return;
     }
+    last->tickets = {};
+    last->ranks.reset();
+    mpi().detach();
 }
 
 RankParts& whole(MpiSession::Parts& parts) {
@@ -228,10 +252,9 @@ MpiSession::MpiSession(const Functions& functions, MpiOptions options) {
     try {
         parts->start(functions, options);
     } catch (const Failure& failure) {
-        // Others may wait for this rank: it does not finalize, and the guard ends the job when it exits.
-        const auto& session = parts->last->session;
-        if (session && !session->attached()) static_cast<void>(parts->last.release());
-        throw SetupError(failure.error.message, to_int(failure.error.code));
+        parts->fail(failure.error);
+    } catch (const std::exception& out_of_something) {
+        parts->fail({ExitCode::unreachable, out_of_something.what()});
     }
     parts_ = std::move(parts);
 }

@@ -24,6 +24,14 @@ TaskResult result_of(core::Ending ending) {
             return TaskResult::max_retries;
         case core::Ending::expired:
             return TaskResult::task_timeout;
+        case core::Ending::input_missing:
+            return TaskResult::input_missing;
+        case core::Ending::output_missing:
+            return TaskResult::output_missing;
+        case core::Ending::disk_full:
+            return TaskResult::disk_full;
+        case core::Ending::not_transferred:
+            return TaskResult::output_transfer_error;
     }
     return TaskResult::unknown;
 }
@@ -33,6 +41,8 @@ int return_status_of(const core::Outcome& outcome) {
     switch (outcome.ending) {
         case core::Ending::exited:
         case core::Ending::not_started:
+        case core::Ending::output_missing:
+        case core::Ending::not_transferred:
             return outcome.exit_code;
         case core::Ending::raised:
             return outcome.exit_code != 0 ? outcome.exit_code : 1;
@@ -46,6 +56,8 @@ int return_status_of(const core::Outcome& outcome) {
             return outcome.started_us != 0 ? 9 : -1;
         case core::Ending::worker_lost:
         case core::Ending::never_ran:
+        case core::Ending::input_missing:
+        case core::Ending::disk_full:
             return -1;
     }
     return -1;

@@ -13,7 +13,7 @@ OwnWorker::OwnWorker(app::WorkerOptions options, host::Launcher& launcher, host:
     options.hello.takes_tickets = tickets != nullptr;
     if (tickets != nullptr) taker_.emplace(*tickets, options.hello.offers);
     worker_.emplace(std::move(options), *worker_end_, manager, launcher_, taker_ ? &*taker_ : nullptr,
-                    &functions_);
+                    &functions_, &files_);
 }
 
 }  // namespace wq::api

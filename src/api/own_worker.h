@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/background_thread.h"
 #include "app/ticket_taker.h"
 #include "app/worker.h"
 #include "host/function_runner.h"
@@ -24,6 +25,7 @@ class OwnWorker {
     app::Worker& worker() { return *worker_; }
     host::Launcher& launcher() { return launcher_; }
     host::FunctionRunner& functions() { return functions_; }
+    app::Background& files() { return files_; }
 
   private:
     host::Launcher& launcher_;
@@ -32,6 +34,7 @@ class OwnWorker {
     std::unique_ptr<transport::Transport> manager_end_;
     std::unique_ptr<transport::Transport> worker_end_;
     std::optional<app::TicketTaker> taker_;
+    app::BackgroundThread files_;
     std::optional<app::Worker> worker_;
 };
 

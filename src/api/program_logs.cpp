@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include "api/quiet_thread.h"
+#include "api/statistics_file.h"
+#include "base/units.h"
 #include "stats/rows.h"
 #include "stats/run_status.h"
 #include "stats/stats_log.h"
@@ -50,10 +52,12 @@ Status ProgramLogs::begin(const LogPaths& paths, WallMicros started) {
         stats::put_category_lines(transactions_.lines(), started, pid_, "default");
     }
     if (paths.statistics.ends_with(".h5")) {
-        auto h5 = stats::H5Writer::create(paths.statistics, {{"schema_version", "1"},
-                                                             {"list", paths.program},
-                                                             {"host", stats::host_name()},
-                                                             {"started_us", std::to_string(started)}});
+        auto h5 = new_statistics_file(paths.statistics,
+                                      {{"schema_version", "1"},
+                                       {"list", paths.program},
+                                       {"host", stats::host_name()},
+                                       {"started_us", std::to_string(started)}},
+                                      say_);
         if (!h5) return h5.error();
         h5_.emplace(std::move(*h5));
         h5_->append(stats::Dataset::categories, stats::row_of(CategoryId(0), "default", started));
@@ -106,15 +110,20 @@ void ProgramLogs::run() {
         }
         if (lost)
             note(Log::all, Error{ExitCode::interrupted, "the logs' disk is too slow: lines are missing"});
-        try {
-            write_all(entries);
-        } catch (const std::exception& error) {
-            note(Log::all,
-                 Error{ExitCode::interrupted, std::string("lines of the logs are missing: ") + error.what()});
-        }
+        or_note([&] { write_all(entries); });
         entries.clear();
     }
-    finish();
+    or_note([&] { finish(); });
+}
+
+// Memory may run out.
+void ProgramLogs::or_note(const std::function<void()>& write) {
+    try {
+        write();
+    } catch (const std::exception& error) {
+        note(Log::all,
+             Error{ExitCode::interrupted, std::string("lines of the logs are missing: ") + error.what()});
+    }
 }
 
 void ProgramLogs::finish() {
@@ -155,6 +164,17 @@ void ProgramLogs::write(const stats::TaskRecord& record) {
 void ProgramLogs::write(const stats::RangeRecord& record) {
     if (transactions_.is_open())
         stats::put_range_lines(transactions_.lines(), pid_, record, address_of(addresses_, record.worker));
+    if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::tasks, stats::row_of(record));
+}
+
+void ProgramLogs::write(const Call& call) {
+    if (transactions_.is_open()) {
+        const stats::TaskRecord& record = call.attempt;
+        write(
+            Line{record.dispatched_us,
+                 stats::task_running_text(record.task, address_of(addresses_, record.worker), record.given)});
+    }
+    write(call.attempt);
 }
 
 void ProgramLogs::write(const stats::WorkerRecord& record) {
@@ -197,14 +217,26 @@ void ProgramLogs::write(const DebugLine& line) {
 // ---- the manager's thread ----
 
 void ProgramLogs::task(const stats::TaskRecord& record) {
-    if (has_transactions_ || h5_) put(record);
+    if (wants_records()) put(record);
+    debug_attempt(record);
+}
+void ProgramLogs::call(const stats::TaskRecord& record) {
+    if (wants_records()) put(Call{record});
+    debug_attempt(record);
+}
+void ProgramLogs::debug_attempt(const stats::TaskRecord& record) {
     if (wants_debug("task"))
         debug("task", "task " + std::to_string(record.task.value() + 1) + " attempt " +
                           std::to_string(record.attempt) + (record.final ? " ended: " : " will run again: ") +
                           core::describe(record.outcome));
 }
 void ProgramLogs::range(const stats::RangeRecord& record) {
-    if (has_transactions_) put(record);
+    if (wants_records()) put(record);
+    if (wants_debug("task"))
+        debug("task", count_of(record.tasks.count(), "call") + " of a range ended within task " +
+                          std::to_string(record.tasks.front()->first + 1) + " to " +
+                          std::to_string(record.tasks.back()->end) + " on worker " +
+                          std::to_string(record.worker.value()));
 }
 void ProgramLogs::cancelled(const IntervalSet& tasks, WallMicros when) {
     if (has_transactions_) put(Cancelled{tasks, when});
@@ -220,7 +252,7 @@ void ProgramLogs::sample(const stats::Sample& sample) {
     if (has_statistics_ || h5_) put(sample);
 }
 void ProgramLogs::category(const stats::CategoryRecord& record) {
-    if (h5_) put(record);
+    if (wants_records()) put(record);
 }
 void ProgramLogs::transaction(WallMicros when, std::string text) {
     if (has_transactions_) put(Line{when, std::move(text)});

@@ -37,7 +37,8 @@ struct LogPaths {
 class ProgramLogs {
   public:
     // Errors: usage, where a file is of another kind; not_allowed or interrupted, where it cannot be made.
-    // `say` gets the lines about logs that end later, on the logs' thread.
+    // `say` gets the lines about a file that is moved aside, and later, on the logs' thread, about logs that
+    // end.
     static Result<std::unique_ptr<ProgramLogs>> open(const LogPaths& paths, WallMicros started,
                                                      std::function<void(const std::string&)> say);
     ~ProgramLogs();  // writes what waits
@@ -46,6 +47,8 @@ class ProgramLogs {
     bool wants_debug(std::string_view subsystem) const { return debug_ && debug_->wants(subsystem); }
 
     void task(const stats::TaskRecord& record);
+    // An attempt of a range's call that is told of by itself: where it ran is told here, too.
+    void call(const stats::TaskRecord& record);
     void range(const stats::RangeRecord& record);
     void cancelled(const IntervalSet& tasks, WallMicros when);
     void worker(const stats::WorkerRecord& record);
@@ -55,6 +58,9 @@ class ProgramLogs {
     void debug(std::string_view subsystem, const std::string& text);
 
   private:
+    struct Call {
+        stats::TaskRecord attempt;
+    };
     struct Cancelled {
         IntervalSet tasks;
         WallMicros when;
@@ -69,18 +75,22 @@ class ProgramLogs {
         std::string text;
     };
     using Entry = std::variant<stats::TaskRecord, stats::RangeRecord, stats::WorkerRecord, stats::Sample,
-                               stats::CategoryRecord, Cancelled, Line, DebugLine>;
+                               stats::CategoryRecord, Call, Cancelled, Line, DebugLine>;
 
     ProgramLogs() = default;
     Status begin(const LogPaths& paths, WallMicros started);
     void put(Entry entry);
+    void debug_attempt(const stats::TaskRecord& record);
+    bool wants_records() const { return has_transactions_ || h5_; }
     void run();
+    void or_note(const std::function<void()>& write);
     void write_all(std::vector<Entry>& entries);
     void write(const stats::TaskRecord& record);
     void write(const stats::RangeRecord& record);
     void write(const stats::WorkerRecord& record);
     void write(const stats::Sample& sample);
     void write(const stats::CategoryRecord& record);
+    void write(const Call& call);
     void write(const Cancelled& cancelled);
     void write(const Line& line);
     void write(const DebugLine& line);

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "api/quiet_thread.h"
+#include "api/shapes.h"
 #include "core/hungry.h"
 
 namespace wq::api {
@@ -66,6 +67,8 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     manager.output_limit = with.output_limit;
     manager.ends_workers = with.ends_workers;
     manager.counters = with.counters;
+    program->files_ = std::make_unique<app::BackgroundThread>();
+    manager.background = program->files_.get();
     program->manager_ = std::make_unique<app::Manager>(std::move(manager), program->tasks_,
                                                        program->recorder_, program->started_);
     program->manager_->say = [raw = program.get()](const std::string& text) {
@@ -97,7 +100,9 @@ void ProgramManager::run() {
         parts.worker = &own->worker();
         parts.launcher = &own->launcher();
         parts.functions = &own->functions();
+        parts.files_of_worker = &own->files();
     }
+    parts.files_of_manager = files_.get();
     parts.each_turn = [this](Instant now) { return each_turn(now); };
     // Its errors are those of its source, and ours has none.
     static_cast<void>(app::ManagerLoop(std::move(parts)).run());
@@ -108,18 +113,19 @@ void ProgramManager::run() {
     queue_.take(late);
     for (CommandQueue::Command& command : late)
         if (auto* request = std::get_if<CommandQueue::Request>(&command)) (*request)();
+    recorder_.log_gathered();
     recorder_.sample({wall_now(), manager_->stats()});
     results_.end();
 }
 
-std::optional<Instant> ProgramManager::each_turn(Instant) {
+std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     results_.publish();
     write_notes();
     const core::ManagerStats now = manager_->brief_stats();
     if (options_.tell) options_.tell(now);
     const std::lock_guard lock(figures_mutex_);
     published_ = now;
-    return std::nullopt;
+    return recorder_.log_due(turn);
 }
 
 void ProgramManager::write_notes() {
@@ -133,12 +139,8 @@ void ProgramManager::write_notes() {
 
 std::int64_t ProgramManager::submit(Task task, std::string& error) {
     std::unique_ptr<TaskData> data = TaskAccess::take(std::move(task));
-    if (data->kind == TaskKind::range && data->count() == 0) {
-        error = "a range needs at least one index: last is to be greater than first";
-        return 0;
-    }
-    if (data->count() > std::uint64_t{1} << 48) {
-        error = "a range has at most 2^48 indexes";
+    if (const Status sound = check(*data); !sound) {
+        error = sound.error().message;
         return 0;
     }
     data->report.reset();

@@ -19,6 +19,7 @@
 #include "api/results.h"
 #include "api/submitted_tasks.h"
 #include "api/tuning.h"
+#include "app/background_thread.h"
 #include "app/manager.h"
 #include "app/rank_loop.h"
 #include "transport/counters.h"
@@ -102,7 +103,8 @@ class ProgramManager {
     ProgramRecorder recorder_;
     ProgramSource source_;
     std::unique_ptr<app::Manager> manager_;
-    IntervalSet cancelled_;  // ids
+    std::unique_ptr<app::BackgroundThread> files_;  // ends before the manager, whom it serves
+    IntervalSet cancelled_;                         // ids
     bool lost_a_worker_ = false;
 
     std::mutex figures_mutex_;

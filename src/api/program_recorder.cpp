@@ -36,7 +36,8 @@ stats::Recorder::Wants ProgramRecorder::wants() const {
 void ProgramRecorder::submitted(TaskId first, const TaskData& task, WallMicros when) {
     if (!wants().transactions) return;
     const TaskResources needs = task.specs ? task.specs->needs : TaskResources{};
-    transaction(when, stats::task_waiting_text(first, task.category,
+    const Interval all{first.value(), first.value() + task.count()};
+    transaction(when, stats::task_waiting_text(all, task.category,
                                                {needs.cores, needs.memory, needs.disk, needs.gpus}));
 }
 
@@ -59,10 +60,11 @@ void ProgramRecorder::fill(TaskReport& report, stats::Recorded& ended) const {
 
 void ProgramRecorder::task(stats::Recorded ended) {
     ++recorded_;
-    if (logs_ != nullptr) logs_->task(ended.record);
-    if (!ended.record.final) return;
     const TaskId id = ended.record.task;
-    if (RangeTask* range = tasks_.range_of(id)) return end_of_call(*range, ended);
+    RangeTask* const range = tasks_.range_of(id);
+    if (logs_ != nullptr) log(ended.record, range);
+    if (!ended.record.final) return;
+    if (range != nullptr) return end_of_call(*range, ended);
     std::unique_ptr<TaskData> task = tasks_.remove(id);
     if (!task) return;
     fill(task->tell(), ended);
@@ -70,6 +72,37 @@ void ProgramRecorder::task(stats::Recorded ended) {
 }
 
 // ---- ranges ----
+
+bool ProgramRecorder::wants_beginning(TaskId task) const {
+    return tasks_.range_of(task) == nullptr;
+}
+
+void ProgramRecorder::log(const stats::TaskRecord& record, RangeTask* range) {
+    if (range == nullptr) return logs_->task(record);
+    if (!record.final || !record.outcome.succeeded()) return logs_->call(record);
+    stats::RangeRecord one;
+    one.worker = record.worker;
+    one.tasks.insert(record.task.value());
+    one.category = record.category;
+    one.given = record.given;
+    one.started_us = record.outcome.started_us;
+    one.wall_us = record.outcome.wall_us;
+    one.user_us = record.outcome.user_us;
+    one.system_us = record.outcome.system_us;
+    one.peak_memory_kb = record.outcome.peak_memory_kb;
+    one.received_us = record.received_us;
+    gathered_.add(range->first_id, one);
+}
+
+void ProgramRecorder::log_gathered() {
+    if (!gathered_.due()) return;
+    for (const stats::RangeRecord& record : gathered_.take()) logs_->range(record);
+}
+
+std::optional<Instant> ProgramRecorder::log_due(Instant now) {
+    if (gathered_.due() && *gathered_.due() <= now) log_gathered();
+    return gathered_.due();
+}
 
 RangeProgress ProgramRecorder::progress_of(const RangeTask& range) const {
     RangeProgress progress;
@@ -82,11 +115,19 @@ RangeProgress ProgramRecorder::progress_of(const RangeTask& range) const {
 
 void ProgramRecorder::finish_range(RangeTask& range, RangeProgress news) {
     TaskReport& report = range.data->tell();
-    report.result = TaskResult::success;
-    report.exit_status = report.return_status = range.failed == 0 ? 0 : 1;
+    if (report.reason.empty()) {  // else some of it can never run, for that reason
+        const bool failed = news.complete && range.failed > 0;
+        report.result = TaskResult::success;
+        report.exit_status = report.return_status = failed ? 1 : 0;
+        if (failed)
+            report.reason = std::to_string(range.failed) + " of its " + std::to_string(range.size()) +
+                            " calls failed: each is told by itself";
+    }
     const bool complete = news.complete;
     results_.progress(*range.data, std::move(news));
-    if (complete) tasks_.remove_range(range);
+    if (!complete) return;
+    log_gathered();
+    tasks_.remove_range(range);
 }
 
 void ProgramRecorder::end_of_call(RangeTask& range, stats::Recorded& ended) {
@@ -121,7 +162,7 @@ void ProgramRecorder::end_of_call(RangeTask& range, stats::Recorded& ended) {
 
 void ProgramRecorder::range(const stats::RangeRecord& record) {
     recorded_ += record.tasks.count();
-    if (logs_ != nullptr) logs_->range(record);
+    const double each_us = static_cast<double>(record.wall_us) / static_cast<double>(record.tasks.count());
     IntervalSet left = record.tasks;
     while (!left.empty()) {
         const Interval part = *left.front();
@@ -137,13 +178,18 @@ void ProgramRecorder::range(const stats::RangeRecord& record) {
         });
         left.erase(of_range);
         RangeProgress news;
+        stats::RangeRecord of_this = record;
+        of_this.tasks = {};
         for (const Interval one : ended) {
+            of_this.tasks.insert(one);
             range->open.erase(one);
             range->done += one.size();
             news.done_now += one.size();
             news.done.emplace_back(range->index_of(one.first), range->index_of(one.end));
         }
         if (ended.empty()) continue;
+        of_this.wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(news.done_now));
+        if (logs_ != nullptr) gathered_.add(range->first_id, of_this);
         RangeProgress all = progress_of(*range);
         all.done = std::move(news.done);
         all.done_now = news.done_now;
@@ -154,6 +200,7 @@ void ProgramRecorder::range(const stats::RangeRecord& record) {
 // ---- ends without an attempt ----
 
 void ProgramRecorder::cancelled(const IntervalSet& tasks, WallMicros when) {
+    log_gathered();
     if (logs_ != nullptr) logs_->cancelled(tasks, when);
     IntervalSet left = tasks;
     while (const auto part = left.front()) {
@@ -181,27 +228,42 @@ void ProgramRecorder::cancelled_one(TaskId id, WallMicros when) {
 }
 
 void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) {
-    tasks.for_each([&](Interval part) {
-        for (std::uint64_t id = part.first; id < part.end; ++id) {
-            stats::Recorded ended;
-            ended.record.task = TaskId(id);
-            ended.record.worker = unknown_worker;
-            ended.record.received_us = when;
-            ended.record.outcome.ending = core::Ending::never_ran;
-            ended.record.outcome.reason = why;
-            if (RangeTask* range = tasks_.range_of(TaskId(id))) {
-                end_of_call(*range, ended);
-            } else if (std::unique_ptr<TaskData> task = tasks_.remove(TaskId(id))) {
-                fill(task->tell(), ended);
-                results_.put(std::move(task), false);
-            }
+    stats::Recorded ended;
+    ended.record.worker = unknown_worker;
+    ended.record.received_us = when;
+    ended.record.outcome.ending = core::Ending::never_ran;
+    ended.record.outcome.reason = why;
+    IntervalSet left = tasks;
+    while (const auto part = left.front()) {
+        if (RangeTask* range = tasks_.range_of(TaskId(part->first))) {
+            const Interval of_range{part->first, std::min(part->end, range->first_id + range->size())};
+            left.erase(of_range);
+            skipped_of_range(*range, of_range, ended);
+            continue;
         }
-    });
+        left.erase(part->first);
+        if (std::unique_ptr<TaskData> task = tasks_.remove(TaskId(part->first))) {
+            fill(task->tell(), ended);
+            results_.put(std::move(task), false);
+        }
+    }
+}
+
+// They may be very many: the range's own report tells of them.
+void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended) {
+    std::uint64_t count = 0;
+    range.open.for_each_in(part, [&](Interval open) { count += open.size(); });
+    if (count == 0) return;
+    range.open.erase(part);
+    range.failed += count;
+    fill(range.data->tell(), ended);
+    finish_range(range, progress_of(range));
 }
 
 // ---- the rest ----
 
 void ProgramRecorder::worker(const stats::WorkerRecord& record) {
+    log_gathered();
     if (logs_ != nullptr) logs_->worker(record);
     const std::uint32_t id = record.worker.value();
     places_[id] = {record.host, record.address};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/program_logs.h"
+#include "api/range_gather.h"
 #include "api/results.h"
 #include "api/submitted_tasks.h"
 #include "core/manager_stats.h"
@@ -35,7 +36,12 @@ class ProgramRecorder : public stats::Recorder {
     // The manager's figures as a program sees them, with what only its side knows.
     core::ManagerStats as_seen(core::ManagerStats stats) const;
 
+    // Writes what was gathered of ranges once it is due; returns when that is.
+    std::optional<Instant> log_due(Instant now);
+    void log_gathered();
+
     Wants wants() const override;
+    bool wants_beginning(TaskId task) const override;  // that of a range's calls is the range's
     void task(stats::Recorded ended) override;
     void range(const stats::RangeRecord& record) override;
     void cancelled(const IntervalSet& tasks, WallMicros when) override;
@@ -58,6 +64,8 @@ class ProgramRecorder : public stats::Recorder {
         std::string host;
         std::string address;
     };
+    void log(const stats::TaskRecord& record, RangeTask* range);
+    void skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended);
     void cancelled_one(TaskId id, WallMicros when);
     void end_of_call(RangeTask& range, stats::Recorded& ended);
     void finish_range(RangeTask& range, RangeProgress news);
@@ -67,6 +75,7 @@ class ProgramRecorder : public stats::Recorder {
     SubmittedTasks& tasks_;
     Results& results_;
     ProgramLogs* logs_;
+    RangeGather gathered_;
     std::uint64_t recorded_ = 0;
     std::unordered_map<std::uint32_t, Place> places_;
     std::vector<std::uint32_t> left_;  // workers whose place is kept for what is still to be told of them

@@ -4,6 +4,18 @@
 
 namespace wq::api {
 
+namespace {
+
+bool plain(const TaskData& task) {
+    return !task.specs && task.kind != TaskKind::range;
+}
+
+std::string_view function(const TaskData& task) {
+    return task.kind == TaskKind::command ? std::string_view() : task.text;
+}
+
+}  // namespace
+
 Status ProgramSource::read(app::Manager& manager, core::Now now) {
     queue_.take(commands_);
     for (CommandQueue::Command& command : commands_) {
@@ -21,8 +33,8 @@ Status ProgramSource::read(app::Manager& manager, core::Now now) {
 
 // Most tasks differ in their text only: their shape need not be made to be compared.
 bool ProgramSource::like_the_last(const TaskData& task) const {
-    return range_.count > 0 && plain_ && !task.specs && task.priority == range_.shape.priority &&
-           task.category == category_;
+    return range_.count > 0 && plain(task) && plain_ && task.priority == range_.shape.priority &&
+           task.category == category_ && function(task) == function_;
 }
 
 void ProgramSource::submit(std::unique_ptr<TaskData> task, app::Manager& manager, core::Now now) {
@@ -32,7 +44,8 @@ void ProgramSource::submit(std::unique_ptr<TaskData> task, app::Manager& manager
         shape.category = manager.category(task->category);
         if (range_.count > 0 && !(shape == range_.shape)) flush(manager, now);
         if (range_.count == 0) range_.shape = std::move(shape);
-        plain_ = !task->specs;
+        plain_ = plain(*task);
+        function_ = function(*task);
         category_ = task->category;
     }
     recorder_.submitted(TaskId(static_cast<std::uint64_t>(task->id) - 1), *task, now.wall);

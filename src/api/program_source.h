@@ -36,6 +36,7 @@ class ProgramSource : public app::Source {
     // What the shape of plain tasks is made of.
     bool plain_ = false;
     std::string category_;
+    std::string function_;  // empty: they are commands
 };
 
 }  // namespace wq::api

@@ -146,6 +146,11 @@ Results::Figures Results::figures() const {
     return figures;
 }
 
+std::size_t Results::waiters() const {
+    const std::lock_guard lock(mutex_);
+    return waiters_;
+}
+
 // ---- the manager's thread ----
 
 void Results::put(std::unique_ptr<TaskData> ended, bool extra) {

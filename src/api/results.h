@@ -45,6 +45,8 @@ class Results {
         std::int64_t outside_us = 0;
     };
     Figures figures() const;
+    // Calls of wait() that found nothing yet.
+    std::size_t waiters() const;
 
     // ---- the manager's thread ----
 

@@ -1,6 +1,10 @@
 #include "api/shapes.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/units.h"
 
 namespace wq::api {
 
@@ -8,6 +12,7 @@ namespace {
 
 // Smaller ranges are leased call by call, like plain tasks, and need no batch of their own.
 constexpr std::uint64_t large_range = 256;
+constexpr std::uint64_t most_indexes = std::uint64_t{1} << 48;
 
 Duration seconds(std::int64_t count) {
     constexpr std::int64_t most = std::int64_t{100} * 365 * 24 * 3600;
@@ -20,22 +25,98 @@ std::uint32_t losses(std::int64_t max_retries) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(max_retries, UINT32_MAX - 1)) + 1;
 }
 
+Error no_task(std::string why) {
+    return {ExitCode::usage, std::move(why)};
+}
+
+Status check(const TaskResources& needs) {
+    struct Need {
+        const char* name;
+        std::int64_t said;
+    };
+    for (const auto& [name, said] : {Need{"cores", needs.cores}, Need{"memory", needs.memory},
+                                     Need{"disk", needs.disk}, Need{"gpus", needs.gpus}})
+        if (said < -1)
+            return no_task(std::string(name) + "(" + std::to_string(said) +
+                           "): give 0 or more, or -1 for not specified");
+    return success();
+}
+
+// Names are brought into one form.
+Status check(files::TaskFiles& files) {
+    const auto in_one_form = [](std::string& name) -> Status {
+        auto form = files::sandbox_name(name);
+        if (!form)
+            return no_task("a file cannot be " + quote_for_message(name) +
+                           " in a sandbox: give a relative path without '..'");
+        name = std::move(*form);
+        return success();
+    };
+    // The program may change its folder before they are looked at.
+    std::error_code no_folder;
+    const auto absolute = [&](std::string& path) {
+        path = std::filesystem::absolute(path, no_folder);
+        return !no_folder;
+    };
+    for (files::Input& input : files.inputs) {
+        if (input.source == files::Source::file) {
+            if (input.from.empty()) return no_task("an input file has no path");
+            if (!absolute(input.from)) return no_task("the current folder: " + no_folder.message());
+        }
+        if (const Status named = in_one_form(input.name); !named) return named;
+        if (input.piece && input.piece->first > input.piece->last)
+            return no_task("a piece of " + quote_for_message(input.from) + " begins behind its end");
+    }
+    for (files::Output& output : files.outputs) {
+        if (output.to.empty()) return no_task("an output file has no path");
+        if (!absolute(output.to)) return no_task("the current folder: " + no_folder.message());
+        if (!output.on_failure && !output.on_success)
+            return no_task("an output file is of failures only, or of successes only; not of both");
+        if (const Status named = in_one_form(output.name); !named) return named;
+    }
+    if (const auto conflict = files::conflict(files)) return no_task(*conflict);
+    return success();
+}
+
+Status check(const TaskSpecs& specs) {
+    for (const std::string& feature : specs.features)
+        if (feature.starts_with(core::function_feature))
+            return no_task("feature(" + quote_for_message(feature) + "): a call of the function asks for it");
+    return check(specs.needs);
+}
+
 }  // namespace
+
+Status check(TaskData& task) {
+    if (task.specs && task.specs->files) {
+        if (task.kind != TaskKind::command && task.mode != CallMode::fork)
+            return no_task("files are for commands and calls of CallMode::fork");
+        if (task.kind == TaskKind::range) return no_task("the calls of a range have no files");
+        if (const Status sound = check(task.say_files()); !sound) return sound;
+    }
+    if (task.kind != TaskKind::command && task.text.empty())
+        return no_task("a call needs the name of a function");
+    if (task.kind == TaskKind::range && task.count() == 0)
+        return no_task("a range needs at least one index: last is to be greater than first");
+    if (task.count() > most_indexes) return no_task("a range has at most 2^48 indexes");
+    return task.specs ? check(*task.specs) : success();
+}
 
 core::Shape shape_of(const TaskData& task) {
     core::Shape shape;
     shape.priority = task.priority;
     if (task.kind == TaskKind::range && task.count() >= large_range)
         shape.kind = static_cast<std::uint64_t>(task.id);
+    if (task.kind != TaskKind::command)
+        shape.features.push_back(std::string(core::function_feature) + task.text);
     if (!task.specs) return shape;
+    shape.leased_only = task.specs->files != nullptr;
     const TaskSpecs& specs = *task.specs;
-    const auto need = [](std::int64_t said) { return std::max<std::int64_t>(said, -1); };
-    shape.needs = {need(specs.needs.cores), need(specs.needs.memory), need(specs.needs.disk),
-                   need(specs.needs.gpus)};
+    shape.needs = {specs.needs.cores, specs.needs.memory, specs.needs.disk, specs.needs.gpus};
     shape.timeout = seconds(specs.running_time_max);
     shape.min_time = seconds(specs.running_time_min);
     shape.max_losses = losses(specs.max_retries);
-    shape.features = specs.features;
+    shape.features.insert(shape.features.end(), specs.features.begin(), specs.features.end());
     std::sort(shape.features.begin(), shape.features.end());
     if (specs.start_time_min > 0) shape.not_before = specs.start_time_min;
     if (specs.end_time > 0) shape.not_after = specs.end_time;

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "api/task_data.h"
+#include "base/result.h"
 #include "core/task.h"
 
 namespace wq::api {
+
+// Whether it can be a task at all. Error: usage.
+Status check(TaskData& task);
 
 // But for its category, which has an id of the run.
 core::Shape shape_of(const TaskData& task);

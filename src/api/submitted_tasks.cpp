@@ -102,7 +102,6 @@ std::unique_ptr<TaskData> SubmittedTasks::remove_range(RangeTask& range) {
 // ---- tags: a list through the tasks themselves ----
 
 void SubmittedTasks::link(TaskData& task) {
-    if (task.tag.empty()) return;
     TaskData*& head = heads_[task.tag];
     task.before = nullptr;
     task.after = head;
@@ -111,7 +110,6 @@ void SubmittedTasks::link(TaskData& task) {
 }
 
 void SubmittedTasks::unlink(TaskData& task) {
-    if (task.tag.empty()) return;
     if (task.after != nullptr) task.after->before = task.before;
     if (task.before != nullptr)
         task.before->after = task.after;
@@ -143,7 +141,10 @@ app::TaskText SubmittedTasks::text(TaskId task) const {
         text.call = call_of(*data, data->arguments);
     else
         text.command = data->text;
-    if (data->specs) text.variables = data->specs->environment;
+    if (data->specs) {
+        text.variables = data->specs->environment;
+        text.files = data->specs->files;
+    }
     return text;
 }
 

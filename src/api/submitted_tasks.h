@@ -39,7 +39,7 @@ class SubmittedTasks : public app::TaskTexts {
     // Its last call has ended.
     std::unique_ptr<TaskData> remove_range(RangeTask& range);
 
-    // Any task of this tag; nothing: none has it.
+    // Any task of this tag ("": without one); nothing: there is none.
     TaskData* tagged(const std::string& tag) const;
     // All that have not ended, those of ranges by the range.
     template <class F>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/environment_changes.h"
+#include "files/task_files.h"
 #include "work_queue/task.h"
 
 namespace wq {
@@ -18,6 +19,7 @@ struct TaskSpecs {
     TaskResources needs;
     std::vector<std::string> features;
     EnvironmentChanges environment;
+    std::shared_ptr<files::TaskFiles> files;  // shared with copies of the task until one of them says more
     std::int64_t max_retries = 0;
     std::int64_t running_time_max = 0;  // seconds
     std::int64_t running_time_min = 0;  // seconds
@@ -67,6 +69,14 @@ struct TaskData {
     TaskData* before = nullptr;
     TaskData* after = nullptr;
 
+    files::TaskFiles& say_files() {
+        std::shared_ptr<files::TaskFiles>& files = say().files;
+        if (!files)
+            files = std::make_shared<files::TaskFiles>();
+        else if (files.use_count() > 1)
+            files = std::make_shared<files::TaskFiles>(*files);
+        return *files;
+    }
     TaskSpecs& say() {
         if (!specs) specs = std::make_unique<TaskSpecs>();
         return *specs;

@@ -1,8 +1,12 @@
 #include "api/tuning.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 
@@ -43,6 +47,34 @@ constexpr std::array parameters{
     Parameter{"ramp-down-heuristic", 0, 0},
 };
 
+// How many letters are to be changed, put in or taken out.
+std::size_t distance(std::string_view from, std::string_view to) {
+    std::vector<std::size_t> row(to.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        std::size_t corner = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < to.size(); ++j) {
+            const std::size_t changed = corner + (from[i] == to[j] ? 0 : 1);
+            corner = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+// For who has misspelt one; "": it is like none.
+std::string nearest(std::string_view name) {
+    constexpr std::size_t longest = 100;
+    constexpr std::size_t most_wrong = 3;
+    std::size_t least = most_wrong + 1;
+    std::string_view found;
+    if (name.size() <= longest)
+        for (const Parameter& parameter : parameters)
+            if (const std::size_t wrong = distance(name, parameter.name); wrong < least)
+                least = wrong, found = parameter.name;
+    return found.empty() ? std::string() : "; did you mean " + std::string(found) + "?";
+}
+
 }  // namespace
 
 Tuning::Tuning() {
@@ -62,7 +94,7 @@ Status Tuning::set(const std::string& name, double value) {
         values_.find(parameter.name)->second = value;
         return success();
     }
-    return Error{ExitCode::usage, "tune: no parameter is called " + quote_for_message(name)};
+    return Error{ExitCode::usage, "tune: no parameter is called " + quote_for_message(name) + nearest(name)};
 }
 
 void Tuning::begin(std::string_view name, double value) {

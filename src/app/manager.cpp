@@ -23,6 +23,10 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       next_beat_(started.instant),
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
+    if (options_.background != nullptr)
+        desk_.emplace(*options_.background, [this](WorkerId worker, const wire::Message& message) {
+            if (Link* const link = link_of(worker)) tell(*link, message);
+        });
     if (options_.ranks > 0) sessions_.keep_number(WorkerId(options_.ranks - 1));
     for (const std::string& name : options_.categories) {
         category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
@@ -83,7 +87,15 @@ void Manager::react(const core::Event& event, core::Now now) {
         std::make_move_iterator(actions_.begin() + static_cast<std::ptrdiff_t>(first)),
         std::make_move_iterator(actions_.end()));
     actions_.resize(first);
-    for (core::Action& action : mine) act(action, now);
+    // Leases come in a row: one reading of the clock before them, and one after.
+    std::optional<Instant> sending_since;
+    for (core::Action& action : mine) {
+        const bool lease = std::holds_alternative<core::Lease>(action);
+        if (lease && !sending_since) sending_since = clock();
+        if (!lease && sending_since) times_.sent(clock() - *std::exchange(sending_since, {}), true);
+        act(action, now);
+    }
+    if (sending_since) times_.sent(clock() - *sending_since, true);
 }
 
 void Manager::act(core::Action& action, core::Now now) {
@@ -94,9 +106,17 @@ void Manager::act(core::Action& action, core::Now now) {
     if (auto* ended = std::get_if<core::AttemptEnded>(&action)) return act_on(*ended, now);
     if (auto* skipped = std::get_if<core::Skipped>(&action)) return act_on(*skipped, now);
     if (auto* dismiss = std::get_if<core::Dismiss>(&action)) return act_on(*dismiss, now);
+    if (const auto* back = std::get_if<core::GoneBack>(&action)) {
+        forget_files(back->task, back->attempt);
+        if (recorder_.wants_beginning(back->task))
+            note_waiting(back->task, back->category, back->given, now.wall);
+        return;
+    }
     if (auto* range = std::get_if<core::RangeEnded>(&action)) return act_on(*range, now);
-    if (auto* cancelled = std::get_if<core::Cancelled>(&action))
+    if (auto* cancelled = std::get_if<core::Cancelled>(&action)) {
+        cancelled->tasks.for_each([this](Interval part) { forget_files(part); });
         return recorder_.cancelled(cancelled->tasks, now.wall);
+    }
     if (auto* kill = std::get_if<core::Kill>(&action))
         return send(kill->worker, wire::Kill{TaskId(kill->tasks.first), kill->attempt, kill->tasks.size()});
     if (auto* all = std::get_if<core::KillAll>(&action)) return send(all->worker, wire::KillAll{});
@@ -107,6 +127,7 @@ void Manager::act(core::Action& action, core::Now now) {
         sealed.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(pool_cores_.size(), 1));
         for (auto& [key, link] : links_)
             if (takes_part(link)) tell(link, sealed);
+        tasks_unsent_ = true;
         return;
     }
     if (auto* revoke = std::get_if<core::Revoke>(&action)) {
@@ -132,22 +153,33 @@ void Manager::act_on(core::Lease& action, core::Now now) {
     lease.text = std::move(text.command);
     lease.variables = std::move(text.variables);
     lease.call = std::move(text.call);
-    tell(*link, std::move(lease));
-    note_dispatch(action.task, action.attempt, action.category, *link, action.give, action.submitted_us,
+    if (text.files && desk_) return prepare(*link, action, std::move(lease), std::move(text.files));
+    send_lease(*link, action, std::move(lease), now);
+}
+
+void Manager::send_lease(Link& link, const core::Lease& action, wire::Lease lease, core::Now now) {
+    tell(link, std::move(lease));
+    tasks_unsent_ = true;
+    note_dispatch(action.task, action.attempt, action.category, link, action.give, action.submitted_us,
                   now.wall);
 }
 
 void Manager::note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
                             const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us) {
     const stats::Recorder::Wants wants = recorder_.wants();
-    if (!wants.transactions) return;
-    if (attempt == 1 && wants.waiting)
-        recorder_.transaction(submitted_us,
-                              stats::task_waiting_text(task, categories_[category.value()], given));
+    if (!wants.transactions || !recorder_.wants_beginning(task)) return;
+    if (attempt == 1 && wants.waiting) note_waiting(task, category, given, submitted_us);
     recorder_.transaction(dispatched_us, stats::task_running_text(task, link.address, given));
 }
 
+void Manager::note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when) {
+    if (!recorder_.wants().transactions) return;
+    recorder_.transaction(when, stats::task_waiting_text({task.value(), task.value() + 1},
+                                                         categories_[category.value()], given));
+}
+
 void Manager::act_on(core::AttemptEnded& action, core::Now now) {
+    forget_files(action.task, action.attempt);
     stats::Recorded recorded;
     stats::TaskRecord& record = recorded.record;
     record.task = action.task;
@@ -172,6 +204,9 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     if (action.by_ticket && link != nullptr)
         note_dispatch(action.task, action.attempt, action.category, *link, action.given, action.submitted_us,
                       action.dispatched_us);
+    if (record.outcome.ending != core::Ending::worker_lost &&
+        record.outcome.ending != core::Ending::never_ran)
+        ++ended_there_[action.worker];
     if (record.final && !record.outcome.succeeded()) {
         failures_.add({action.task, record.attempt, record.line, link != nullptr ? link->record->host : "",
                        tasks_.command(action.task), record.outcome, last_lines(recorded.output.err, 5)});
@@ -179,14 +214,26 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
     if (record.final && longest > options_.output_limit) ++outputs_cut_;
     ++recorded_;
+    const core::Resources given = record.given;
+    times_.ended(1, record.outcome.succeeded(), record.outcome.wall_us, given);
     recorder_.task(std::move(recorded));
+    if (!action.final) note_waiting(action.task, action.category, given, now.wall);
     if (!holding_ && recorder_.backlog_bytes() > options_.most_unwritten_bytes) on_recorder(now);
 }
 
 void Manager::act_on(core::RangeEnded& action, core::Now now) {
     recorded_ += action.tasks.count();
-    recorder_.range({action.worker, std::move(action.tasks), action.category, action.given, action.started_us,
-                     action.wall_us, now.wall});
+    times_.ended(action.tasks.count(), true, action.wall_us, action.given);
+    ended_there_[action.worker] += action.tasks.count();
+    stats::RangeRecord record;
+    record.worker = action.worker;
+    record.tasks = std::move(action.tasks);
+    record.category = action.category;
+    record.given = action.given;
+    record.started_us = action.started_us;
+    record.wall_us = action.wall_us;
+    record.received_us = now.wall;
+    recorder_.range(record);
 }
 
 void Manager::act_on(core::Skipped& action, core::Now now) {
@@ -279,9 +326,12 @@ std::optional<Instant> Manager::wakeup() const {
 
 void Manager::flush() {
     acknowledge_answers();
+    if (unsent_.empty()) return;
+    const Instant before = clock();
     for (const LinkKey& key : unsent_)
         if (const auto link = links_.find(key); link != links_.end()) link->second.outbox->flush();
     unsent_.clear();
+    times_.sent(clock() - before, std::exchange(tasks_unsent_, false));
 }
 
 // A turn costs the links that have something to say, not those of a thousand idle workers.
@@ -290,39 +340,34 @@ void Manager::tell(Link& link, const wire::Message& message) {
     link.outbox->put(message);
 }
 
-void Manager::dismiss_all(const std::string& why) {
+void Manager::dismiss_all(const std::string& why, core::Now now) {
     for (auto& [key, link] : links_)
         tell(link, wire::Dismiss{why, lost_a_worker_, options_.ends_workers && link.stranger});
     flush();
+    note_departures_at_the_end(why, now);
 }
 
 core::ManagerStats Manager::stats() const {
-    return with_times(reactor_.stats());
+    return with_own(reactor_.stats());
 }
 
 core::ManagerStats Manager::stats(CategoryId category) const {
-    return with_times(reactor_.stats(category));
+    return with_own(reactor_.stats(category));
 }
 
-core::ManagerStats Manager::with_times(core::ManagerStats stats) const {
-    stats.time_polling = own_stats_.time_polling;
-    stats.time_internal = own_stats_.time_internal;
+core::ManagerStats Manager::with_own(core::ManagerStats stats) const {
+    times_.fill(stats);
+    stats.workers_init =
+        std::count_if(links_.begin(), links_.end(), [](const auto& link) { return !link.second.record; });
     stats.bytes_received = own_stats_.bytes_received;
+    if (desk_) {
+        stats.bytes_sent = desk_->traffic().bytes_sent;
+        stats.bytes_received += desk_->traffic().bytes_received;
+    }
     stats.workers_released = own_stats_.workers_released;
     stats.workers_idled_out = own_stats_.workers_idled_out;
-    const double busy = static_cast<double>(own_stats_.time_internal);
-    const double all = busy + static_cast<double>(own_stats_.time_polling);
-    stats.manager_load = all > 0 ? busy / all : 0;
     stats.tasks_with_results = static_cast<std::int64_t>(recorded_ - recorder_.acknowledged());
     return stats;
-}
-
-void Manager::count_time(Duration polling, Duration internal) {
-    const auto micros = [](Duration time) {
-        return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
-    };
-    own_stats_.time_polling += micros(polling);
-    own_stats_.time_internal += micros(internal);
 }
 
 }  // namespace wq::app

@@ -14,7 +14,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/background.h"
 #include "app/failures.h"
+#include "app/file_desk.h"
+#include "app/manager_times.h"
 #include "app/outbox.h"
 #include "app/session_book.h"
 #include "app/task_texts.h"
@@ -35,9 +38,6 @@ struct ManagerOptions {
     // Of workers that come by themselves: who has not said hello so long after it joined is sent away.
     Duration hello_limit = std::chrono::seconds(30);
     Duration beat = std::chrono::seconds(1);
-    // So much later than we may a worker over TCP notice that its link is cut: one keep-alive interval, as
-    // that is how far what each end heard last may be apart, and a second to end what it runs.
-    Duration late_notice = std::chrono::seconds(31);
     Duration sample_every =
         std::chrono::milliseconds(100);  // of the time series; doubled as the run grows long
     // Records and output that wait to be written: above it nothing is given out until half of it is.
@@ -50,6 +50,7 @@ struct ManagerOptions {
     // Attempts of tasks in earlier runs, by key: those of this run are recorded as the ones that follow.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
     transport::Counters* counters = nullptr;  // nodes draw ranges of an array from it; null: by message
+    Background* background = nullptr;         // for files; null: no task has any
 };
 
 // Why a worker left that we asked to: Work Queue's word for it.
@@ -71,7 +72,8 @@ class Manager {
     // Peers of this transport are workers that come by themselves (over TCP): none of them is a rank, and
     // nothing that they say is trusted.
     void expect_strangers(const transport::Transport& from) { strangers_.insert(&from); }
-    void on_arrival(transport::Transport& from, const transport::Arrival& arrival, core::Now now);
+    // Returns whether it was more than a sign of life.
+    bool on_arrival(transport::Transport& from, const transport::Arrival& arrival, core::Now now);
 
     // ---- what a program asks for ----
     // Those in any state that is not final; the recorder is told by cancelled(). What runs is killed.
@@ -86,11 +88,12 @@ class Manager {
 
     // ---- the run ----
     void stop(core::StopReason reason, Duration grace, core::Now now);
-    void on_recorder(core::Now now);  // its descriptor is readable
+    void on_recorder(core::Now now);    // its descriptor is readable
+    void on_background(core::Now now);  // the same of the background's
     void tick(core::Now now);
     std::optional<Instant> wakeup() const;
-    void flush();  // messages of this turn leave
-    void dismiss_all(const std::string& why);
+    void flush();                                             // messages of this turn leave
+    void dismiss_all(const std::string& why, core::Now now);  // at the end: nothing may follow
 
     const std::optional<core::Finished>& finished() const { return finished_; }
     // Finished, and what ended by itself is written, or its patience is over.
@@ -104,9 +107,11 @@ class Manager {
     core::ManagerStats stats(CategoryId category) const;  // of its tasks; the rest is of the whole
     // Of these, cheaply: workers_connected, tasks_waiting, tasks_submitted.
     core::ManagerStats brief_stats() const;
-    // Time that the loop spent waiting since the last call; the rest counts as internal processing.
-    void count_time(Duration polling, Duration internal);
+    // A turn of the loop is over: how long it waited, and did something.
+    void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
+    // What times of sending and receiving are measured by; without one they stay 0.
+    std::function<Instant()> clock = [] { return Instant{}; };
     // Lines for the user: remarks of workers, warnings, trouble.
     std::function<void(const std::string&)> say = [](const std::string&) {};
 
@@ -118,6 +123,7 @@ class Manager {
         std::optional<Outbox> outbox;
         std::optional<stats::WorkerRecord> record;  // once it has said hello
         std::uint64_t told_environment = 0;         // `#!` lines sent
+        std::string os, arch;                       // of its host
         bool takes_tickets = false;
         bool stranger = false;
         Instant hello_until;         // of a stranger
@@ -141,11 +147,28 @@ class Manager {
     void on_message(Link& link, const wire::Beat& message, core::Now now);
     void on_message(Link& link, const wire::RangeEnded& message, core::Now now);
     void on_message(Link& link, const wire::Draining& message, core::Now now);
+    // Of files.
+    void on_message(Link& link, const wire::WantInput& message, core::Now now);
+    void on_message(Link& link, wire::OutputPart& message, core::Now now);
+    void on_message(Link& link, const wire::OutputsSent& message, core::Now now);
     // What only workers are told.
     template <class Other>
     void on_message(Link& link, const Other&, core::Now now) {
         if (link.stranger) refuse(link, "it sent what only a manager says", now);
     }
+
+    // manager_files.cpp
+    struct Preparing {
+        WorkerId worker;
+        wire::Lease lease;
+        core::Lease action;
+    };
+    void prepare(const Link& link, core::Lease& action, wire::Lease lease,
+                 std::shared_ptr<const files::TaskFiles> files);
+    void prepared(TaskId task, const FileDesk::Prepared& result);
+    void forget_files(TaskId task, Attempt attempt);
+    void forget_files(Interval tasks);
+    void forget_files(WorkerId worker);
 
     // manager_sessions.cpp
     bool refuse_version(Link& link, const wire::Hello& message, core::Now now);
@@ -162,12 +185,14 @@ class Manager {
     void on_cut(LinkKey key, const std::string& why, core::Now now);
     void end_session(WorkerId worker, const std::string& why, stats::Departure departure, core::Now now);
     core::WorkerJoined joined(const wire::Hello& message, WorkerId worker, core::Now now) const;
-    Duration grace() const;
 
-    void on_frame(Link& link, const std::string& bytes, core::Now now);
+    // What a frame brought: nothing but a sign of life, something, or ends of tasks.
+    enum class Heard { beat, status, results };
+    Heard on_frame(Link& link, const std::string& bytes, core::Now now);
     void drop(LinkKey key, const std::string& why, stats::Departure departure, core::Now now);
     void note_departure(stats::WorkerRecord record, const std::string& why, stats::Departure departure,
                         core::Now now);
+    void note_departures_at_the_end(const std::string& why, core::Now now);
     void tell_environment(Link& link);
 
     void react(const core::Event& event, core::Now now);
@@ -175,12 +200,14 @@ class Manager {
     void act_on(core::Lease& action, core::Now now);
     void act_on(core::AttemptEnded& action, core::Now now);
     void act_on(core::Skipped& action, core::Now now);
+    void send_lease(Link& link, const core::Lease& action, wire::Lease lease, core::Now now);
+    void note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when);
     void act_on(core::RangeEnded& action, core::Now now);
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
     bool takes_part(const Link& link) const;
     void watch_storage(core::Now now);
-    core::ManagerStats with_times(core::ManagerStats stats) const;
+    core::ManagerStats with_own(core::ManagerStats stats) const;
     void let_go(WorkerId worker, core::Now now);
     void dismiss_the_empty(core::Now now);
     // Work Queue's transaction log tells of the beginnings too.
@@ -208,6 +235,7 @@ class Manager {
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;  // by CategoryId
     std::set<WorkerId> let_go_;            // get nothing more, and leave when they are empty
+    std::set<WorkerId> leaving_;           // have said that they leave, whatever we would like
     std::vector<core::Action> actions_;
     core::Output* output_ = nullptr;  // of the attempt whose end is being handled
     TaskId output_of_;
@@ -215,7 +243,8 @@ class Manager {
     std::uint64_t outputs_cut_ = 0;
     bool holding_ = false;  // storage trouble told to the core
     std::optional<Instant> trouble_since_;
-    bool gave_up_ = false;  // the storage's patience is over
+    std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, by those that have not left
+    bool gave_up_ = false;                                     // the storage's patience is over
     bool lost_a_worker_ = false;
     std::optional<core::Finished> finished_;
     Instant next_beat_;
@@ -223,6 +252,11 @@ class Manager {
     Duration sample_every_;
     std::uint64_t samples_ = 0;
     core::ManagerStats own_stats_;  // what the core does not count
+    ManagerTimes times_;
+    std::optional<FileDesk> desk_;
+    std::map<TaskId, Preparing> preparing_;  // leases that leave once their files are known
+    core::Now background_now_;               // of on_background()
+    bool tasks_unsent_ = false;              // in outboxes
 };
 
 }  // namespace wq::app

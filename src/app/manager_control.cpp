@@ -31,7 +31,7 @@ std::size_t Manager::drain(const std::string& host, bool on, core::Now now) {
     for (const WorkerId worker : there) {
         if (on)
             let_go(worker, now);
-        else if (let_go_.erase(worker) > 0)
+        else if (let_go_.erase(worker) > 0 && !leaving_.contains(worker))
             react(core::WorkerDraining{worker, false}, now);
     }
     if (on) dismiss_the_empty(now);

@@ -1,6 +1,7 @@
 // Workers over TCP: they come by themselves, are cut off, come back, and are told no by name.
 #include <algorithm>
 
+#include "app/away.h"
 #include "app/manager.h"
 #include "base/units.h"
 
@@ -32,13 +33,6 @@ core::WorkerJoined Manager::joined(const wire::Hello& message, WorkerId worker, 
     return joined;
 }
 
-// What a worker runs after both ends were cut off from each other has ended before it may run elsewhere,
-// whoever noticed first. (Where only we are told of the cut, the worker's silence lasts longer than that.)
-Duration Manager::grace() const {
-    const Duration away = options_.reactor.away_limit;
-    return std::max(away - options_.late_notice, away / 4);
-}
-
 bool Manager::refuse_version(Link& link, const wire::Hello& message, core::Now now) {
     if (message.version == wire::protocol_version) return false;
     refuse(link,
@@ -59,7 +53,7 @@ wire::Welcome Manager::welcome_back(const Session& session) const {
     wire::Welcome back = welcome();
     back.worker = session.record.worker;
     back.resume = session.token;
-    back.grace = grace();
+    back.grace = grace_of(options_.reactor.away_limit);
     back.answers_received = session.answers;
     back.directory = options_.directory;
     back.index_variable = options_.index_variable;
@@ -198,7 +192,9 @@ void Manager::on_message(Link& link, const wire::RangeEnded& message, core::Now 
 }
 
 void Manager::on_message(Link& link, const wire::Draining&, core::Now now) {
-    if (!out_of_turn(link, now)) react(core::WorkerDraining{link.record->worker}, now);
+    if (out_of_turn(link, now)) return;
+    leaving_.insert(link.record->worker);
+    react(core::WorkerDraining{link.record->worker}, now);
 }
 
 // Its link is gone. A worker over TCP may come back.
@@ -212,6 +208,7 @@ void Manager::on_cut(LinkKey key, const std::string& why, core::Now now) {
     const WorkerId worker = session->record.worker;
     workers_.erase(worker);
     session->acknowledged = session->answers;
+    if (desk_) desk_->cut(worker);
     say("worker " + std::to_string(worker.value()) + " on " + session->record.host + " is cut off: " + why +
         "; it may come back within " + format_duration(options_.reactor.away_limit));
     react(core::WorkerAway{worker, why}, now);
@@ -224,6 +221,7 @@ void Manager::end_session(WorkerId worker, const std::string& why, stats::Depart
     if (session == nullptr) return;
     const stats::WorkerRecord record = session->record;
     sessions_.close(worker);
+    forget_files(worker);
     note_departure(record, why, departure, now);
 }
 

@@ -46,6 +46,7 @@ Duration StopPolicy::grace_after(int signal) const {
 // ---- rank 0 ----
 
 Status ManagerLoop::run() {
+    parts_.manager.clock = instant_now;
     turn_began_ = instant_now();
     if (std::any_of(parts_.wires.begin(), parts_.wires.end(),
                     [](const transport::Transport* wire) { return wire->wants_asking(); }))
@@ -70,6 +71,8 @@ bool ManagerLoop::turn() {
         parts_.manager.stop(core::StopReason::out_of_time, parts_.deadline.grace, at);
     }
     if (waiter_.readable(parts_.recorder.descriptor())) parts_.manager.on_recorder(at);
+    if (parts_.files_of_manager != nullptr && waiter_.readable(parts_.files_of_manager->descriptor()))
+        parts_.manager.on_background(at);
     parts_.manager.tick(at);
     if (parts_.worker != nullptr) {
         parts_.worker->on_launcher(at.instant);
@@ -83,10 +86,15 @@ bool ManagerLoop::turn() {
 
 bool ManagerLoop::move_frames() {
     bool moved = false;
+    // The beats of a thousand ranks come one a millisecond, and nothing follows from them: no reason to ask
+    // again at once.
     const auto listen_to = [&](transport::Transport& wire) {
         inbox_.clear();
-        moved = wire.poll(inbox_) || moved;
-        for (const transport::Arrival& arrival : inbox_) parts_.manager.on_arrival(wire, arrival, now());
+        const bool something = wire.poll(inbox_);
+        bool says_more = inbox_.empty();
+        for (const transport::Arrival& arrival : inbox_)
+            says_more = parts_.manager.on_arrival(wire, arrival, now()) || says_more;
+        moved = moved || (something && says_more);
     };
     for (transport::Transport* wire : parts_.wires) listen_to(*wire);
     if (parts_.own_end_of_manager != nullptr) listen_to(*parts_.own_end_of_manager);
@@ -155,6 +163,8 @@ void ManagerLoop::wait(bool moved) {
     waiter_.watch(parts_.recorder.descriptor());
     if (parts_.launcher != nullptr) waiter_.watch(parts_.launcher->descriptor());
     if (parts_.functions != nullptr) waiter_.watch(parts_.functions->descriptor());
+    for (const Background* files : {parts_.files_of_manager, parts_.files_of_worker})
+        if (files != nullptr) waiter_.watch(files->descriptor());
     if (!parts_.source.ended() && wants_more()) waiter_.watch(parts_.source.descriptor());
     waiter_.wait(until(next, before));
     const Instant after = instant_now();
@@ -163,7 +173,7 @@ void ManagerLoop::wait(bool moved) {
 }
 
 void ManagerLoop::say_goodbye() {
-    parts_.manager.dismiss_all("the run is over");
+    parts_.manager.dismiss_all("the run is over", now());
     for (transport::Transport* wire : parts_.wires) let_frames_leave(*wire);
 }
 
@@ -216,6 +226,7 @@ void WorkerLoop::wait(bool moved) {
     if (parts_.signals != nullptr) waiter_.watch(parts_.signals->descriptor());
     waiter_.watch(parts_.launcher.descriptor());
     if (parts_.functions != nullptr) waiter_.watch(parts_.functions->descriptor());
+    if (parts_.files != nullptr) waiter_.watch(parts_.files->descriptor());
     for (const int descriptor : descriptors) waiter_.watch(descriptor);
     waiter_.wait(until(next, before));
     // A task has ended: the answer with the next one comes soon.

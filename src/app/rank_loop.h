@@ -51,6 +51,8 @@ struct ManagerLoopParts {
     Worker* worker = nullptr;
     host::Launcher* launcher = nullptr;
     host::FunctionRunner* functions = nullptr;  // null: that worker has none
+    Background* files_of_manager = nullptr;     // where tasks have files
+    Background* files_of_worker = nullptr;
     StopPolicy stop{};
     RunDeadline deadline{};
     // Called each turn, before it waits; returns when it wants to be called next at the latest.
@@ -91,6 +93,7 @@ struct WorkerLoopParts {
     Signals* signals = nullptr;  // null: signals are not ours to handle
     StopPolicy stop{};
     host::FunctionRunner* functions = nullptr;  // null: the worker has none
+    Background* files = nullptr;                // where tasks have files
 };
 
 class WorkerLoop {

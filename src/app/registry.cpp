@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -109,6 +110,8 @@ Status check_folder(const std::string& folder) {
     struct stat found {};
     if (::stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode))
         return refused_folder(folder, "is no folder");
+    if (found.st_uid != ::geteuid() && found.st_uid != 0)
+        return refused_folder(folder, "is another user's; name another in WORK_QUEUE_REGISTRY");
     if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return refused_folder(
             folder, "can be written by others; chmod go-w it, or name another in WORK_QUEUE_REGISTRY");
@@ -131,6 +134,7 @@ Status write_entry(const std::string& path, const transport::Contact& contact, c
     std::string part = fs::path(path).parent_path().string() + "/" + unfinished + "XXXXXX";
     const stats::Descriptor file(::mkstemp(part.data()));
     if (!file) return stats::write_error(part, errno);
+    errno = ENOSPC;  // where a write takes a part
     const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
     if (whole && ::rename(part.c_str(), path.c_str()) == 0) return success();
     const Error failed = stats::write_error(path, errno);

@@ -42,9 +42,11 @@ class Registration {
     virtual void tell(const Workload& load) = 0;  // never blocks
 };
 
-// Makes the folder (mode 0700) where it is missing. `say`: a line where the folder's file system does not
-// answer at the end. Errors: not_allowed when nothing can be written there, or others may write there; usage
-// when contact.name is empty or has a byte below 32.
+// Makes the folder (mode 0700) where it is missing, and the entry: it is there on return, for workers that
+// are started next, and a folder that is of no use is the caller's error. (So a file system that hangs is
+// waited for here, and nowhere later.) `say`: a line where the folder's file system does not answer at the
+// end. Errors: not_allowed when nothing can be written there, or it is another user's or others may write
+// there; usage when contact.name is empty or has a byte below 32.
 Result<std::unique_ptr<Registration>> register_manager(const std::string& folder,
                                                        const transport::Contact& contact,
                                                        std::function<void(const std::string&)> say = {},
@@ -56,7 +58,8 @@ Status check_manager_pattern(const std::string& pattern);
 // Living managers whose whole name matches `pattern` (a POSIX extended regular expression), those with tasks
 // that wait first, in random order by `seed` among equals. No folder: none. Entries that are torn, or that
 // others may have written, are passed over; those of processes that are gone are removed. Errors: usage: no
-// regular expression; not_allowed: others may write in the folder.
+// regular expression; not_allowed: the folder is another user's, or others may write in
+// it.
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale = stale_entry);
 

@@ -4,14 +4,17 @@
 #include <array>
 #include <cstdio>
 #include <random>
+#include <string_view>
+#include <vector>
+
+#include "core/task.h"
 
 namespace wq::app {
 
 namespace {
 
 constexpr std::size_t longest_name = 255;
-constexpr std::size_t most_features = 1000;
-constexpr std::int64_t most_cores = 1'000'000;
+constexpr std::size_t longest_platform = 64;
 constexpr std::int64_t most_mb = std::int64_t{1} << 40;
 constexpr std::int64_t longest_us = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
@@ -22,6 +25,22 @@ bool plain(const std::string& text) {
 
 bool within(std::int64_t value, std::int64_t most) {
     return value >= 0 && value <= most;
+}
+
+std::optional<std::string> nonsense_in(const std::vector<std::string>& features) {
+    std::size_t functions = 0;
+    for (std::string_view feature : features) {
+        if (feature.starts_with(core::function_feature)) {
+            ++functions;
+            feature.remove_prefix(core::function_feature.size());
+        }
+        if (feature.size() > core::longest_feature) return "a feature or function of it has too long a name";
+    }
+    if (functions > core::most_functions)
+        return "it has more than " + std::to_string(core::most_functions) + " functions";
+    if (features.size() - functions > core::most_features)
+        return "it has more than " + std::to_string(core::most_features) + " features";
+    return std::nullopt;
 }
 
 }  // namespace
@@ -64,20 +83,25 @@ Session* SessionBook::find(WorkerId worker) {
     return known == identities_.end() ? nullptr : find(known->second);
 }
 
+// It becomes a part of paths.
+bool is_platform(std::string_view name) {
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    return name.size() <= longest_platform && !name.starts_with('.') &&
+           name.find_first_not_of(letters) == name.npos;
+}
+
 std::optional<std::string> nonsense_in(const wire::Hello& hello) {
     if (hello.rank) return "a rank does not come this way";
     if (hello.identity.empty() || hello.identity.size() > longest_name || !plain(hello.identity))
         return "it has no identity";
     if (hello.host.empty() || hello.host.size() > longest_name || !plain(hello.host))
         return "its host has no proper name";
+    if (!is_platform(hello.os) || !is_platform(hello.arch)) return "its platform has no proper name";
     const core::Resources& offers = hello.offers;
-    if (!within(offers.cores, most_cores) || !within(offers.memory_mb, most_mb) ||
-        !within(offers.disk_mb, most_mb) || !within(offers.gpus, most_cores))
+    if (!within(offers.cores, core::most_cores) || !within(offers.memory_mb, most_mb) ||
+        !within(offers.disk_mb, most_mb) || !within(offers.gpus, core::most_cores))
         return "it offers what no machine has";
-    if (hello.features.size() > most_features) return "it has too many features";
-    for (const std::string& feature : hello.features)
-        if (feature.size() > longest_name) return "a feature of it has too long a name";
-    return std::nullopt;
+    return nonsense_in(hello.features);
 }
 
 void make_plausible(core::Outcome& outcome) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "files/task_files.h"
 #include "stats/records.h"
 #include "wire/messages.h"
 
@@ -20,7 +22,8 @@ struct TaskText {
     std::uint64_t line = 0;  // in the list; 0: not from a list
     std::uint64_t environment_position = 0;
     EnvironmentChanges variables;
-    std::optional<wire::Call> call;  // instead of the command
+    std::optional<wire::Call> call;                 // instead of the command
+    std::shared_ptr<const files::TaskFiles> files;  // null: it has none, and no sandbox of its own
 };
 
 class TaskTexts {

@@ -1,44 +1,39 @@
 #include "app/worker.h"
 
-#include <algorithm>
-#include <cstdlib>
+#include <sys/utsname.h>
 
-#include "app/task_table.h"
-#include "taskfile/sources.h"
+#include <algorithm>
+
+#include "core/task.h"
 
 namespace wq::app {
 
 namespace {
 // A launcher that dies so often without having started a task will not live.
 constexpr int most_idle_deaths = 5;
-
-// The line as one word behind the wrapper, or in place of its `{}`.
-std::string wrapped(const std::string& wrapper, const std::string& line) {
-    std::string word = "'";
-    for (const char c : line) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    word += "'";
-    const std::size_t braces = wrapper.find("{}");
-    if (braces == std::string::npos) return wrapper + " /bin/sh -c " + word;
-    return wrapper.substr(0, braces) + word + wrapper.substr(braces + 2);
-}
-
-// `export -f` of bash hands functions on under such names; only a shell finds them.
-bool is_exported_function(const std::string& name) {
-    return std::getenv(("BASH_FUNC_" + name + "%%").c_str()) != nullptr;
-}
 }  // namespace
 
 Worker::Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
-               host::Launcher& launcher, TicketTaker* tickets, host::FunctionRunner* functions)
+               host::Launcher& launcher, TicketTaker* tickets, host::FunctionRunner* functions,
+               Background* background)
     : options_(std::move(options)),
       outbox_(std::in_place, transport, manager),
       launcher_(launcher),
       tickets_(tickets),
-      functions_(functions) {}
+      functions_(functions),
+      background_(background) {}
 
 void Worker::start(Instant now) {
     last_heard_ = last_sent_ = now;
     wire::Hello hello = options_.hello;
+    struct utsname system {};
+    ::uname(&system);
+    hello.os = system.sysname;
+    hello.arch = system.machine;
+    if (functions_ != nullptr)
+        functions_->functions().for_each_name([&](const std::string& name) {
+            hello.features.push_back(std::string(core::function_feature) + name);
+        });
     if (options_.leaves_at) hello.leaves_in = std::max(*options_.leaves_at - now, Duration{0});
     hello.clock = wall_now();
     hello.resume = token_;
@@ -106,38 +101,6 @@ void Worker::on_message(const wire::Lease& message) {
     run(message, false);
 }
 
-void Worker::run(const wire::Lease& message, bool ticket) {
-    if (!held_.emplace(Key{message.task, message.attempt}, ticket).second) return;
-    if (leaving_) {
-        answer(wire::GivenBack{message.task, message.attempt}, Key{message.task, message.attempt});
-        held_.erase({message.task, message.attempt});
-        return;
-    }
-    ++tasks_taken_;
-    if (message.call && (message.call->mode != core::CallMode::fork || !options_.forks_calls))
-        return call(message);
-    host::Order order;
-    order.task = message.task;
-    order.attempt = message.attempt;
-    order.give = message.give;
-    order.timeout = message.timeout;
-    order.memory_limit_mb = message.memory_limit_mb;
-    order.environment_position = message.environment_position;
-    order.text = options_.wrapper.empty() ? message.text : wrapped(options_.wrapper, message.text);
-    if (message.call)
-        order.call = host::Call{message.call->function, message.call->arguments};
-    else if (message.environment_position == 0 && !taskfile::needs_shell(order.text))
-        order.argv = taskfile::split_words(order.text);
-    if (!order.argv.empty() && is_exported_function(order.argv.front())) order.argv.clear();
-    order.output_limit = output_limit_;
-    order.variables = message.variables;
-    if (over_tcp()) order.variables.emplace_back("WORKERID", std::to_string(id_.value()));
-    if (!options_.index_variable.empty())
-        for (const auto& [name, value] : message.variables)
-            if (name == index_variable_name) order.variables.emplace_back(options_.index_variable, value);
-    launcher_.run(std::move(order));
-}
-
 void Worker::on_message(const wire::KillAll&) {
     kill_all();
 }
@@ -151,6 +114,9 @@ void Worker::on_message(const wire::Kill& message) {
         launcher_.kill(task, attempt);
         if (functions_ != nullptr) functions_->kill(task, attempt);
     }
+    kill_in_files([&](Key key) {
+        return key.first.value() >= first && key.first.value() < end && key.second == message.attempt;
+    });
     // Calls of a range are no records of their own: the rest of it comes back, and goes on where it may.
     bool some_of_a_range = false;
     ranges_.for_each_in({first, end}, [&](Interval) { some_of_a_range = true; });
@@ -174,9 +140,11 @@ void Worker::kill_all() {
     signalled_ends_.stop_waiting();
     launcher_.kill_all();
     if (functions_ != nullptr) functions_->kill_all();
+    kill_in_files([](Key) { return true; });
 }
 
 void Worker::recall(std::uint64_t most) {
+    most -= recall_staging(most);
     if (functions_ != nullptr) {
         most -= functions_->recall(most);
         if (leaving_) functions_->return_ranges();
@@ -201,6 +169,7 @@ void Worker::begin_to_leave(std::string why) {
 
 void Worker::on_launcher(Instant now) {
     now_ = now;
+    take_file_events();
     for (host::Report& report : launcher_.next()) std::visit([&](auto& known) { on_report(known); }, report);
     report_ends(now);
     take_call_reports(now);
@@ -243,14 +212,27 @@ void Worker::report_ends(Instant now) {
 
 void Worker::report_end(host::TaskEnded& end) {
     const Key key{end.task, end.attempt};
+    if (files_ && files_->place_of(key) == WorkerFiles::Place::running) {
+        if (end.outcome.ending != core::Ending::killed) return files_->deliver(std::move(end));
+        files_->drop(key);  // what it left is half made, and it runs again
+    }
+    answer_end(end);
+}
+
+void Worker::answer_end(host::TaskEnded& end) {
+    const Key key{end.task, end.attempt};
     if (held_.erase(key) == 0 && over_tcp()) return;  // of a manager that was given up
     answer(wire::Ended{end.task, end.attempt, std::move(end.outcome), std::move(end.output)}, key);
 }
 
 void Worker::on_report(const host::OrderReturned& report) {
-    const Key key{report.task, report.attempt};
+    if (files_) files_->drop({report.task, report.attempt});
+    give_back({report.task, report.attempt});
+}
+
+void Worker::give_back(Key key) {
     if (held_.erase(key) == 0 && over_tcp()) return;
-    answer(wire::GivenBack{report.task, report.attempt}, key);
+    answer(wire::GivenBack{key.first, key.second}, key);
 }
 
 void Worker::on_report(const host::EnvironmentOutput& report) {
@@ -273,15 +255,17 @@ void Worker::on_report(const host::LauncherDied& report) {
         broken_ = true;
         begin_to_leave(again.error().message);
     }
-    for (const auto& [task, attempt] : report.started) {
-        wire::Ended ended{task, attempt, {}, {}};
-        ended.outcome.ending = core::Ending::worker_lost;
-        ended.outcome.reason = "its launcher on " + options_.hello.host + " was " + report.why;
-        if (held_.erase({task, attempt}) != 0 || !over_tcp()) answer(ended, Key{task, attempt});
-    }
-    for (const auto& [task, attempt] : report.not_started)
-        if (held_.erase({task, attempt}) != 0 || !over_tcp())
-            answer(wire::GivenBack{task, attempt}, Key{task, attempt});
+    const std::string why = "its launcher on " + options_.hello.host + " was " + report.why;
+    for (const auto& [task, attempt] : report.started) answer_loss({task, attempt}, why);
+    for (const auto& [task, attempt] : report.not_started) give_back({task, attempt});
+    lose_files(why);
+}
+
+void Worker::answer_loss(Key key, const std::string& why) {
+    host::TaskEnded ended{key.first, key.second, {}, {}};
+    ended.outcome.ending = core::Ending::worker_lost;
+    ended.outcome.reason = why;
+    answer_end(ended);
 }
 
 void Worker::leave_when_empty() {

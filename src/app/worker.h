@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include "app/range_pace.h"
 #include "app/signalled_ends.h"
 #include "app/ticket_taker.h"
+#include "app/worker_files.h"
 #include "base/time.h"
 #include "host/function_runner.h"
 #include "host/launcher.h"
@@ -47,9 +49,10 @@ class Worker {
   public:
     Worker(WorkerOptions options, transport::Transport& transport, transport::PeerId manager,
            host::Launcher& launcher, TicketTaker* tickets = nullptr,
-           host::FunctionRunner* functions = nullptr);
+           host::FunctionRunner* functions = nullptr, Background* background = nullptr);
     // Over TCP: not connected yet.
-    Worker(WorkerOptions options, host::Launcher& launcher, host::FunctionRunner* functions = nullptr);
+    Worker(WorkerOptions options, host::Launcher& launcher, host::FunctionRunner* functions = nullptr,
+           Background* background = nullptr);
 
     void start(Instant now);  // says hello
     void on_frame(std::string_view bytes, Instant now);
@@ -63,7 +66,7 @@ class Worker {
     bool welcomed() const { return welcomed_; }  // on this link
     bool has_manager() const { return !token_.empty(); }
     bool expected() const { return expected_; }  // a manager may have leased us something
-    Duration grace() const { return grace_; }    // for so long after a cut
+    Duration grace() const { return grace_; }    // for so long after the manager was heard last
     WorkerId id() const { return id_; }
     // The manager's last word on this link; then it is to be closed.
     const std::optional<wire::Refused>& refused() const { return refused_; }
@@ -111,6 +114,17 @@ class Worker {
     void on_message(const wire::RangeEnded&) {}
     void on_message(const wire::Draining&) {}
     void on_message(const wire::Acknowledged& message) { answers_.forget(message.answers); }
+    void on_message(const wire::WantInput&) {}
+    void on_message(const wire::OutputPart&) {}
+    void on_message(const wire::OutputsSent&) {}
+    template <class M>
+    void on_file_message(const M& message) {
+        if (files_) files_->on(message);
+    }
+    void on_message(const wire::InputPart& message) { on_file_message(message); }
+    void on_message(const wire::NoInput& message) { on_file_message(message); }
+    void on_message(const wire::TakeOutput& message) { on_file_message(message); }
+    void on_message(const wire::OutputsKept& message) { on_file_message(message); }
     void on_message(const wire::Kill& message);
     void on_message(const wire::EnvironmentLine& message);
     void on_message(const wire::Lease& message);
@@ -128,6 +142,19 @@ class Worker {
     bool over_tcp() const { return !options_.hello.identity.empty(); }
     void answer(const wire::Message& message, std::optional<Key> key);
     void say(const wire::Message& message);
+
+    void answer_end(host::TaskEnded& end);
+    void answer_loss(Key key, const std::string& why);
+    void give_back(Key key);
+
+    // worker_tasks.cpp
+    void begin(const wire::Lease& lease, const std::string& sandbox);
+    host::Order order_of(const wire::Lease& lease) const;
+    void stage(const wire::Lease& lease);
+    void take_file_events();
+    std::uint64_t recall_staging(std::uint64_t most);
+    void kill_in_files(const std::function<bool(Key)>& which);
+    void lose_files(const std::string& why);
 
     // worker_calls.cpp
     void call(const wire::Lease& lease);
@@ -151,6 +178,9 @@ class Worker {
     host::Launcher& launcher_;
     TicketTaker* tickets_;             // null: this worker is leased all its tasks
     host::FunctionRunner* functions_;  // null: it has none, but what its launcher knows
+    Background* background_;           // of files; null: it takes no tasks that have any
+    std::optional<WorkerFiles> files_;
+    int folders_gone_ = 0;
     Pace pace_;
     RangePace range_pace_;
     IntervalSet ranges_;                 // claimed by ticket and run as ranges, not yet reported

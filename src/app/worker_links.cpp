@@ -8,8 +8,13 @@ namespace {
 constexpr Duration kill_limit = std::chrono::seconds(5);
 }
 
-Worker::Worker(WorkerOptions options, host::Launcher& launcher, host::FunctionRunner* functions)
-    : options_(std::move(options)), launcher_(launcher), tickets_(nullptr), functions_(functions) {}
+Worker::Worker(WorkerOptions options, host::Launcher& launcher, host::FunctionRunner* functions,
+               Background* background)
+    : options_(std::move(options)),
+      launcher_(launcher),
+      tickets_(nullptr),
+      functions_(functions),
+      background_(background) {}
 
 void Worker::connect(transport::Transport& transport, transport::PeerId manager, Instant now) {
     disconnect();
@@ -43,6 +48,7 @@ void Worker::on_message(const wire::Welcome& message) {
     answers_.forget(message.answers_received);
     for (const AnswerLog::Answer& kept : answers_.kept()) outbox_->put_encoded(kept.message);
     if (leaving_) say(wire::Draining{});
+    if (files_) files_->begin_streams_anew();
 }
 
 // The launcher is begun anew, so that nothing of what it was told can be taken for the next manager's.
@@ -56,6 +62,7 @@ Status Worker::forget_manager() {
     held_.clear();
     last_environment_ = 0;
     if (!had_work) return success();
+    files_.reset();
     signalled_ends_ = {};
     if (functions_ != nullptr) functions_->forget(kill_limit);
     const Status again = launcher_.begin_anew(options_.launcher, kill_limit);

@@ -1,12 +1,32 @@
 #include "app/worker_session.h"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 
+#include "app/away.h"
 #include "base/units.h"
 
 namespace wq::app {
 
 namespace {
+
+// What a clock on the wall says then, with the day where it is another one.
+std::string clock_after(Duration time) {
+    const std::time_t then = std::chrono::system_clock::to_time_t(
+        std::chrono::system_clock::now() +
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(time));
+    std::tm parts{};
+    ::localtime_r(&then, &parts);
+    std::array<char, 64> text{};
+    const bool soon = time < std::chrono::hours(12);
+    std::strftime(text.data(), text.size(), soon ? "%H:%M" : "%Y-%m-%d %H:%M", &parts);
+    return text.data();
+}
+
+// What is known of the manager's last bytes is looked at each second.
+constexpr Duration still_fresh = std::chrono::seconds(2);
+constexpr Duration look_again = std::chrono::milliseconds(250);
 
 void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
     if (other && (!next || *other < *next)) next = other;
@@ -33,7 +53,7 @@ void WorkerSession::end(ExitCode code) {
 // ---- links ----
 
 void WorkerSession::begin_call(Instant now) {
-    auto call = make_call_(cut_at_.has_value());
+    auto call = make_call_(cut_off_since_.has_value());
     if (!call) {
         last_failure_ = call.error().message;
         if (call.error().code != ExitCode::unreachable) {
@@ -61,21 +81,30 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
     last_failure_ = why;
     if (state_ == State::calling) {
         // While a manager may have us back, some other that answers in its place ends nothing.
-        if (call_->not_allowed() && !cut_at_) {
+        if (call_->not_allowed() && !cut_off_since_) {
             say_(why);
             end(ExitCode::not_allowed);
         }
         say_not_reached();
+        hang_up(now);
     } else {
-        say_("disconnected from manager: " + why);
+        hang_up(now);
+        say_("disconnected from manager: " + why + "; " + what_is_kept(now) + "it is tried again");
     }
-    hang_up(now);
     call_later(now);
+}
+
+std::string WorkerSession::what_is_kept(Instant now) const {
+    if (!cut_off_since_ || worker_.holding() == 0) return {};
+    const auto left = std::max(*cut_off_since_ + worker_.grace() - now, Duration{0});
+    const std::size_t tasks = worker_.holding();
+    return "its " + (tasks == 1 ? "task is" : std::to_string(tasks) + " tasks are") + " kept for up to " +
+           format_duration(std::chrono::duration_cast<std::chrono::seconds>(left)) + ", ";
 }
 
 // Once, until it is reached: who gave a wrong address sees it now, and not when all patience is over.
 void WorkerSession::say_not_reached() {
-    if (end_ || cut_at_ || std::exchange(said_not_reached_, true)) return;
+    if (end_ || cut_off_since_ || std::exchange(said_not_reached_, true)) return;
     say_("no manager is reached yet; it is tried for " + format_duration(options_.connect_timeout) + ":\n" +
          last_failure_);
 }
@@ -88,7 +117,7 @@ void WorkerSession::hang_up(Instant now) {
     if (state_ == State::serving || (state_ == State::greeting && worker_.welcomed())) {
         alone_since_ = now;
         backoff_.reset();
-        if (worker_.has_manager()) cut_at_ = now;
+        if (worker_.has_manager()) cut_off_since_ = call_->heard(now).at;
     }
     worker_.disconnect();
     if (call_) call_->transport->close(call_->manager);
@@ -103,6 +132,21 @@ void WorkerSession::call_later(Instant now) {
 void WorkerSession::tell_notes() {
     if (!options_.note) return;
     for (const transport::Note& note : call_->transport->take_notes()) options_.note(note);
+}
+
+// A link that is silent is given up while there is time to come back by another. Without a grace there is
+// nothing to come back to, and the transport's own patience is enough.
+void WorkerSession::heed_silence(Instant now) {
+    silent_from_.reset();
+    if (state_ != State::serving || worker_.grace() <= Duration{0}) return;
+    const transport::Heard heard = call_->heard(now);
+    silent_from_ = heard.at + silence_of(worker_.grace());
+    if (now < *silent_from_) return;
+    // Who was stopped himself finds what came meanwhile when he looks again.
+    if (now - heard.as_of > still_fresh)
+        silent_from_ = now + look_again;
+    else
+        link_lost("nothing was heard of it for " + format_duration(silence_of(worker_.grace())), now);
 }
 
 bool WorkerSession::move_frames(Instant now) {
@@ -135,9 +179,11 @@ void WorkerSession::manager_is_done(Instant now) {
     say_("disconnected from manager: " + last.why);
     served_ = true;
     hang_up(now);
-    cut_at_.reset();
+    cut_off_since_.reset();
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
     if (last.for_good || options_.single_shot || draining_) return end(ExitCode::ok);
+    say_("looks for another one until " + clock_after(options_.connect_timeout) + " (--connect-timeout " +
+         format_duration(options_.connect_timeout) + "; --single-shot ends it here)");
     call_later(now);
 }
 
@@ -147,7 +193,7 @@ void WorkerSession::give_manager_up(const std::string& why, Instant now) {
         hang_up(now);
         call_later(now);
     }
-    cut_at_.reset();
+    cut_off_since_.reset();
     served_ = false;
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
     idle_since_ = now;
@@ -182,7 +228,7 @@ void WorkerSession::check_times(Instant now) {
              format_duration(options_.drain_at_grace));
         drain(options_.drain_at_grace, now);
     }
-    if (cut_at_ && now >= *cut_at_ + worker_.grace())
+    if (cut_off_since_ && now >= *cut_off_since_ + worker_.grace())
         give_manager_up("the manager was not reached within " + format_duration(worker_.grace()), now);
     if (draining_ && kill_at_ && now >= *kill_at_) {
         kill_at_.reset();
@@ -193,7 +239,7 @@ void WorkerSession::check_times(Instant now) {
     if (draining_ && !end_ && (worker_.ended() || (leave_at_ && now >= *leave_at_))) return end(ExitCode::ok);
     if (draining_ && !worker_.expected()) return end(ExitCode::ok);
     if (!worker_.idle()) idle_since_ = now;
-    const bool has_manager = state_ == State::serving || cut_at_;
+    const bool has_manager = state_ == State::serving || cut_off_since_;
     if (has_manager && !draining_ && now >= idle_since_ + options_.idle_timeout) {
         say_("no task came for " + format_duration(options_.idle_timeout));
         drain(Duration{0}, now, true);
@@ -218,10 +264,11 @@ void WorkerSession::turn(Instant now) {
         say_("the manager does not know this worker any more: what it had given is ended");
     if (state_ == State::greeting && worker_.welcomed()) {
         state_ = State::serving;
-        cut_at_.reset();
+        cut_off_since_.reset();
         backoff_.reset();
         idle_since_ = now;
     }
+    heed_silence(now);
     if (state_ == State::greeting && now >= state_until_)
         link_lost("the manager said nothing for " + format_duration(options_.welcome_limit), now);
     if (!end_) check_times(now);
@@ -236,10 +283,11 @@ std::optional<Instant> WorkerSession::wakeup() const {
     std::optional<Instant> next = worker_.wakeup();
     if (state_ == State::waiting || state_ == State::greeting) earliest(next, state_until_);
     earliest(next, options_.drain_at);
-    if (cut_at_) earliest(next, *cut_at_ + worker_.grace());
+    if (cut_off_since_) earliest(next, *cut_off_since_ + worker_.grace());
+    if (state_ == State::serving) earliest(next, silent_from_);
     earliest(next, kill_at_);
     earliest(next, leave_at_);
-    const bool has_manager = state_ == State::serving || cut_at_;
+    const bool has_manager = state_ == State::serving || cut_off_since_;
     if (!draining_ && has_manager && worker_.idle()) earliest(next, idle_since_ + options_.idle_timeout);
     if (!draining_ && !has_manager) earliest(next, alone_since_ + options_.connect_timeout);
     return next;

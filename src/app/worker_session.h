@@ -22,6 +22,10 @@ struct Call {
     std::string address;                                       // of the managers called, for messages
     std::function<bool()> not_allowed = [] { return false; };  // after Left: trying again is no use
     std::function<std::string()> local_address = [] { return std::string(); };  // once joined
+    // Once joined: when its last bytes came, or a little before. Here, where nothing is known of that: now.
+    std::function<transport::Heard(Instant now)> heard = [](Instant now) {
+        return transport::Heard{now, now};
+    };
 };
 
 struct WorkerSessionOptions {
@@ -65,10 +69,12 @@ class WorkerSession {
     void joined(const transport::Joined& arrival, Instant now);
     void link_lost(const std::string& why, Instant now);
     void hang_up(Instant now);
+    std::string what_is_kept(Instant now) const;  // "" or a part of a line
     void call_later(Instant now);
     void say_not_reached();
     void manager_said_no(Instant now);
     void manager_is_done(Instant now);
+    void heed_silence(Instant now);
     void check_times(Instant now);
     void give_manager_up(const std::string& why, Instant now);
     void drain(Duration grace, Instant now, bool idle = false);
@@ -85,10 +91,12 @@ class WorkerSession {
     Instant state_until_;  // of waiting: when to call; of greeting: patience
     std::string last_failure_;
     bool said_not_reached_ = false;
-    std::optional<Instant> cut_at_;  // its manager waits for us since then
-    Instant alone_since_;            // without a manager
-    Instant idle_since_;             // without a task
-    bool served_ = false;            // a manager that was done with us
+    // Its link is cut; when it was heard last. Its manager waits for us, no longer than the grace from then.
+    std::optional<Instant> cut_off_since_;
+    std::optional<Instant> silent_from_;  // of serving: its link may be dead if nothing is heard until then
+    Instant alone_since_;                 // without a manager
+    Instant idle_since_;                  // without a task
+    bool served_ = false;                 // a manager that was done with us
     bool draining_ = false;
     std::optional<Instant> kill_at_;   // of draining
     std::optional<Instant> leave_at_;  // of draining: whatever has not arrived by then

@@ -56,6 +56,11 @@ std::optional<Interval> IntervalSet::front() const {
     return Interval{ranges_.begin()->first, ranges_.begin()->second};
 }
 
+std::optional<Interval> IntervalSet::back() const {
+    if (ranges_.empty()) return std::nullopt;
+    return Interval{ranges_.rbegin()->first, ranges_.rbegin()->second};
+}
+
 std::optional<Interval> IntervalSet::take_front(std::uint64_t most) {
     auto range = front();
     if (!range) return std::nullopt;

@@ -26,6 +26,7 @@ class IntervalSet {
     std::size_t ranges() const { return ranges_.size(); }
     bool empty() const { return ranges_.empty(); }
     std::optional<Interval> front() const;  // the lowest range
+    std::optional<Interval> back() const;   // the highest
     std::optional<Interval> take_front(
         std::uint64_t most);  // removes and returns up to `most` of the lowest range
     template <class F>

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "cli/help_text.h"
+
 namespace wq::cli {
 
 namespace {
@@ -14,7 +16,7 @@ namespace {
 namespace po = boost::program_options;
 
 po::options_description visible_options() {
-    po::options_description options("Options");
+    po::options_description options("Options", help_width, help_width / 2);
     auto add = options.add_options();
     add(",o", po::value<std::string>()->value_name("PREFIX"), "of the plots' names; default: the log's name");
     add(",T", po::value<std::string>()->value_name("FORMAT"),
@@ -31,7 +33,7 @@ po::options_description visible_options() {
 }
 
 Error usage(const std::string& what) {
-    return {ExitCode::usage, what + " (see work_queue_graph_log --help)"};
+    return {ExitCode::usage, what + "; try --help"};
 }
 
 bool parse_bound(const std::string& text, double& value) {
@@ -124,23 +126,22 @@ Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* arg
 std::string graph_log_help() {
     std::ostringstream out;
     out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
-           "Draws the statistics of a run with gnuplot: tasks, workers, cores, time and transfer over time, "
-           "each\n"
-           "with a twin on a logarithmic scale, into PREFIX.tasks.png, PREFIX.tasks-log.png and so on.\n"
-           "STATS is a run directory or its stats.h5, also while the run goes on or after it was killed, or "
-           "a\n"
-           "text statistics log (work_queue_run --stats-log, or of another Work Queue).\n\n"
+           "Draws the statistics of a run with gnuplot: tasks, workers, cores, time and\n"
+           "transfer over time, each with a twin on a logarithmic scale, into\n"
+           "PREFIX.tasks.png, PREFIX.tasks-log.png and so on. STATS is a run directory or\n"
+           "its stats.h5, also while the run goes on or after it was killed, or a text\n"
+           "statistics log (work_queue_run --stats-log, or of another Work Queue).\n\n"
         << visible_options()
         << "\nExamples:\n"
-           "  work_queue_graph_log tasks.sh.wq                      ten plots beside its stats.h5\n"
+           "  work_queue_graph_log tasks.sh.wq              ten plots beside its stats.h5\n"
            "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
            "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq\n"
-           "                                                        minutes 10 to 20 only\n"
-           "  work_queue_graph_log -u h -r :2 tasks.sh.wq           the first two hours\n"
+           "                                                minutes 10 to 20 only\n"
+           "  work_queue_graph_log -u h -r :2 tasks.sh.wq   the first two hours\n"
            "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
-           "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read, 69 no gnuplot,\n"
-           "70 gnuplot failed.\n";
-    return out.str();
+           "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read,\n"
+           "69 no gnuplot, 70 gnuplot failed.\n";
+    return without_trailing_blanks(out.str());
 }
 
 }  // namespace wq::cli

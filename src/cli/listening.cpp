@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "app/away.h"
 #include "stats/run_status.h"
 #include "transport/contact.h"
 #include "transport/tls_identity.h"
@@ -34,6 +35,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     listen.low_port = listen.high_port = *options.listen;
     listen.key = contact.key;
     listen.tls = std::move(*identity);
+    listen.limits.keep_alive = app::keep_alive_of(options.away_limit, listen.limits.keep_alive);
     auto listener = transport::TcpListener::open(std::move(listen));
     if (!listener) return listener.error();
     contact.port = (*listener)->port();

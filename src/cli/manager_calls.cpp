@@ -1,6 +1,8 @@
 #include "cli/manager_calls.h"
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 #include "app/registry.h"
 #include "base/units.h"
@@ -13,10 +15,14 @@ Duration scaled(Duration time, double by) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::nano>(time) * by);
 }
 
+// But not what the other side's processor needs: the first handshake of a process took 0.2 s under ASan.
+constexpr Duration shortest_handshake = std::chrono::seconds(2);
+
 void scale(transport::TcpLimits& limits, double by) {
     for (Duration* time :
          {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
         *time = scaled(*time, by);
+    limits.handshake = std::max(limits.handshake, shortest_handshake);
 }
 
 }  // namespace
@@ -45,12 +51,24 @@ Result<transport::Contact> ManagerCalls::contact(bool waits) {
     for (const app::Listing& listing : *found)
         if (waits && same(listing)) return listing.contact;
     if (waits && called_) return *called_;
-    if (found->empty())
-        return Error{ExitCode::unreachable, "no manager is listed in " + app::registry_folder() +
-                                                " by a name that matches " +
-                                                quote_for_message(options_->manager_regex)};
+    if (found->empty()) return none_matches();
     called_ = (*found)[*unanswered_ % found->size()].contact;
     return *called_;
+}
+
+Error ManagerCalls::none_matches() const {
+    constexpr std::size_t most_listed = 5;
+    std::set<std::string> names;
+    if (const auto all = app::find_managers(app::registry_folder(), ".*", 0))
+        for (const app::Listing& listing : *all) names.insert(listing.contact.name);
+    std::string listed;
+    std::size_t count = 0;
+    for (const std::string& name : names)
+        if (++count <= most_listed) listed += (listed.empty() ? "; listed: " : ", ") + line_for_message(name);
+    if (count > most_listed) listed += ", and " + std::to_string(count - most_listed) + " more";
+    return {ExitCode::unreachable, "no manager is listed in " + app::registry_folder() +
+                                       " whose whole name matches " +
+                                       quote_for_message(options_->manager_regex) + listed};
 }
 
 Result<transport::TcpDialOptions> ManagerCalls::where(bool waits) {
@@ -87,6 +105,7 @@ Result<app::Call> ManagerCalls::begin(bool waits) {
         const auto failure = line->failure();
         return failure && failure->code == ExitCode::not_allowed;
     };
+    call.heard = [line](Instant) { return line->heard(); };
     ++*unanswered_;
     call.local_address = [line, unanswered = unanswered_] {
         *unanswered = 0;

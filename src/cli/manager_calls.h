@@ -28,6 +28,7 @@ class ManagerCalls {
   private:
     explicit ManagerCalls(const WorkerProgramOptions& options);
     Result<transport::Contact> contact(bool waits);
+    Error none_matches() const;
     Result<transport::TcpDialOptions> where(bool waits);
 
     const WorkerProgramOptions* options_;

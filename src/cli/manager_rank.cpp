@@ -99,7 +99,7 @@ class Run {
         parts.deadline = deadline(rank_.worker.leaves_at, started_);
         parts.each_turn = [this](Instant at) {
             const core::ManagerStats stats = manager_->stats();
-            progress_.update(stats, source_->ended(), at);
+            progress_.update(stats, manager_->reactor().workers(), source_->ended(), at);
             if (listening_)
                 listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
                                   static_cast<std::uint64_t>(stats.workers_connected)});

@@ -84,10 +84,29 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
         text += std::string(" | ") + shown.data();
         const std::int64_t left = stats.tasks_waiting + stats.tasks_on_workers;
         const double seconds_left = std::ceil(static_cast<double>(left) / rate);
-        if (total_known && left > 0 && seconds_left < longest_guess)
+        const bool goes_on = stats.tasks_on_workers > 0;  // else nobody knows how long the rest waits
+        if (total_known && goes_on && seconds_left < longest_guess)
             text += " | " + whole_seconds(seconds_left) + " left";
     }
     return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count()) + " elapsed";
+}
+
+std::string away_text(const core::WorkerTable& workers, Instant now) {
+    if (workers.away() == 0) return "";
+    std::uint64_t tasks = 0;
+    std::uint64_t holders = 0;
+    Duration longest{0};
+    for (const auto& [id, worker] : workers.all()) {
+        if (!worker.away() || worker.leases.empty()) continue;
+        ++holders;
+        tasks += worker.leases.size();
+        longest = std::max(longest, *worker.away_until - now);
+    }
+    if (tasks == 0) return "";
+    const std::string who =
+        holders == 1 ? "a worker that is away" : format_count(holders) + " workers that are away";
+    return format_count(tasks) + " on " + who + " (up to " +
+           whole_seconds(std::ceil(std::chrono::duration<double>(longest).count())) + " more)";
 }
 
 ProgressLine::ProgressLine(Style style, Instant started)
@@ -109,10 +128,13 @@ double ProgressLine::rate(const core::ManagerStats& stats, Instant now) {
     return rate_;
 }
 
-void ProgressLine::update(const core::ManagerStats& stats, bool total_known, Instant now) {
+void ProgressLine::update(const core::ManagerStats& stats, const core::WorkerTable& workers, bool total_known,
+                          Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_);
-    write(progress_text(stats, total_known, now - started_, rate(stats, now)));
+    const std::string away = away_text(workers, now);
+    write(progress_text(stats, total_known, now - started_, rate(stats, now)) +
+          (away.empty() ? "" : " | " + away));
 }
 
 void ProgressLine::write(const std::string& text) {

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "core/manager_stats.h"
+#include "core/worker_table.h"
 
 namespace wq::cli {
 
@@ -19,13 +20,17 @@ bool stderr_ends_at_terminal();
 // while a stream goes on.
 std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate);
 
+// "4 on a worker that is away (up to 57s more)": tasks that go on unseen. Empty: there are none.
+std::string away_text(const core::WorkerTable& workers, Instant now);
+
 class ProgressLine {
   public:
     enum class Style { rewritten, every_minute, every_second, none };
     ProgressLine(Style style, Instant started);
 
     std::optional<Instant> wakeup() const;
-    void update(const core::ManagerStats& stats, bool total_known, Instant now);
+    void update(const core::ManagerStats& stats, const core::WorkerTable& workers, bool total_known,
+                Instant now);
     // A line of text among them.
     void say(const std::string& text);
     // The last state, and an end of the rewritten line.

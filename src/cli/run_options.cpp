@@ -5,7 +5,9 @@
 #include <map>
 #include <sstream>
 
+#include "app/away.h"
 #include "base/units.h"
+#include "cli/help_text.h"
 #include "taskfile/sources.h"
 
 namespace wq::cli {
@@ -13,8 +15,6 @@ namespace wq::cli {
 namespace po = boost::program_options;
 
 namespace {
-
-constexpr int help_width = 100;
 
 po::options_description visible_options() {
     po::options_description all("", help_width, help_width / 2);
@@ -54,7 +54,7 @@ po::options_description visible_options() {
         "name", po::value<std::string>()->value_name("NAME"),
         "with --listen: workers find the run by work_queue_worker -M NAME")(
         "away-limit", po::value<std::string>()->value_name("TIME"),
-        "with --listen: a worker whose link is cut keeps its tasks for TIME (default 60)")(
+        "with --listen: a worker whose link is cut keeps its tasks for TIME (default 60; 0, or 10 and more)")(
         "tickets", po::value<std::string>()->value_name("auto|rma|message"),
         "how nodes refill their tickets (default auto)")(
         "walltime", po::value<std::string>()->value_name("TIME"),
@@ -131,6 +131,13 @@ auto duration() {
     return [](const std::string& text) { return parse_duration(text); };
 }
 
+Result<Duration> away_limit(const std::string& text) {
+    auto limit = parse_duration(text);
+    if (limit && !app::sound_away_limit(*limit))
+        return Error{ExitCode::usage, "at least 10 s, or 0: a worker whose link is cut is lost at once"};
+    return limit;
+}
+
 Result<std::string> variable_name(const std::string& text) {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -155,9 +162,12 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "retries", run.defaults.retries, counted(0, 1'000'000)));
     check(take(given, "max-losses", run.max_losses, counted(1, 1'000'000)));
     check(take(given, "grace", run.grace, duration()));
-    check(take(given, "walltime", walltime, duration()));
+    for (const char* const name : {"wall-time", "walltime"}) {
+        check(take(given, name, walltime, duration()));
+        if (given.count(name) != 0) run.walltime = walltime;
+    }
     check(take(given, "storage-patience", run.storage_patience, duration()));
-    check(take(given, "away-limit", run.away_limit, duration()));
+    check(take(given, "away-limit", run.away_limit, away_limit));
     check(take_port(given, run.listen));
     check(take(given, "index-variable", run.index_variable, variable_name));
     check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
@@ -176,7 +186,6 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take_word<Plots>(given, "plots", run.plots,
                            {{"auto", Plots::automatic}, {"always", Plots::always}, {"never", Plots::never}}));
     if (bad) return *bad;
-    if (given.count("walltime") != 0) run.walltime = walltime;
     const auto text = [&](const char* name, std::string& target) {
         if (given.count(name) != 0) target = given[name].as<std::string>();
     };
@@ -260,7 +269,8 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
 
     const std::vector<std::string> before = with_listen_port(argv + (argc > 0 ? 1 : 0), dashes);
     po::options_description all = visible_options();
-    all.add_options()("tasklist", po::value<std::vector<std::string>>());
+    all.add_options()("tasklist", po::value<std::vector<std::string>>())(
+        "wall-time", po::value<std::string>());  // as work_queue_worker spells it
     po::positional_options_description positional;
     positional.add("tasklist", -1);
     po::variables_map given;
@@ -288,24 +298,22 @@ std::string help_text() {
             "       work_queue_run [OPTIONS] --each FILE -- CMD {}\n"
             "       work_queue_run [OPTIONS] --array RANGES -- CMD {}\n"
             "\n"
-            "Runs every line of a shell task list on the cores of this machine, or, started by mpirun or "
-            "srun, of all\n"
-            "ranks. Nothing that has ended is lost: after any interruption the same command with --resume "
-            "goes on.\n"
+            "Runs every line of a shell task list on the cores of this machine, or, started\n"
+            "by mpirun or srun, of all ranks. Nothing that has ended is lost: after any\n"
+            "interruption the same command with --resume goes on.\n"
          << visible_options()
          << "\nExamples:\n"
             "  work_queue_run tasks.sh                            all cores of this machine\n"
             "  mpirun -n 8 work_queue_run tasks.sh                8 ranks\n"
-            "  srun --mpi=pmix work_queue_run --resume tasks.sh   in a batch job that may be requeued\n"
+            "  srun --mpi=pmix work_queue_run --resume tasks.sh   in a requeued batch job\n"
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
-            "  work_queue_run --listen tasks.sh                   and workers that join over TCP\n"
+            "  work_queue_run --listen tasks.sh                   and workers over TCP\n"
             "  work_queue_run --output tasks.sh.wq 17             what the 17th task wrote\n"
-            "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input, 69 no worker, 70 "
-            "our bug,\n"
-            "75 interrupted (go on with --resume), 77 not allowed. The run directory's file `status` has it "
-            "too.\n";
-    return text.str();
+            "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
+            "69 no worker, 70 our bug, 75 interrupted (go on with --resume), 77 not allowed.\n"
+            "The run directory's file `status` has it too.\n";
+    return without_trailing_blanks(text.str());
 }
 
 }  // namespace wq::cli

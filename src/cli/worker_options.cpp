@@ -7,6 +7,9 @@
 
 #include "app/registry.h"
 #include "base/units.h"
+#include "cli/help_text.h"
+#include "core/resources.h"
+#include "core/task.h"
 
 namespace wq::cli {
 
@@ -14,10 +17,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr int help_width = 100;
 constexpr std::size_t longest_regex = 1000;
-// No machine has more, and a manager takes as much.
-constexpr std::int64_t most_cores = 100'000;
 constexpr std::int64_t most_memory = std::int64_t{1} << 60;
 
 auto text(const char* name) {
@@ -29,7 +29,7 @@ po::options_description visible_options() {
     po::options_description manager("The manager", help_width, help_width / 2);
     manager.add_options()("contact", text("FILE"), "where it is and how it is trusted, as it wrote it")(
         "manager-name,M", text("REGEX"),
-        "serve the managers whose name matches, one after the other, those with waiting tasks first")(
+        "serve the managers whose whole name matches, one after the other, those with waiting tasks first")(
         "password,P", text("FILE"), "both sides show that they know the content of FILE")(
         "ssl", "with TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
         "ssl-ca", text("FILE"), "as --ssl, and the certificate is checked against the authorities in FILE")(
@@ -87,7 +87,7 @@ po::options_description hidden_options() {
         "catalog,C", text(""))("arch,A", text(""))("os,O", text(""))("tcp-window-size,w", text(""))(
         "connection-mode", text(""))("disable-symlinks", "")("disk-allocation", "")("tlq", text(""))(
         "advertise,a", "")("measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
-        "memory-threshold", text(""))("time-scale", text(""));
+        "memory-threshold", text(""))("walltime", text(""))("time-scale", text(""));
     return hidden;
 }
 
@@ -123,7 +123,7 @@ using Amount = std::optional<std::int64_t>;
 Result<Amount> amount(const std::string& word, bool in_mb, bool zero_is_all) {
     if (word == "all" || word == "-1" || (zero_is_all && word == "0")) return Amount{};
     if (!in_mb) {
-        const auto count = parse_count(word, 0, most_cores);
+        const auto count = parse_count(word, 0, core::most_cores);
         if (!count) return count.error();
         return Amount{*count};
     }
@@ -187,7 +187,8 @@ Status take_times(const Given& given, WorkerProgramOptions& work) {
     check(take(given, "min-backoff", work.min_backoff, duration));
     check(take(given, "max-backoff", work.max_backoff, duration));
     check(take(given, "grace", work.grace, duration));
-    check(take(given, "wall-time", wall, duration));
+    for (const char* const name : {"walltime", "wall-time"})  // the first as work_queue_run spells it
+        check(take(given, name, wall, duration));
     check(take(given, "debug-rotate-max", work.debug_rotate,
                [](const std::string& word) { return parse_size(word, 1); }));
     check(take(given, "volatility", work.volatility,
@@ -274,6 +275,10 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     given_text("debug", work.debug);
     given_text("debug-file", work.debug_file);
     if (given.count("feature") != 0) work.features = given["feature"].as<std::vector<std::string>>();
+    for (const std::string& feature : work.features)
+        if (feature.starts_with(core::function_feature))
+            return usage("--feature " + quote_for_message(feature) +
+                         ": only a program's own worker has functions, and it says so itself");
     work.ssl = given.count("ssl") != 0 || !work.ssl_ca.empty();
     work.single_shot = given.count("single-shot") != 0;
     work.parent_death = given.count("parent-death") != 0;
@@ -296,21 +301,21 @@ std::string worker_help_text() {
             "       work_queue_worker [OPTIONS] --contact FILE\n"
             "       work_queue_worker [OPTIONS] -M REGEX\n"
             "\n"
-            "Runs tasks of a manager on this machine, and comes back to it when the connection was lost. "
-            "On SIGTERM,\n"
-            "SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it hands back what has not started and lets running tasks "
-            "finish for a\n"
-            "while. Nothing that it or its tasks started or wrote outlives it.\n"
+            "Runs tasks of a manager on this machine, and comes back to it when the\n"
+            "connection was lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it hands\n"
+            "back what has not started and lets running tasks finish for a while. Nothing\n"
+            "that it or its tasks started or wrote outlives it.\n"
          << visible_options()
          << "\nExamples:\n"
             "  work_queue_worker login1 9123                      all of this machine\n"
-            "  work_queue_worker --contact tasks.sh.wq/contact    for a run of work_queue_run --listen\n"
+            "  work_queue_worker --contact tasks.sh.wq/contact --single-shot\n"
+            "                                                     of work_queue_run --listen\n"
             "  work_queue_worker -M 'myproject.*' --cores 8       by the manager's name\n"
             "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
-            "\nExit codes: 0 told to leave, or no task came, 64 usage, 65 bad input, 69 no manager could be "
-            "reached,\n"
-            "70 our bug, 77 not allowed (another key, password or version).\n";
-    return text.str();
+            "\nExit codes: 0 told to leave, or no task came, 64 usage, 65 bad input,\n"
+            "69 no manager could be reached, 70 our bug,\n"
+            "77 not allowed (another key, password or version).\n";
+    return without_trailing_blanks(text.str());
 }
 
 }  // namespace wq::cli

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <random>
 
+#include "app/background_thread.h"
 #include "app/loop.h"
 #include "app/session_book.h"
 #include "app/signals.h"
@@ -98,6 +99,8 @@ class Program {
         }
         const ExitCode code = session.code();
         const bool calls_ended = functions_->end(calls_end_limit);
+        worker_.reset();
+        files_.reset();  // nothing is made in the workspace any more
         say("deleting workspace " + launcher_->scratch());
         launcher_->close(launcher_close_limit);
         if (!calls_ended) ::_exit(to_int(code));  // a function runs on, in our memory
@@ -148,7 +151,8 @@ class Program {
         say("using " + resources_line(resources.offers));
         const auto cores = static_cast<std::size_t>(std::max<std::int64_t>(resources.offers.cores, 1));
         functions_.emplace(function_table_, cores);
-        worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_, &*functions_);
+        files_.emplace();
+        worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_, &*functions_, &*files_);
     }
 
     std::optional<Instant> known_end() {
@@ -188,6 +192,7 @@ class Program {
         waiter.watch(signals_.descriptor());
         waiter.watch(launcher_->descriptor());
         waiter.watch(functions_->descriptor());
+        waiter.watch(files_->descriptor());
         for (const int descriptor : session.descriptors()) waiter.watch(descriptor);
         std::optional<Duration> longest;
         if (next) longest = std::max(*next - instant_now(), Duration{0});
@@ -217,6 +222,7 @@ class Program {
     std::mt19937_64 random_;
     std::unique_ptr<stats::DebugLog> debug_;
     std::optional<host::FunctionRunner> functions_;
+    std::optional<app::BackgroundThread> files_;  // after the launcher is forked
     std::unique_ptr<app::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;

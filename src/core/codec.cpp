@@ -58,7 +58,7 @@ void put(ByteWriter& out, const Outcome& value) {
 
 void get(ByteReader& in, Outcome& value) {
     const std::uint8_t ending = in.u8();
-    if (ending > static_cast<std::uint8_t>(Ending::expired))
+    if (ending >= ending_count)
         in.fail();
     else
         value.ending = static_cast<Ending>(ending);

@@ -6,6 +6,7 @@
 // shape that does not fit is passed over, but not for ever: then a worker is kept free for it. Suspects, lost
 // with a worker before, go first, one at a time per worker.
 #include <algorithm>
+#include <utility>
 
 #include "core/reactor.h"
 
@@ -15,8 +16,19 @@ namespace {
 constexpr std::size_t shapes_looked_at = 64;
 // Of one kind. If the roomiest are full they run something, and look again when it ends.
 constexpr int workers_looked_at = 8;
+// Of one kind, before it is cut.
+constexpr int too_small_looked_at = 8;
 // A shape passed over so often gets a worker kept free for it.
 constexpr std::uint64_t patience = 200;
+
+// Before all with as many free cores and as much memory.
+Place first_of(std::int64_t free_cores, std::int64_t memory_mb) {
+    return {free_cores, memory_mb, Instant::max(), WorkerId(0)};
+}
+// Behind all that have an end, too.
+Place last_of(std::int64_t free_cores, std::int64_t memory_mb) {
+    return {free_cores, memory_mb, Instant::min(), unknown_worker};
+}
 }  // namespace
 
 bool Reactor::gives_out() {
@@ -44,6 +56,7 @@ void Reactor::dispatch(Now now, Actions& actions) {
         spread_suspects(shape, now, actions);
     }
     spread(awakened, now, actions);
+    if (!awakened.empty()) tell_what_waits_later(now, false);
     // A lease may end a reservation, which gives room on another worker.
     for (auto changed = workers_.take_changed(); !changed.empty(); changed = workers_.take_changed())
         for (const WorkerId id : changed)
@@ -84,21 +97,40 @@ Worker* Reactor::roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now)
     Worker* best = nullptr;
     const auto consider = [&](WorkerId id) {
         Worker* worker = workers_.find(id);
+        ++looks_;
         if (worker == nullptr || !takes(*worker, shape, suspect, now)) return false;
         if (best == nullptr || worker->free().cores > best->free().cores) best = worker;
         return true;
     };
     for (const WorkerId id : what.workers) consider(id);
     if (!what.workers.empty()) return best;
-    for (const auto& [kind, by_free] : workers_.kinds()) {
+    for (const auto& [kind, places] : workers_.kinds()) {
         if (!ever_holds(kind.at_most.whole, kind.at_most.features, what) ||
             !has_time(kind.leaves_by, what, now))
             continue;
         int looked = 0;
-        for (const auto& [free, id] : by_free) {
-            // One of the kind that is too small for it is no look: nothing would make the others look again.
-            if (!could_hold(*workers_.find(id), shape, now)) continue;
-            if (consider(id) || ++looked == workers_looked_at) break;
+        int too_small = 0;
+        for (auto it = places.begin(); it != places.end();) {
+            if (it->memory_mb < what.needs.memory_mb) {
+                ++looks_;
+                it = places.lower_bound(first_of(it->free_cores, what.needs.memory_mb));
+                continue;
+            }
+            if (!has_time(it->leaves_at, what, now)) {
+                ++looks_;
+                it = places.upper_bound(last_of(it->free_cores, it->memory_mb));
+                continue;
+            }
+            // One with too little disk ends no search: nothing would make the others look again. Where tasks
+            // ask for disk in more sizes than there are cuts, all of the kind may be looked at.
+            if (could_hold(*workers_.find(it->id), shape, now)) {
+                if (consider(it->id) || ++looked == workers_looked_at) break;
+            } else {
+                ++looks_;
+                if (++too_small == too_small_looked_at && workers_.cut_disk(what.needs.disk_mb))
+                    return roomiest(shape, suspect, now);
+            }
+            ++it;
         }
     }
     return best;

@@ -176,6 +176,13 @@ struct AttemptEnded {
     WallMicros dispatched_us = 0;
     Outcome outcome;
 };
+// A lease that had not started is to be given out again: for the records, which know of the lease.
+struct GoneBack {
+    TaskId task;
+    Attempt attempt = 0;
+    CategoryId category;
+    Resources given;
+};
 // Calls of a range that succeeded as attempt 1, all final: one record for many.
 struct RangeEnded {
     WorkerId worker;
@@ -203,6 +210,6 @@ struct Finished {
 };
 
 using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded,
-                            RangeEnded, Cancelled, Skipped, Warning, Finished>;
+                            GoneBack, RangeEnded, Cancelled, Skipped, Warning, Finished>;
 
 }  // namespace wq::core

@@ -17,10 +17,10 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
 // X(type, name, unit, meaning)
 #define WQ_MANAGER_STATS(X)                                                                             \
     X(std::int64_t, workers_connected, "workers", "connected now")                                      \
-    X(std::int64_t, workers_init, "workers", "connected, resources not yet reported; 0 for now")        \
+    X(std::int64_t, workers_init, "workers", "connected, resources not yet reported")                   \
     X(std::int64_t, workers_idle, "workers", "running no task")                                         \
     X(std::int64_t, workers_busy, "workers", "running at least one task")                               \
-    X(std::int64_t, workers_able, "workers", "able to run the largest waiting task; 0 for now")         \
+    X(std::int64_t, workers_able, "workers", "able to hold the largest waiting task, by each resource") \
     X(std::int64_t, workers_joined, "workers", "joined since the start")                                \
     X(std::int64_t, workers_removed, "workers", "gone since the start, for any reason")                 \
     X(std::int64_t, workers_released, "workers", "let go by the manager before its end")                \
@@ -38,26 +38,26 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, tasks_failed, "tasks", "ended for good without success")                            \
     X(std::int64_t, tasks_cancelled, "tasks", "cancelled")                                              \
     X(std::int64_t, tasks_exhausted_attempts, "attempts", "ended by exhausting a resource")             \
-    X(std::int64_t, time_send, "us", "sending tasks to workers; 0 for now")                             \
-    X(std::int64_t, time_receive, "us", "receiving results; 0 for now")                                 \
-    X(std::int64_t, time_send_good, "us", "sending tasks that succeeded; 0 for now")                    \
-    X(std::int64_t, time_receive_good, "us", "receiving results of tasks that succeeded; 0 for now")    \
-    X(std::int64_t, time_status_msgs, "us", "status messages; 0 for now")                               \
+    X(std::int64_t, time_send, "us", "sending tasks to workers")                                        \
+    X(std::int64_t, time_receive, "us", "receiving results, and noting them")                           \
+    X(std::int64_t, time_send_good, "us", "time_send, by the share of attempts that succeeded")         \
+    X(std::int64_t, time_receive_good, "us", "time_receive, by the share of attempts that succeeded")   \
+    X(std::int64_t, time_status_msgs, "us", "all other messages, both ways")                            \
     X(std::int64_t, time_internal, "us", "internal processing")                                         \
     X(std::int64_t, time_polling, "us", "waiting for something to happen")                              \
-    X(std::int64_t, time_application, "us", "outside the manager's wait; 0 for now")                    \
+    X(std::int64_t, time_application, "us", "a program outside of wait(); 0 of work_queue_run")         \
     X(std::int64_t, time_execute, "us", "workers executing tasks that ended")                           \
     X(std::int64_t, time_execute_good, "us", "workers executing tasks that succeeded")                  \
     X(std::int64_t, time_execute_exhaustion, "us", "workers executing tasks that exhausted a resource") \
-    X(std::int64_t, bytes_sent, "bytes", "file bytes sent to workers; 0 for now")                       \
+    X(std::int64_t, bytes_sent, "bytes", "file bytes sent to workers")                                  \
     X(std::int64_t, bytes_received, "bytes", "output and results received from workers")                \
     X(double, bandwidth, "MB/s", "average of transfers seen by the manager; 0 for now")                 \
-    X(std::int64_t, capacity_tasks, "tasks", "that this manager could keep busy; 0 for now")            \
-    X(std::int64_t, capacity_cores, "cores", "that this manager could keep busy; 0 for now")            \
-    X(std::int64_t, capacity_memory, "MB", "that this manager could keep busy; 0 for now")              \
-    X(std::int64_t, capacity_disk, "MB", "that this manager could keep busy; 0 for now")                \
-    X(std::int64_t, capacity_instantaneous, "tasks", "capacity by the last task alone; 0 for now")      \
-    X(std::int64_t, capacity_weighted, "tasks", "capacity with more weight on recent tasks; 0 for now") \
+    X(std::int64_t, capacity_tasks, "tasks", "could be kept busy, by the last 50 ends; 0: none yet")    \
+    X(std::int64_t, capacity_cores, "cores", "capacity_tasks times their mean cores")                   \
+    X(std::int64_t, capacity_memory, "MB", "capacity_tasks times their mean memory")                    \
+    X(std::int64_t, capacity_disk, "MB", "capacity_tasks times their mean disk")                        \
+    X(std::int64_t, capacity_instantaneous, "tasks", "capacity_tasks, by the last ends alone")          \
+    X(std::int64_t, capacity_weighted, "tasks", "capacity_tasks, with more weight on recent ends")      \
     X(double, manager_load, "1", "busy share of the manager, 0 to 1")                                   \
     X(std::int64_t, total_cores, "cores", "of connected workers")                                       \
     X(std::int64_t, total_memory, "MB", "of connected workers")                                         \

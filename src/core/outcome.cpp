@@ -28,8 +28,11 @@ std::string signal_text(int number) {
 }  // namespace
 
 const char* name_of(Ending ending) {
-    constexpr std::array names{"exited", "signalled",   "timed_out", "out_of_memory", "not_started",
-                               "killed", "worker_lost", "never_ran", "raised",        "expired"};
+    constexpr std::array names{"exited",      "signalled",      "timed_out",     "out_of_memory",
+                               "not_started", "killed",         "worker_lost",   "never_ran",
+                               "raised",      "expired",        "input_missing", "output_missing",
+                               "disk_full",   "not_transferred"};
+    static_assert(names.size() == ending_count);
     return names[static_cast<std::size_t>(ending)];
 }
 
@@ -57,6 +60,14 @@ std::string describe(const Outcome& outcome) {
             return "exception" + because;
         case Ending::expired:
             return "its end time came before it could start" + because;
+        case Ending::input_missing:
+            return "an input file is missing" + because;
+        case Ending::output_missing:
+            return "an output file is missing" + because;
+        case Ending::disk_full:
+            return "the disk of its worker was full" + because;
+        case Ending::not_transferred:
+            return "an output file could not be kept" + because;
     }
     return "unknown ending";
 }

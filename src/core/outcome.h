@@ -10,17 +10,22 @@
 namespace wq::core {
 
 enum class Ending : std::uint8_t {
-    exited = 0,         // `exit_code` says how
-    signalled = 1,      // `signal` ended it
-    timed_out = 2,      // its time was over; the tree was killed
-    out_of_memory = 3,  // it used more than the memory it was given, or the kernel's OOM killer chose it
-    not_started = 4,    // could not be executed; `exit_code` is 126 or 127, `reason` says why
-    killed = 5,         // by our order: an interrupt, a halt, a cancel
-    worker_lost = 6,    // its worker was lost with it; no figures
-    never_ran = 7,      // a predecessor of its group failed, or no worker could hold it; `reason` names it
-    raised = 8,         // a function threw; `reason` is what it said
-    expired = 9,        // its end time came before it could start
+    exited = 0,            // `exit_code` says how
+    signalled = 1,         // `signal` ended it
+    timed_out = 2,         // its time was over; the tree was killed
+    out_of_memory = 3,     // it used more than the memory it was given, or the kernel's OOM killer chose it
+    not_started = 4,       // could not be executed; `exit_code` is 126 or 127, `reason` says why
+    killed = 5,            // by our order: an interrupt, a halt, a cancel
+    worker_lost = 6,       // its worker was lost with it; no figures
+    never_ran = 7,         // a predecessor of its group failed, or no worker could hold it; `reason` names it
+    raised = 8,            // a function threw; `reason` is what it said
+    expired = 9,           // its end time came before it could start
+    input_missing = 10,    // an input file was not there, or could not be brought; `reason` names it
+    output_missing = 11,   // it ran to its end, and an output file is not there; `reason` names it
+    disk_full = 12,        // of its worker
+    not_transferred = 13,  // it ran to its end, and an output file could not be kept here
 };
+inline constexpr std::size_t ending_count = 14;
 
 // How a worker runs a function (see host/functions.h).
 enum class CallMode : std::uint8_t {

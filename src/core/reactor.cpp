@@ -30,6 +30,7 @@ void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {
     std::visit([&](const auto& known) { on_event(known, now, actions); }, event);
     expire(now, actions);
     dispatch(now, actions);
+    tell_what_waits(now, actions);
     watch_idle_workers(now);
     finish_if_over(now, actions);
 }
@@ -51,6 +52,7 @@ std::optional<Instant> Reactor::wakeup() const {
         if (last_event_ < at) consider(at);
     if (const auto at = ledger_.next_time(); at && !stop_) consider(when(*at));
     if (idle_since_) consider(*idle_since_ + recall_pause_);
+    if (tell_waits_at_ && !stop_ && !workers_.empty()) consider(*tell_waits_at_);
     return next;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,6 +45,8 @@ struct ReactorOptions {
 
 // Whether an idle worker with `features` (sorted) can run it.
 bool ever_holds(const Resources& whole, const std::vector<std::string>& features, const Shape& shape);
+// "feature a, function 'b'": for messages.
+std::string describe(const std::vector<std::string>& features);
 
 class Reactor {
   public:
@@ -58,6 +61,8 @@ class Reactor {
     const Ledger& ledger() const { return ledger_; }
     const WorkerTable& workers() const { return workers_; }
     std::uint64_t stale_reports() const { return stale_; }
+    // At workers, for a task: what it costs to give tasks out.
+    std::uint64_t looks() const { return looks_; }
     bool stopping() const { return stop_.has_value(); }
     // Whether it may run something: leases, or tickets of which it has yet to give account.
     bool may_run(const Worker& worker) const { return !worker.leases.empty() || may_claim(worker); }
@@ -77,14 +82,20 @@ class Reactor {
     using Actions = std::vector<Action>;
     // Leases that wait are recalled when another worker has stood idle for so long.
     static constexpr Duration first_recall_pause = std::chrono::milliseconds(50);
+    // What no worker can hold is told when none has come for so long, as one that can may be about to; and at
+    // the latest after the second.
+    static constexpr Duration time_to_grow = std::chrono::seconds(5);
+    static constexpr Duration longest_growth = std::chrono::minutes(1);
+    static constexpr std::size_t most_functions_seen = 100'000;
     struct Stop {
         StopReason reason;
         Instant kill_at;
         bool killed = false;
     };
     struct ShapeState {
-        double mean_wall_us = -1;  // of attempts that ended, weighted towards the recent; -1: none yet
-        std::uint64_t misfit = 0;  // pool version in which some rank was too small for it
+        double mean_wall_us = -1;   // of attempts that ended, weighted towards the recent; -1: none yet
+        bool told_waiting = false;  // that no worker can hold it
+        std::uint64_t misfit = 0;   // pool version in which some rank was too small for it
         std::uint64_t passed_over =
             0;  // leases of later shapes, on workers large enough for it, while it waited
     };
@@ -125,7 +136,7 @@ class Reactor {
     // reactor_reports.cpp
     void on_event(const TaskReported& event, Now now, Actions& actions);
     void on_event(const TaskGivenBack& event, Now now, Actions& actions);
-    void give_back(TaskId task);
+    void give_back(TaskId task, Actions& actions);
     bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
     void answered_recall(WorkerId worker);
     void take_ticket_back(WorkerId worker, TaskId task, WallMicros started);
@@ -200,7 +211,15 @@ class Reactor {
     void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
     bool fits_somewhere(ShapeId shape) const;
     bool pool_is_judged(Now now) const;
+    Resources largest_here() const;
     Skipped fits_nowhere(IntervalSet tasks, const Shape& shape) const;
+    void skip_ready(ShapeId shape, const std::function<Skipped(IntervalSet)>& why, Actions& actions);
+    void tell_what_waits_later(Now now, bool grew);
+    void tell_what_waits(Now now, Actions& actions);
+    bool is_misspelt(const Shape& shape) const;
+    std::string what_is_missing(const Shape& shape) const;
+    void note_functions(const Worker& worker);
+    std::string some_functions() const;
 
     // reactor_recall.cpp
     bool someone_idles_while_leases_queue() const;
@@ -209,6 +228,7 @@ class Reactor {
     std::int64_t recall(Worker& worker, std::int64_t cores, Actions& actions);
 
     std::string what_fits_nowhere() const;
+    std::int64_t able_workers() const;
     ShapeState& state_of(ShapeId shape);
 
     ReactorOptions options_;
@@ -230,9 +250,12 @@ class Reactor {
     std::optional<Reservation> reserved_;  // one at a time
     Instant settled_at_;                   // from then on, a worker that is not there will not come
     Instant pool_settled_at_;              // nor a rank that takes tickets
-    bool check_fits_ = true;         // whether every ready shape is to be looked at for one that fits nowhere
-    std::vector<ShapeId> awakened_;  // with tasks that could run now where they could not before
-    std::optional<Instant> idle_since_;  // some worker idles while others have leases that wait
+    bool check_fits_ = true;  // whether every ready shape is to be looked at for one that fits nowhere
+    std::set<std::string> functions_seen_;  // that some worker has had, by their features
+    std::optional<Instant> tell_waits_at_;  // what no worker can hold is told then,
+    Instant tell_waits_by_;                 // or then, however the pool grows
+    std::vector<ShapeId> awakened_;         // with tasks that could run now where they could not before
+    std::optional<Instant> idle_since_;     // some worker idles while others have leases that wait
     Duration recall_pause_ = first_recall_pause;
     std::uint64_t pool_version_ = 1;  // counts joins and departures
     std::uint64_t joined_ = 0;
@@ -243,6 +266,7 @@ class Reactor {
     std::optional<Stop> stop_;
     bool finished_ = false;
     std::uint64_t stale_ = 0;
+    std::uint64_t looks_ = 0;
     ManagerStats counters_;                        // the cumulative ones
     std::vector<ManagerStats> category_counters_;  // by CategoryId
 };

@@ -45,6 +45,7 @@ bool Reactor::fits_whole_pool(ShapeId shape) {
 IntervalSet Reactor::sealable(ShapeId shape) {
     const auto total_cores = static_cast<std::uint64_t>(workers_.available_cores());
     const std::uint64_t enough = tickets_per_core * total_cores;
+    if (ledger_.shape(shape).leased_only) return {};
     const auto& queues = ledger_.ready(shape).queues;
     if (queues.begin()->second.fresh.count() < enough || ledger_.shape(shape).min_time > Duration{0})
         return {};

@@ -59,7 +59,7 @@ void Reactor::on_event(const WorkerBack& event, Now now, Actions& actions) {
     }
     const std::vector<TaskId> leases(worker->leases.begin(), worker->leases.end());
     for (const TaskId task : leases)
-        if (!kept.contains(task)) give_back(task);
+        if (!kept.contains(task)) give_back(task, actions);
     if (batch_ && batch_->members.contains(worker->id)) account(*worker, tickets, now, actions);
     catch_up_with_stop(*worker, actions);
 }

@@ -14,9 +14,9 @@ bool Reactor::someone_idles_while_leases_queue() const {
     if (stop_ || storage_trouble_ || reserved_ || !ledger_.ready_shapes().empty()) return false;
     bool idle = false;
     bool queued = false;
-    for (const auto& [kind, by_free] : workers_.kinds()) {
-        idle = idle || by_free.begin()->first < 0;
-        queued = queued || by_free.rbegin()->first > 0;
+    for (const auto& [kind, places] : workers_.kinds()) {
+        idle = idle || places.begin()->free_cores > 0;
+        queued = queued || places.rbegin()->free_cores < 0;
     }
     return idle && queued;
 }
@@ -35,17 +35,18 @@ void Reactor::recall_for_idle_workers(Now now, Actions& actions) {
     recall_pause_ = std::min(2 * recall_pause_, longest_recall_pause);
     std::int64_t idle = 0;
     int looked = 0;
-    for (const auto& [kind, by_free] : workers_.kinds())
-        for (auto it = by_free.begin();
-             it != by_free.end() && it->first < 0 && ++looked <= workers_recalled_at_once; ++it)
-            idle -= it->first;
+    for (const auto& [kind, places] : workers_.kinds())
+        for (auto it = places.begin();
+             it != places.end() && it->free_cores > 0 && ++looked <= workers_recalled_at_once; ++it)
+            idle += it->free_cores;
     // Those that have not answered yet are not asked again: what they give back is on its way, and fills idle
     // cores too.
     int asked = 0;
-    for (const auto& [kind, by_free] : workers_.kinds())
-        for (auto it = by_free.rbegin();
-             it != by_free.rend() && it->first > 0 && idle > 0 && ++asked <= workers_recalled_at_once; ++it)
-            idle -= recall(*workers_.find(it->second), idle, actions);
+    for (const auto& [kind, places] : workers_.kinds())
+        for (auto it = places.rbegin();
+             it != places.rend() && it->free_cores < 0 && idle > 0 && ++asked <= workers_recalled_at_once;
+             ++it)
+            idle -= recall(*workers_.find(it->id), idle, actions);
 }
 
 // Leases for `cores` cores, at most; returns for how many.

@@ -65,12 +65,14 @@ void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
     }
     const bool ticket = ledger_.state(event.task) == TaskState::sealed;
     if (ticket) take_ticket_back(event.worker, event.task, 0);
-    give_back(event.task);
+    give_back(event.task, actions);
     if (ticket) close_batch_if_over(actions);
 }
 
-void Reactor::give_back(TaskId task) {
+void Reactor::give_back(TaskId task, Actions& actions) {
     free_lease(task);
+    if (const Attempted& attempted = ledger_.attempted(task); !attempted.by_ticket)
+        actions.push_back(GoneBack{task, attempted.attempt, ledger_.shape(ledger_.shape_of(task)).category, attempted.given});
     ledger_.change(task, TaskEvent::give_back);
 }
 

@@ -1,9 +1,34 @@
 // Tasks that no worker of the run can hold.
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/reactor.h"
 
 namespace wq::core {
+
+namespace {
+constexpr std::size_t most_shapes_told = 64;
+
+bool some_share_a_host(const WorkerTable& workers) {
+    std::set<std::string_view> hosts;
+    return std::any_of(workers.all().begin(), workers.all().end(),
+                       [&](const auto& each) { return !hosts.insert(each.second.host).second; });
+}
+}  // namespace
+
+std::string describe(const std::vector<std::string>& features) {
+    std::string text;
+    for (const std::string& feature : features) {
+        text += text.empty() ? "" : ", ";
+        if (feature.starts_with(function_feature))
+            text += "function '" + feature.substr(function_feature.size()) + "'";
+        else
+            text += "feature " + feature;
+    }
+    return text;
+}
 
 // A worker that has no time left for it counts as one that holds it: the next job of the run has more time.
 // So does one that is away, or is about to leave: until it has left.
@@ -27,6 +52,12 @@ bool Reactor::pool_is_judged(Now now) const {
 void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
     if (!pool_is_judged(now) || workers_.empty() || ledger_.ready(shape).empty() || fits_somewhere(shape))
         return;
+    const auto why = [&](IntervalSet tasks) { return fits_nowhere(std::move(tasks), ledger_.shape(shape)); };
+    skip_ready(shape, why, actions);
+}
+
+// All that is ready of the shape.
+void Reactor::skip_ready(ShapeId shape, const std::function<Skipped(IntervalSet)>& why, Actions& actions) {
     const ReadyTasks queues = ledger_.ready(shape);
     IntervalSet all;
     const auto one_by_one = [&](Interval part) {
@@ -44,8 +75,88 @@ void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
         queue.again.for_each(one_by_one);
     }
     queues.suspects.for_each(one_by_one);
-    actions.push_back(fits_nowhere(all, ledger_.shape(shape)));
+    actions.push_back(why(all));
     all.for_each([&](Interval part) { apply(groups_.failed(part), actions); });
+}
+
+// The pool has changed, or tasks wait that did not.
+void Reactor::tell_what_waits_later(Now now, bool grew) {
+    if (!options_.wait_for_fitting) return;
+    if (!tell_waits_at_) {
+        tell_waits_at_ = now.instant + time_to_grow;
+        tell_waits_by_ = now.instant + longest_growth;
+    } else if (grew) {
+        tell_waits_at_ = std::min(now.instant + time_to_grow, tell_waits_by_);
+    }
+}
+
+// Where workers come and go, tasks wait for one that holds them, and that is said, once of each shape. A
+// function that none has ever had is misspelt, where others have come: plain workers say nothing about that.
+void Reactor::tell_what_waits(Now now, Actions& actions) {
+    if (!tell_waits_at_ || now.instant < *tell_waits_at_ || stop_ || workers_.empty()) return;
+    tell_waits_at_.reset();
+    std::vector<ShapeId> waiting;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (waiting.size() == most_shapes_told) break;
+        waiting.push_back(head.shape);
+    }
+    for (const ShapeId shape : waiting) {
+        if (fits_somewhere(shape)) continue;
+        const Shape& what = ledger_.shape(shape);
+        if (is_misspelt(what)) {
+            skip_ready(
+                shape,
+                [&](IntervalSet tasks) {
+                    return Skipped{std::move(tasks), "no worker has " + describe(what.features), std::nullopt,
+                                   "they have " + some_functions()};
+                },
+                actions);
+        } else if (!std::exchange(state_of(shape).told_waiting, true)) {
+            actions.push_back(Warning{"tasks wait for a worker with " + what_is_missing(what)});
+        }
+    }
+}
+
+bool Reactor::is_misspelt(const Shape& shape) const {
+    return shape.features.size() == 1 && shape.features.front().starts_with(function_feature) &&
+           !functions_seen_.empty() && !functions_seen_.contains(shape.features.front());
+}
+
+std::string Reactor::what_is_missing(const Shape& shape) const {
+    const std::vector<std::string>& wanted = shape.features;
+    const bool has_features =
+        std::any_of(workers_.offers().begin(), workers_.offers().end(), [&](const auto& each) {
+            const std::vector<std::string>& features = each.first.features;
+            return std::includes(features.begin(), features.end(), wanted.begin(), wanted.end());
+        });
+    if (!has_features) return describe(wanted) + ", which none of those that are here has";
+    return describe(shape.needs) + (wanted.empty() ? "" : " and " + describe(wanted)) +
+           "; the largest of those that are here have " + describe(largest_here());
+}
+
+std::string Reactor::some_functions() const {
+    constexpr std::size_t most_named = 10;
+    std::vector<std::string> named;
+    for (const std::string& function : functions_seen_)
+        if (named.size() < most_named) named.push_back(function);
+    return describe(named) + (named.size() < functions_seen_.size() ? ", and more" : "");
+}
+
+void Reactor::note_functions(const Worker& worker) {
+    for (const std::string& feature : worker.features)
+        if (feature.starts_with(function_feature) && functions_seen_.size() < most_functions_seen)
+            functions_seen_.insert(feature);
+}
+
+Resources Reactor::largest_here() const {
+    Resources largest;
+    for (const auto& [offer, count] : workers_.offers()) {
+        largest.cores = std::max(largest.cores, offer.whole.cores);
+        largest.memory_mb = std::max(largest.memory_mb, offer.whole.memory_mb);
+        largest.disk_mb = std::max(largest.disk_mb, offer.whole.disk_mb);
+        largest.gpus = std::max(largest.gpus, offer.whole.gpus);
+    }
+    return largest;
 }
 
 Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
@@ -55,20 +166,13 @@ Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
         return {std::move(tasks), "worker " + ids + " is not there or too small for " + describe(shape.needs),
                 std::nullopt};
     }
-    std::string features;
-    for (const std::string& feature : shape.features) features += (features.empty() ? "" : ", ") + feature;
-    if (!features.empty()) features = " and the features " + features;
-    Resources largest;
-    for (const auto& [offer, count] : workers_.offers()) {
-        largest.cores = std::max(largest.cores, offer.whole.cores);
-        largest.memory_mb = std::max(largest.memory_mb, offer.whole.memory_mb);
-        largest.disk_mb = std::max(largest.disk_mb, offer.whole.disk_mb);
-        largest.gpus = std::max(largest.gpus, offer.whole.gpus);
-    }
-    return {std::move(tasks), "needs " + describe(shape.needs) + features + ", no worker has that",
-            std::nullopt,
-            "the largest have " + describe(largest) +
-                "; start fewer ranks per node, which makes larger workers, or let the task ask for less"};
+    const std::string features = shape.features.empty() ? "" : " and " + describe(shape.features);
+    return {
+        std::move(tasks), "needs " + describe(shape.needs) + features + ", no worker has that", std::nullopt,
+        "the largest have " + describe(largest_here()) +
+            (some_share_a_host(workers_) ? "; start fewer ranks per node, which makes larger workers, or let"
+                                         : "; let") +
+            " the task ask for less"};
 }
 
 }  // namespace wq::core

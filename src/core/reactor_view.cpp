@@ -14,6 +14,7 @@ ManagerStats Reactor::stats() const {
         for (const WorkerId id : batch_->members) ticket_busy += workers_.find(id)->away() ? 0 : 1;
     stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
     stats.workers_idle = stats.workers_connected - stats.workers_busy;
+    stats.workers_able = able_workers();
     stats.workers_joined = static_cast<std::int64_t>(joined_);
     stats.workers_lost = static_cast<std::int64_t>(lost_);
     stats.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);
@@ -35,11 +36,8 @@ ManagerStats Reactor::stats() const {
     stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
     stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
     // What runs is what is out, less what waits in the workers' launchers for a core.
-    stats.tasks_running = stats.tasks_on_workers;
-    if (batch_) stats.tasks_running = std::min(stats.tasks_on_workers, stats.total_cores);
-    for (const auto& [kind, by_free] : workers_.kinds())
-        for (auto it = by_free.rbegin(); !batch_ && it != by_free.rend() && it->first > 0; ++it)
-            stats.tasks_running -= it->first;
+    stats.tasks_running = batch_ ? std::min(stats.tasks_on_workers, stats.total_cores)
+                                 : stats.tasks_on_workers - static_cast<std::int64_t>(workers_.queued());
     for (const auto& [offer, workers] : workers_.offers()) {
         const bool first = stats.max_cores == 0;
         const auto widen = [first](std::int64_t& low, std::int64_t& high, std::int64_t value) {
@@ -50,8 +48,27 @@ ManagerStats Reactor::stats() const {
         widen(stats.min_memory, stats.max_memory, offer.whole.memory_mb);
         widen(stats.min_disk, stats.max_disk, offer.whole.disk_mb);
     }
-    stats.tasks_running = std::max<std::int64_t>(stats.tasks_running, 0);
     return stats;
+}
+
+// Of those that are here, how many would hold a task that needs of each resource the most that a waiting one
+// does.
+std::int64_t Reactor::able_workers() const {
+    constexpr int most_looked_at = 1000;  // shapes: a sample of the time series may take no longer
+    Needs largest;
+    int looked = 0;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (++looked > most_looked_at) break;
+        const Needs& needs = ledger_.shape(head.shape).needs;
+        largest.cores = std::max(largest.cores, needs.cores);
+        largest.memory_mb = std::max(largest.memory_mb, needs.memory_mb);
+        largest.disk_mb = std::max(largest.disk_mb, needs.disk_mb);
+        largest.gpus = std::max(largest.gpus, needs.gpus);
+    }
+    return std::count_if(workers_.all().begin(), workers_.all().end(), [&](const auto& each) {
+        const Worker& worker = each.second;
+        return !worker.away() && allocate(largest, worker.whole).fits_in(worker.whole);
+    });
 }
 
 ManagerStats Reactor::stats(CategoryId category) const {
@@ -84,8 +101,7 @@ std::string Reactor::what_fits_nowhere() const {
         if (++looked > 64) break;
         if (fits_somewhere(head.shape)) continue;
         const Shape& shape = ledger_.shape(head.shape);
-        std::string features;
-        for (const std::string& feature : shape.features) features += ", feature " + feature;
+        const std::string features = shape.features.empty() ? "" : ", " + describe(shape.features);
         return "a worker with " + describe(shape.needs) + features + ", for task " +
                std::to_string(head.task.value());
     }

@@ -5,7 +5,8 @@ namespace wq::core {
 
 void Reactor::on_event(const WorkerJoined& event, Now now, Actions& actions) {
     if (Worker* old = workers_.find(event.worker)) remove_worker(*old, "joined anew", true, now, actions);
-    workers_.add(event, attentive_);
+    note_functions(workers_.add(event, attentive_));
+    tell_what_waits_later(now, true);
     ++joined_;
     ++pool_version_;
     if (event.takes_tickets) pool_.insert(event.worker);
@@ -42,6 +43,7 @@ void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, N
         if (took_tickets) pool_settled_at_ = std::max(pool_settled_at_, settled_at_);
     }
     check_fits_ = true;
+    tell_what_waits_later(now, false);
     ++pool_version_;
     ++counters_.workers_removed;
     if (lost) ++lost_;

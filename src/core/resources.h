@@ -30,6 +30,9 @@ struct Resources {
     }
 };
 
+// No machine has more cores, or GPUs: what says so is refused.
+inline constexpr std::int64_t most_cores = 100'000;
+
 // What a task line asks for; -1: it does not say.
 struct Needs {
     std::int64_t cores = -1;

@@ -25,8 +25,11 @@ bool fits_queued(const Resources& give, const Resources& free, std::int64_t time
 }  // namespace
 
 bool ever_holds(const Resources& whole, const std::vector<std::string>& features, const Shape& shape) {
-    return std::includes(features.begin(), features.end(), shape.features.begin(), shape.features.end()) &&
-           allocate(shape.needs, whole).fits_in(whole);
+    const auto has = [&](const std::string& feature) {
+        return std::binary_search(features.begin(), features.end(), feature);
+    };
+    return allocate(shape.needs, whole).fits_in(whole) &&
+           std::all_of(shape.features.begin(), shape.features.end(), has);
 }
 
 bool Reactor::has_time(std::optional<Instant> leaves, const Shape& shape, Now now) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -12,6 +13,13 @@
 #include "core/resources.h"
 
 namespace wq::core {
+
+// A worker has a feature of this name for each of its functions, and a call asks for it.
+inline constexpr std::string_view function_feature = "function:";
+// Of a worker over TCP; names without the prefix.
+inline constexpr std::size_t most_features = 1000;
+inline constexpr std::size_t most_functions = 10'000;
+inline constexpr std::size_t longest_feature = 255;
 
 // What a run of tasks has in common. Tasks of equal shape share one Shape and can be sealed into one batch.
 struct Shape {
@@ -30,6 +38,7 @@ struct Shape {
     // Tasks of different kinds are not sealed together: each long range of calls is one, so that its batch
     // travels as a template. 0: none.
     std::uint64_t kind = 0;
+    bool leased_only = false;  // not sealed: a ticket is a text, and it has files
     auto operator<=>(const Shape&) const = default;
 };
 

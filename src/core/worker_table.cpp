@@ -11,21 +11,35 @@ namespace {
 // Hearing a worker again within this time is not worth an entry in the index.
 constexpr Duration heard_grain = std::chrono::milliseconds(100);
 
+constexpr std::size_t most_cuts = 8;
+
 using EndClass = std::chrono::duration<std::int64_t, std::ratio<6 * 3600>>;
 
-std::pair<std::int64_t, WorkerId> free_key(const Worker& worker) {
-    return {-worker.free().cores, worker.id};
+std::int64_t within_twice(std::int64_t amount) {
+    if (amount <= 0) return amount;
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(amount)));
 }
 
 }  // namespace
 
-WorkerKind Worker::kind() const {
-    WorkerKind kind{offer(), leaves_at};
-    for (std::int64_t* amount : {&kind.at_most.whole.memory_mb, &kind.at_most.whole.disk_mb})
-        if (*amount > 0)
-            *amount = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*amount)));
-    if (leaves_at) kind.leaves_by = Instant(std::chrono::ceil<EndClass>(leaves_at->time_since_epoch()));
+WorkerKind WorkerTable::kind_of(const Worker& worker) const {
+    WorkerKind kind{worker.offer(), worker.leaves_at};
+    Resources& bound = kind.at_most.whole;
+    bound.memory_mb = within_twice(bound.memory_mb);
+    const auto cut = disk_cuts_.upper_bound(bound.disk_mb);
+    bound.disk_mb = within_twice(bound.disk_mb);
+    if (cut != disk_cuts_.end()) bound.disk_mb = std::min(bound.disk_mb, *cut - 1);
+    if (worker.leaves_at)
+        kind.leaves_by = Instant(std::chrono::ceil<EndClass>(worker.leaves_at->time_since_epoch()));
     return kind;
+}
+
+bool WorkerTable::cut_disk(std::int64_t demand_mb) {
+    if (demand_mb <= 0 || disk_cuts_.size() >= most_cuts || !disk_cuts_.insert(demand_mb).second)
+        return false;
+    for (const auto& [kind, places] : std::exchange(kinds_, {}))
+        for (const Place& place : places) enter_kind(*find(place.id));
+    return true;
 }
 
 Resources Worker::free() const {
@@ -70,9 +84,10 @@ void WorkerTable::remove(WorkerId id) {
 }
 
 // Into every index and sum that it belongs to as it is now.
-void WorkerTable::enter(const Worker& worker) {
+void WorkerTable::enter(Worker& worker) {
     ++offers_[worker.offer()];
-    if (worker.available()) kinds_[worker.kind()].insert(free_key(worker));
+    queued_ += worker.queue();
+    if (worker.available()) enter_kind(worker);
     if (worker.away()) {
         away_.insert({*worker.away_until, worker.id});
         return;
@@ -83,12 +98,17 @@ void WorkerTable::enter(const Worker& worker) {
     if (!worker.leases.empty()) ++busy_;
 }
 
+void WorkerTable::enter_kind(Worker& worker) {
+    worker.kind = kinds_.try_emplace(kind_of(worker)).first;
+    worker.kind->second.insert(worker.place());
+}
+
 void WorkerTable::leave(const Worker& worker) {
+    queued_ -= worker.queue();
     if (const auto offer = offers_.find(worker.offer()); --offer->second == 0) offers_.erase(offer);
     if (worker.available()) {
-        const auto kind = kinds_.find(worker.kind());
-        kind->second.erase(free_key(worker));
-        if (kind->second.empty()) kinds_.erase(kind);
+        worker.kind->second.erase(worker.place());
+        if (worker.kind->second.empty()) kinds_.erase(worker.kind);
     }
     if (worker.away()) {
         away_.erase({*worker.away_until, worker.id});
@@ -164,25 +184,29 @@ void WorkerTable::move(Worker& worker, const Resources& used) {
         worker.used = used;
         return;
     }
-    ByFree& kind = kinds_.find(worker.kind())->second;
-    auto node = kind.extract(free_key(worker));
+    Places& places = worker.kind->second;
+    auto node = places.extract(worker.place());
     worker.used = used;
-    node.value() = free_key(worker);
-    kind.insert(std::move(node));
+    node.value() = worker.place();
+    places.insert(std::move(node));
 }
 
 void WorkerTable::lease(Worker& worker, TaskId task, const Resources& give) {
     if (worker.leases.empty() && !worker.away()) ++busy_;
+    queued_ -= worker.queue();
     worker.leases.insert(task);
     Resources used = worker.used;
     move(worker, used += give);
+    queued_ += worker.queue();
 }
 
 void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
+    const std::uint64_t queued = worker.queue();
     if (worker.leases.erase(task) == 0) return;
     if (worker.leases.empty() && !worker.away()) --busy_;
     Resources used = worker.used;
     move(worker, used -= given);
+    queued_ = queued_ - queued + worker.queue();
     // What does not wait there any more has started, and does not come back.
     worker.recalled = std::min(worker.recalled, worker.queue());
     if (worker.suspect == task) {
@@ -207,6 +231,7 @@ std::optional<std::string> WorkerTable::audit() const {
     Resources total;
     Resources committed;
     std::uint64_t busy = 0;
+    std::uint64_t queued = 0;
     std::size_t available = 0;
     std::size_t indexed = 0;
     std::size_t judged = 0;
@@ -217,12 +242,15 @@ std::optional<std::string> WorkerTable::audit() const {
             committed += worker.used;
             if (!worker.leases.empty()) ++busy;
         }
+        queued += worker.queue();
         const bool silence = !worker.away() && !worker.watched;
         if (silence) ++judged;
         if (worker.available()) ++available;
-        const auto kind = kinds_.find(worker.kind());
-        const bool in_kinds = kind != kinds_.end() && kind->second.contains(free_key(worker));
-        if (in_kinds != worker.available() || by_heard_.contains({worker.last_heard, id}) != silence)
+        const auto kind = kinds_.find(kind_of(worker));
+        const bool in_kinds = kind != kinds_.end() && kind->second.contains(worker.place());
+        const bool knows_it = !worker.available() || worker.kind == kind;
+        if (in_kinds != worker.available() || !knows_it ||
+            by_heard_.contains({worker.last_heard, id}) != silence)
             return name + " is not indexed";
         if (worker.away() && !away_.contains({*worker.away_until, id})) return name + " is not away";
         if (worker.suspect && !worker.leases.contains(*worker.suspect)) return name + " lost its suspect";
@@ -234,7 +262,7 @@ std::optional<std::string> WorkerTable::audit() const {
     std::map<Offer, std::uint64_t> offers;
     for (const auto& [id, worker] : workers_) ++offers[worker.offer()];
     if (offers != offers_) return "the offers of the workers are wrong";
-    if (total != total_ || committed != committed_ || busy != busy_)
+    if (total != total_ || committed != committed_ || busy != busy_ || queued != queued_)
         return "the sums of the workers are wrong";
     return std::nullopt;
 }

@@ -25,13 +25,31 @@ struct Offer {
 };
 
 // Workers that are looked at together. No two nodes of a cluster have the same free disk, nor do two jobs end
-// at once: so a kind has bounds that no worker of it exceeds, within a factor of two of memory and disk and
-// within six hours of the end. The rest is equal, and a pool of thousands has few kinds.
+// at once: so a kind has bounds that no worker of it exceeds, within a factor of two of memory and disk, or
+// less disk where tasks see a difference (WorkerTable::cut_disk), and within six hours of the end. The rest
+// is equal, and a pool of thousands has few kinds.
 struct WorkerKind {
     Offer at_most;
     std::optional<Instant> leaves_by;
     auto operator<=>(const WorkerKind&) const = default;
 };
+
+// A worker's place in its kind: most free cores first. Of these the least memory first, so that those with
+// enough for a task are found at once, however many sizes tasks have; then who stays longest.
+struct Place {
+    std::int64_t free_cores = 0;
+    std::int64_t memory_mb = 0;
+    std::optional<Instant> leaves_at;
+    WorkerId id;
+
+    friend bool operator<(const Place& a, const Place& b) {
+        if (a.free_cores != b.free_cores) return a.free_cores > b.free_cores;
+        if (a.memory_mb != b.memory_mb) return a.memory_mb < b.memory_mb;
+        return a.leaves_at != b.leaves_at ? a.leaves_at > b.leaves_at : a.id < b.id;
+    }
+};
+using Places = std::set<Place>;  // of one kind
+using WorkerKinds = std::map<WorkerKind, Places>;
 
 struct Worker {
     WorkerId id;
@@ -51,11 +69,12 @@ struct Worker {
     std::optional<TaskId> suspect;  // the one suspect that it runs
     bool alone = false;             // that one is to run by itself
     Instant last_heard;
+    WorkerKinds::iterator kind;  // where its place is, as long as it is available
 
     bool away() const { return away_until.has_value(); }
     bool available() const { return !away() && !draining; }  // gets tasks
     Offer offer() const { return {whole, features}; }
-    WorkerKind kind() const;
+    Place place() const { return {free().cores, whole.memory_mb, leaves_at, id}; }
     Resources free() const;              // negative where leases wait in its launcher
     std::int64_t cores_a_lease() const;  // on average, at least 1
     std::uint64_t queue() const;         // leases that wait in its launcher, as far as cores tell
@@ -63,8 +82,9 @@ struct Worker {
 
 class WorkerTable {
   public:
-    // Workers of one kind by free cores, most first: {-free, id}.
-    using ByFree = std::set<std::pair<std::int64_t, WorkerId>>;
+    WorkerTable() = default;
+    WorkerTable(WorkerTable&&) = default;  // never copied: workers point into it
+    WorkerTable& operator=(WorkerTable&&) = default;
 
     Worker& add(const WorkerJoined& joined, Instant now);
     void remove(WorkerId id);
@@ -93,7 +113,10 @@ class WorkerTable {
     std::vector<WorkerId> take_changed();
 
     // Of those that get tasks.
-    const std::map<WorkerKind, ByFree>& kinds() const { return kinds_; }
+    const WorkerKinds& kinds() const { return kinds_; }
+    // Those that have as much and those that have not are of different kinds from now on. False: nothing came
+    // of it; only the first few cuts are made, since looks go through all kinds.
+    bool cut_disk(std::int64_t demand_mb);
     // Of all that are there, or may be again: how many of each.
     const std::map<Offer, std::uint64_t>& offers() const { return offers_; }
     const std::unordered_map<WorkerId, Worker>& all() const { return workers_; }
@@ -102,22 +125,28 @@ class WorkerTable {
     Resources total() const { return total_; }
     std::int64_t available_cores() const;  // of those that get tasks
     Resources committed() const { return committed_; }
+    // Leases that wait in launchers for a core, as far as cores tell; of those too that are away or draining.
+    std::uint64_t queued() const { return queued_; }
 
     // Recomputes every index and sum from scratch; the text of the first contradiction.
     std::optional<std::string> audit() const;
 
   private:
     void move(Worker& worker, const Resources& used);
-    void enter(const Worker& worker);
+    void enter(Worker& worker);
+    void enter_kind(Worker& worker);
     void leave(const Worker& worker);
+    WorkerKind kind_of(const Worker& worker) const;
 
     std::unordered_map<WorkerId, Worker> workers_;
-    std::map<WorkerKind, ByFree> kinds_;
+    WorkerKinds kinds_;
+    std::set<std::int64_t> disk_cuts_;  // the least amounts beyond them
     std::map<Offer, std::uint64_t> offers_;
     std::set<std::pair<Instant, WorkerId>> by_heard_;
     std::set<std::pair<Instant, WorkerId>> away_;  // by the time they are given up
     std::vector<WorkerId> changed_;
     std::uint64_t busy_ = 0;
+    std::uint64_t queued_ = 0;
     Resources total_;
     Resources committed_;
 };

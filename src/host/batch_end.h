@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/time.h"
-#include "host/descriptor.h"
 
 namespace wq::host {
 

@@ -115,7 +115,13 @@ void CallStarter::child_main(const Lane& lane, const CpuMask& mask, char* const*
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
 
-    CallEnd end = run_call(*functions_, call);
+    const std::string& directory = lane.order.order.directory;
+    const bool entered = directory.empty() || chdir(directory.c_str()) == 0;
+    CallEnd end =
+        entered
+            ? run_call(*functions_, call)
+            : CallEnd{
+                  core::Ending::not_started, 126, "cannot enter '" + directory + "': " + strerror(errno), {}};
     std::cout.flush();
     std::cerr.flush();
     std::fflush(nullptr);

@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "host/call.h"
-#include "host/descriptor.h"
 #include "host/launcher.h"
 
 namespace wq::host {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wq::host {
 

@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* place = "libexec/work_queue/work_queue_launcher";
+// In a prefix; absolute, where the installation has it so.
+constexpr const char* place = WQ_LAUNCHER_PLACE;
 constexpr int levels = 3;  // PREFIX/lib/x86_64-linux-gnu/libwork_queue_mpi.so.0, PREFIX/bin/program
 
 bool executable(const fs::path& path) {

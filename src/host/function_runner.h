@@ -18,6 +18,8 @@ class FunctionRunner {
     // `threads`: of `thread` mode. The table is copied.
     FunctionRunner(const FunctionTable& functions, std::size_t threads);
 
+    const FunctionTable& functions() const { return *functions_; }
+
     // Readable when next() has something to say or to do. Always the same; poll it, never read it.
     int descriptor() const { return bell_->get(); }
     // Besides: when to look again.

@@ -89,6 +89,7 @@ struct Order {
     EnvironmentChanges variables;   // e.g. WORK_QUEUE_TASK_INDEX
     std::optional<std::uint64_t> output_limit;  // nothing: LauncherOptions::output_limit
     std::optional<Call> call;                   // instead of text and argv: a child of the launcher calls it
+    std::string directory;                      // it begins there; empty: where all begin
 };
 
 // What comes back.

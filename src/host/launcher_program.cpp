@@ -14,10 +14,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 #include <string_view>
 
-#include "base/time.h"
+#include "base/units.h"
 #include "host/shared_page.h"
 
 namespace wq::host {
@@ -28,8 +27,7 @@ namespace {
 constexpr int control_place = 3;
 constexpr int memory_place = 4;
 constexpr int free_places = 5;
-constexpr Duration answer_limit = std::chrono::seconds(20);  // a program may come from a busy file server
-constexpr std::string_view version = WQ_VERSION;             // both ends must be of one
+constexpr std::string_view version = WQ_VERSION;  // both ends must be of one
 
 // A copy above the places, so that the descriptors can be put into them in any order.
 Descriptor aside(int fd) {
@@ -50,30 +48,32 @@ int spawn_program(const std::string& program, int control, int memory) {
     return error == 0 ? pid : -error;
 }
 
-// Nothing: it ended without a word, or has not said one in time.
-std::optional<std::string> first_word(int control) {
-    pollfd ready{control, POLLIN, 0};
-    const Instant until = instant_now() + answer_limit;
-    for (;;) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
-        if (left.count() <= 0) return std::nullopt;
-        const int events = poll(&ready, 1, static_cast<int>(left.count()));
-        if (events > 0) break;
-        if (events < 0 && errno != EINTR) return std::nullopt;
-    }
-    std::array<char, 64> word;
-    const ssize_t got = recv(control, word.data(), word.size(), MSG_DONTWAIT);
-    if (got <= 0) return std::nullopt;
-    return std::string(word.data(), static_cast<std::size_t>(got));
-}
-
 Error broken(const std::string& program, const std::string& why) {
     return {ExitCode::unreachable, "the launcher '" + program + "' " + why};
 }
 
+Result<std::string> first_word(const std::string& program, int control, Duration limit) {
+    pollfd ready{control, POLLIN, 0};
+    const Instant until = instant_now() + limit;
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now());
+        if (left.count() <= 0)
+            return broken(program, "has not answered within " + format_duration(limit) +
+                                       "; is its file system slow, or is it another program?");
+        const int events = poll(&ready, 1, static_cast<int>(left.count()));
+        if (events > 0) break;
+        if (events < 0 && errno != EINTR)
+            return broken(program, std::string("cannot be waited for: ") + strerror(errno));
+    }
+    std::array<char, 64> word;
+    const ssize_t got = recv(control, word.data(), word.size(), MSG_DONTWAIT);
+    if (got <= 0) return broken(program, "ended without an answer; is it the one of this installation?");
+    return std::string(word.data(), static_cast<std::size_t>(got));
+}
+
 }  // namespace
 
-Result<Zygote> spawn_zygote(const std::string& program, int memory) {
+Result<Zygote> spawn_zygote(const std::string& program, int memory, Duration answer_limit) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return broken(program, std::string("cannot be given a socket: ") + strerror(errno));
@@ -87,11 +87,11 @@ Result<Zygote> spawn_zygote(const std::string& program, int memory) {
     if (pid < 0) return broken(program, std::string("cannot be started: ") + strerror(-pid));
     zygote.pid = pid;
     theirs.reset();
-    const auto word = first_word(zygote.control.get());
+    const auto word = first_word(program, zygote.control.get(), answer_limit);
     if (word && *word == version) return zygote;
     kill(zygote.pid, SIGKILL);
     waitpid(zygote.pid, nullptr, 0);
-    if (!word) return broken(program, "ended without an answer; is it the one of this installation?");
+    if (!word) return word.error();
     return broken(program, "is of version " + *word + ", this program of " + std::string(version) +
                                ": set WORK_QUEUE_LAUNCHER to the one of the same installation");
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "host/zygote.h"
 
 namespace wq::host {
@@ -15,8 +16,9 @@ namespace wq::host {
 Result<std::string> find_launcher_program(const std::string& wanted);
 
 // Starts it without a fork() of ours. `memory`: a descriptor of the SharedPage. Error: it cannot be started,
-// or does not answer as ours.
-Result<Zygote> spawn_zygote(const std::string& program, int memory);
+// or does not answer as ours within `answer_limit` (it may come from a busy file server).
+Result<Zygote> spawn_zygote(const std::string& program, int memory,
+                            Duration answer_limit = std::chrono::seconds(20));
 
 // Its main(): returns an exit code only where it was started otherwise.
 int launcher_program(int argc, char** argv);

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wq::host {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wq::host {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wq::host {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wq::host {
 

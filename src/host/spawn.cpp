@@ -23,6 +23,7 @@ struct ChildArgument {
     sigset_t no_signals;
     volatile int error;
     volatile bool at_exec;
+    volatile bool at_directory;
 };
 
 // Runs on our memory, so it only makes system calls. Sanitizers must not look: their bookkeeping is ours too.
@@ -34,6 +35,11 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) int child_main(vo
     if (plan.mask != nullptr) syscall(SYS_sched_setaffinity, 0, plan.mask->bytes(), plan.mask->words());
     if (plan.files != nullptr) setrlimit(RLIMIT_NOFILE, plan.files);
     if (plan.keep >= 0) fcntl(plan.keep, F_SETFD, 0);
+    if (plan.directory != nullptr && chdir(plan.directory) != 0) {
+        argument->error = errno;
+        argument->at_directory = true;
+        _exit(127);
+    }
     const int out = open(plan.out, O_WRONLY | O_CLOEXEC);
     const int err = open(plan.err, O_WRONLY | O_CLOEXEC);
     if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) {
@@ -61,13 +67,13 @@ ChildStack::~ChildStack() {
 }
 
 Spawned spawn(const SpawnPlan& plan, const ChildStack& stack) {
-    ChildArgument argument{&plan, {}, 0, false};
+    ChildArgument argument{&plan, {}, 0, false, false};
     sigemptyset(&argument.no_signals);
     const pid_t pid = clone(child_main, stack.top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &argument);
-    if (pid < 0) return {-1, errno, false};
-    if (argument.error == 0) return {pid, 0, false};
+    if (pid < 0) return {-1, errno, false, false};
+    if (argument.error == 0) return {pid, 0, false, false};
     waitpid(pid, nullptr, 0);
-    return {-1, argument.error, argument.at_exec};
+    return {-1, argument.error, argument.at_exec, argument.at_directory};
 }
 
 }  // namespace wq::host

@@ -18,18 +18,20 @@ struct SpawnPlan {
     char* const* envp = nullptr;
     const char* out = nullptr;  // files that the child opens as descriptors 1 and 2; 0 is ours (/dev/null)
     const char* err = nullptr;
-    int keep = -1;                  // one more descriptor that stays open, at its number
-    const CpuMask* mask = nullptr;  // nullptr: ours
-    const rlimit* files = nullptr;  // RLIMIT_NOFILE to restore; nullptr: ours is right
+    const char* directory = nullptr;  // where it begins; nullptr: where we are
+    int keep = -1;                    // one more descriptor that stays open, at its number
+    const CpuMask* mask = nullptr;    // nullptr: ours
+    const rlimit* files = nullptr;    // RLIMIT_NOFILE to restore; nullptr: ours is right
     // A process group, not a session: where the kernel groups processes by session for scheduling
     // (autogroup), a new one costs memory for every processor there is.
     bool own_group = true;
 };
 
 struct Spawned {
-    pid_t pid = -1;        // -1: nothing was started
-    int error = 0;         // errno of what failed
-    bool at_exec = false;  // the exec failed, not the fork
+    pid_t pid = -1;             // -1: nothing was started
+    int error = 0;              // errno of what failed
+    bool at_exec = false;       // the exec failed, not the fork
+    bool at_directory = false;  // the directory cannot be entered
 };
 
 // A stack for children that share our memory.

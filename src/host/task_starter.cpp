@@ -83,6 +83,7 @@ TaskStarter::Result TaskStarter::run(Lane& lane, const CpuMask& mask, char* cons
     plan.envp = envp;
     plan.out = lane.out.writer_path();
     plan.err = lane.err.writer_path();
+    if (!lane.order.order.directory.empty()) plan.directory = lane.order.order.directory.c_str();
     plan.keep = keep;
     plan.mask = mask.bytes() == 0 ? nullptr : &mask;
     plan.files = files_;
@@ -92,6 +93,9 @@ TaskStarter::Result TaskStarter::run(Lane& lane, const CpuMask& mask, char* cons
     lane.pid = 0;
     last_error_ = child.error;
     if (!child.at_exec && (child.error == EAGAIN || child.error == ENOMEM)) return Result::try_later;
+    if (child.at_directory)
+        return refuse(lane, exit_not_executable,
+                      "cannot enter '" + lane.order.order.directory + "': " + strerror(child.error));
     return refuse(lane, child.error == ENOENT ? exit_not_found : exit_not_executable,
                   "cannot execute '" + file + "': " + strerror(child.error));
 }

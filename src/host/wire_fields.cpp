@@ -64,6 +64,7 @@ void write_field(ByteWriter& out, const Order& order) {
     if (order.output_limit) out.u64(*order.output_limit);
     out.boolean(order.call.has_value());
     if (order.call) out.blob(order.call->function), out.blob(order.call->arguments);
+    out.blob(order.directory);
 }
 
 Order read_order(ByteReader& in) {
@@ -81,6 +82,7 @@ Order read_order(ByteReader& in) {
         call.function = in.blob();
         call.arguments = in.blob();
     }
+    order.directory = in.blob();
     return order;
 }
 

@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "host/descriptor.h"
 #include "host/functions.h"
 #include "host/shared_page.h"
 

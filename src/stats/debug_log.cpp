@@ -90,18 +90,21 @@ void DebugLog::write(std::string_view subsystem, std::string_view text) {
 
 void DebugLog::write(std::string_view subsystem, std::string_view text, WallMicros when) {
     if (!wants(subsystem)) return;
-    std::string line = stamp(when) + " " + options_.program + "[" + std::to_string(::getpid()) + "] ";
+    const std::lock_guard lock(mutex_);
+    std::string line =
+        (torn_ ? "\n" : "") + stamp(when) + " " + options_.program + "[" + std::to_string(::getpid()) + "] ";
     line.append(subsystem).append(": ");
     for (const char byte : text) line += byte == '\n' || byte == '\r' ? ' ' : byte;
     line += '\n';
-    const std::lock_guard lock(mutex_);
     if (is_file_ && options_.rotate_bytes > 0 && size_ > 0 && size_ + line.size() > options_.rotate_bytes)
         rotate();
     // A rotation that found no descriptor is made good as soon as there is one.
     if (descriptor_ < 0 && !reopen()) return note_trouble(errno);
     errno = ENOSPC;  // where a write takes a part
+    // One write a line: other processes may write to the same file.
     const ssize_t written = ::write(descriptor_, line.data(), line.size());
     if (written > 0) size_ += static_cast<std::uint64_t>(written);
+    if (written > 0) torn_ = written != static_cast<ssize_t>(line.size());
     if (written != static_cast<ssize_t>(line.size())) note_trouble(errno);
 }
 

@@ -56,6 +56,7 @@ class DebugLog {
     int descriptor_ = -1;
     bool is_file_ = false;
     std::uint64_t size_ = 0;
+    bool torn_ = false;  // the last line has no end
     bool had_trouble_ = false;
     std::optional<Error> trouble_;
 };

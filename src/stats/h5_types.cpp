@@ -31,7 +31,7 @@ H5Handle enum_type(hid_t base, std::span<const char* const> names) {
 }
 
 H5Handle ending_type() {
-    std::array<const char*, static_cast<std::size_t>(core::Ending::never_ran) + 1> names{};
+    std::array<const char*, core::ending_count> names{};
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = core::name_of(static_cast<core::Ending>(i));
     return enum_type(H5T_NATIVE_UINT8, names);
 }

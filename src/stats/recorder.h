@@ -59,6 +59,8 @@ class Recorder {
         bool waiting = true;       // of these, TASK n WAITING, when it is first given out
     };
     virtual Wants wants() const { return {}; }
+    // Whether transaction() is to tell when this task is given out.
+    virtual bool wants_beginning(TaskId) const { return true; }
     virtual void task(Recorded ended) = 0;
     // Calls of a range that succeeded, many at once; counted in acknowledged() each for itself.
     virtual void range(const RangeRecord&) {}

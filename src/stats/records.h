@@ -45,7 +45,10 @@ struct RangeRecord {
     CategoryId category;
     core::Resources given;  // to each
     WallMicros started_us = 0;
-    std::int64_t wall_us = 0;  // summed
+    std::int64_t wall_us = 0;  // summed, as are the next two
+    std::int64_t user_us = 0;
+    std::int64_t system_us = 0;
+    std::int64_t peak_memory_kb = 0;  // of any
     WallMicros received_us = 0;
 };
 

@@ -14,29 +14,37 @@ std::uint32_t count(std::int64_t value) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, most));
 }
 
-}  // namespace
-
-TaskRow row_of(const TaskRecord& record) {
-    const core::Outcome& outcome = record.outcome;
+// What the rows of an attempt and of a range have alike.
+template <class Record>
+TaskRow begin_row(const Record& record) {
     TaskRow row;
-    row.task = task_number(record.task);
-    row.key = record.key.value;
-    row.line = record.line;
-    row.attempt = record.attempt;
     row.worker = record.worker.value();
     row.category = record.category.value();
-    row.exit_code = outcome.exit_code;
-    row.signal = static_cast<std::uint16_t>(outcome.signal);
-    row.ending = outcome.ending;
-    row.final = record.final ? Flag::yes : Flag::no;
     row.given_cores = count(record.given.cores);
     row.given_gpus = count(record.given.gpus);
     row.given_memory = record.given.memory_mb;
     row.given_disk = record.given.disk_mb;
+    row.received = record.received_us;
+    return row;
+}
+
+}  // namespace
+
+TaskRow row_of(const TaskRecord& record) {
+    const core::Outcome& outcome = record.outcome;
+    TaskRow row = begin_row(record);
+    row.task = task_number(record.task);
+    row.key = record.key.value;
+    row.line = record.line;
+    row.attempt = record.attempt;
+    row.exit_code = outcome.exit_code;
+    row.signal = static_cast<std::uint16_t>(outcome.signal);
+    row.ending = outcome.ending;
+    row.final = record.final ? Flag::yes : Flag::no;
+    row.calls = 1;
     row.submitted = record.submitted_us;
     row.dispatched = record.dispatched_us;
     row.started = outcome.started_us;
-    row.received = record.received_us;
     row.wall = outcome.wall_us;
     row.user = outcome.user_us;
     row.system = outcome.system_us;
@@ -45,6 +53,21 @@ TaskRow row_of(const TaskRecord& record) {
     row.bytes_written = outcome.bytes_written;
     row.stdout_bytes = outcome.stdout_bytes;
     row.stderr_bytes = outcome.stderr_bytes;
+    return row;
+}
+
+TaskRow row_of(const RangeRecord& record) {
+    TaskRow row = begin_row(record);
+    row.key = record.tasks.front()->first;
+    row.task = task_number(TaskId(row.key));
+    row.attempt = 1;
+    row.final = Flag::yes;
+    row.calls = count(static_cast<std::int64_t>(record.tasks.count()));
+    row.started = record.started_us;
+    row.wall = record.wall_us;
+    row.user = record.user_us;
+    row.system = record.system_us;
+    row.peak_memory = record.peak_memory_kb;
     return row;
 }
 

@@ -7,6 +7,7 @@
 namespace wq::stats {
 
 TaskRow row_of(const TaskRecord& record);
+TaskRow row_of(const RangeRecord& record);
 WorkerRow row_of(const WorkerRecord& record);
 ManagerRow row_of(const Sample& sample);
 CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now);

@@ -29,7 +29,8 @@ namespace wq::stats {
     X(Flag, final, "1", "no further attempt follows")                                                   \
     X(std::uint32_t, given_cores, "cores", "cores that it was given")                                   \
     X(std::uint32_t, given_gpus, "GPUs", "GPUs that it was given")                                      \
-    X(std::uint32_t, reserved, "1", "0")                                                                \
+    X(std::uint32_t, calls, "calls",                                                                    \
+      "1; of a range: how many of its calls this row tells of, `task` being the lowest, times summed")  \
     X(std::int64_t, given_memory, "MB", "memory that it was given")                                     \
     X(std::int64_t, given_disk, "MB", "disk that it was given")                                         \
     X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                            \

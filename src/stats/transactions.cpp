@@ -76,6 +76,14 @@ std::string_view result_of(core::Ending ending) {
             return "SUCCESS";
         case core::Ending::expired:
             return "END_TIME";
+        case core::Ending::input_missing:
+            return "INPUT_MISS";
+        case core::Ending::output_missing:
+            return "OUTPUT_MISS";
+        case core::Ending::disk_full:
+            return "DISK_FULL";
+        case core::Ending::not_transferred:
+            return "OUTPUT_TRANSFER_ERROR";
     }
     return "UNKNOWN";
 }
@@ -92,6 +100,13 @@ std::string_view disconnection_reason(Departure departure) {
             return "EXPLICIT";
     }
     return "UNKNOWN";
+}
+
+void put_numbers(std::string& out, Interval tasks) {
+    put_number(out, task_number(TaskId(tasks.first)));
+    if (tasks.size() <= 1) return;
+    out += '-';
+    put_number(out, tasks.end);
 }
 
 void begin_task(std::string& out, const TaskRecord& record, std::int64_t pid, std::string_view state) {
@@ -138,9 +153,9 @@ std::string_view transactions_heading() {
            "\n";
 }
 
-std::string task_waiting_text(TaskId task, std::string_view category, const core::Resources& requested) {
+std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested) {
     std::string out = "TASK ";
-    put_number(out, task_number(task));
+    put_numbers(out, tasks);
     out += " WAITING ";
     put_word(out, category, '_');
     out += " FIRST_RESOURCES ";
@@ -209,36 +224,31 @@ void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record
         begin_task(out, record, pid, "WAITING_RETRIEVAL");
         put_word(out, worker_address.empty() ? "-" : worker_address, '_');
         out += '\n';
-        put_end(out, pid, record, "RETRIEVED");
     }
+    if (came_back || record.final) put_end(out, pid, record, "RETRIEVED");
     if (record.final) put_end(out, pid, record, "DONE");
 }
 
 void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
                      std::string_view worker_address) {
-    record.tasks.for_each([&](Interval part) {
-        put_transaction_stamp(out, record.received_us, pid);
-        out += "TASK ";
-        put_number(out, part.first + 1);
-        out += '-';
-        put_number(out, part.end);
-        out += " DONE SUCCESS 0 {} {";
-        put_quantity(out, "cores", record.given.cores, "cores");
-        put_quantity(out, "tasks", static_cast<std::int64_t>(part.size()), "tasks");
-        out += "} ";
-        put_word(out, worker_address.empty() ? "-" : worker_address, '_');
-        out += '\n';
-    });
+    put_transaction_stamp(out, record.received_us, pid);
+    out += "TASK ";
+    put_numbers(out, {record.tasks.front()->first, record.tasks.back()->end});
+    out += " DONE SUCCESS 0 {} {";
+    put_quantity(out, "cores", record.given.cores, "cores");
+    put_quantity(out, "tasks", static_cast<std::int64_t>(record.tasks.count()), "tasks");
+    put_time(out, "wall_time", record.wall_us);
+    put_time(out, "cpu_time", record.user_us + record.system_us);
+    put_quantity(out, "memory", (record.peak_memory_kb + 1023) / 1024, "MB");
+    out += "} ";
+    put_word(out, worker_address.empty() ? "-" : worker_address, '_');
+    out += '\n';
 }
 
 void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, Interval tasks) {
     put_transaction_stamp(out, when, pid);
     out += "TASK ";
-    put_number(out, task_number(TaskId(tasks.first)));
-    if (tasks.size() > 1) {
-        out += '-';
-        put_number(out, tasks.end);
-    }
+    put_numbers(out, tasks);
     out += " CANCELED\n";
 }
 

@@ -16,7 +16,7 @@ namespace wq::stats {
 std::string_view transactions_heading();
 
 // Texts for Recorder::transaction().
-std::string task_waiting_text(TaskId task, std::string_view category, const core::Resources& requested);
+std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested);
 std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated);
 
 // Begins a line: time and pid.
@@ -27,7 +27,8 @@ void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, std
 void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record);
 void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,
                     std::string_view worker_address);
-// Calls of a range: one line for each run of neighbours, `TASK first-last DONE SUCCESS ...`.
+// Calls of a range: `TASK first-last DONE SUCCESS ...`, of which `tasks` of the measured says how many it
+// tells of; the others between them have another line.
 void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
                      std::string_view worker_address);
 // `TASK first CANCELED`, or `TASK first-last CANCELED` where several neighbours were.

@@ -1,60 +1,76 @@
 #include "transport/frame_budget.h"
 
-#include <algorithm>
-
 namespace wq::transport {
 
 bool FrameBudget::begun(LinkId link, std::size_t memory, std::size_t received) {
-    std::size_t& known = memory_[link];
-    total_ += memory - known;
-    known = memory;
-    if (going_ == link) {
-        going_received_ = received;
-        return true;
-    }
-    if (!spent() || memory <= small) return true;
+    Half& half = halves_[link];
+    total_ += memory - half.memory;
+    if (half.slow) slow_ += memory - half.memory;
+    half.memory = memory;
+    half.received = received;
+    if (going_ == link || !spent() || memory <= small) return true;
+    if (half.slow && received - half.counted < small) return true;
     if (going_) {
+        set_slow(half, false);  // from here on it is not read
         waiting_.push_back(link);
         return false;
     }
-    going_ = link;
-    going_received_ = received;
-    watched_since_.reset();
+    let_go_on(link);
     return true;
+}
+
+void FrameBudget::let_go_on(LinkId link) {
+    going_ = link;
+    Half& half = halves_.at(link);
+    set_slow(half, false);
+    half.counted = half.received;
+    looked_at_.reset();  // it gets a whole turn
+}
+
+void FrameBudget::set_slow(Half& half, bool slow) {
+    if (half.slow == slow) return;
+    half.slow = slow;
+    slow_ += slow ? half.memory : -half.memory;
 }
 
 void FrameBudget::ended(LinkId link) {
     if (going_ == link) going_.reset();
-    const auto found = memory_.find(link);
-    if (found == memory_.end()) return;
-    total_ -= found->second;
-    memory_.erase(found);
+    const auto found = halves_.find(link);
+    if (found == halves_.end()) return;
+    set_slow(found->second, false);
+    total_ -= found->second.memory;
+    halves_.erase(found);
     std::erase(waiting_, link);
 }
 
-std::vector<FrameBudget::LinkId> FrameBudget::take_released() {
-    std::vector<LinkId> released;
-    while (!waiting_.empty() && (!spent() || !going_)) {
-        released.push_back(waiting_.front());
-        waiting_.pop_front();
-        if (!spent()) continue;
-        going_ = released.back();
-        going_received_ = 0;
-        watched_since_.reset();
-    }
+std::optional<FrameBudget::LinkId> FrameBudget::next_released() {
+    if (waiting_.empty() || (spent() && going_)) return std::nullopt;
+    const LinkId released = waiting_.front();
+    waiting_.pop_front();
+    if (spent()) let_go_on(released);
     return released;
 }
 
-std::optional<FrameBudget::LinkId> FrameBudget::too_slow(Duration patience, Instant now) {
-    if (!going_ || waiting_.empty()) {
-        watched_since_.reset();
-        return std::nullopt;
+std::optional<FrameBudget::LinkId> FrameBudget::look(Instant now) {
+    if (looked_at_ && now - *looked_at_ < turn) return std::nullopt;
+    const bool judges = looked_at_.has_value();
+    looked_at_ = now;
+    if (going_ && judges && !waiting_.empty()) {
+        Half& half = halves_.at(*going_);
+        if (half.received - half.counted < small) {
+            set_slow(half, true);
+            going_.reset();
+        }
     }
-    if (watched_since_ && now - *watched_since_ < patience) return std::nullopt;
-    const bool slow = watched_since_ && going_received_ < watched_from_ + small;
-    watched_since_ = now;
-    watched_from_ = going_received_;
-    return slow ? going_ : std::nullopt;
+    for (auto& [link, half] : halves_) half.counted = half.received;
+    return slow_ > most_ ? largest_slow() : std::nullopt;
+}
+
+std::optional<FrameBudget::LinkId> FrameBudget::largest_slow() const {
+    std::optional<LinkId> largest;
+    for (const auto& [link, half] : halves_)
+        if (half.slow && (!largest || half.memory > halves_.at(*largest).memory)) largest = link;
+    return largest;
 }
 
 }  // namespace wq::transport

@@ -110,8 +110,8 @@ std::string Handshake::on_hello(std::string_view frame) {
 std::string Handshake::on_proof(std::string_view frame) {
     if (!equal_in_constant_time(frame, proof_of(other(role_)))) {
         const std::string cause = binding_.empty() ? "" : ", or somebody sits between the two ends";
-        return refuse("the " + std::string(name(other(role_))) + " has another key" + cause,
-                      "wrong key: the " + std::string(name(role_)) + " has another one" + cause);
+        return refuse("the " + std::string(name(other(role_))) + " has another key or password" + cause,
+                      "wrong key or password: the " + std::string(name(role_)) + " has another one" + cause);
     }
     step_ = Step::done;
     return role_ == Role::manager ? proof_of(role_) : std::string();

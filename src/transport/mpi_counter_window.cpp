@@ -77,6 +77,7 @@ Status CounterWindow::Window::allocate(const MpiSession& session, std::size_t co
     const MPI_Aint bytes = owner ? static_cast<MPI_Aint>(counters * sizeof(std::uint64_t)) : 0;
     std::uint64_t* memory = nullptr;
     code = MPI_Win_allocate(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, comm, &memory, &handle);
+    MPI_Comm_free(&comm);  // a window has its own
     if (code != MPI_SUCCESS) {
         handle = MPI_WIN_NULL;
         return mpi_error("MPI_Win_allocate", code);

@@ -18,7 +18,8 @@ using Buffer = std::array<char, kFragmentBytes>;
 struct Lane {
     FrameCutter cutter;
     std::size_t outstanding = 0;
-    bool waiting = false;  // listed in Lanes::waiting
+    std::int64_t fragments = 0;  // sent
+    bool waiting = false;        // listed in Lanes::waiting
     bool given_up = false;
 };
 
@@ -66,6 +67,7 @@ struct MpiSender::Lanes {
                 continue;
             }
             ++fragments;
+            ++to.fragments;
             ++to.outstanding;
             requests.push_back(request);
             flights.push_back(std::move(flight));
@@ -145,6 +147,7 @@ bool MpiSender::advance() {
 
 void MpiSender::give_up(int rank) {
     Lane& to = lanes_->lane(rank);
+    lanes_->reap();  // what has left is no loss
     to.given_up = true;
     to.cutter = FrameCutter();
     to.outstanding = 0;
@@ -161,6 +164,11 @@ bool MpiSender::idle() const {
 }
 std::uint64_t MpiSender::fragments() const {
     return lanes_->fragments;
+}
+std::vector<std::int64_t> MpiSender::fragments_by_rank() const {
+    std::vector<std::int64_t> all;
+    for (const Lane& lane : lanes_->lanes) all.push_back(lane.fragments);
+    return all;
 }
 std::uint64_t MpiSender::abandoned() const {
     return lanes_->abandoned;

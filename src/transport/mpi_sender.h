@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace wq::transport {
 
@@ -25,6 +26,7 @@ class MpiSender {
     bool idle() const;
 
     std::uint64_t fragments() const;  // sent
+    std::vector<std::int64_t> fragments_by_rank() const;
     std::uint64_t abandoned() const;  // buffers left to MPI for ever
     std::uint64_t failed() const;     // sends that MPI refused
 

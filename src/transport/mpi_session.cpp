@@ -149,10 +149,10 @@ bool MpiSession::finish(int exit_code, Duration limit) {
     return MPI_Finalize() == MPI_SUCCESS;
 }
 
-void MpiSession::detach(Duration limit) {
-    if (must_exit_) return;
-    const Watchdog watchdog(limit, [] { ::_exit(to_int(ExitCode::interrupted)); });
-    for (const auto& step : before_finalize_) step();
+void MpiSession::detach() {
+    for (const auto* steps : {&before_detach_, &before_finalize_}) {
+        for (const auto& step : *steps) step();
+    }
     for (int* const handle : {&node_handle_, &world_handle_}) {
         MPI_Comm comm = MPI_Comm_f2c(*handle);
         MPI_Comm_free(&comm);

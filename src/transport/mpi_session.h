@@ -74,10 +74,13 @@ class MpiSession {
     // meanwhile the others leave by _exit(exit_code) after `limit`.
     bool finish(int exit_code, Duration limit = std::chrono::seconds(2));
 
-    // Of one that was attached, instead of finish(): gives back what it has of MPI, and MPI goes on. The same
-    // holds for the others, and nothing is done where must_exit(). When one does not come the process leaves
-    // by _exit(75) after `limit`: the launcher ends the job.
-    void detach(Duration limit = std::chrono::minutes(1));
+    // The same, for what MPI takes back by itself: detach() alone makes it.
+    void before_detach(std::function<void()> step) { before_detach_.push_back(std::move(step)); }
+
+    // Of one that was attached, instead of finish(): gives back what it has of MPI, and MPI goes on.
+    // Collective: only where all ranks are known to have come here (MpiTransport::settle), and none
+    // must_exit().
+    void detach();
 
     // Communicators as Fortran handles, the one form that has the same type in every MPI.
     int world_handle() const { return world_handle_; }
@@ -101,6 +104,7 @@ class MpiSession {
     int world_handle_ = 0;
     int node_handle_ = 0;
     std::vector<std::function<void()>> before_finalize_;
+    std::vector<std::function<void()>> before_detach_;
 };
 
 }  // namespace wq::transport

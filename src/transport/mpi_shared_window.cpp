@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 128;
 
-// The window is never freed: that is a collective, and by then a rank may be lost. The kernel takes the
-// memory back when the last process of the node is gone.
+// Freed by detach() alone, when all ranks are known to be there; else the kernel takes the memory back when
+// the last process of the node is gone.
 class SharedWindow final : public Segment {
   public:
     SharedWindow(std::byte* data, std::size_t size) : data_(data), size_(size) {}
@@ -42,7 +42,7 @@ Result<std::byte*> base_of(MPI_Win window) {
 
 }  // namespace
 
-Result<std::unique_ptr<Segment>> open_node_segment(const MpiSession& session, std::size_t bytes) {
+Result<std::unique_ptr<Segment>> open_node_segment(MpiSession& session, std::size_t bytes) {
     if (session.node_size() == 1) return make_private_segment(bytes);
     const MPI_Comm node = MPI_Comm_f2c(session.node_handle());
     const MPI_Aint own = session.node_rank() == 0 ? static_cast<MPI_Aint>(bytes + kAlignment) : 0;
@@ -55,6 +55,7 @@ Result<std::unique_ptr<Segment>> open_node_segment(const MpiSession& session, st
     if (base && session.node_rank() == 0) std::memset(*base, 0, bytes);
     // Nobody attaches before it is zeroed, either.
     if (auto all = session.agree_node(base ? success() : base.error()); !all) return all.error();
+    session.before_detach([window]() mutable { MPI_Win_free(&window); });
     return std::unique_ptr<Segment>(std::make_unique<SharedWindow>(*base, bytes));
 }
 

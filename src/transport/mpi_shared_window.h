@@ -12,6 +12,6 @@ namespace wq::transport {
 
 // Collective over the node, with the same size on all its ranks; all of them succeed or none. Zeroed. A node
 // with one rank, and a session without MPI, gets private memory: a window of one rank fails on some MPIs.
-Result<std::unique_ptr<Segment>> open_node_segment(const MpiSession& session, std::size_t bytes);
+Result<std::unique_ptr<Segment>> open_node_segment(MpiSession& session, std::size_t bytes);
 
 }  // namespace wq::transport

@@ -163,6 +163,7 @@ Result<TicketPaths> measure_ticket_paths(const MpiSession& session, CounterWindo
     if (session.rank() == 0) serve(comm, claimer, options.nap);
     if (session.rank() == claimer) paths = measure(comm, *window, options);
     const auto all = session.gather_world(encode(paths));
+    MPI_Comm_free(&comm);
     if (!all) return all.error();
     return decode((*all)[static_cast<std::size_t>(claimer)]);
 }

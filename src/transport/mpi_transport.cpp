@@ -7,6 +7,7 @@
 #include "transport/mpi_error.h"
 #include "transport/mpi_receiver.h"
 #include "transport/mpi_sender.h"
+#include "transport/mpi_settlement.h"
 #include "transport/process_watch.h"
 
 namespace wq::transport {
@@ -50,12 +51,28 @@ struct Rank {
     Card card;
     FrameAssembler assembler;
     bool open = true;
+    std::int64_t fragments_received = 0;
+};
+
+// A message that arrives after MPI_Comm_free could reach the next communicator, which has the same number, so
+// that only a settled one is freed.
+struct Communicator {
+    MPI_Comm comm = MPI_COMM_NULL;
+    bool is_settled = false;
+
+    explicit Communicator(MPI_Comm taken) : comm(taken) {}
+    ~Communicator() {
+        if (is_settled) MPI_Comm_free(&comm);
+    }
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
 };
 
 class Ranks final : public MpiTransport {
   public:
     Ranks(MpiSession& session, MPI_Comm comm, const MpiTransportOptions& options, std::vector<Card> cards)
         : session_(session),
+          communicator_(comm),
           receiver_(MPI_Comm_c2f(comm), options.receives),
           sender_(MPI_Comm_c2f(comm), session.size(), options.most_outstanding) {
         for (Card& card : cards) ranks_.push_back({std::move(card), {}, true});
@@ -104,6 +121,27 @@ class Ranks final : public MpiTransport {
     }
     bool wants_asking() const override { return true; }
 
+    void settle(bool well) override { settles_well_ = well; }
+
+    std::optional<bool> settled() override {
+        receive_all(ignored_);
+        ignored_.clear();
+        sender_.advance();
+        if (sender_.abandoned() + sender_.failed() + receiver_.failed() > 0) settles_well_ = false;
+        if (!settlement_) {
+            // What another rank waits for, as its dismissal, may stand behind the rest; and only then the
+            // counts are final.
+            if (settles_well_ && !sender_.idle()) return std::nullopt;
+            settlement_ = std::make_unique<MpiSettlement>(MPI_Comm_c2f(communicator_.comm),
+                                                          sender_.fragments_by_rank(), settles_well_);
+        }
+        if (!settlement_->all_told()) return std::nullopt;
+        if (!settlement_->all_well() || !settles_well_) return false;
+        if (!sender_.idle() || !all_received()) return std::nullopt;
+        communicator_.is_settled = true;
+        return true;
+    }
+
     MpiTransportCounts counts() const override {
         MpiTransportCounts counts = counts_;
         counts.fragments_sent = sender_.fragments();
@@ -131,6 +169,7 @@ class Ranks final : public MpiTransport {
             moved = true;
             ++counts_.fragments_received;
             Rank& from = rank(message->source);
+            ++from.fragments_received;
             if (!from.open) continue;
             const PeerId peer(static_cast<std::uint32_t>(message->source));
             frames_.clear();
@@ -140,6 +179,13 @@ class Ranks final : public MpiTransport {
             if (!sound) leave(peer, "sent bytes that are no frame", inbox);
         }
         return moved;
+    }
+
+    bool all_received() const {
+        for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+            if (ranks_[rank].fragments_received < settlement_->sent_by(rank)) return false;
+        }
+        return true;
     }
 
     void lose(std::uint32_t mate, std::vector<Arrival>& inbox) {
@@ -156,10 +202,14 @@ class Ranks final : public MpiTransport {
 
     MpiSession& session_;
     std::vector<Rank> ranks_;
+    Communicator communicator_;  // outlives those that use it
     MpiReceiver receiver_;
     MpiSender sender_;
     ProcessWatch watch_;
+    std::unique_ptr<MpiSettlement> settlement_;
+    bool settles_well_ = false;
     std::vector<std::string> frames_;
+    std::vector<Arrival> ignored_;
     bool told_joined_ = false;
     MpiTransportCounts counts_;
 };

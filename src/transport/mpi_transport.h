@@ -37,6 +37,15 @@ class MpiTransport : public Transport {
                                                       const MpiTransportOptions& options = {});
 
     virtual MpiTransportCounts counts() const = 0;
+
+    // Gives the communicator back to a program that goes on with MPI. Collective: after settle() a rank sends
+    // nothing more, and asks settled() until there is an answer. True: all that any rank sent has arrived
+    // (and is dropped), and the communicator is freed with the transport. False: not so, since a rank gave
+    // `well` as false, or has missed another; then nothing may be freed. All ranks have the same answer,
+    // where MPI does not fail an operation of one of them at the very end. None comes before all ranks have
+    // called settle(): where one is known to be lost, who gave `well` as false need not ask for ever.
+    virtual void settle(bool well) = 0;
+    virtual std::optional<bool> settled() = 0;
 };
 
 }  // namespace wq::transport

@@ -24,6 +24,12 @@ struct Runner {
     SocketAddress address;
 };
 
+// Why it could not be had. Who refuses with the same words at several addresses is one, and says it once.
+struct Line {
+    std::string addresses;
+    std::string text;
+};
+
 // Families take turns, so that a broken IPv6 (or IPv4) costs one stagger and not one for each address.
 void insert_by_turns(std::deque<Runner>& waiting, std::vector<Runner> found) {
     std::vector<Runner> ordered;
@@ -69,6 +75,11 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     std::string local_address() const override {
         std::lock_guard lock(mutex_);
         return local_address_;
+    }
+
+    Heard heard() const override {
+        std::lock_guard lock(mutex_);
+        return heard_;
     }
 
     std::string security() const override {
@@ -148,8 +159,6 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
     void on_ready(TcpLink& link) override {
         if (over_) return link.close();
-        over_ = true;
-        stagger_.cancel();
         {
             std::lock_guard lock(mutex_);
             security_ = describe();
@@ -157,8 +166,20 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
             notes_.put("tcp", "connected to " + link.address() + " via " + local_address_);
         }
         notes_.put("auth", link.address() + " accepted: " + describe());
+        note_heard(link);
         engine_.join(link, manager);
+        over_ = true;  // not before: what is thrown until here costs one address, and the others run on
+        stagger_.cancel();
         engine_.close_others(link);
+    }
+
+    void on_tick(TcpLink& link) override {
+        if (link.ready() && link.attentive()) note_heard(link);
+    }
+
+    void note_heard(TcpLink& link) {
+        std::lock_guard lock(mutex_);
+        heard_ = {link.heard_at(), instant_now()};
     }
 
     std::string describe() const {
@@ -173,6 +194,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
         if (peer) {
+            note_heard(link);
             notes_.put("tcp", link.address() + " cut: " + why.message);
             std::lock_guard lock(mutex_);
             failure_ = why;
@@ -189,26 +211,38 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
     void note(const std::string& address, const Error& why) {
         notes_.put(why.code == ExitCode::not_allowed ? "auth" : "tcp", address + ": " + why.message);
-        lines_ += (lines_.empty() ? "" : "\n") + address + ": " + why.message;
-        someone_refused_ = someone_refused_ || why.code == ExitCode::not_allowed;
+        const bool refused = why.code == ExitCode::not_allowed;
+        const std::string text =
+            why.message.substr(0, why.message.find('\n'));  // the rest is for the debug log
+        const auto same = std::find_if(lines_.begin(), lines_.end(),
+                                       [&](const Line& line) { return refused && line.text == text; });
+        if (same != lines_.end())
+            same->addresses += ", " + address;
+        else
+            lines_.push_back({address, text});
+        someone_refused_ = someone_refused_ || refused;
+    }
+
+    std::string lines() const {
+        std::string all;
+        for (const Line& line : lines_) all += (all.empty() ? "" : "\n") + line.addresses + ": " + line.text;
+        return all;
     }
 
     void see_whether_lost() {
         if (over_ || running_ > 0 || unresolved_ > 0 || !waiting_.empty()) return;
-        give_up({someone_refused_ ? ExitCode::not_allowed : ExitCode::unreachable, lines_});
+        give_up({someone_refused_ ? ExitCode::not_allowed : ExitCode::unreachable, lines()});
     }
 
     void give_up(Error why) {
-        over_ = true;
-        stagger_.cancel();
         {
             std::lock_guard lock(mutex_);
             failure_ = why;
         }
         engine_.mailbox().deliver(Left{manager, why.message});
+        over_ = true;
+        stagger_.cancel();
     }
-
-    void on_gone() override {}
 
     void on_trouble(const std::string& what) noexcept override {
         try {
@@ -229,6 +263,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     std::optional<Error> failure_;
     std::string security_;
     std::string local_address_;
+    Heard heard_{};
 
     std::size_t unresolved_ = 0;
     std::deque<Runner> waiting_;
@@ -236,7 +271,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     std::size_t running_ = 0;
     bool staggering_ = false;  // the next one's time has not come
     bool over_ = false;        // won, lost or stopped
-    std::string lines_;
+    std::vector<Line> lines_;
     bool someone_refused_ = false;
 
     TcpEngine engine_;

@@ -42,6 +42,8 @@ class TcpDialer : public Transport {
     virtual std::string security() const = 0;
     // Once Joined: this end of the connection, "10.0.0.7:40112".
     virtual std::string local_address() const = 0;
+    // Once Joined: when the manager's last bytes reached this machine, however late they are read.
+    virtual Heard heard() const = 0;
 };
 
 }  // namespace wq::transport

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 256u << 10;
 
+// Later than this we may have stood still, and what the peer would have said is not here yet.
+constexpr Duration most_late_look = std::chrono::milliseconds(250);
+
 // Often enough for the shortest time-out; a second is often enough for everything else.
 Duration tick_for(const TcpLinkPlan& plan) {
     const TcpLimits& limits = plan.limits;
@@ -58,7 +61,14 @@ void TcpEngine::run() noexcept {
 
 void TcpEngine::stop() {
     if (!thread_.joinable()) return;
-    boost::asio::post(context_, [this] { say_goodbye(); });
+    boost::asio::post(context_, [this] {
+        try {
+            say_goodbye();
+        } catch (const std::exception&) {  // then without a word
+            links_.clear();
+            context_.stop();
+        }
+    });
     thread_.join();
 }
 
@@ -108,10 +118,19 @@ TcpLink* TcpEngine::oldest_unfinished() {
     return unfinished_.empty() ? nullptr : unfinished_.begin()->second;
 }
 
+// Whole or not at all: who is told that it joined is told that it left.
 void TcpEngine::join(TcpLink& link, PeerId peer) {
-    links_.at(link.serial()).peer = peer;
+    Member& member = links_.at(link.serial());
+    Joined joined{peer, link.address()};
+    member.untold = {peer};
     peers_[peer] = link.serial();
-    mailbox_.deliver(Joined{peer, link.address()});
+    try {
+        mailbox_.deliver(std::move(joined));
+    } catch (...) {
+        peers_.erase(peer);
+        throw;
+    }
+    member.peer = peer;
 }
 
 void TcpEngine::close_others(const TcpLink& link) {
@@ -146,6 +165,7 @@ bool TcpEngine::on_frames(TcpLink& link, std::vector<std::string>& frames) {
 }
 
 void TcpEngine::resume_paused() {
+    if (paused_.empty() || mailbox_.awaits_taking()) return;
     std::vector<std::uint64_t> paused;
     paused.swap(paused_);
     for (const std::uint64_t serial : paused)
@@ -162,9 +182,9 @@ bool TcpEngine::on_begun(TcpLink& link, std::size_t memory, std::size_t received
     return true;
 }
 
-void TcpEngine::release_held_back() {
-    for (const std::uint64_t serial : budget_.take_released())
-        if (const auto found = links_.find(serial); found != links_.end()) {
+void TcpEngine::release_held_back() noexcept {
+    while (const auto serial = budget_.next_released())
+        if (const auto found = links_.find(*serial); found != links_.end()) {
             const std::shared_ptr<TcpLink> link = found->second.link;
             link->guarded([&] { link->go_on(); });
         }
@@ -183,35 +203,47 @@ void TcpEngine::on_end(TcpLink& link, const Error& why) {
     member.peer.reset();
 }
 
-void TcpEngine::on_gone(TcpLink& link) {
+void TcpEngine::on_gone(TcpLink& link) noexcept {
     const auto found = links_.find(link.serial());
-    if (found != links_.end() && found->second.peer) {  // memory had run out for its reason
+    if (found != links_.end() && found->second.peer) {
         peers_.erase(*found->second.peer);
-        mailbox_.deliver(Left{*found->second.peer, "out of memory"});
+        untold_.splice(untold_.end(), found->second.untold);
     }
     unfinished_.erase(link.serial());
     links_.erase(link.serial());
     budget_.ended(link.serial());
     release_held_back();
-    user_.on_gone();
     finish_if_done();
+}
+
+void TcpEngine::tell_untold() {
+    for (; !untold_.empty(); untold_.pop_front()) mailbox_.deliver(Left{untold_.front(), "out of memory"});
 }
 
 // ---- what the caller wants ----
 
+// No order is lost: what is thrown here leaves it to the next time, and each tick is one.
 void TcpEngine::heed_orders() {
     if (stopping_) return;
     resume_paused();
-    mailbox_.take_orders(orders_);
-    std::vector<std::uint64_t> touched;
-    touched.reserve(orders_.size());
-    for (TcpOrder& order : orders_) heed(order, touched);
+    finish_orders();
+    mailbox_.take_orders(orders_);  // their wake is this one
+    finish_orders();
+}
+
+void TcpEngine::finish_orders() {
+    for (; heeded_ < orders_.size(); ++heeded_) heed(orders_[heeded_]);
+    for (const TcpOrder& order : orders_)
+        if (order.what == TcpOrder::What::send) flush(order.peer);
     orders_.clear();
-    for (const std::uint64_t serial : touched)
-        if (const auto found = links_.find(serial); found != links_.end()) {
-            const std::shared_ptr<TcpLink> link = found->second.link;
-            link->guarded([&] { link->flush(); });
-        }
+    heeded_ = 0;
+}
+
+void TcpEngine::flush(PeerId peer) {
+    const auto found = peers_.find(peer);
+    if (found == peers_.end()) return;
+    const std::shared_ptr<TcpLink> link = links_.at(found->second).link;
+    if (link->unsent()) link->guarded([&] { link->flush(); });
 }
 
 void TcpEngine::close(PeerId peer) {
@@ -222,17 +254,17 @@ void TcpEngine::close(PeerId peer) {
         const std::shared_ptr<TcpLink> link = member.link;
         link->guarded([&] { link->close(); });
     }
+    untold_.remove(peer);
     mailbox_.closed(peer);
 }
 
-void TcpEngine::heed(TcpOrder& order, std::vector<std::uint64_t>& touched) {
+void TcpEngine::heed(TcpOrder& order) {
     if (order.what == TcpOrder::What::close) return close(order.peer);
     const auto found = peers_.find(order.peer);
     const bool sends = order.what == TcpOrder::What::send;
     if (found == peers_.end()) return sends ? on_left(order.frame.size()) : void();
     const std::shared_ptr<TcpLink> link = links_.at(found->second).link;
     if (!sends) return link->admit();
-    if (!link->unsent()) touched.push_back(link->serial());
     link->send(std::move(order.frame));
 }
 
@@ -252,25 +284,27 @@ void TcpEngine::tick() {
     // A machine that slept, or a process that was stopped, has not listened meanwhile.
     const Duration late = now - last_tick_ - tick_every_;
     ticking_ = false;
-    if (links_.empty()) return;
+    if (links_.empty() && untold_.empty()) return;
     await_tick();  // first, so that the clock goes on whatever is thrown below
+    tell_untold();
+    heed_orders();
     const bool stood_still = late > std::max<Duration>(plan_.limits.silence / 4, 4 * tick_every_);
     std::vector<std::shared_ptr<TcpLink>> links;
     links.reserve(links_.size());
     for (const auto& [serial, member] : links_) links.push_back(member.link);
     for (const auto& link : links) {
         if (stood_still) link->forgive(late);
+        if (late < most_late_look) user_.on_tick(*link);
         link->guarded([&] { link->tick(now); });
     }
-    if (stood_still) budget_.watch_anew();
-    if (const auto slow = budget_.too_slow(plan_.limits.stalled, now)) {
+    if (stood_still) budget_.look_anew();
+    if (const auto slow = budget_.look(now)) {
         const std::shared_ptr<TcpLink> link = links_.at(*slow).link;
         link->guarded([&] {
-            if (link->paused()) return;  // it is the caller who takes nothing
-            link->end(
-                {ExitCode::unreachable, "its frame comes too slowly for those who wait for the memory"});
+            link->end({ExitCode::unreachable, "its frame comes too slowly for the memory that it takes"});
         });
     }
+    release_held_back();
 }
 
 }  // namespace wq::transport

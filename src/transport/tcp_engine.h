@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,8 @@ class TcpEngineUser {
     virtual void on_ready(TcpLink& link) = 0;
     // `peer`: who it was, if it had join()ed; its Left is told already.
     virtual void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) = 0;
-    virtual void on_gone() = 0;  // a descriptor is free again
-    virtual void on_stop() = 0;  // make no more links
+    virtual void on_tick(TcpLink&) {}  // each second or more often, unless that was late
+    virtual void on_stop() = 0;        // make no more links
     // Something was thrown that no link can be blamed for, as where memory has run out; the engine goes on.
     virtual void on_trouble(const std::string& what) noexcept = 0;
 };
@@ -64,7 +65,7 @@ class TcpEngine final : public TcpLinkOwner {
     bool on_begun(TcpLink& link, std::size_t memory, std::size_t received) override;
     void on_end(TcpLink& link, const Error& why) override;
     void on_left(std::size_t frame_bytes) override { mailbox_.left(frame_bytes); }
-    void on_gone(TcpLink& link) override;
+    void on_gone(TcpLink& link) noexcept override;
     std::span<char> read_buffer() override;
 
   private:
@@ -73,14 +74,18 @@ class TcpEngine final : public TcpLinkOwner {
         std::optional<PeerId> peer;
         std::uint64_t takes = 0;  // the mailbox's, when `undelivered` was counted
         std::size_t undelivered = 0;
+        std::list<PeerId> untold{};  // it, from its join: so its end can be told without memory
     };
 
     void run() noexcept;
     void heed_orders();
-    void heed(TcpOrder& order, std::vector<std::uint64_t>& touched);
+    void finish_orders();
+    void heed(TcpOrder& order);
+    void flush(PeerId peer);
     void close(PeerId peer);
     void resume_paused();
-    void release_held_back();
+    void release_held_back() noexcept;
+    void tell_untold();
     void tick();
     void await_tick();
     void say_goodbye();
@@ -94,11 +99,13 @@ class TcpEngine final : public TcpLinkOwner {
     std::thread thread_;
     std::vector<char> buffer_;
     std::vector<TcpOrder> orders_;
+    std::size_t heeded_ = 0;  // of these
 
     std::unordered_map<std::uint64_t, Member> links_;  // by serial
     std::map<std::uint64_t, TcpLink*> unfinished_;     // of these, the oldest first
     std::unordered_map<PeerId, std::uint64_t> peers_;
     std::vector<std::uint64_t> paused_;
+    std::list<PeerId> untold_;  // they are gone, memory had run out to tell it
     FrameBudget budget_;
     std::uint64_t next_serial_ = 0;
     Duration tick_every_;

@@ -60,6 +60,16 @@ std::string TcpLink::local_address() {
     return to_text(address);
 }
 
+Instant TcpLink::heard_at() {
+    const Instant now = instant_now();
+    return now - since_last_arrival(socket_.native_handle());
+}
+
+// As long as it is not read, what it sends may be held up on its own machine; then it needs a moment to come.
+bool TcpLink::attentive() const {
+    return !paused_ && !held_back_ && instant_now() - reads_since_ >= std::chrono::seconds(1);
+}
+
 void TcpLink::on_connected() {
     int error = 0;
     socklen_t bytes = sizeof error;
@@ -116,13 +126,13 @@ void TcpLink::read() {
 
 void TcpLink::resume() {
     paused_ = false;
-    heard_at_ = instant_now();
+    heard_at_ = reads_since_ = instant_now();
     read();
 }
 
 void TcpLink::go_on() {
     held_back_ = false;
-    heard_at_ = instant_now();
+    heard_at_ = reads_since_ = instant_now();
     read();
 }
 
@@ -242,9 +252,11 @@ void TcpLink::send(std::string frame) {
         return;
     }
     owner_.on_left(bytes);
-    fail({ExitCode::internal, "a frame of " + std::to_string(bytes) +
-                                  " bytes was to be sent to it; the most is " +
-                                  std::to_string(plan_.limits.most_frame_bytes)});
+    guarded([&] {
+        fail({ExitCode::internal, "a frame of " + std::to_string(bytes) +
+                                      " bytes was to be sent to it; the most is " +
+                                      std::to_string(plan_.limits.most_frame_bytes)});
+    });
 }
 
 void TcpLink::put(std::string frame) {

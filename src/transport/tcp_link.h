@@ -42,7 +42,7 @@ class TcpLinkOwner {
     // Once, and not after close(). Frames of before have been told. The link may live on to say why.
     virtual void on_end(TcpLink& link, const Error& why) = 0;
     virtual void on_left(std::size_t frame_bytes) = 0;  // a frame left us, or was dropped
-    virtual void on_gone(TcpLink& link) = 0;            // last: its descriptor is closed
+    virtual void on_gone(TcpLink& link) noexcept = 0;   // last: its descriptor is closed
     virtual std::span<char> read_buffer() = 0;          // shared by all links of the thread
 };
 
@@ -83,8 +83,9 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     std::uint64_t serial() const { return serial_; }
     const std::string& address() const { return address_; }
     std::string local_address();  // empty: not connected any more
+    Instant heard_at();           // when its last bytes reached this machine, read or not
+    bool attentive() const;       // for a moment already, what it says can reach this machine
     bool ready() const { return state_ == State::open; }
-    bool paused() const { return paused_; }
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
     bool encrypted() const { return tls_ != nullptr; }
 
@@ -152,6 +153,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
 
     Instant deadline_{};  // of the state
     Instant heard_at_{};
+    Instant reads_since_{};    // without a pause
     Instant sent_at_{};        // some byte was taken
     Instant waiting_since_{};  // something waits to leave
 };

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "transport/tcp_link.h"
+#include "transport/tcp_socket.h"
 
 namespace wq::transport {
 
@@ -23,9 +24,9 @@ void TcpLink::tick(Instant now) {
         if (state_ == State::connecting)
             return fail({ExitCode::unreachable, "no answer within " + format_duration(plan_.connect)});
         put(refusal(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake)));
-        return fail(
-            {ExitCode::unreachable, std::string(heard_bytes_ > 0 ? "no whole handshake" : "not a word") +
-                                        " within " + format_duration(limits.handshake)});
+        const std::string what = heard_bytes_ > 0 ? "no whole handshake" : "not a word";
+        const std::string doubt = plan_.role == Role::worker ? "; is this a Work Queue manager?" : "";
+        return fail({ExitCode::unreachable, what + " within " + format_duration(limits.handshake) + doubt});
     }
     if (!paused_ && !held_back_ && now - heard_at_ > limits.silence)
         return fail(
@@ -85,13 +86,12 @@ void TcpLink::fail(Error why) {
     if (state_ == State::gone) return;
     const auto self = shared_from_this();  // the owner may forget us
     const State before = state_;
+    // Else the kernel would go on with what it still holds, and the peer hear us after we gave it up.
+    if (before == State::open) drop_on_close(socket_.native_handle());
     if (before == State::open && !frames_.empty() && !told_) owner_.on_frames(*this, frames_);
     if (before != State::leaving && !std::exchange(told_, true)) owner_.on_end(*this, why);
-    if (before == State::greeting) {
-        leave();
-    } else {
-        vanish();
-    }
+    if (before == State::greeting) return leave();
+    vanish();
 }
 
 void TcpLink::leave() {

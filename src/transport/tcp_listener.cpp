@@ -125,8 +125,6 @@ class Listener final : public TcpListener, private TcpEngineUser {
             notes_.put("tcp", link.address() + " did not join: " + why.message);
     }
 
-    void on_gone() override {}
-
     void on_trouble(const std::string& what) noexcept override {
         try {
             notes_.put("tcp", "trouble of this end: " + what);

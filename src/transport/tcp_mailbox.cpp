@@ -123,6 +123,11 @@ void TcpMailbox::wake_when_taken() {
     wake_();  // it was taken meanwhile
 }
 
+bool TcpMailbox::awaits_taking() const {
+    std::lock_guard lock(mutex_);
+    return wake_when_taken_;
+}
+
 void TcpMailbox::left(std::size_t frame_bytes) {
     unsent_.fetch_sub(frame_bytes + 1, std::memory_order_acq_rel);
 }

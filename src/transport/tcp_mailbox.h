@@ -50,6 +50,7 @@ class TcpMailbox {
     void closed(PeerId peer);  // close() was heeded: nothing of it comes any more
     void take_orders(std::vector<TcpOrder>& orders);
     void wake_when_taken();              // somebody waits for the caller to take()
+    bool awaits_taking() const;          // as it has not done since
     void left(std::size_t frame_bytes);  // a frame is on its way, or dropped
     std::uint64_t undelivered() const { return undelivered_.load(std::memory_order_relaxed); }
 
@@ -62,7 +63,7 @@ class TcpMailbox {
     std::atomic<std::uint64_t> unsent_{0};  // bytes, one more for each frame
     std::atomic<std::uint64_t> undelivered_{0};
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::vector<TcpOrder> orders_;
     bool woken_ = false;
     std::vector<Arrival> arrivals_;

@@ -38,11 +38,12 @@ struct TcpLimits {
 
     // Longer frames end the connection. Memory grows as bytes arrive, not as they are announced. Before
     // Joined the bound is 4 KiB, and from then until a manager's admit() the second one: the hello of a
-    // worker that comes back with 20,000 leases fits.
+    // worker with 10,000 functions that comes back with 20,000 leases fits.
     std::size_t most_frame_bytes = std::size_t{1} << 30;
-    std::size_t most_frame_bytes_of_strangers = std::size_t{256} << 10;
+    std::size_t most_frame_bytes_of_strangers = std::size_t{4} << 20;
     // Memory of frames that have not yet come whole, of all peers together. Beyond it one peer at a time goes
-    // on with its frame and the others wait; what each has beyond it is at most 128 KiB.
+    // on with its frame and the others wait; what each has beyond it is at most 128 KiB. Who brings less than
+    // 64 KiB in a second is not waited for; when such ones hold as much again, the largest is cut.
     std::size_t most_half_received_bytes = std::size_t{1} << 30;
     std::size_t most_unsent_bytes = std::size_t{64} << 20;
     // Nothing more is read of a peer while so much of it, or of all, waits for poll().

@@ -97,6 +97,18 @@ void prepare_socket(int descriptor, const TcpLimits& limits) {
     setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
+Duration since_last_arrival(int descriptor) {
+    tcp_info info{};
+    socklen_t bytes = sizeof info;
+    getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &bytes);
+    return std::chrono::milliseconds(info.tcpi_last_data_recv);
+}
+
+void drop_on_close(int descriptor) {
+    const linger at_once{1, 0};
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 int connect_to(const SocketAddress& address, const TcpLimits& limits) {
     const int descriptor = socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -1;

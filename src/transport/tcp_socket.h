@@ -49,6 +49,12 @@ bool is_numeric(const std::string& host);  // resolve() then does not wait
 // Delivers small frames at once and notices dead peers, even where our own keep-alives pile up unsent.
 void prepare_socket(int descriptor, const TcpLimits& limits);
 
+// How long ago the kernel took in the last bytes for it, read or not.
+Duration since_last_arrival(int descriptor);
+
+// close() then sends nothing more, neither what is still unsent nor again what was lost.
+void drop_on_close(int descriptor);
+
 // A non-blocking socket on its way to `address`, or -1 with errno.
 int connect_to(const SocketAddress& address, const TcpLimits& limits);
 

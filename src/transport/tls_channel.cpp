@@ -187,8 +187,9 @@ std::string TlsChannel::problem() const {
     if (handle_->manager || !checked || verdict == X509_V_OK || established())
         return "TLS failed: " + library;
     if (!expected.found.empty())
-        return "its certificate has the print " + expected.found + ", expected was " + expected.print +
-               ": it is not the manager of the contact file";
+        return "this contact file is old, or another manager has the port: its certificate is another one"
+               "\nits certificate has the print " +
+               expected.found + ", expected was " + expected.print;
     return std::string("its certificate is not trusted: ") + X509_verify_cert_error_string(verdict);
 }
 

@@ -41,6 +41,13 @@ struct Note {
     std::string text;
 };
 
+// When a peer was heard last. `as_of`: when that was looked at; a second ago, or more where we ourselves
+// stood still or do not read.
+struct Heard {
+    Instant at{};
+    Instant as_of{};
+};
+
 class Transport {
   public:
     virtual ~Transport() = default;

@@ -4,12 +4,15 @@
 
 namespace wq::transport {
 
-Watchdog::Watchdog(Duration limit, std::function<void()> bite) {
+Watchdog::Watchdog(Duration limit, std::function<void()> bite) noexcept {
     const SignalsHeld held;
-    thread_ = std::thread([this, limit, bite = std::move(bite)] {
-        std::unique_lock lock(mutex_);
-        if (!told_.wait_for(lock, limit, [this] { return done_; })) bite();
-    });
+    try {
+        thread_ = std::thread([this, limit, bite = std::move(bite)] {
+            std::unique_lock lock(mutex_);
+            if (!told_.wait_for(lock, limit, [this] { return done_; })) bite();
+        });
+    } catch (const std::exception&) {  // nobody watches then
+    }
 }
 
 Watchdog::~Watchdog() {
@@ -18,7 +21,7 @@ Watchdog::~Watchdog() {
         done_ = true;
     }
     told_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
 }
 
 }  // namespace wq::transport

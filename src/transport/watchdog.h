@@ -13,7 +13,8 @@ namespace wq::transport {
 
 class Watchdog {
   public:
-    Watchdog(Duration limit, std::function<void()> bite);
+    // Where no thread can be had nobody watches: that is no reason not to make the call.
+    Watchdog(Duration limit, std::function<void()> bite) noexcept;
     ~Watchdog();  // stands down
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;

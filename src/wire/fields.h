@@ -30,9 +30,22 @@ void fields(Call& v, V& visit) {
 }
 
 template <class V>
+void fields(InputFile& v, V& visit) {
+    visit(v.name, v.kind, v.from, v.key, v.content);
+}
+template <class V>
+void fields(OutputFile& v, V& visit) {
+    visit(v.name, v.on_failure, v.on_success);
+}
+template <class V>
+void fields(LeaseFiles& v, V& visit) {
+    visit(v.inputs, v.outputs);
+}
+
+template <class V>
 void fields(Hello& m, V& visit) {
     visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features,
-          m.identity, m.resume, m.answers_sent, m.holding);
+          m.os, m.arch, m.identity, m.resume, m.answers_sent, m.holding);
 }
 template <class V>
 void fields(Refused& m, V& visit) {
@@ -90,7 +103,35 @@ void fields(EnvironmentLine& m, V& visit) {
 template <class V>
 void fields(Lease& m, V& visit) {
     visit(m.task, m.attempt, m.give, m.timeout, m.memory_limit_mb, m.environment_position, m.text,
-          m.variables, m.call);
+          m.variables, m.call, m.files);
+}
+template <class V>
+void fields(WantInput& m, V& visit) {
+    visit(m.task, m.attempt, m.input, m.upto);
+}
+template <class V>
+void fields(InputPart& m, V& visit) {
+    visit(m.task, m.attempt, m.input, m.bytes, m.last);
+}
+template <class V>
+void fields(NoInput& m, V& visit) {
+    visit(m.task, m.attempt, m.input, m.why);
+}
+template <class V>
+void fields(OutputPart& m, V& visit) {
+    visit(m.task, m.attempt, m.output, m.bytes, m.last);
+}
+template <class V>
+void fields(TakeOutput& m, V& visit) {
+    visit(m.task, m.attempt, m.upto);
+}
+template <class V>
+void fields(OutputsSent& m, V& visit) {
+    visit(m.task, m.attempt);
+}
+template <class V>
+void fields(OutputsKept& m, V& visit) {
+    visit(m.task, m.attempt, m.trouble);
 }
 template <class V>
 void fields(Kill& m, V& visit) {

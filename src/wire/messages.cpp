@@ -13,7 +13,7 @@ namespace {
 
 // A frame of 1 MiB holds fewer (see app/outbox.h); as many of the smallest would take 150 MiB here.
 constexpr std::size_t most_messages = std::size_t{1} << 19;
-// Deeper than any message: Lease > call.
+// Deeper than any message: Lease > files > inputs > input.
 constexpr std::size_t deepest = 8;
 
 // What a frame may announce: nothing has more elements, or longer strings, than the frame has bytes.

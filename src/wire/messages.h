@@ -3,7 +3,8 @@
 // they travel as msgpack's bin. Decoding is bounded: whatever a peer sends, nothing here throws, asserts or
 // reserves more than a small multiple of the frame's own size.
 //
-// Versions: 1 (first); 2 (msgpack; workers over TCP, functions).
+// Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
+// as features); 4 (files of tasks).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 // ---- worker -> manager ----
 
@@ -38,6 +39,8 @@ struct Hello {
     bool takes_tickets = false;
     std::string remark;  // one line for the user, e.g. "bound to 1 of 64 cores"; may be empty
     std::vector<std::string> features;
+    std::string os;    // "Linux" and
+    std::string arch;  // "x86_64": as uname(2) has them
     // Of a worker over TCP, which may come back after its link was cut.
     std::string identity;            // random; it stays until this process gives the manager up
     std::string resume;              // the token of the Welcome before; empty: it comes for the first time
@@ -119,6 +122,28 @@ struct Call {
     std::string arguments;  // msgpack: an array of them
     core::CallMode mode = core::CallMode::fork;
 };
+// What a task brings along. Of `content`, the bytes are a stream of files/tree_format.h: they are in the
+// lease where they are few, else the worker asks for them unless its cache has them.
+enum class InputKind : std::uint8_t { content, url, command };
+struct InputFile {
+    std::string name;  // in the task's sandbox
+    InputKind kind = InputKind::content;
+    std::string from;         // URL or shell line
+    std::string key;   // of content that is cached: the content key; else empty
+    std::optional<std::string> content;
+    bool operator==(const InputFile&) const = default;
+};
+struct OutputFile {
+    std::string name;  // in the task's sandbox
+    bool on_failure = true;
+    bool on_success = true;
+    bool operator==(const OutputFile&) const = default;
+};
+struct LeaseFiles {
+    std::vector<InputFile> inputs;
+    std::vector<OutputFile> outputs;
+    bool operator==(const LeaseFiles&) const = default;
+};
 struct Lease {
     TaskId task;
     Attempt attempt = 1;
@@ -129,6 +154,8 @@ struct Lease {
     std::string text;
     EnvironmentChanges variables;
     std::optional<Call> call;  // instead of the text
+    // It runs in a sandbox of its own; nothing: where its worker's tasks run.
+    std::optional<LeaseFiles> files;
 };
 struct Kill {  // what is held of these neighbours, whether it runs or waits
     TaskId task;
@@ -177,12 +204,66 @@ struct Dismiss {  // end; nothing more counts
 
 struct Beat {};  // alive
 
+// ---- files of a task, by their place in the lists of its lease ----
+//
+// Whoever receives says how much may come: a stream is sent in parts, up to so many of its bytes in all, so
+// that a large one is never in memory and delays nobody else on the link. A link that is cut ends all streams
+// of its tasks; they begin anew on the next one.
+
+struct WantInput {  // worker: the next bytes of this input, up to `upto` in all
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint32_t input = 0;
+    std::uint64_t upto = 0;
+};
+struct InputPart {
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint32_t input = 0;
+    std::string bytes;
+    bool last = false;
+};
+struct NoInput {  // it cannot be read any more, or was written to while it was read
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint32_t input = 0;
+    std::string why;
+};
+struct OutputPart {  // worker, once the task has ended: one output after the other
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint32_t output = 0;
+    std::string bytes;
+    bool last = false;  // of this output
+};
+struct TakeOutput {  // manager: bytes of all outputs of the task together, up to `upto`
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint64_t upto = 0;
+};
+struct OutputsSent {  // worker: there are no more; its Ended follows the answer
+    TaskId task;
+    Attempt attempt = 0;
+};
+struct OutputsKept {  // manager: they are at their places, or why not
+    TaskId task;
+    Attempt attempt = 0;
+    std::string trouble;  // empty: they are
+};
+
+inline constexpr std::size_t part_bytes = 256 << 10;  // of a part, about
+// Of an input, asked for and not yet taken.
+inline constexpr std::uint64_t input_window = 4 * part_bytes;
+// Of the outputs of a task so much may come before a TakeOutput says more.
+inline constexpr std::uint64_t first_output_bytes = part_bytes;
+
 // A message's kind is its place here. Hello and Refused keep theirs for ever, and Refused
 // its form: they tell versions apart.
 using Message =
     std::variant<Hello, Refused, Welcome, Ended, GivenBack, RangeEnded, Draining, Account, WantTickets,
                  WantTexts, Goodbye, EnvironmentReport, Acknowledged, EnvironmentLine, Lease, Kill, KillAll,
-                 Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat>;
+                 Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat, WantInput, InputPart, NoInput,
+                 OutputPart, TakeOutput, OutputsSent, OutputsKept>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);

@@ -85,10 +85,13 @@ class Unpack {
     }
     void get(const msgpack::object& in, core::Resources& value) { get_amounts(in, value, 0); }
     void get(const msgpack::object& in, core::Needs& value) { get_amounts(in, value, -1); }
-    void get(const msgpack::object& in, core::Ending& value) { get_enum(in, value, core::Ending::expired); }
+    void get(const msgpack::object& in, core::Ending& value) {
+        get_enum(in, value, core::Ending(core::ending_count - 1));
+    }
     void get(const msgpack::object& in, core::CallMode& value) {
         get_enum(in, value, core::CallMode::direct);
     }
+    void get(const msgpack::object& in, InputKind& value) { get_enum(in, value, InputKind::command); }
     template <class T>
     void get(const msgpack::object& in, T& value) {
         if constexpr (std::is_integral_v<T>)

@@ -5,6 +5,7 @@
 //
 // Prints one row of a markdown table.
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "work_queue/call.h"
@@ -130,24 +132,57 @@ double range(wq::Manager& manager, const Setup& setup) {
     return static_cast<double>(count) / seconds_since(began);
 }
 
-// Microseconds from submit() to the return of wait(), one at a time: median and 99th percentile.
-std::pair<double, double> latency(wq::Manager& manager) {
+struct Latency {
+    double middle, high;  // us: median, 99th percentile
+};
+
+Latency latency_of(const std::function<void(std::int64_t)>& round_trip) {
     std::vector<double> took;
-    for (int index = 0; index < 5000; ++index) {
+    for (std::int64_t index = 0; index < 5000; ++index) {
         const auto began = Clock::now();
-        manager.submit(wq::Task::call("next", std::int64_t{index}).cores(1).call_mode(wq::CallMode::direct));
-        while (!manager.wait(5)) continue;
+        round_trip(index);
         took.push_back(seconds_since(began) * 1e6);
     }
     std::sort(took.begin(), took.end());
     return {took[took.size() / 2], took[took.size() * 99 / 100]};
 }
 
+// What the machine takes for two threads that wake each other: no call of another thread is faster.
+Latency latency_of_threads() {
+    const int there = ::eventfd(0, 0), back = ::eventfd(0, 0);
+    std::uint64_t word = 1;
+    const auto say = [](int to, std::uint64_t what) { return ::write(to, &what, sizeof what); };
+    const auto hear = [](int from, std::uint64_t& what) { return ::read(from, &what, sizeof what); };
+    constexpr std::uint64_t last = 2;
+    std::thread other([&] {
+        for (std::uint64_t heard = 0; hear(there, heard) > 0 && heard != last;) say(back, 1);
+    });
+    const Latency found = latency_of([&](std::int64_t) {
+        say(there, 1);
+        hear(back, word);
+    });
+    say(there, last);
+    other.join();
+    ::close(there);
+    ::close(back);
+    return found;
+}
+
+// From submit() to the return of wait(), one at a time.
+Latency latency_of_calls(wq::Manager& manager) {
+    return latency_of([&](std::int64_t index) {
+        manager.submit(wq::Task::call("next", index).cores(1).call_mode(wq::CallMode::direct));
+        while (!manager.wait(5)) continue;
+    });
+}
+
 void measure(wq::Manager& manager, const Setup& setup) {
     if (setup.what == "latency") {
-        const auto [middle, high] = latency(manager);
-        std::printf("| latency of one call, %s | %.0f us, 99 %% below %.0f us |\n", setup.place.c_str(),
-                    middle, high);
+        const Latency calls = latency_of_calls(manager);
+        const double threads = latency_of_threads().middle;
+        std::printf(
+            "| latency of one call, %s | %.0f us, 99 %% below %.0f us: %.1f times two threads (%.0f us) |\n",
+            setup.place.c_str(), calls.middle, calls.high, calls.middle / threads, threads);
         return;
     }
     const double rate = setup.what == "calls"   ? calls(manager)
@@ -163,7 +198,7 @@ int over_tcp(const Setup& setup) {
     options.port = 0;
     options.contact_file = contact;
     options.password = setup.tls ? "" : "bench";  // a password without `ssl`: no TLS
-    options.say = [](const std::string&) {};  // who came and went
+    options.say = [](const std::string&) {};      // who came and went
     wq::Manager manager(options);
     const Workers workers(setup.workers, contact);
     warm_up(manager, setup.workers);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <deque>
+#include <string>
 
 #include "core/reactor.h"
 
@@ -87,6 +88,29 @@ void measure_priorities(std::uint64_t tasks, std::uint32_t workers) {
                 count / (ended - fed), bench.reactor.finished() ? "" : "  NOT FINISHED");
 }
 
+// Calls that are leased one by one, at workers with `functions` functions.
+void measure_calls(std::uint64_t tasks, std::uint32_t workers, int functions) {
+    Bench bench(0, 0);
+    bench.tasks = tasks;
+    WorkerJoined joined{{}, "node", {16, 64'000, 0, 0}, {}, false};
+    for (int each = 0; each < functions; ++each)
+        joined.features.push_back(std::string(function_feature) + "simulate_" + std::to_string(each));
+    for (std::uint32_t id = 0; id < workers; ++id) {
+        joined.worker = WorkerId(id);
+        bench.on(joined);
+    }
+    Shape shape;
+    shape.features.push_back(joined.features.back());
+    bench.on(TasksAdded{{TaskId(0), tasks, shape, {}}, {}, {}});
+    bench.on(InputEnded{});
+    const double begun = cpu_seconds();
+    bench.run(100);
+    std::printf("%llu calls %u workers of %d functions: %8.0f tasks/s%s\n",
+                static_cast<unsigned long long>(tasks), workers, functions,
+                static_cast<double>(tasks) / (cpu_seconds() - begun),
+                bench.reactor.finished() ? "" : "  NOT FINISHED");
+}
+
 // Calls by ticket, reported as ranges of `size`.
 void measure_ranges(std::uint64_t tasks, std::uint64_t size) {
     ReactorOptions options;
@@ -150,6 +174,8 @@ int main(int argc, char** argv) {
     measure_priorities(20'000, 1);
     measure_priorities(20'000, workers);
     measure_priorities(tasks, workers);
+    measure_calls(tasks, 4, 1);
+    measure_calls(tasks, 4, 50);
     measure_ranges(10'000'000, 100);
     measure_ranges(10'000'000, 10'000);
 

@@ -3,10 +3,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "work_queue/call.h"
 #include "work_queue/error.h"
@@ -38,6 +42,10 @@ wq::Functions functions() {
     wq::Functions all;
     all.add("pid", [](std::int64_t) { return static_cast<std::int64_t>(::getpid()); });
     all.add("nothing", [](std::int64_t) {});
+    all.add("never", [](std::int64_t) {
+        std::ofstream(std::getenv("BEGAN")) << "it has begun\n";
+        ::pause();
+    });
     all.add("die_at_1", [](std::int64_t) {
         int rank = 0;
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -119,20 +127,6 @@ void everything() {
     }
 }
 
-void lost() {
-    wq::MpiSession session(functions());
-    if (session.rank() > 0) {
-        session.serve();
-        return;
-    }
-    wq::Manager manager(over(session));
-    for (int index = 0; index < 4; ++index) manager.submit(wq::Task("exec sleep 1000"));
-    for (;;) {
-        manager.submit_range("die_at_1", 0, 100'000, wq::CallMode::direct);
-        manager.wait();
-    }
-}
-
 void refused(const char* remedy) {
     try {
         const wq::MpiSession session(functions());
@@ -141,6 +135,82 @@ void refused(const char* remedy) {
         std::fprintf(stderr, "%s\n", error.what());
     }
     CHECK(!"refused, with its remedy");
+}
+
+// What MPI numbers next: by the lowest number that is free, or the last that was freed. Collective.
+std::pair<std::set<MPI_Fint>, std::set<MPI_Fint>> free_numbers() {
+    struct Pair {
+        MPI_Comm comm = MPI_COMM_NULL;
+        MPI_Win window = MPI_WIN_NULL;
+    };
+    std::vector<Pair> pairs(32);
+    std::set<MPI_Fint> comms;
+    std::set<MPI_Fint> windows;
+    for (Pair& made : pairs) {
+        void* memory = nullptr;
+        MPI_Comm_dup(MPI_COMM_WORLD, &made.comm);
+        MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, made.comm, &memory, &made.window);
+        comms.insert(MPI_Comm_c2f(made.comm));
+        windows.insert(MPI_Win_c2f(made.window));
+    }
+    for (Pair& made : pairs) {
+        MPI_Win_free(&made.window);
+        MPI_Comm_free(&made.comm);
+    }
+    return std::pair(comms, windows);
+}
+
+auto newcomers(const std::set<MPI_Fint>& before, const std::set<MPI_Fint>& after) {
+    return std::count_if(after.begin(), after.end(), [&](MPI_Fint one) { return !before.contains(one); });
+}
+
+void give_back() {
+    const auto before = free_numbers();
+    for (int round = 0; round < 10; ++round) {
+        wq::MpiSession session(functions());
+        if (session.rank() > 0) {
+            CHECK(session.serve() == 0);
+            continue;
+        }
+        wq::Manager manager(over(session));
+        manager.submit_range("nothing", 0, 10'000, wq::CallMode::direct);
+        while (!manager.empty()) CHECK(manager.wait());
+    }
+    const auto after = free_numbers();
+    // MPICH keeps a communicator of the first session, and frees the last one's in its own time.
+    CHECK(newcomers(before.first, after.first) < 4);
+    CHECK(newcomers(before.second, after.second) == 0);
+}
+
+// A call that does not return keeps its rank from giving anything back, and so the others; all go on.
+void never_ends() {
+    {
+        wq::MpiSession session(functions());
+        if (session.rank() > 0) {
+            session.serve();
+        } else {
+            wq::Manager manager(over(session));
+            manager.submit(wq::Task::call("never", std::int64_t{1}).call_mode(wq::CallMode::thread));
+            while (!std::filesystem::exists(std::getenv("BEGAN"))) manager.wait(1);
+        }
+    }
+    use_mpi();
+    refused("one MpiSession");
+}
+
+void lost() {
+    wq::MpiSession session(functions());
+    if (session.rank() > 0) {
+        session.serve();
+        return;
+    }
+    wq::Manager manager(over(session));
+    CHECK(run(manager, wq::Task("echo > \"$BEGAN\"")).ok());
+    for (int index = 0; index < 4; ++index) manager.submit(wq::Task("exec sleep 1000"));
+    for (;;) {
+        manager.submit_range("die_at_1", 0, 100'000, wq::CallMode::direct);
+        manager.wait();
+    }
 }
 
 }  // namespace
@@ -165,6 +235,10 @@ int main(int argc, char** argv) {
         refused("is it the one of this installation?");
     } else if (what == "lost") {
         lost();
+    } else if (what == "give_back") {
+        give_back();
+    } else if (what == "never_ends") {
+        never_ends();
     } else if (what != "late") {
         everything();
     }

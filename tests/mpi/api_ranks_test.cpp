@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -127,6 +129,32 @@ void environment_and_output(wq::Manager& manager) {
     }
 }
 
+// In a sandbox of each task, also on the manager's own rank; 2 MiB do not go in one part.
+void files(wq::Manager& manager) {
+    const std::string large(2 << 20, 'x');
+    std::vector<std::string> results;
+    for (int index = 0; index < 100; ++index) {
+        results.push_back("api_ranks_result." + std::to_string(::getpid()) + "." + std::to_string(index));
+        manager.submit(wq::Task("cat shared own | cksum > sum; cat sum")
+                           .input_buffer(large, "shared", {.cache = true})
+                           .input_buffer(std::to_string(index), "own")
+                           .output_file(results.back(), "sum"));
+    }
+    std::set<std::string> sums;
+    for (const wq::Task& task : drain(manager)) {
+        CHECK(task.ok());
+        sums.insert(task.output());
+    }
+    CHECK(sums.size() == 100);
+    for (const std::string& result : results) {
+        std::ifstream file(result);
+        std::string line;
+        std::getline(file, line);
+        CHECK(sums.erase(line + "\n") == 1);
+        std::filesystem::remove(result);
+    }
+}
+
 void calls(wq::Manager& manager, int ranks) {
     for (const auto mode : {wq::CallMode::direct, wq::CallMode::thread, wq::CallMode::fork}) {
         for (int index = 0; index < 30; ++index)
@@ -238,6 +266,7 @@ int main(int argc, char** argv) {
     const int workers = session.size() - (options.manager_only ? 1 : 0);
     commands(manager, workers);
     environment_and_output(manager);
+    files(manager);
     calls(manager, workers);
     failures(manager);
     ranges(manager);

@@ -14,7 +14,7 @@ wq::ManagerOptions options(wq::MpiSession& session) {
     options.mpi = &session;
     options.contact_file = "contact";
     options.transactions_log = "transactions.log";
-    options.away_limit = 2;
+    options.away_limit = 0;
     return options;
 }
 

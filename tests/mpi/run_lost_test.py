@@ -186,7 +186,8 @@ class Resumed(Lost):
     def test_random_instants_of_ranks(self):
         """mpirun, rank 0 or a guard, whichever of them are there at that time."""
         def kill(run, chance):
-            victims = [run.process.pid, *run.guards().values(), *([run.ranks()[0]] if 0 in run.ranks() else [])]
+            ranks = run.ranks()  # asked once: the next moment it may be another
+            victims = [run.process.pid, *run.guards().values(), *([ranks[0]] if 0 in ranks else [])]
             try:
                 os.kill(chance.choice(victims), signal.SIGKILL)
             except ProcessLookupError:

@@ -74,7 +74,7 @@ class Mixed(Case):
 
     def test_work_queue_run(self):
         self.write("tasks.sh", (self.task + "\n") * COUNT)
-        run = self.start("--listen", "--away-limit", "2", "--max-losses", "10", "--cores", "1", "tasks.sh", "--run-dir", "r", ranks=3)
+        run = self.start("--listen", "--away-limit", "0", "--max-losses", "10", "--cores", "1", "tasks.sh", "--run-dir", "r", ranks=3)
         kept = self.lose_some(run, "r/contact")
         self.check(run, kept, "r/transactions.log", lambda: [str(record["worker"]) for record in self.journal("r") if record["final"]])
 

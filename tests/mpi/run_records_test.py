@@ -232,17 +232,29 @@ class Shown(Case):
         self.assertEqual(self.lines("shell"), ["sh"])
 
     def test_what_the_guide_says_is_0_for_now_is(self):
-        """And no figure that was taken for another: workers_able was workers_connected."""
         self.write("tasks.sh", "true\nfalse\n")
         self.run_to_end("--stats-log", "log", "tasks.sh", code=1)
         guide = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/doc/statistics.md")
         with open(guide, encoding="utf-8") as file:
             unused = re.findall(r"\| `(\w+)` .*; 0 for now \|", file.read())
-        self.assertIn("workers_able", unused)
+        self.assertIn("workers_blocked", unused)
         names, *rows = [line.split() for line in self.lines("log")]
         last = dict(zip(names[1:], rows[-1]))
         self.assertEqual((last["tasks_done"], last["tasks_failed"]), ("2", "1"))
         self.assertEqual({name: float(last[name]) for name in unused}, dict.fromkeys(unused, 0))
+
+    def test_the_times_of_the_manager_are_parts_of_its_life(self):
+        self.write("tasks.sh", "true\n" * 200 + "false\n")
+        self.run_to_end("--stats-log", "log", "tasks.sh", ranks=2, code=1)
+        names, *rows = [line.split() for line in self.lines("log")]
+        last = {name: float(value) for name, value in zip(names[1:], rows[-1])}
+        parts = [last["time_" + part] for part in ("send", "receive", "status_msgs", "internal", "polling")]
+        self.assertTrue(all(part > 0 for part in parts), parts)
+        self.assertLessEqual(sum(parts), last["timestamp"] - last["time_when_started"])
+        for part in ("send", "receive"):
+            self.assertAlmostEqual(last[f"time_{part}_good"] / last[f"time_{part}"], 200 / 201, delta=0.02)
+        self.assertGreaterEqual(last["capacity_tasks"], 1)
+        self.assertEqual(last["capacity_cores"], last["capacity_tasks"], "of one core each")
 
     def test_a_statistics_log_that_is_another_file_is_left_alone(self):
         self.write("tasks.sh", "true\n")

@@ -48,7 +48,7 @@ class FromWindow final : public Source {
 
 class ByMessage final : public Source {
   public:
-    ByMessage(const MpiSession& session, MpiTransport& transport)
+    ByMessage(MpiSession& session, MpiTransport& transport)
         : session_(session), transport_(transport) {}
 
     std::optional<TicketRange> next() override {
@@ -90,7 +90,7 @@ class ByMessage final : public Source {
         return first;
     }
 
-    const MpiSession& session_;
+    MpiSession& session_;
     MpiTransport& transport_;
     std::uint64_t next_ = 0;
     int told_the_end_ = 0;
@@ -122,7 +122,7 @@ void claim_all(TicketPool& pool, Source& source, Marks* marks) {
 
 // Collective: a new segment for each path, so that none sees another's tickets.
 struct Ground {
-    explicit Ground(const MpiSession& session) {
+    explicit Ground(MpiSession& session) {
         shape.ranks = static_cast<std::uint32_t>(session.node_size());
         pool = open_node_segment(session, TicketPool::bytes_needed(shape)).or_throw();
         marks = open_node_segment(session, kTickets * sizeof(Marks)).or_throw();
@@ -132,7 +132,7 @@ struct Ground {
     Marks* all_marks() const { return reinterpret_cast<Marks*>(marks->data()); }
     // Collective: every node's marks, one byte a ticket, are added up. No ticket is claimed twice, and those
     // that no mark tells of are just as many as the ranks' pools have counted as overwritten.
-    void check_all_claimed_once(const MpiSession& session, std::uint64_t overwritten) const {
+    void check_all_claimed_once(MpiSession& session, std::uint64_t overwritten) const {
         std::string own;
         for (std::uint64_t ticket = 0; session.node_rank() == 0 && ticket < kTickets; ++ticket) {
             own.push_back(static_cast<char>(all_marks()[ticket].load()));
@@ -156,7 +156,7 @@ struct Ground {
     std::unique_ptr<Segment> marks;
 };
 
-void by_message(const MpiSession& session, MpiTransport& transport) {
+void by_message(MpiSession& session, MpiTransport& transport) {
     const Ground ground(session);
     TicketPool pool(ground.pool->data(), ground.shape, static_cast<std::uint32_t>(session.node_rank()));
     ByMessage source(session, transport);
@@ -166,7 +166,7 @@ void by_message(const MpiSession& session, MpiTransport& transport) {
     ground.check_all_claimed_once(session, pool.overwritten());
 }
 
-void through_window(const MpiSession& session, CounterWindow& window) {
+void through_window(MpiSession& session, CounterWindow& window) {
     const Ground ground(session);
     TicketPool pool(ground.pool->data(), ground.shape, static_cast<std::uint32_t>(session.node_rank()));
     FromWindow source(window);
@@ -178,7 +178,7 @@ void through_window(const MpiSession& session, CounterWindow& window) {
     CHECK(!source.next());
 }
 
-void choose_path(const MpiSession& session, CounterWindow* window, const std::string& problem) {
+void choose_path(MpiSession& session, CounterWindow* window, const std::string& problem) {
     TicketPathOptions options;
     options.each = std::chrono::milliseconds(50);
     const TicketPaths usual = measure_ticket_paths(session, window, problem, options).or_throw();

@@ -15,24 +15,16 @@
 #include "app/worker.h"
 #include "stats/recorder.h"
 #include "support/call_table.h"
+#include "support/idle_launcher.h"
 #include "transport/loopback.h"
 #include "transport/ticket_pool.h"
 
 namespace wq::testing {
 
 // Commands and forked calls have nowhere to run here.
-class NoLauncher final : public host::Launcher {
+class NoLauncher final : public IdleLauncher {
   public:
-    Status open(const host::LauncherOptions&) override { return success(); }
-    Status begin_anew(const host::LauncherOptions&, Duration) override { return success(); }
-    std::string scratch() const override { return {}; }
-    int descriptor() const override { return -1; }
-    void environment(const host::EnvironmentLine&) override {}
-    void enter(const std::string&) override {}
     void run(host::Order order) override { orders_.push_back(std::move(order)); }
-    void kill(TaskId, Attempt) override {}
-    void recall(std::uint64_t) override {}
-    void kill_all() override {}
     std::vector<host::Report> next() override {
         std::vector<host::Report> reports;
         for (const host::Order& order : std::exchange(orders_, {})) {
@@ -43,7 +35,6 @@ class NoLauncher final : public host::Launcher {
         }
         return reports;
     }
-    void close(Duration) override {}
 
   private:
     std::vector<host::Order> orders_;

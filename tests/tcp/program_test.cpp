@@ -1,23 +1,13 @@
-// A program that is both: its manager in this process, its workers the same executable started anew, over
-// TCP.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+// Calls, commands and ranges of a program, with workers over TCP.
+#include "program_fixture.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <map>
 #include <numeric>
-#include <set>
 #include <stdexcept>
 
-#include "work_queue/call.h"
 #include "work_queue/functions.h"
-#include "work_queue/manager.h"
-#include "work_queue/worker.h"
 
 namespace {
 
@@ -42,56 +32,7 @@ wq::Functions functions() {
     return all;
 }
 
-class Program : public testing::Test {
-  protected:
-    Program() {
-        std::string name = testing::TempDir() + "program-XXXXXX";
-        folder_ = ::mkdtemp(name.data());
-        wq::ManagerOptions options;
-        options.port = 0;
-        options.contact_file = folder_ + "/contact";
-        options.output_limit = 16u << 20;  // more than workers keep by themselves
-        options.transactions_log = folder_ + "/transactions.log";
-        options.away_limit = 0.2;  // who was killed does not come back
-        options.say = [](const std::string&) {};
-        manager_.emplace(options);
-    }
-    ~Program() override {
-        manager_.reset();
-        for (const pid_t child : children_) stop(child, SIGTERM);
-        std::filesystem::remove_all(folder_);
-    }
-
-    pid_t start_worker() { return start_worker({"--contact", folder_ + "/contact"}); }
-    pid_t start_worker(std::vector<std::string> words) {
-        const std::vector<std::string> before{"program_test", "worker", "--cores", "1", "-s", folder_};
-        words.insert(words.begin(), before.begin(), before.end());
-        std::vector<char*> arguments;
-        for (std::string& word : words) arguments.push_back(word.data());
-        arguments.push_back(nullptr);
-        const pid_t child = ::fork();
-        if (child == 0) {
-            const int nothing = ::open("/dev/null", O_WRONLY);
-            ::dup2(nothing, STDOUT_FILENO);
-            ::execv("/proc/self/exe", arguments.data());
-            ::_exit(127);
-        }
-        children_.insert(child);
-        return child;
-    }
-    static void stop(pid_t child, int signal) {
-        ::kill(child, signal);
-        ::waitpid(child, nullptr, 0);
-    }
-    void kill_worker(pid_t child) {
-        stop(child, SIGKILL);
-        children_.erase(child);
-    }
-
-    std::string folder_;
-    std::set<pid_t> children_;
-    std::optional<wq::Manager> manager_;
-};
+class Program : public wq::testing::Program {};
 
 TEST_F(Program, CallsInEveryModeComeBackWithTheirResults) {
     const pid_t worker = start_worker();
@@ -210,6 +151,7 @@ TEST_F(Program, VariablesAreSetAndTakenOutOfTheEnvironment) {
                          .environment_variable("CORES", std::nullopt)
                          .environment_variable("NEVER_THERE", {})
                          .environment_variable("MINE", "set"));
+    manager_->submit(wq::Task("echo $WORKERID").tag("its own").environment_variable("WORKERID", "mine"));
     manager_->submit(wq::Task::call("variable", "WQ_TEST_OF_WORKER").tag("call"));
     manager_->submit(wq::Task::call("variable", "WQ_TEST_OF_WORKER")
                          .tag("call without")
@@ -222,6 +164,7 @@ TEST_F(Program, VariablesAreSetAndTakenOutOfTheEnvironment) {
     }
     EXPECT_EQ(seen["as it is"], "there 1 none\n");
     EXPECT_EQ(seen["changed"], "none none set\n");
+    EXPECT_EQ(seen["its own"], "mine\n");
     EXPECT_EQ(seen["call"], "there");
     EXPECT_EQ(seen["call without"], "none");
 }
@@ -245,7 +188,7 @@ TEST_F(Program, WhoIsToldALineMayCallTheManager) {
     wq::ManagerOptions options;
     options.port = 0;
     options.contact_file = folder_ + "/contact of the second";
-    options.away_limit = 0.2;
+    options.away_limit = 0;
     options.say = [&](const std::string& line) {
         if (line.find("was lost") == std::string::npos) return;
         manager_->submit(wq::Task("true"));
@@ -327,6 +270,6 @@ TEST_F(Program, CommandsAndCallsOfManyWorkersEndOnceEach) {
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::string(argv[1]) == "worker") return wq::worker_main(argc - 1, argv + 1, functions());
-    testing::InitGoogleTest(&argc, argv);
+    ::testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "app/away.h"
 #include "app/manager.h"
 #include "app/rank_loop.h"
 #include "app/source.h"
@@ -74,6 +75,9 @@ std::unique_ptr<transport::TcpListener> listen(const Options& options, transport
     for (Duration* time :
          {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
         *time = std::chrono::duration_cast<Duration>(*time * options.scale);
+    // It is the processor's, which no scale makes faster.
+    limits.handshake = std::max<Duration>(limits.handshake, std::chrono::seconds(2));
+    limits.keep_alive = app::keep_alive_of(seconds(options.away_s), limits.keep_alive);
     auto listener = transport::TcpListener::open(std::move(listening)).or_throw();
     contact.addresses = {options.bind};
     contact.port = listener->port();
@@ -103,7 +107,6 @@ int run(const Options& options) {
     managing.reactor.away_limit = seconds(options.away_s);
     managing.reactor.wait_for_fitting = true;
     managing.hello_limit = seconds(30 * options.scale);
-    managing.late_notice = std::chrono::duration_cast<Duration>(managing.late_notice * options.scale);
     app::TaskTable tasks;
     app::Manager manager(std::move(managing), tasks, *recorder, app::now());
     manager.expect_strangers(*listener);

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 from tcp_support import TcpCase, main
@@ -154,7 +155,7 @@ class Leaves(TcpCase):
     def test_fails_by_chance(self):
         bell, gate = self.bell(), self.gate()
         manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--away", 0)
-        worker = self.worker("--volatility", 1, "--time-scale", "0.01")
+        worker = self.worker("--volatility", 1, "--time-scale", 0.03 * DEADLINE / 60)  # it fails after 1.8 s and more
         bell.wait(1)
         self.assertEqual(worker.wait(), 1, str(worker))
         self.assertIn("failing by chance", worker.out)
@@ -214,6 +215,68 @@ class Leaves(TcpCase):
         return found
 
 
+class Firewall:
+    """Between one worker and its manager: it can tell the manager that the connection has ended, and swallow all that the worker
+    says then."""
+
+    def __init__(self, port):
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = self.door.getsockname()[1]
+        self.manager = socket.create_connection(("127.0.0.1", port))
+        self.carriers = [threading.Thread(target=self.carry_worker)]
+        self.carriers[0].start()
+
+    def carry_worker(self):
+        self.worker, _ = self.door.accept()
+        self.door.close()  # it does not come back this way
+        self.carriers.append(threading.Thread(target=self.carry, args=(self.manager, self.worker)))
+        self.carriers[1].start()
+        self.carry(self.worker, self.manager)
+
+    def carry(self, source, target):
+        try:
+            while piece := source.recv(65536):
+                target.sendall(piece)
+        except OSError:
+            pass
+
+    def end_the_managers_side(self):
+        self.manager.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.worker.shutdown(socket.SHUT_RDWR)
+        for carrier in self.carriers:
+            carrier.join()
+        self.manager.close()
+        self.worker.close()
+
+
+class OtherRelease(Firewall):
+    """Makes the worker one of another release: what it says in frame `number` at byte `at` is a version, and becomes `theirs`."""
+
+    def __init__(self, port, number, at, theirs):
+        self.number, self.at, self.theirs, self.ours = number, at, theirs, None
+        super().__init__(port)
+
+    def carry(self, source, target):
+        if source is self.worker:
+            with source.makefile("rb", 0) as stream:
+                for number in range(self.number + 1):
+                    head = self.exactly(stream, 4)
+                    frame = bytearray(self.exactly(stream, int.from_bytes(head, "big")))
+                    if number == self.number:
+                        self.ours, frame[self.at] = frame[self.at], self.theirs
+                    target.sendall(head + frame)
+        super().carry(source, target)
+
+    @staticmethod
+    def exactly(stream, count):
+        got = b""
+        while len(got) < count:
+            got += stream.read(count - len(got)) or b"\0" * count
+        return got
+
+
 class ComesBack(TcpCase):
     def test_stopped_and_continued(self):
         bell, gate = self.bell(), self.gate()
@@ -227,12 +290,22 @@ class ComesBack(TcpCase):
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
         self.assertEqual(worker.wait(), 0, str(worker))
+        self.assertRegex(worker.out, "disconnected from manager: .*; its task is kept for up to [0-9a-z]+, it is tried again\n")
         self.assertEqual(self.endings(), ["exited"])
         self.assertEqual(bell.settle(), 1)
 
+    def test_looks_for_another_run_and_says_until_when(self):
+        manager = self.manager(["true"])
+        worker = self.worker("--connect-timeout", "1h")
+        self.assertEqual(manager.wait(), 0, str(manager))
+        worker.wait_for_text("looks for another one until ")
+        self.assertRegex(worker.out, r"until \d\d:\d\d \(--connect-timeout 1h00m; --single-shot ends it here\)")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0, str(worker))
+
     def test_away_too_long(self):
         bell, gate = self.bell(), self.gate()
-        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.01", "--away", "0.2")
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.01", "--away", 1)
         worker = self.worker("--cores", 1, "--time-scale", "0.01", "-i", "0.05")
         bell.wait(1)
         worker.signal(signal.SIGSTOP)
@@ -244,6 +317,28 @@ class ComesBack(TcpCase):
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0, str(worker))
         self.assertEqual(self.endings(), ["worker_lost", "exited"])
+
+    def test_where_only_the_manager_is_told_nothing_runs_twice(self):
+        bell, gate = self.bell(), self.gate()
+        task = f"flock -n {self.path('lock')} sh -c 'echo started > {bell.path}; read x < {gate.path}' || echo twice > {bell.path}"
+        manager = self.manager([task], "--scale", "0.02", "--away", 2)
+        firewall = Firewall(json.loads(self.read("contact"))["port"])
+        contact = json.loads(self.read("contact"))
+        self.write("through", json.dumps({**contact, "port": firewall.port}))
+        os.chmod(self.path("through"), 0o600)
+        worker = self.worker("--cores", 1, "--time-scale", "0.02", "-i", "0.05", contact="through")
+        bell.wait(1)
+        second = self.worker("--cores", 1, "--single-shot", "--time-scale", "0.02")
+        second.wait_for_text("connected to manager")
+        firewall.end_the_managers_side()
+        manager.wait_for_text("is cut off")
+        bell.wait(2)
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        self.assertEqual(bell.rung, ["started", "started"], f"{manager}{worker}")
+        firewall.close()
+        worker.signal(signal.SIGTERM)
+        worker.wait()
 
     def test_manager_killed_and_started_again(self):
         bell, gate = self.bell(), self.gate()
@@ -317,6 +412,18 @@ class Refused(TcpCase):
         self.assertEqual(self.done(), {})
         right = self.worker("--single-shot", contact="mine")
         self.assertEqual(right.wait(), 0, str(right))
+
+    def test_another_version(self):
+        self.manager(["true"], "--no-key")
+        port = json.loads(self.read("contact"))["port"]
+        # Of the connection: behind the mark of its hello. Of the messages: the worker's first one, an array of more than 15, behind its size and kind.
+        for what, number, at, line in (("connection", 0, 5, "this manager speaks version {ours} of the connection, you speak {theirs}"),
+                                       ("messages", 2, 4, "refused this worker: it speaks protocol {theirs}, the manager {ours}")):
+            with self.subTest(what):
+                between = OtherRelease(port, number, at, 9)
+                run = self.run_to_end("127.0.0.1", between.port, code=77)
+                between.close()
+                self.assertIn(line.format(ours=between.ours, theirs=9), run.out)
 
     def test_an_option_without_effect_says_so_once(self):
         run = self.refused(69, "no manager was reached", "-A", "x86_64", "--contact", self.path("none"), "--connect-timeout", "0.2",

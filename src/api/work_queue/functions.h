@@ -47,7 +47,8 @@ class Functions {
   public:
     // Any callable whose parameters can be told: a function, a lambda without `auto` parameters, an object
     // with one operator(), a std::function. In `thread` mode it is called on several threads at once. A name
-    // that is there already is replaced.
+    // that is there already is replaced. Throws std::length_error for a name of more than 255 bytes, and for
+    // more than 10,000 functions: no manager takes a worker with such.
     template <class F>
     void add(std::string name, F function) {
         add_wrapped(std::move(name), std::function(std::move(function)));
@@ -59,6 +60,9 @@ class Functions {
     }
 
     const std::map<std::string, RegisteredFunction>& all() const { return functions_; }
+
+    static constexpr std::size_t longest_name = 255;
+    static constexpr std::size_t most = 10'000;
 
   private:
     template <class Result, class... Parameters>
@@ -108,6 +112,13 @@ void Functions::add_wrapped(std::string name, std::function<Result(Parameters...
     static_assert((!(std::is_lvalue_reference_v<Parameters> &&
                      !std::is_const_v<std::remove_reference_t<Parameters>>)&&...),
                   "arguments are copies: take them by value or by const reference");
+    if (name.size() > longest_name)
+        throw std::length_error("function '" + name.substr(0, 40) + "...': its name has " +
+                                std::to_string(name.size()) + " bytes, of at most " +
+                                std::to_string(longest_name));
+    if (functions_.size() >= most && functions_.count(name) == 0)
+        throw std::length_error("function '" + name + "': there are " + std::to_string(most) +
+                                " functions already, which is the most");
     RegisteredFunction registered;
     registered.call = [name, function](std::string_view arguments) {
         auto values = detail::unpack_arguments<std::decay_t<Parameters>...>(name, arguments);

@@ -66,7 +66,8 @@ struct ManagerOptions {
     // stderr. true, or WORK_QUEUE_REQUIRE_KEY=1: it refuses to start instead.
     bool require_key = false;
 
-    // Logs, appended to; empty: none. See share/doc/managers.md for their formats.
+    // Logs, appended to; empty: none. See share/doc/managers.md for their formats. Statistics as HDF5 are of
+    // one run: a file of an earlier one becomes FILE.1, FILE.2, ..., and a file of another kind is refused.
     std::string debug_log{};
     std::string debug_flags = "all";               // subsystems, separated by blanks
     std::uint64_t debug_rotate_bytes = 10u << 20;  // then it becomes FILE.old; 0: never
@@ -81,8 +82,9 @@ struct ManagerOptions {
     // never by its silence.
     double keepalive_interval = 30;
     double keepalive_timeout = 60;
-    // s: after so long a worker whose link was cut is lost, and its tasks go to others. It keeps them for 31
-    // s less (at least a quarter), as it may notice the cut that much later.
+    // s, at least 10: after so long a worker whose link was cut is lost, and its tasks go to others. It has
+    // ended them before: 2 s less after it heard the manager last. 0: it is lost at once, and may run them on
+    // until it notices, up to 90 s. Others are refused.
     double away_limit = 60;
 
     // At the end of the manager, workers over TCP end too; false: they look for other managers.
@@ -117,8 +119,8 @@ class Manager {
 
     // ---- tasks ----
 
-    // Returns the task's id, from 1; 0: refused (an empty range, a manager that has ended), and last_error()
-    // says why. Never waits.
+    // Returns the task's id, from 1; 0: refused (an empty range, a call without the name of a function, a need
+    // below -1, a manager that has ended), and last_error() says why. Never waits.
     std::int64_t submit(Task task);
     // submit(Task::range(...)): one submission of last - first calls. Its id is that of its first call; the
     // call with index i has the id + (i - first). wait() returns, as they come, Tasks of kind range with the
@@ -146,7 +148,8 @@ class Manager {
 
     // Of a range: the whole range, with what it had done; calls of it that had failed stay for wait().
     std::optional<Task> cancel_by_taskid(std::int64_t id);
-    std::optional<Task> cancel_by_tag(const std::string& tag);  // one of them; call again for the next
+    // One of this tag ("": one without any); call again for the next.
+    std::optional<Task> cancel_by_tag(const std::string& tag);
     std::optional<Task> cancel_by_tasktag(const std::string& tag) { return cancel_by_tag(tag); }
     std::vector<Task> cancel_by_category(const std::string& category);
     std::vector<Task> cancel_all();

@@ -52,8 +52,8 @@ class MpiSession {
     explicit MpiSession(const Functions& functions, MpiOptions options = {});
     // Rank 0 lets the others go where it had no Manager. MPI_Finalize is called when the process exits (by
     // exit() or the end of main()); where a rank was lost it leaves without, by _exit, with the same code.
-    // Where MPI is the program's: collective, and nothing is finalized; ranks may wait for each other here,
-    // and one that has waited for a minute leaves by _exit(75), which ends the job.
+    // Where MPI is the program's: collective, and nothing is finalized; ranks wait for each other here, and
+    // say so on stderr after a minute; for 10 s where a rank is known to be lost.
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;

@@ -52,7 +52,7 @@ enum class TaskState : int {
 enum class CallMode : std::uint8_t {
     fork = 0,    // in a child process: whatever it does, the worker lives on
     thread = 1,  // on a thread of the worker, as many at once as it has cores
-    direct = 2   // one after the other in the worker: the fastest
+    direct = 2   // one after the other on a single thread of the worker
 };
 
 enum class TaskKind : std::uint8_t {
@@ -90,6 +90,13 @@ struct RangeProgress {
     bool complete = false;  // every index has ended: no further report follows
 };
 
+// How a file of a task is treated.
+struct FileOptions {
+    bool cache = false;         // an input: it stays at the worker for other tasks that bring the same content
+    bool failure_only = false;  // an output: taken home where the task failed (a result but success, or an
+    bool success_only = false;  // exit code but 0), or only where it did not
+};
+
 struct TaskData;  // of the implementation
 
 class Task {
@@ -97,7 +104,7 @@ class Task {
     // ---- what to run ----
 
     // A shell line. Without shell syntax it is executed directly. It runs in a temporary folder of the worker
-    // (of a rank: where the job was started): name files by absolute paths.
+    // (of a rank: where the job was started): name files by absolute paths, or let it bring them along.
     explicit Task(std::string command = {});
 
     // A call of the function that the worker has under `function`, with packed arguments (a msgpack array of
@@ -126,11 +133,34 @@ class Task {
     Task& category(std::string category);  // tasks that are alike; default "default"
     Task& priority(double priority);  // higher ones start first; default 0; equals in order of submission
 
-    Task& cores(std::int64_t count);  // -1: by proportion
+    // Of each 0 or more, or -1: not specified (cores: by proportion); submit() refuses others.
+    Task& cores(std::int64_t count);
     Task& memory(std::int64_t mb);    // MB of 2^20 bytes
     Task& disk(std::int64_t mb);      // MB of 2^20 bytes
     Task& gpus(std::int64_t count);
     Task& feature(std::string name);  // runs only on workers that have it; may be called for several
+    // ---- its files ----
+    //
+    // A task with files runs in a folder of its own, its sandbox (WORK_QUEUE_SANDBOX in its environment), which
+    // holds its inputs before it begins and is removed when its outputs are home. `name` is a file's name
+    // there: a relative path without "..". Paths here are of the manager's process and may be relative to its
+    // folder. submit() refuses names that are none, and two files of one name.
+
+    // A file, or a folder with all in it. `name` "": the last part of the path. $OS and $ARCH in the path are
+    // those of the worker, as "Linux" and "x86_64". A link in a folder stays one where it leads to a place
+    // within, else the file that it leads to is sent. Of a file that cannot be read nothing is started:
+    // TaskResult::input_missing.
+    Task& input_file(std::string path, std::string name = {}, FileOptions options = {});
+    // Bytes of yours as a file.
+    Task& input_buffer(std::string bytes, std::string name, FileOptions options = {});
+    // The bytes first_byte to last_byte of a file, both included, from 0; what lies behind its end is left out.
+    Task& input_piece(std::string path, std::string name, std::uint64_t first_byte, std::uint64_t last_byte,
+                      FileOptions options = {});
+    // A file or a folder that the task makes. It comes to `path` complete, in place of what is there, or not
+    // at all. `name` "": the last part of the path. Where it was not made: TaskResult::output_missing; where it
+    // cannot be stored: TaskResult::output_transfer_error. The other outputs come all the same.
+    Task& output_file(std::string path, std::string name = {}, FileOptions options = {});
+
     // How often it may run again because its worker was lost: 5 are 6 tries, and the last of them runs by
     // itself on a worker, so that no neighbour's fault is taken for its own. Then it is back with
     // TaskResult::max_retries. Below 1, the default: as often as it takes. A task that fails by itself,
@@ -168,6 +198,19 @@ class Task {
     void specify_end_time(std::int64_t us) { end_time(us); }
     void specify_start_time_min(std::int64_t us) { start_time_min(us); }
     void specify_exec_method(CallMode mode) { call_mode(mode); }
+    void specify_input_file(std::string path, std::string name = {}, bool cache = false) {
+        input_file(std::move(path), std::move(name), {cache});
+    }
+    void specify_output_file(std::string path, std::string name = {}, bool cache = false) {
+        output_file(std::move(path), std::move(name), {cache});
+    }
+    void specify_buffer(std::string bytes, std::string name, bool cache = false) {
+        input_buffer(std::move(bytes), std::move(name), {cache});
+    }
+    void specify_file_piece(std::string path, std::string name, std::uint64_t first_byte,
+                            std::uint64_t last_byte, bool cache = false) {
+        input_piece(std::move(path), std::move(name), first_byte, last_byte, {cache});
+    }
 
     // ---- what was specified ----
 
@@ -184,7 +227,8 @@ class Task {
     std::int64_t id() const;  // as submit() returned it, from 1; 0: not submitted
     TaskResult result() const;
     const char* result_str() const { return wq::result_str(result()); }
-    // It ran to its end with exit code 0; of a call: it returned.
+    // It ran to its end with exit code 0; of a call: it returned. Of a range: true while it goes on, whatever
+    // failed (each failed call is a Task of its own); at its end, whether all calls succeeded.
     bool ok() const;
     int exit_status() const;    // exit code; 0 where it has none
     int return_status() const;  // exit code, or the number of the signal that ended it; -1: it never ran

@@ -123,7 +123,6 @@ TEST(Sessions, NothingRunsTwiceAtOnceWhoeverNoticesACutFirst) {
     weather.tasks = 20;
     weather.long_tasks = true;
     weather.late_cuts = 0.002;
-    weather.late_notice = std::chrono::seconds(6);
     weather.unreachable = 0.8;
     const Seen seen = check_all(weather);
     EXPECT_GT(seen.cuts, seeds);

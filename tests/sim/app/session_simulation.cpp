@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "app/away.h"
+
 namespace wq::sim {
 
 namespace {
@@ -15,7 +17,6 @@ app::ManagerOptions manager_options(const SessionWeather& weather) {
     options.reactor.max_losses = 1'000'000;
     options.reactor.away_limit = weather.grace;
     options.reactor.join_limit = options.reactor.rejoin_limit = std::chrono::minutes(5);
-    options.late_notice = weather.late_notice;
     return options;
 }
 
@@ -65,6 +66,7 @@ app::Call SessionSimulation::call(Node& node) {
     call.transport = network_.endpoint(node.peer);
     call.manager = manager_peer;
     network_.connect(manager_peer, node.peer);
+    call.heard = [&node](Instant now) { return transport::Heard{node.notices_at ? node.heard : now, now}; };
     if (happens(weather_.unreachable)) network_.cut(manager_peer, node.peer, "the weather");
     return call;
 }
@@ -119,14 +121,17 @@ void SessionSimulation::make_weather() {
         }
         if (node->session->link() != nullptr && !node->notices_at && happens(weather_.late_cuts)) {
             ++cuts_;
-            const Duration later = weather_.late_notice - std::chrono::seconds(1);
-            std::uniform_int_distribution<Duration::rep> until(0, later.count());
-            node->notices_at = network_.now() + Duration(until(random_));
+            const auto up_to = [&](Duration most) {
+                return Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
+            };
+            node->notices_at = network_.now() + up_to(std::chrono::seconds(90));
+            node->heard =
+                network_.now() - up_to(app::keep_alive_of(weather_.grace, std::chrono::seconds(30)));
             manager_->on_arrival(*manager_end_, transport::Left{node->peer, "silent"}, now());
         }
         if (node->notices_at && network_.now() >= *node->notices_at) {
-            node->notices_at.reset();
             node->session->lose_link("it is silent", network_.now());
+            node->notices_at.reset();
         }
         if (!std::exchange(node->exited, node->exited || happens(weather_.exits)) && node->exited) {
             ++exits_;

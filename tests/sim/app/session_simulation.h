@@ -24,13 +24,12 @@ struct SessionWeather {
     double half_open = 0;    // the same, and the manager does not notice
     double kills = 0;        // of a worker, per step; another one comes
     double drains = 0;       // as well
-    double late_cuts = 0;    // the manager notices, and the worker up to `late_notice` later
+    double late_cuts = 0;    // the manager notices, and the worker up to 90 s later
     double exits = 0;        // a `#!` line of the worker ends it
     double unreachable = 0;  // a call comes to nothing
     bool long_tasks = false;
     transport::LoopbackFaults network{};
     Duration grace = std::chrono::seconds(20);
-    Duration late_notice{0};
 };
 
 class SessionSimulation {
@@ -58,6 +57,7 @@ class SessionSimulation {
         std::unique_ptr<app::WorkerSession> session;
         transport::PeerId peer{0};          // of its last call
         std::optional<Instant> notices_at;  // that this is cut
+        Instant heard;                      // the manager, before it was cut
         bool exited = false;
     };
 

@@ -208,6 +208,21 @@ TEST(Functions, WhatAFunctionThrowsComesOutAsItIs) {
     EXPECT_THROW(functions.all().at("fail").call_index(1), std::out_of_range);
 }
 
+TEST(Functions, WhatNoManagerTakesIsRefusedWhereItIsAdded) {
+    Functions functions;
+    functions.add(std::string(255, 'f'), [] {});
+    try {
+        functions.add(std::string(256, 'g'), [] {});
+        ADD_FAILURE() << "it was taken";
+    } catch (const std::length_error& error) {
+        EXPECT_EQ(error.what(),
+                  "function '" + std::string(40, 'g') + "...': its name has 256 bytes, of at most 255");
+    }
+    while (functions.all().size() < 10'000) functions.add(std::to_string(functions.all().size()), [] {});
+    EXPECT_THROW(functions.add("one more", [] {}), std::length_error);
+    EXPECT_NO_THROW(functions.add("1", [] {}));
+}
+
 TEST(Functions, TheLastOfANameIsIt) {
     Functions functions;
     functions.add("f", [] { return 1; });

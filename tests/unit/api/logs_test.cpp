@@ -4,15 +4,18 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "api/listening.h"
+#include "api/statistics_file.h"
+#include "stats/stats_reader.h"
 #include "transport/tcp_dialer.h"
 #include "transport/tls_identity.h"
-#include "unit/api/program_fixture.h"
+#include "unit/api/logs_fixture.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -20,25 +23,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using testing::FakeWorker;
 using ::testing::HasSubstr;
-using testing::ProgramTest;
-
-class LogsTest : public ProgramTest {
-  protected:
-    LogsTest() {
-        std::string name = (std::filesystem::temp_directory_path() / "wq-logs-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
-    }
-    ~LogsTest() override { std::filesystem::remove_all(folder_); }
-    std::string path(const std::string& name) const { return (folder_ / name).string(); }
-    std::vector<std::string> lines(const std::string& name) const {
-        std::ifstream in(path(name));
-        std::vector<std::string> all;
-        for (std::string line; std::getline(in, line);) all.push_back(line);
-        return all;
-    }
-    std::filesystem::path folder_;
-};
+using testing::LogsTest;
 
 // As `grep 'TASK \<1\>'` of the manual shows it, with the numbers that differ taken out.
 TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
@@ -47,7 +34,7 @@ TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
     start(1, std::move(options));
     add_worker({}, [](const wire::Lease&, wire::Ended& ended) { ended.outcome.wall_us = 123137485; }).begin();
     submit(Task("a").cores(1).memory(800).disk(500));
-    submit(Task("b"));
+    submit(Task("b").category("big"));
     while (wait()) {
     }
     submit(Task("never").cores(99));
@@ -76,8 +63,57 @@ TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
     EXPECT_THAT(third, ElementsAre(R"(TASK 3 WAITING default FIRST_RESOURCES {"cores":[99,"cores"]})",
                                    "TASK 3 CANCELED"));
     const auto all = lines("tr.log");
-    EXPECT_THAT(all, ::testing::Contains(HasSubstr(" CATEGORY default FIRST FIXED {}")));
+    for (const std::string category : {"default", "big"})
+        EXPECT_THAT(all, ::testing::Contains(HasSubstr(" CATEGORY " + category + " FIRST FIXED {}")));
     EXPECT_THAT(all.back(), HasSubstr("MANAGER END"));
+}
+
+// Each line of a task less time, pid and what stands in braces.
+TEST_F(LogsTest, ATaskThatGoesBackWaitsAgain) {
+    api::ProgramManagerOptions options;
+    options.logs.transactions = path("tr.log");
+    start(2, std::move(options));
+    FakeWorker& first = add_worker({1, "one", 1});
+    submit(Task("a"));
+    first.wait_for_leases(1);
+    workers_.clear();  // it is lost with its task
+    add_worker({2, "two", 1}).begin();
+    ASSERT_TRUE(wait());
+    program_.reset();
+    std::vector<std::string> life;
+    for (const std::string& line : lines("tr.log"))
+        if (const auto at = line.find("TASK 1 "); at != std::string::npos && !line.starts_with("#"))
+            life.push_back(line.substr(at, line.find('{') - at));
+    EXPECT_THAT(
+        life,
+        ElementsAre("TASK 1 WAITING default FIRST_RESOURCES ", "TASK 1 RUNNING one:rank_1 FIRST_RESOURCES ",
+                    "TASK 1 WAITING default FIRST_RESOURCES ", "TASK 1 RUNNING two:rank_2 FIRST_RESOURCES ",
+                    "TASK 1 WAITING_RETRIEVAL two:rank_2", "TASK 1 RETRIEVED SUCCESS 0 ",
+                    "TASK 1 DONE SUCCESS 0 "));
+}
+
+TEST_F(LogsTest, WorkersThatAreThereAtTheEndLeaveBeforeIt) {
+    for (const char* statistics : {"x.h5", ""}) {
+        workers_.clear();
+        api::ProgramManagerOptions options;
+        options.logs.transactions = path("tr.log");
+        if (*statistics != '\0') options.logs.statistics = path(statistics);
+        start(1, std::move(options));
+        add_worker({1, "host", 1, {"function:f"}}).begin();
+        submit(Task("a"));
+        submit(Task::range("f", 0, 10).cores(1));
+        while (wait()) {
+        }
+        program_.reset();
+        const auto all = lines("tr.log");
+        EXPECT_THAT(all[all.size() - 2], HasSubstr(" WORKER worker-1 host:rank_1 DISCONNECTION EXPLICIT"));
+        EXPECT_THAT(all.back(), HasSubstr(" MANAGER END"));
+    }
+    const auto workers = stats::StatsReader::open(path("x.h5")).or_throw().workers().or_throw();
+    ASSERT_EQ(workers.size(), 1U);
+    EXPECT_EQ(workers[0].tasks_done, 11U);
+    EXPECT_GT(workers[0].left, workers[0].joined);
+    EXPECT_EQ(workers[0].why_left.view(), "the run is over");
 }
 
 TEST_F(LogsTest, StatisticsAreATextOfColumnsOrHdf5ByTheName) {
@@ -97,6 +133,114 @@ TEST_F(LogsTest, StatisticsAreATextOfColumnsOrHdf5ByTheName) {
     std::string magic(4, '\0');
     h5.read(magic.data(), 4);
     EXPECT_EQ(magic, "\x89HDF");
+}
+
+// However many they are: what is logged of a range grows with its failures and the seconds that it takes.
+TEST_F(LogsTest, CallsOfARangeAreLoggedTogetherAndThoseThatFailByThemselves) {
+    constexpr std::int64_t calls = 5000;
+    api::ProgramManagerOptions options;
+    options.logs.transactions = path("tr.log");
+    options.logs.statistics = path("x.h5");
+    options.logs.debug = path("d.log");
+    options.logs.debug_flags = "task";
+    start(1, std::move(options));
+    const auto answer = [](const wire::Lease& lease, wire::Ended& ended) {
+        ended.outcome.exit_code = lease.task == TaskId(41) ? 1 : 0;
+        ended.outcome.wall_us = 10;
+    };
+    add_worker({1, "host", 4, {"function:f"}}, answer).begin();
+    submit(Task::range("f", 0, calls).cores(1));
+    while (wait()) {
+    }
+    program_.reset();
+
+    std::vector<std::string> of_the_failed;
+    std::int64_t told = 0;
+    std::size_t tasks = 0;
+    for (const std::string& line : lines("tr.log")) {
+        if (line.starts_with("#")) continue;
+        const std::string text = line.substr(line.find("TASK") == std::string::npos ? 0 : line.find("TASK"));
+        if (!text.starts_with("TASK")) continue;
+        ++tasks;
+        if (text.starts_with("TASK 42 ")) of_the_failed.push_back(text.substr(0, text.find('{')));
+        const auto count = text.find("\"tasks\":[");
+        if (count != std::string::npos) told += std::stol(text.substr(count + 9));
+        if (tasks > 1) continue;
+        EXPECT_THAT(text, HasSubstr("TASK 1-5000 WAITING default FIRST_RESOURCES"));
+    }
+    EXPECT_EQ(told, calls - 1);
+    EXPECT_LT(tasks, 200U) << "a line a second and worker";
+    EXPECT_THAT(of_the_failed, ElementsAre("TASK 42 RUNNING host:rank_1 FIRST_RESOURCES ",
+                                           "TASK 42 WAITING_RETRIEVAL host:rank_1",
+                                           "TASK 42 RETRIEVED SUCCESS 1 ", "TASK 42 DONE SUCCESS 1 "));
+
+    const auto rows = stats::StatsReader::open(path("x.h5")).or_throw().tasks().or_throw();
+    EXPECT_LT(rows.size(), 200U);
+    std::uint64_t succeeded = 0;
+    std::int64_t wall_us = 0;
+    for (const stats::TaskRow& row : rows) {
+        if (row.exit_code == 0) succeeded += row.calls;
+        wall_us += row.wall;
+    }
+    EXPECT_EQ(succeeded, static_cast<std::uint64_t>(calls) - 1);
+    EXPECT_EQ(wall_us, 10 * calls);
+    EXPECT_LT(lines("d.log").size(), 200U);
+}
+
+TEST_F(LogsTest, Hdf5OfAnEarlierRunIsMovedAside) {
+    for (const char* run : {"first", "second", "third"}) {
+        api::ProgramManagerOptions options;
+        options.logs.statistics = path("x.h5");
+        options.logs.program = run;
+        start(0, std::move(options));
+        program_.reset();
+    }
+    const auto run_of = [&](const char* name) {
+        return stats::StatsReader::open(path(name)).or_throw().attribute("list");
+    };
+    EXPECT_EQ(run_of("x.h5.1"), "first");
+    EXPECT_EQ(run_of("x.h5.2"), "second");
+    EXPECT_EQ(run_of("x.h5"), "third");
+    EXPECT_EQ(said(), path("x.h5") + " of an earlier run is " + path("x.h5.1") + " now\n" + path("x.h5") +
+                          " of an earlier run is " + path("x.h5.2") + " now\n");
+}
+
+// As in /tmp: another user's file may be written there, and not renamed.
+TEST_F(LogsTest, Hdf5ThatCannotBeMovedAsideStaysAsItIs) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root has files of two users";
+    const auto begin = [&] { return api::new_statistics_file(path("x.h5"), {}, [](const std::string&) {}); };
+    begin().or_throw();
+    std::filesystem::permissions(path("x.h5"), std::filesystem::perms(0666));
+    std::filesystem::permissions(folder_, std::filesystem::perms(01777));
+    const auto size = std::filesystem::file_size(path("x.h5"));
+    const pid_t other = ::fork();
+    if (other == 0) {
+        if (::setuid(65534) != 0) ::_exit(2);
+        ::_exit(begin() ? 1 : 0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(other, &status, 0), other);
+    EXPECT_EQ(status, 0) << "it was begun";
+    EXPECT_EQ(std::filesystem::file_size(path("x.h5")), size);
+    EXPECT_FALSE(std::filesystem::exists(path("x.h5.1")));
+}
+
+TEST_F(LogsTest, Hdf5TakesThePlaceOfNothingElse) {
+    std::ofstream(path("x.h5")) << "notes of somebody";
+    ManagerOptions options;
+    options.listen = false;
+    options.stats_log = path("x.h5");
+    try {
+        const Manager manager(options);
+        ADD_FAILURE() << "it was written over";
+    } catch (const SetupError& error) {
+        EXPECT_EQ(error.exit_code(), 65);
+        EXPECT_THAT(error.what(), HasSubstr("not written over " + path("x.h5")));
+    }
+    EXPECT_THAT(lines("x.h5"), ElementsAre("notes of somebody"));
+    std::ofstream(path("x.h5")).close();
+    options.say = [](const std::string&) {};
+    EXPECT_NO_THROW(const Manager manager(options)) << "a file without content is nobody's";
 }
 
 TEST_F(LogsTest, OneThatCannotBeBegunIsAFileThatCannotBeUsed) {
@@ -191,13 +335,14 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
     for (const std::string& line : lines("d.log")) tales.push_back(tale_of(line));
     EXPECT_THAT(
         tales,
-        ElementsAre("tcp: 127.0.0.1:PORT connected",
-                    "auth: 127.0.0.1:PORT refused: it speaks without TLS, this manager with it",
-                    "tcp: 127.0.0.1:PORT connected",
-                    "auth: 127.0.0.1:PORT refused: the worker has another key, or somebody sits between "
-                    "the two ends",
-                    "tcp: 127.0.0.1:PORT connected", "auth: 127.0.0.1:PORT accepted: TLS 1.3, key",
-                    "tcp: 127.0.0.1:PORT cut: it closed the connection"));
+        ElementsAre(
+            "tcp: 127.0.0.1:PORT connected",
+            "auth: 127.0.0.1:PORT refused: it speaks without TLS, this manager with it",
+            "tcp: 127.0.0.1:PORT connected",
+            "auth: 127.0.0.1:PORT refused: the worker has another key or password, or somebody sits between "
+            "the two ends",
+            "tcp: 127.0.0.1:PORT connected", "auth: 127.0.0.1:PORT accepted: TLS 1.3, key",
+            "tcp: 127.0.0.1:PORT cut: it closed the connection"));
 }
 
 TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
@@ -233,104 +378,6 @@ TEST_F(LogsTest, ADebugLogThatWasRotatedWithoutADescriptorGoesOnLater) {
     EXPECT_FALSE(log->take_trouble());
     ASSERT_EQ(lines("d.log").size(), 1U);
     EXPECT_THAT(lines("d.log")[0], HasSubstr("here again"));
-}
-
-class ListenTest : public LogsTest {
-  protected:
-    Result<api::Listening> listen(const ManagerOptions& options) {
-        return api::listen(
-            options, [this](const std::string& line) { said_.push_back(line); },
-            [this](const char* name) -> const char* {
-                const auto found = variables_.find(name);
-                return found == variables_.end() ? nullptr : found->second.c_str();
-            });
-    }
-    std::map<std::string, std::string> variables_;
-};
-
-TEST_F(ListenTest, AnOpenManagerWarnsOnceAndNamesTheCure) {
-    ManagerOptions options;
-    options.port = 0;
-    const auto open = listen(options);
-    ASSERT_TRUE(open) << open.error().message;
-    EXPECT_GE(open->port, 1024);
-    ASSERT_EQ(said_.size(), 1U);
-    EXPECT_THAT(said_[0], HasSubstr("contact_file"));
-    EXPECT_THAT(said_[0], HasSubstr(std::to_string(open->port)));
-}
-
-TEST_F(ListenTest, AKeyThatIsRequiredIsRequired) {
-    ManagerOptions options;
-    options.port = 0;
-    variables_["WORK_QUEUE_REQUIRE_KEY"] = "1";
-    const auto refused = listen(options);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, ExitCode::not_allowed);
-    EXPECT_THAT(refused.error().message, HasSubstr("password_file"));
-    options.contact_file = path("contact");
-    EXPECT_TRUE(listen(options));
-    EXPECT_TRUE(said_.empty());
-}
-
-TEST_F(ListenTest, APortInUseAndAnEmptyPasswordAreRefused) {
-    ManagerOptions options;
-    options.port = 0;
-    options.password = "secret";
-    const auto first = listen(options);
-    ASSERT_TRUE(first);
-    options.port = first->port;
-    const auto second = listen(options);
-    ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().code, ExitCode::unreachable);
-    EXPECT_THAT(second.error().message, HasSubstr(std::to_string(first->port)));
-    std::ofstream(path("empty")).close();
-    options.port = 0;
-    options.password.clear();
-    options.password_file = path("empty");
-    const auto empty = listen(options);
-    ASSERT_FALSE(empty);
-    EXPECT_EQ(empty.error().code, ExitCode::bad_input);
-}
-
-TEST(KeepAlive, IsNoSoonerThanWorkersSpeak) {
-    transport::TcpLimits limits;
-    const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
-    api::set_keep_alive(limits, {10, 20});
-    EXPECT_EQ(seconds(limits.keep_alive), 10);
-    EXPECT_EQ(seconds(limits.silence), 90);
-    api::set_keep_alive(limits, {300, 60});
-    EXPECT_EQ(seconds(limits.keep_alive), 30);
-    EXPECT_EQ(seconds(limits.silence), 360);
-    api::set_keep_alive(limits, {0, 60});
-    EXPECT_GT(seconds(limits.silence), 1e8);
-}
-
-TEST_F(ListenTest, PortsComeFromTheOptionsThenTheEnvironment) {
-    ManagerOptions options;
-    const auto ports = [&] {
-        const auto range = api::ports_of(options, [this](const char* name) -> const char* {
-            const auto found = variables_.find(name);
-            return found == variables_.end() ? nullptr : found->second.c_str();
-        });
-        return range ? std::to_string(range->low) + "-" + std::to_string(range->high) : range.error().message;
-    };
-    EXPECT_EQ(ports(), "9123-9123");
-    options.port = -1;
-    EXPECT_EQ(ports(), "1024-32767");
-    variables_["TCP_LOW_PORT"] = "5000";
-    variables_["TCP_HIGH_PORT"] = "5010";
-    EXPECT_EQ(ports(), "5000-5010");
-    variables_["WORK_QUEUE_LOW_PORT"] = "5005";
-    EXPECT_EQ(ports(), "5005-5010");
-    variables_["WORK_QUEUE_PORT"] = "7000";
-    EXPECT_EQ(ports(), "7000-7000");
-    options.port_range = std::pair{8000, 8001};
-    EXPECT_EQ(ports(), "8000-8001");
-    options.port_range = std::pair{8001, 8000};
-    EXPECT_THAT(ports(), HasSubstr("no range"));
-    options.port_range.reset();
-    variables_["WORK_QUEUE_PORT"] = "port";
-    EXPECT_THAT(ports(), HasSubstr("WORK_QUEUE_PORT"));
 }
 
 }  // namespace

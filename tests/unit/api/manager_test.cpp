@@ -31,6 +31,68 @@ TEST(Manager, TheLastErrorIsThatOfTheLastCallOfThisThreadThatFailed) {
     }).join();
 }
 
+TEST(Manager, WhatCanBeNoTaskIsRefused) {
+    ManagerOptions options;
+    options.listen = false;
+    Manager manager(options);
+    const auto refused = [&](Task task) {
+        return manager.submit(std::move(task)) == 0 ? manager.last_error() : "taken";
+    };
+    EXPECT_EQ(refused(Task("true").cores(-5)), "cores(-5): give 0 or more, or -1 for not specified");
+    EXPECT_EQ(refused(Task("true").memory(-2)), "memory(-2): give 0 or more, or -1 for not specified");
+    EXPECT_THAT(refused(Task("true").disk(INT64_MIN)), HasSubstr("disk(-9223372036854775808)"));
+    EXPECT_THAT(refused(Task::range("f", 0, 9).gpus(-2)), HasSubstr("gpus(-2)"));
+    EXPECT_EQ(refused(Task::packed_call("", "\x90")), "a call needs the name of a function");
+    EXPECT_EQ(refused(Task::range("", 0, 9)), "a call needs the name of a function");
+    EXPECT_EQ(refused(Task("true").feature("function:f")),
+              "feature('function:f'): a call of the function asks for it");
+    EXPECT_TRUE(manager.empty());
+    EXPECT_EQ(refused(Task("true").cores(-1).memory(0)), "taken");
+}
+
+TEST(Manager, AMisspeltSettingIsToldTheNearest) {
+    ManagerOptions options;
+    options.listen = false;
+    options.say = [](const std::string&) {};
+    Manager manager(options);
+    const auto refused = [&](const char* name) {
+        return manager.tune(name, 1) ? "taken" : manager.last_error();
+    };
+    EXPECT_EQ(refused("hungry-minimun"),
+              "tune: no parameter is called 'hungry-minimun'; did you mean hungry-minimum?");
+    EXPECT_EQ(refused("keepalive_interval"),
+              "tune: no parameter is called 'keepalive_interval'; did you mean keepalive-interval?");
+    EXPECT_EQ(refused("nonsense"), "tune: no parameter is called 'nonsense'");
+    EXPECT_EQ(refused(""), "tune: no parameter is called ''");
+}
+
+TEST(Manager, WhoAskedForAKeyIsNamed) {
+    ManagerOptions options;
+    options.port = 0;
+    options.require_key = true;
+    try {
+        const Manager manager(options);
+        FAIL() << "it was taken";
+    } catch (const SetupError& error) {
+        EXPECT_EQ(error.exit_code(), 77);
+        EXPECT_THAT(error.what(), HasSubstr("a key is required (require_key) and there is none"));
+    }
+}
+
+// Of a manager that never came to be nobody needs to know that its port was open.
+TEST(Manager, AnOpenPortIsSaidOnceTheManagerIsThere) {
+    std::string said;
+    ManagerOptions options;
+    options.port = 0;
+    options.say = [&](const std::string& line) { said += line + "\n"; };
+    options.transactions_log = "/nowhere/log";
+    EXPECT_THROW(Manager{options}, SetupError);
+    EXPECT_EQ(said, "");
+    options.transactions_log.clear();
+    { const Manager manager(options); }
+    EXPECT_THAT(said, HasSubstr("is open to everybody"));
+}
+
 // Two streams are to fit into a frame.
 TEST(Manager, AnOutputLimitBeyondWhatTravelsIsRefused) {
     ManagerOptions options;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "unit/api/program_fixture.h"
+#include "work_queue/call.h"
 
 namespace wq {
 namespace {
@@ -156,6 +157,11 @@ TEST_F(ProgramTest, CancelsByTagOneByOneAndByCategoryAtOnce) {
     std::set<std::int64_t> ids;
     while (auto task = program_->cancel_tagged("same")) ids.insert(task->id());
     EXPECT_THAT(ids, ElementsAre(1, 2, 3));
+    for (int i = 0; i < 3; ++i) submit(Task("no tag"));
+    submit(Task("a").tag("other"));
+    while (auto task = program_->cancel_tagged("")) ids.insert(task->id());
+    EXPECT_THAT(ids, ElementsAre(1, 2, 3, 4, 5, 6));
+    EXPECT_TRUE(program_->cancel_tagged("other"));
     for (int i = 0; i < 2000; ++i) submit(Task("b").category(i % 2 == 0 ? "even" : "odd"));
     const std::string odd = "odd";
     EXPECT_EQ(program_->cancel_category(&odd).size(), 1000U);
@@ -168,7 +174,7 @@ TEST_F(ProgramTest, CancelsByTagOneByOneAndByCategoryAtOnce) {
 // Index by index this would take hours.
 TEST_F(ProgramTest, CancelsALongRangeAtOnce) {
     start(1);
-    FakeWorker& worker = add_worker();
+    FakeWorker& worker = add_worker({1, "host", 4, {"function:f"}});
     const std::int64_t id = submit(Task::range("f", 0, 1'000'000'000'000).tag("long"));
     worker.wait_for_leases(4);
     auto range = program_->cancel(id);
@@ -184,12 +190,48 @@ TEST_F(ProgramTest, CancelsALongRangeAtOnce) {
     EXPECT_EQ(program_->cancel_category(nullptr).size(), 1U);
 }
 
+TEST_F(ProgramTest, CallsAndCommandsGoWhereTheyCanRun) {
+    start(2);
+    const auto end = [](const wire::Lease&, wire::Ended& ended) { ended.outcome.wall_us = 10; };
+    FakeWorker& plain = add_worker({1, "plain", 1, {}}, end);
+    FakeWorker& able = add_worker({2, "able", 1, {"function:f", "function:g"}}, end);
+    constexpr int each = 100;
+    for (int i = 0; i < each; ++i) {
+        submit(Task::call("f", i));
+        submit(Task::call("g", i));
+        submit(Task("true"));
+    }
+    plain.begin();
+    able.begin();
+    for (int i = 0; i < 3 * each; ++i) ASSERT_TRUE(wait());
+    for (const wire::Lease& lease : plain.leases()) EXPECT_FALSE(lease.call);
+}
+
+// A range as a whole, however long it is.
+TEST_F(ProgramTest, CallsOfAMisspeltFunctionFailWhenNoOtherWorkerHasCome) {
+    start(1);
+    add_worker({1, "host", 1, {"function:f"}});
+    submit(Task::call("g"));
+    submit(Task::range("g", 0, 1'000'000'000'000));
+    for (const bool range : {false, true}) {
+        const auto failed = wait();
+        ASSERT_TRUE(failed);
+        EXPECT_FALSE(failed->ok());
+        EXPECT_THAT(failed->reason(), HasSubstr("no worker has function 'g'; they have function 'f'"));
+        if (!range) continue;
+        EXPECT_TRUE(failed->progress().complete);
+        EXPECT_EQ(failed->progress().failed_total, 1'000'000'000'000U);
+    }
+    EXPECT_TRUE(program_->empty());
+}
+
 TEST_F(ProgramTest, ACancelledRangeTellsAtOnceWhatNobodyHasHeard) {
     start(1);
-    FakeWorker& worker = add_worker({1, "host", 1, {}}, [](const wire::Lease& lease, wire::Ended& ended) {
-        ended.outcome.exit_code = lease.task == TaskId(1) ? 1 : 0;
-        ended.outcome.wall_us = 5'000'000;  // so that none is given out beside it
-    });
+    FakeWorker& worker =
+        add_worker({1, "host", 1, {"function:f"}}, [](const wire::Lease& lease, wire::Ended& ended) {
+            ended.outcome.exit_code = lease.task == TaskId(1) ? 1 : 0;
+            ended.outcome.wall_us = 5'000'000;  // so that none is given out beside it
+        });
     const std::int64_t id = submit(Task::range("f", 10, 20).cores(1).tag("r"));
     worker.answer(3);
     worker.wait_for_leases(4);
@@ -206,6 +248,30 @@ TEST_F(ProgramTest, ACancelledRangeTellsAtOnceWhatNobodyHasHeard) {
     EXPECT_EQ(program_->statistics().tasks_done, 3) << "two by the cancelled range, one by the failed call";
     EXPECT_TRUE(program_->empty());
     EXPECT_FALSE(program_->wait(std::nullopt));
+}
+
+TEST_F(ProgramTest, ARangeIsWellWhileItGoesOnAndAtItsEndIfAllCallsWere) {
+    start(1);
+    add_worker({1, "host", 1, {"function:f"}}, [](const wire::Lease& lease, wire::Ended& ended) {
+        ended.outcome.exit_code = lease.task == TaskId(1) ? 1 : 0;
+        ended.outcome.wall_us = 5'000'000;
+    }).begin();
+    submit(Task::range("f", 10, 14).cores(1));
+    bool complete = false;
+    int failed = 0;
+    while (const auto task = wait()) {
+        if (task->kind() == TaskKind::call) {
+            ++failed;
+            EXPECT_EQ(task->index(), 11);
+            EXPECT_FALSE(task->ok());
+            continue;
+        }
+        complete = task->progress().complete;
+        EXPECT_EQ(task->ok(), !complete);
+        EXPECT_EQ(task->reason(), complete ? "1 of its 4 calls failed: each is told by itself" : "");
+    }
+    EXPECT_TRUE(complete);
+    EXPECT_EQ(failed, 1);
 }
 
 TEST_F(ProgramTest, CountsByCategory) {

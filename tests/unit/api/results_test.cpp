@@ -78,6 +78,7 @@ TEST_F(ResultsTest, WhoWaitsForATagIsWokenWhenTheLastOfItIsCancelled) {
     submit(1, "a");
     submit(2, "b");
     std::thread waiter([&] { EXPECT_EQ(wait_for("a"), 0); });
+    while (results_.waiters() == 0) std::this_thread::yield();
     results_.cancelled(*task(1, "a"));
     waiter.join();
     EXPECT_FALSE(results_.empty());

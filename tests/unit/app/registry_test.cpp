@@ -175,6 +175,18 @@ TEST_F(Registry, AFolderThatOthersMayWriteInIsRefused) {
     EXPECT_EQ(found(".*"), Names{"a"});
 }
 
+TEST_F(Registry, AFolderOfAnotherUserIsRefused) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+    fs::create_directories(folder_);
+    fs::permissions(folder_, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
+    ASSERT_EQ(::chown(folder_.c_str(), 65534, 65534), 0);
+    const auto refused = find_managers(folder_, ".*", 1);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ExitCode::not_allowed);
+    EXPECT_NE(refused.error().message.find("another user's"), std::string::npos) << refused.error().message;
+    EXPECT_FALSE(register_manager(folder_, contact("a")).ok());
+}
+
 TEST_F(Registry, NoLinkIsFollowed) {
     const auto entry = add(contact("a"));
     const fs::path elsewhere = fs::path(folder_).parent_path() / "elsewhere";

@@ -114,7 +114,7 @@ TEST_F(Sessions, AWorkerIsNumberedBehindTheRanksAndLeasedTasks) {
     const auto* welcome = first<wire::Welcome>(answers);
     ASSERT_NE(welcome, nullptr);
     EXPECT_EQ(welcome->worker, WorkerId(3));
-    EXPECT_EQ(welcome->grace, std::chrono::seconds(29)) << "what it runs ends before it may run elsewhere";
+    EXPECT_EQ(welcome->grace, std::chrono::seconds(58)) << "what it runs ends before it may run elsewhere";
     EXPECT_NE(first<wire::Lease>(answers), nullptr);
     Peer second = peer();
     EXPECT_EQ(first<wire::Welcome>(say(second, {hello("b")}))->worker, WorkerId(4));
@@ -146,6 +146,35 @@ TEST_F(Sessions, WhoJoinsAndSaysNoHelloIsSentAwayInTime) {
     EXPECT_EQ(manager_.reactor().workers().size(), 1U);
 }
 
+TEST_F(Sessions, WhoJoinedAndSaidNoHelloYetIsCountedApart) {
+    Peer worker = peer();
+    turn();
+    EXPECT_EQ(manager_.stats().workers_init, 1);
+    EXPECT_EQ(manager_.stats().workers_connected, 0);
+    say(worker, {hello("a")});
+    EXPECT_EQ(manager_.stats().workers_init, 0);
+    EXPECT_EQ(manager_.stats().workers_connected, 1);
+}
+
+// A clock that ticks with each look at it.
+TEST_F(Sessions, TasksResultsAndTheRestHaveTheirTimesApart) {
+    manager_.clock = [ticks = Instant{}]() mutable { return ticks += std::chrono::milliseconds(1); };
+    Peer worker = peer();
+    const auto answers = say(worker, {hello("a")});
+    const core::ManagerStats first_turn = manager_.stats();
+    EXPECT_GT(first_turn.time_send, 0);
+    EXPECT_GT(first_turn.time_status_msgs, 0) << "of its hello";
+    EXPECT_EQ(first_turn.time_receive, 0);
+    say(worker, {wire::Ended{TaskId(0), 1, {}, {}}});
+    const core::ManagerStats second_turn = manager_.stats();
+    EXPECT_GT(second_turn.time_receive, 0);
+    EXPECT_EQ(second_turn.time_receive_good, second_turn.time_receive);
+    EXPECT_EQ(second_turn.time_status_msgs, first_turn.time_status_msgs);
+    say(worker, {wire::Beat{}});
+    EXPECT_GT(manager_.stats().time_status_msgs, second_turn.time_status_msgs);
+    EXPECT_EQ(manager_.stats().time_receive, second_turn.time_receive);
+}
+
 TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {
     wire::Hello old = hello("a");
     old.version = 1;
@@ -163,6 +192,24 @@ TEST_F(Sessions, WhatMakesNoSenseIsRefused) {
     wire::Hello named = hello("a");
     named.host = "node\nTASK 1 DONE";
     expect_refused({named}, "no proper name");
+    wire::Hello able = hello("able");
+    for (std::size_t each = 0; each <= core::most_functions; ++each)
+        able.features.push_back("function:" + std::to_string(each));
+    expect_refused({able}, "more than 10000 functions");
+    for (std::string& feature : able.features) feature.erase(0, 9);
+    expect_refused({able}, "more than 1000 features");
+    wire::Hello wordy = hello("wordy");
+    wordy.features = {"function:" + std::string(core::longest_feature + 1, 'f')};
+    expect_refused({wordy}, "too long a name");
+}
+
+TEST(Plausible, ThousandsOfFunctionsAreNoNonsense) {
+    wire::Hello able;
+    able.identity = able.host = "able";
+    able.features.assign(core::most_features, std::string(core::longest_feature, 'f'));
+    able.features.resize(core::most_features + core::most_functions,
+                         std::string(core::function_feature) + std::string(core::longest_feature, 'f'));
+    EXPECT_EQ(nonsense_in(able), std::nullopt);
 }
 
 TEST_F(Sessions, TheRightMessageInTheWrongStateEndsThatConnection) {
@@ -246,6 +293,29 @@ TEST_F(Sessions, WhoIsAwayWhenItsHostIsDrainedComesBackDrained) {
     EXPECT_TRUE(first<wire::Dismiss>(last)->for_good);
     EXPECT_EQ(manager_.stats().workers_released, 1);
     EXPECT_EQ(recorder_.workers().back().departure, stats::Departure::asked);
+}
+
+TEST_F(Sessions, WhoLeavesByItselfGetsNothingMoreAlsoIfItsHostIsNoLongerDrained) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("a")});
+    const auto* lease = first<wire::Lease>(answers);
+    ASSERT_NE(lease, nullptr);
+    say(one, {wire::Draining{}});
+    manager_.drain("node", true, {});
+    manager_.drain("node", false, {});
+    const auto last = say(one, {wire::Ended{lease->task, lease->attempt, {}, {}}});
+    EXPECT_EQ(first<wire::Lease>(last), nullptr);
+    EXPECT_EQ(first<wire::Dismiss>(last), nullptr);
+}
+
+TEST_F(Sessions, AHostThatIsNoLongerDrainedGetsTasksAgain) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("a")});
+    const auto* lease = first<wire::Lease>(answers);
+    ASSERT_NE(lease, nullptr);
+    manager_.drain("node", true, {});
+    manager_.drain("node", false, {});
+    EXPECT_NE(first<wire::Lease>(say(one, {wire::Ended{lease->task, lease->attempt, {}, {}}})), nullptr);
 }
 
 TEST_F(Sessions, WhoLeavesForWantOfTasksIsCountedAsThat) {

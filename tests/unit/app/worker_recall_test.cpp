@@ -6,29 +6,21 @@
 
 #include "app/worker.h"
 #include "support/function_pool.h"
+#include "support/idle_launcher.h"
 #include "transport/loopback.h"
 
 namespace wq::app {
 namespace {
 
 // Nothing starts there.
-class FullLauncher final : public host::Launcher {
+class FullLauncher final : public testing::IdleLauncher {
   public:
-    Status open(const host::LauncherOptions&) override { return success(); }
-    Status begin_anew(const host::LauncherOptions&, Duration) override { return success(); }
-    std::string scratch() const override { return {}; }
-    int descriptor() const override { return -1; }
-    void environment(const host::EnvironmentLine&) override {}
-    void enter(const std::string&) override {}
     void run(host::Order order) override { orders_.push_back(std::move(order)); }
-    void kill(TaskId, Attempt) override {}
     void recall(std::uint64_t most) override {
         for (; most > 0 && !orders_.empty(); --most, orders_.pop_back())
             reports_.emplace_back(host::OrderReturned{orders_.back().task, orders_.back().attempt});
     }
-    void kill_all() override {}
     std::vector<host::Report> next() override { return std::exchange(reports_, {}); }
-    void close(Duration) override {}
 
   private:
     std::vector<host::Order> orders_;

@@ -15,6 +15,27 @@ core::ManagerStats stats(std::int64_t done, std::int64_t failed, std::int64_t ru
     return stats;
 }
 
+TEST(AwayText, TellsOfTasksThatGoOnUnseenAndHowLongTheyAreWaitedFor) {
+    using namespace std::chrono_literals;
+    core::WorkerTable workers;
+    const Instant now{1h};
+    const auto cut_off = [&](std::uint32_t id, std::uint64_t tasks, Duration left) {
+        core::WorkerJoined joined;
+        joined.worker = WorkerId(id);
+        joined.offers.cores = 2;
+        core::Worker& worker = workers.add(joined, now);
+        for (std::uint64_t task = 0; task < tasks; ++task) workers.lease(worker, TaskId(100 * id + task), {});
+        workers.go_away(worker, now + left, "cut");
+    };
+    EXPECT_EQ(away_text(workers, now), "");
+    cut_off(1, 0, 60s);
+    EXPECT_EQ(away_text(workers, now), "");
+    cut_off(2, 4, 56500ms);
+    EXPECT_EQ(away_text(workers, now), "4 on a worker that is away (up to 57s more)");
+    cut_off(3, 1, 5s);
+    EXPECT_EQ(away_text(workers, now), "5 on 2 workers that are away (up to 57s more)");
+}
+
 TEST(ProgressText, SaysWhatIsKnown) {
     using namespace std::chrono_literals;
     EXPECT_EQ(progress_text(stats(415, 3, 2, 1000), true, 2s, 210),
@@ -25,6 +46,8 @@ TEST(ProgressText, SaysWhatIsKnown) {
               "0 succeeded, 0 failed, 0 running of 0+ | 0s elapsed");
     EXPECT_EQ(progress_text(stats(5, 0, 0, 5), true, 1s, 5),
               "5 succeeded, 0 failed, 0 running of 5 | 100% | 5.0/s | 1s elapsed");
+    EXPECT_EQ(progress_text(stats(1, 0, 0, 2), true, 70s, 0.01),  // the other one fits no worker yet
+              "1 succeeded, 0 failed, 0 running of 2 | 50% | 0.0/s | 1m10s elapsed");
     EXPECT_EQ(progress_text(stats(5, 0, 1, 100), true, 1h, 1e-300),
               "5 succeeded, 0 failed, 1 running of 100 | 5% | 0.0/s | 1h00m elapsed");
 }
@@ -33,7 +56,7 @@ TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
     ProgressLine line(ProgressLine::Style::none, Instant{});
     EXPECT_FALSE(line.wakeup());
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 0, 2), true, Instant{} + std::chrono::hours(1));
+    line.update(stats(1, 0, 0, 2), {}, true, Instant{} + std::chrono::hours(1));
     line.finish(stats(2, 0, 0, 2), Instant{} + std::chrono::hours(1));
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
@@ -42,7 +65,7 @@ TEST(ProgressLine, IsAPlainLineAMinute) {
     ProgressLine line(ProgressLine::Style::every_minute, Instant{});
     ::testing::internal::CaptureStderr();
     for (int second = 0; second <= 125; ++second)
-        line.update(stats(second, 0, 1, 1000), true, Instant{} + std::chrono::seconds(second));
+        line.update(stats(second, 0, 1, 1000), {}, true, Instant{} + std::chrono::seconds(second));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
     EXPECT_EQ(text.find('\r'), std::string::npos);
@@ -53,7 +76,7 @@ TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
     ProgressLine line(ProgressLine::Style::every_second, Instant{});
     ::testing::internal::CaptureStderr();
     for (int tenth = 0; tenth <= 35; ++tenth)
-        line.update(stats(tenth, 0, 1, 36), true, Instant{} + std::chrono::milliseconds(100 * tenth));
+        line.update(stats(tenth, 0, 1, 36), {}, true, Instant{} + std::chrono::milliseconds(100 * tenth));
     line.finish(stats(36, 0, 0, 36), Instant{} + std::chrono::milliseconds(3600));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
@@ -64,7 +87,7 @@ TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
 TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
     ProgressLine line(ProgressLine::Style::rewritten, Instant{});
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 1, 10), true, Instant{} + std::chrono::seconds(1));
+    line.update(stats(1, 0, 1, 10), {}, true, Instant{} + std::chrono::seconds(1));
     line.say("a remark");
     line.finish(stats(10, 0, 0, 10), Instant{} + std::chrono::seconds(2));
     const std::string text = ::testing::internal::GetCapturedStderr();

@@ -97,6 +97,12 @@ TEST(RunOptions, OutputTakesADirectoryAndATask) {
     EXPECT_EQ(command->output_task, 16u);
 }
 
+TEST(RunOptions, TheWallTimeIsTakenAsTheWorkerSpellsIt) {
+    const auto command = parse({"--wall-time", "1h", "tasks"});
+    ASSERT_TRUE(command) << command.error().message;
+    EXPECT_EQ(command->run.walltime, std::chrono::hours(1));
+}
+
 TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
     const std::pair<std::vector<const char*>, const char*> wrong[] = {
         {{}, "give a task list"},
@@ -104,6 +110,7 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
         {{"--cores", "x", "a"}, "--cores: "},
         {{"--memory", "4Q", "a"}, "--memory: "},
         {{"--grace", "-1", "a"}, "--grace: "},
+        {{"--listen", "--away-limit", "9", "a"}, "--away-limit: at least 10 s, or 0"},
         {{"--tickets", "x", "a"}, "'x' is none of auto, message, rma"},
         {{"--array", "1-3"}, "command after --"},
         {{"a", "--", "b"}, "goes with --each or --array"},

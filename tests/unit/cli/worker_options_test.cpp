@@ -51,6 +51,9 @@ TEST(WorkerOptions, ThoseWithoutEffectSaySo) {
 TEST(WorkerOptions, WhatNoMachineHasIsRefused) {
     EXPECT_FALSE(parse({"h", "1", "--cores", "1000000"}));
     EXPECT_FALSE(parse({"h", "1", "--memory", "2000P"}));
+    EXPECT_EQ(parse({"h", "1", "--feature", "function:f"}).error().message,
+              "--feature 'function:f': only a program's own worker has functions, and it says so itself; try "
+              "--help");
     EXPECT_EQ(work({"h", "1", "--memory", "1000P"}).memory_mb, std::int64_t{1000} << 30);
 }
 
@@ -72,6 +75,10 @@ TEST(WorkerOptions, TimesHaveTheSuffixesOfTheManual) {
     EXPECT_EQ(options.min_backoff, std::chrono::seconds(2));
     EXPECT_EQ(options.max_backoff, std::chrono::hours(24));
     EXPECT_EQ(options.wall_time, std::chrono::hours(1));
+}
+
+TEST(WorkerOptions, TheWallTimeIsTakenAsWorkQueueRunSpellsIt) {
+    EXPECT_EQ(work({"h", "1", "--walltime", "1h"}).wall_time, std::chrono::hours(1));
 }
 
 TEST(WorkerOptions, TheEnvironmentSaysWhatTheyDoNot) {

@@ -76,7 +76,7 @@ TEST(Codec, OutcomesThatNoneWritesAreRefused) {
     EXPECT_FALSE(refused<Outcome>(bytes));
     for (std::size_t size = 0; size < bytes.size(); ++size)
         EXPECT_TRUE(refused<Outcome>(bytes.substr(0, size)));
-    bytes[0] = static_cast<char>(Ending::expired) + 1;
+    bytes[0] = static_cast<char>(ending_count);
     EXPECT_TRUE(refused<Outcome>(bytes)) << "an ending that is not known";
     ByteWriter large;
     large.u8(0);

@@ -43,6 +43,24 @@ TEST_F(LinksTest, WhoIsAwayKeepsItsLeasesAndGetsNothing) {
     expect({"0.1 ended for good: exit 0"});
 }
 
+TEST_F(LinksTest, WhatQueuesAtAWorkerQueuesThereAlsoWhileItIsAway) {
+    join_watched(1, 2);
+    add(7);
+    ok(1, 0, 1, 10ms);  // so that a queue is worth it
+    const auto running = [&] { return reactor_.stats().tasks_running; };
+    ASSERT_GT(reactor_.stats().tasks_on_workers, 2);
+    EXPECT_EQ(running(), 2);
+    away(1);
+    EXPECT_EQ(running(), 2);
+    EXPECT_GT(reactor_.stats().tasks_on_workers, 2);
+    std::vector<std::pair<TaskId, Attempt>> holding;
+    for (const TaskId task : reactor_.workers().find(WorkerId(1))->leases) holding.emplace_back(task, 1);
+    back(1, holding);
+    drain(1);
+    EXPECT_EQ(running(), 2);
+    take([](const std::string&) {});
+}
+
 TEST_F(LinksTest, WhoStaysAwayIsLostWithItsLeases) {
     join_watched(1);
     add(1);
@@ -83,13 +101,14 @@ TEST_F(LinksTest, WhatABackWorkerDoesNotNameGoesBackWithoutBlame) {
     expect({"lease 0.1 to 1", "lease 1.1 to 1"});
     away(1);
     back(1, {{TaskId(1), 1}});
-    expect({"lease 0.2 to 1"});
+    expect({"0 goes back", "lease 0.2 to 1"});
     away(1);
     back(1, {{TaskId(1), 1}});
     away(1);
     back(1, {{TaskId(1), 1}});
-    expect({"lease 0.3 to 1", "lease 0.4 to 1"});  // as often as it takes: no loss of the task
-    ok(1, 0, 1);                                   // late, of the first life
+    // As often as it takes: no loss of the task.
+    expect({"0 goes back", "lease 0.3 to 1", "0 goes back", "lease 0.4 to 1"});
+    ok(1, 0, 1);  // late, of the first life
     EXPECT_EQ(reactor_.stale_reports(), 1u);
     ok(1, 0, 4);
     expect({"0.4 ended for good: exit 0"});
@@ -110,7 +129,7 @@ TEST_F(LinksTest, BackWithoutHavingBeenAwayIsTheSame) {
     add(1);
     expect({"lease 0.1 to 1"});
     back(1, {});
-    expect({"lease 0.2 to 1"});
+    expect({"0 goes back", "lease 0.2 to 1"});
 }
 
 TEST_F(LinksTest, CancelledWhileAwayIsKilledWhenBack) {
@@ -268,7 +287,8 @@ TEST_F(MixedPoolTest, WhatQueuesAtARankIsRecalledForAnIdleWorkerOverTcp) {
     idle(60ms);
     expect({"recall 4 from 1"});
     for (const std::uint64_t id : {9u, 8u, 7u, 6u}) give_back(1, id);
-    expect({"lease 9.2 to 2", "lease 8.2 to 2", "lease 7.2 to 2", "lease 6.2 to 2"});
+    expect({"9 goes back", "lease 9.2 to 2", "8 goes back", "lease 8.2 to 2", "7 goes back", "lease 7.2 to 2",
+            "6 goes back", "lease 6.2 to 2"});
 }
 
 TEST_F(MixedPoolTest, NoMoreIsRecalledThanIdlesHoweverLateTheAnswer) {
@@ -319,7 +339,7 @@ TEST_F(MixedPoolTest, NothingIsRecalledFromThoseAwayNorForThem) {
     idle(1s);
     expect({});
     back(1, {{TaskId(1), 1}, {TaskId(2), 1}});
-    take([&](const std::string& line) { EXPECT_TRUE(line.starts_with("lease ")) << line; });
+    take([&](const std::string& line) { EXPECT_FALSE(line.starts_with("recall ")) << line; });
     away(2);
     idle(1s);
     expect({});

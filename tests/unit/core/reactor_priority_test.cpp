@@ -169,6 +169,10 @@ TEST_F(FeatureTest, AreAllNeeded) {
     add(1, with({"fast", "gpu", "fast"}));
     add(1, with({"gpu", "large"}));
     expect({"lease 0.1 to 1"});
+    idle(5s);
+    expect(
+        {"warning: tasks wait for a worker with feature gpu, feature large, which none of those that are "
+         "here has"});
     EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end");
     ok(1, 0);
     expect({"0.1 ended for good: exit 0"});
@@ -178,21 +182,93 @@ TEST_F(FeatureTest, AreAllNeeded) {
     EXPECT_EQ(reactor_.workers().kinds().size(), 4u);
 }
 
+TEST_F(FeatureTest, WhatIsTooLargeIsToldOnceWhenNoWorkerHasComeForAWhile) {
+    join_watched(1, 8);
+    add(3, cores(64));
+    add(1, cores(8));
+    expect({"lease 3.1 to 1"});
+    idle(4s);
+    join_watched(2, 4);
+    idle(4s);
+    expect({});
+    idle(1s);
+    expect(
+        {"warning: tasks wait for a worker with 64 cores; the largest of those that are here have 8 cores, "
+         "8000 MB memory"});
+    ok(1, 3);
+    expect({"3.1 ended for good: exit 0"});
+    leave(2);
+    idle(20s);
+    expect({});
+    EXPECT_EQ(reactor_.waiting_for(), "a worker with 64 cores, for task 0");
+    join_watched(3, 64);
+    expect({"lease 0.1 to 3"});
+}
+
+TEST_F(FeatureTest, WhatIsTooLargeIsToldAlsoWhileOthersKeepComing) {
+    add(1, cores(64));
+    for (std::uint32_t worker = 1; worker < 20; ++worker) {
+        join_watched(worker, 8);
+        idle(3s);
+    }
+    expect({});
+    idle(3s);
+    expect(
+        {"warning: tasks wait for a worker with 64 cores; the largest of those that are here have 8 cores, "
+         "8000 MB memory"});
+}
+
 TEST_F(FeatureTest, WhereThePoolIsCompleteATaskIsSkippedForThem) {
     options({.expected_workers = 1});
     join_watched(1, 8, {"fast"});
     add(1, with({"fast", "gpu"}));
     expect(
-        {"skip 0: needs 1 core and the features fast, gpu, no worker has that; the largest have 8 cores, "
-         "8000 MB memory; start fewer ranks per node, which makes larger workers, or let the task ask for "
-         "less"});
+        {"skip 0: needs 1 core and feature fast, feature gpu, no worker has that; the largest have 8 cores, "
+         "8000 MB memory; let the task ask for less"});
 }
 
 TEST_F(FeatureTest, OfARankDecideAboutItsTickets) {
     options({.expected_workers = 0, .wait_for_fitting = true, .seal_batches = true});
     join(1, 1, true);
     add(40, with({"gpu"}));
-    expect({});
+    idle(5s);
+    expect({"warning: tasks wait for a worker with feature gpu, which none of those that are here has"});
+}
+
+TEST_F(FeatureTest, CallsGoWhereTheirFunctionIs) {
+    join_watched(1, 8);
+    add(3, with({"function:area"}));
+    idle(5s);
+    expect({"warning: tasks wait for a worker with function 'area', which none of those that are here has"});
+    join_watched(2, 1, {"function:area"});
+    add(1, cores(8));
+    expect({"lease 0.1 to 2", "lease 3.1 to 1"});
+    ok(1, 3);
+    expect({"3.1 ended for good: exit 0"});
+    lose(2);
+    expect({"0.1 ended: worker lost: worker 2 on node2: gone"});
+    join_watched(3, 4, {"function:area"});
+    take([](const std::string& line) { EXPECT_THAT(line, ::testing::EndsWith("to 3")); });
+}
+
+TEST_F(FeatureTest, AFunctionThatNoWorkerHasHadIsMisspelt) {
+    join_watched(1);
+    add(2, with({"function:aera"}));
+    idle(5s);
+    expect({"warning: tasks wait for a worker with function 'aera', which none of those that are here has"});
+    join_watched(2, 1, {"function:area", "function:edge"});
+    idle(4s);
+    expect({});  // the one that has it may be about to come
+    idle(1s);
+    expect({"skip 0-1: no worker has function 'aera'; they have function 'area', function 'edge'"});
+    add(1000, with({"function:b"}));
+    idle(5s);
+    expect({"skip 2-1001: no worker has function 'b'; they have function 'area', function 'edge'"});
+    leave(2);
+    join_watched(3, 1, {"function:other"});
+    add(1, with({"function:area"}));  // of a worker that may come back
+    idle(5s);
+    expect({"warning: tasks wait for a worker with function 'area', which none of those that are here has"});
 }
 
 TEST_F(PriorityTest, CategoriesHaveFiguresOfTheirOwn) {

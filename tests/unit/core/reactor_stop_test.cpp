@@ -113,5 +113,20 @@ TEST_F(StopTest, FiguresCountWhatHappened) {
     EXPECT_EQ(stats.min_memory, 2000);
 }
 
+TEST_F(StopTest, AbleAreTheWorkersThatHoldTheMostThatAWaitingTaskNeeds) {
+    join(1, 2);
+    join(2, 4);
+    join(3, 8);
+    EXPECT_EQ(reactor_.stats().workers_able, 3) << "nothing waits";
+    Shape many_cores, much_memory;
+    many_cores.needs.cores = 4;
+    much_memory.needs.memory_mb = 8000;
+    for (int n = 0; n < 2; ++n) add(3, many_cores);
+    EXPECT_EQ(reactor_.stats().workers_able, 2);
+    add(20, much_memory);
+    EXPECT_EQ(reactor_.stats().workers_able, 1) << "4 cores and 8000 MB of memory";
+    take([](const std::string&) {});
+}
+
 }  // namespace
 }  // namespace wq::core

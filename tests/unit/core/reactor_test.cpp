@@ -86,7 +86,7 @@ TEST_F(ReactorTest, WhatQueuesIsRecalledForAnIdleWorker) {
     expect({"recall 1 from 1"});
     idle(300ms);  // it is not asked again before it has answered
     give_back(1, 2);
-    expect({"lease 2.2 to 2"});
+    expect({"2 goes back", "lease 2.2 to 2"});
     ok(1, 1);
     expect({"1.1 ended for good: exit 0"});
 }
@@ -215,11 +215,21 @@ TEST_F(ReactorTest, ATaskTooLargeForAllIsNamedAndTheRestRuns) {
     join(2, 4);
     expect(
         {"skip 0: needs 8 cores, no worker has that; the largest have 4 cores, 4000 MB memory; "
-         "start fewer ranks per node, which makes larger workers, or let the task ask for less",
+         "let the task ask for less",
          "skip 1: task 0 of its group failed"});
     end_input();
     ok(1, 2);
     expect({"2.1 ended for good: exit 0", "finished 1"});
+}
+
+TEST_F(ReactorTest, WhereRanksShareANodeFewerOfThemWouldBeLarger) {
+    options({.expected_workers = 2});
+    add(1, cores(8));
+    for (const std::uint32_t worker : {1U, 2U})
+        event(WorkerJoined{WorkerId(worker), "node", {4, 4000, 0, 0}, {}, false});
+    expect(
+        {"skip 0: needs 8 cores, no worker has that; the largest have 4 cores, 4000 MB memory; "
+         "start fewer ranks per node, which makes larger workers, or let the task ask for less"});
 }
 
 TEST_F(ReactorTest, APoolThatIsNeverCompleteIsJudgedAfterTenSeconds) {

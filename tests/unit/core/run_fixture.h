@@ -184,6 +184,7 @@ class RunFixture : public ::testing::Test {
         return s(a.task) + "." + std::to_string(a.attempt) + (a.final ? " ended for good: " : " ended: ") +
                describe(a.outcome);
     }
+    static std::string text(const GoneBack& a) { return s(a.task) + " goes back"; }
     static std::string text(const Skipped& a) {
         return "skip " + text(a.tasks) + ": " + a.reason + (a.detail.empty() ? "" : "; " + a.detail);
     }

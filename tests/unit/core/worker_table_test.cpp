@@ -29,8 +29,10 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
     table.lease(*table.find(WorkerId(2)), TaskId(0), {1, 0, 0, 0});
     table.lease(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});
     ASSERT_EQ(table.kinds().size(), 1u);
-    EXPECT_THAT(table.kinds().begin()->second,
-                ElementsAre(Pair(-4, WorkerId(3)), Pair(-3, WorkerId(2)), Pair(2, WorkerId(1))));
+    std::vector<std::pair<std::int64_t, std::uint32_t>> places;
+    for (const Place& place : table.kinds().begin()->second)
+        places.emplace_back(place.free_cores, place.id.value());
+    EXPECT_THAT(places, ElementsAre(Pair(4, 3), Pair(3, 2), Pair(-2, 1)));
     EXPECT_EQ(table.busy(), 2u);
     EXPECT_EQ(table.total(), (Resources{12, 12'000, 0, 0}));
     EXPECT_EQ(table.committed(), (Resources{7, 0, 0, 0}));
@@ -50,9 +52,9 @@ TEST_F(WorkerTableTest, AKindIsEqualCoresAndFeaturesAndAnEndWithinSixHours) {
     table.add(worker(5, 8), Instant());
     EXPECT_EQ(table.kinds().size(), 4u);
     for (const auto& [kind, workers] : table.kinds())
-        for (const auto& [free, id] : workers) {
-            EXPECT_TRUE(table.find(id)->whole.fits_in(kind.at_most.whole));
-            EXPECT_TRUE(!kind.leaves_by || *table.find(id)->leaves_at <= *kind.leaves_by);
+        for (const Place& place : workers) {
+            EXPECT_TRUE(table.find(place.id)->whole.fits_in(kind.at_most.whole));
+            EXPECT_TRUE(!kind.leaves_by || *place.leaves_at <= *kind.leaves_by);
         }
     table.remove(WorkerId(2));
     table.remove(WorkerId(3));

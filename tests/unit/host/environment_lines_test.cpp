@@ -49,6 +49,19 @@ TEST_P(EnvironmentLines, TasksSeeFunctionsVariablesMaskAndFolder) {
     EXPECT_THAT(session.lines, IsEmpty());
 }
 
+TEST_P(EnvironmentLines, ATaskMayBeginInAFolderOfItsOwn) {
+    const std::string own = session.folder / "its own";
+    std::filesystem::create_directory(own);
+    line(1, "cd /; cd() { echo mine; }");
+    Order order = at(1, 1, "pwd");
+    order.directory = own;
+    EXPECT_EQ(session.run(order).output.out, own + "\n");
+    EXPECT_EQ(text_of(2, 1, "pwd"), "/\n");
+    order = at(3, 1, "pwd");
+    order.directory = own + "/nowhere";
+    EXPECT_EQ(session.run(order).outcome.exit_code, 126);
+}
+
 TEST_P(EnvironmentLines, AnErrorDoesNotNameAScriptThatUsersDoNotHave) {
     line(1, "cd nowhere");
     line(2, "echo /proc/1/fd/2: line 1: mine >&2");

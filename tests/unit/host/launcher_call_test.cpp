@@ -57,6 +57,7 @@ FunctionTable table() {
         const char* const value = std::getenv(std::string(arguments).c_str());
         return value == nullptr ? "not set" : value;
     });
+    add("where", [](std::string_view) { return std::filesystem::current_path().string(); });
     add("leave", [](std::string_view) -> std::string {  // a child that would go on for ever
         const pid_t pid = fork();
         if (pid == 0)
@@ -207,6 +208,17 @@ TEST_F(LauncherCall, HasTheEnvironmentOfATask) {
     order.variables.emplace_back("MINE", "yes");
     EXPECT_EQ(other.run(order).output.result, "yes");
     EXPECT_THAT(other.run(call(4, "variable", "TMPDIR")).output.result, HasSubstr("scratch"));
+}
+
+TEST_F(LauncherCall, MayBeginInAFolderOfItsOwn) {
+    Order order = call(1, "where", "");
+    order.directory = session.folder / "scratch";
+    EXPECT_EQ(session.run(order).output.result, session.folder / "scratch");
+    order = call(2, "where", "");
+    order.directory = session.folder / "nowhere";
+    const core::Outcome outcome = session.run(order).outcome;
+    EXPECT_EQ(outcome.ending, core::Ending::not_started);
+    EXPECT_EQ(outcome.exit_code, 126);
 }
 
 TEST_F(LauncherCall, WhatItLeavesBehindIsKilled) {

@@ -94,6 +94,17 @@ TEST(LauncherProgram, AnythingElseIsRefused) {
     EXPECT_THAT(other.error().message, HasSubstr("ended without an answer"));
 }
 
+TEST(LauncherProgram, WhatSaysNothingIsToldFromWhatHasEnded) {
+    const Folder folder;
+    const std::string mute = folder / "mute";
+    std::ofstream(mute) << "#!/bin/sh\nexec sleep 1000\n";
+    std::filesystem::permissions(mute, std::filesystem::perms::owner_all);
+    const Descriptor memory(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const auto zygote = spawn_zygote(mute, memory.get(), std::chrono::milliseconds(50));
+    ASSERT_FALSE(zygote.ok());
+    EXPECT_THAT(zygote.error().message, HasSubstr("has not answered within 0.05"));
+}
+
 TEST(LauncherProgram, IsFoundByName) {
     const auto wanted = find_launcher_program(WQ_LAUNCHER);
     ASSERT_TRUE(wanted.ok());

@@ -52,6 +52,27 @@ TEST(LauncherRun, StartsTasksWhereItWasToldToEnter) {
     EXPECT_EQ(session.run(shell_line(4, "pwd")).output.out, before);
 }
 
+TEST(LauncherRun, ATaskBeginsInAFolderOfItsOwn) {
+    Session session;
+    session.open();
+    const std::string own = session.folder / "own, with 'quotes'";
+    std::filesystem::create_directory(own);
+    std::ofstream(own + "/here") << "#!/bin/sh\necho found\n";
+    std::filesystem::permissions(own + "/here", std::filesystem::perms::all);
+    Order line = shell_line(1, "pwd; ./here");
+    line.directory = own;
+    EXPECT_EQ(session.run(line).output.out, own + "\nfound\n");
+    Order argv = words(2, {"./here"});
+    argv.directory = own;
+    EXPECT_EQ(session.run(argv).output.out, "found\n");
+    EXPECT_EQ(session.run(shell_line(3, "pwd")).output.out, session.folder.path() + "\n");
+    Order nowhere = shell_line(4, "pwd");
+    nowhere.directory = own + "/nowhere";
+    const core::Outcome outcome = session.run(nowhere).outcome;
+    EXPECT_EQ(outcome.ending, core::Ending::not_started);
+    EXPECT_EQ(outcome.reason, "cannot enter '" + own + "/nowhere': No such file or directory");
+}
+
 TEST(LauncherRun, TellsTheSignalThatEndedATask) {
     Session session;
     session.open();

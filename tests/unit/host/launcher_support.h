@@ -7,49 +7,26 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "host/cpu_mask.h"
 #include "host/launcher.h"
+#include "support/folder.h"
 
 namespace wq::host::test {
 
 inline constexpr int patience_ms = 60000;  // until a test gives up on an event; never how long it takes
 
-// Distinct for every test of every process of the test suite.
-inline std::string unique_name() {
-    static std::atomic<int> count{0};
-    return "wq-host-test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
-}
-
-class Folder {
-  public:
-    Folder() : path_(std::filesystem::temp_directory_path() / unique_name()) {
-        std::filesystem::create_directories(path_);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string path() const { return path_.string(); }
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
-  private:
-    std::filesystem::path path_;
-};
-
-inline std::string read_file(const std::string& path) {
-    std::ifstream in(path);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
+using wq::test::Folder;
+using wq::test::read_file;
+using wq::test::unique_name;
 
 inline std::vector<pid_t> processes_with(const std::string& entry) {
     std::vector<pid_t> found;

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wq::host {
 namespace {

@@ -102,7 +102,8 @@ assert sorted(f) == ['categories', 'manager', 'slices', 'tasks', 'transfers', 'w
 t = f['tasks'][:]
 assert len(t) == 4097 and list(t['task']) == list(range(1, 4098))
 assert t['final'].dtype == bool and t['final'][3] and not t['final'][4]
-assert h5py.check_enum_dtype(f['tasks'].dtype['ending'])['signalled'] == t['ending'][3] == 1
+names = h5py.check_enum_dtype(f['tasks'].dtype['ending'])
+assert names['signalled'] == t['ending'][3] == 1 and names['not_transferred'] == 13
 assert t['signal'][3] == 11 and t['exit_code'][5] == 3 and t['given_memory'][0] == 512
 m = f['manager'][:]
 assert m['timestamp'][4096] == 1700000000000000 + 4096 * 1000000 and m['bandwidth'][7] == 1.5

@@ -77,7 +77,7 @@ TEST(Transactions, FollowTheManual) {
     put_task_lines(out, 16444, record, worker.address);
     record.outcome.ending = core::Ending::worker_lost;
     record.final = false;
-    put_task_lines(out, 16444, record, worker.address);  // goes back: no line
+    put_task_lines(out, 16444, record, worker.address);  // nothing of it came back: no line
     const std::string measured =
         R"({"cores":[2,"cores"],"wall_time":[0.000900,"s"],"cpu_time":[0.000600,"s"],"memory":[4,"MB"],)"
         R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"])";
@@ -107,11 +107,20 @@ TEST(Transactions, FollowTheManual) {
                   R"(,"signal":[9,""]})"
                   "\n");
     EXPECT_EQ(
-        task_waiting_text(TaskId(1), "default", {1, 800, 500, 0}),
+        task_waiting_text({1, 2}, "default", {1, 800, 500, 0}),
         R"(TASK 2 WAITING default FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
     EXPECT_EQ(
         task_running_text(TaskId(1), "n:rank 1", {1, 800, 500, 0}),
         R"(TASK 2 RUNNING n:rank_1 FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
+}
+
+TEST(Transactions, AnEndForGoodIsRetrievedAlsoWhereNothingCameBack) {
+    TaskRecord record = record_number(0);
+    record.outcome.ending = core::Ending::worker_lost;
+    std::string out;
+    put_task_lines(out, 16444, record, "n:rank 1");
+    EXPECT_THAT(out, ::testing::MatchesRegex("[0-9]+ 16444 TASK 1 RETRIEVED MAX_RETRIES 0 [^\n]*\n"
+                                             "[0-9]+ 16444 TASK 1 DONE MAX_RETRIES 0 [^\n]*\n"));
 }
 
 TEST(Transactions, SayHowAWorkerLeft) {

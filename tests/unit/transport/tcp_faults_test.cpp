@@ -96,6 +96,49 @@ TEST(TcpFaults, AManagerThatFallsSilentIsLost) {
     EXPECT_EQ(worker->failure()->code, ExitCode::unreachable);
 }
 
+// Whoever reads it, and whenever.
+TEST(TcpFaults, TheManagerWasHeardWhenItsBytesCame) {
+    RawDoor door;
+    TcpDialOptions options = to_port(door.port());
+    options.limits.keep_alive = 20ms;
+    Worker worker = dial(options);
+    Raw manager = door.accept();
+    Handshake handshake(Role::manager, {}, {}, fresh_nonce());
+    ASSERT_TRUE(manager.shake_hands(handshake));
+    ASSERT_TRUE(worker.await_count<Joined>(1));
+    const Instant joined = instant_now();
+    worker.await([&] { return instant_now() > joined + 100ms; });
+    EXPECT_LE(worker->heard().at, joined + 10ms)
+        << "it has said nothing since; a tick of the kernel is allowed";
+    const Instant before = instant_now();
+    manager.say_frame("");
+    EXPECT_TRUE(worker.await([&] { return worker->heard().at + 10ms >= before; }));
+    const Instant heard = worker->heard().at;
+    manager.hang_up();
+    worker.why();
+    EXPECT_LE(worker->heard().at, heard + 20ms);
+}
+
+TEST(TcpFaults, AsLongAsItIsNotReadNobodyLooksWhenTheManagerWasHeard) {
+    RawDoor door;
+    TcpDialOptions options = to_port(door.port());
+    options.limits.keep_alive = 8ms;  // it looks four times as often
+    options.limits.most_undelivered_bytes = 1u << 20;
+    Worker worker = dial(options);
+    Raw manager = door.accept();
+    Handshake handshake(Role::manager, {}, {}, fresh_nonce());
+    ASSERT_TRUE(manager.shake_hands(handshake));
+    ASSERT_TRUE(worker.await_count<Joined>(1));
+    const timeval limit{0, 500'000};
+    setsockopt(manager.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const std::string flood = framed(std::string(1u << 20, 'x'));
+    while (manager.say(flood)) {
+    }
+    const Heard heard = worker->heard();
+    EXPECT_LT(heard.as_of, instant_now() - 300ms);
+    EXPECT_TRUE(worker.await([&] { return worker->heard().as_of > heard.as_of; }));
+}
+
 TEST(TcpFaults, APeerThatReadsNothingIsCutAndItsFramesAreGone) {
     TcpListenOptions options = on_loopback();
     options.limits.stalled = 200ms;
@@ -220,6 +263,24 @@ TEST(TcpFaults, ABabblerDoesNotKeepOthersWaiting) {
     expect_service(manager);
     manager->close(peer);
     expect_service(manager);
+}
+
+// Also when the clock ticks all the while.
+TEST(TcpFaults, WhatNobodyTakesIsNotReadEither) {
+    TcpListenOptions options = on_loopback();
+    options.limits.keep_alive = 8ms;  // it ticks four times as often
+    options.limits.most_undelivered_bytes = 1u << 20;
+    Manager manager = listen(std::move(options));
+    Raw worker = Raw::to(manager->port());
+    ASSERT_TRUE(worker.join());
+    manager.first_peer();
+    const timeval limit{0, 500'000};
+    setsockopt(worker.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const std::string flood = framed(std::string(1u << 20, 'x'));
+    int floods = 0;
+    while (floods < 200 && worker.say(flood)) ++floods;
+    EXPECT_LT(floods, 100) << "what the kernel holds is less than that";
+    EXPECT_TRUE(manager.await_count<Frame>(static_cast<std::size_t>(floods)));
 }
 
 }  // namespace

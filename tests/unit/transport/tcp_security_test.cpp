@@ -217,7 +217,24 @@ TEST(TcpTls, AnotherPrintIsNotTheManager) {
     Manager manager = listen_with("", identity());
     const std::string other = certificate_print(identity()).or_throw();
     expect_refused(manager, with(manager->port(), "", TlsTrust{TlsTrust::By::print, other}),
-                   "has the print " + manager->certificate_print() + ", expected was " + other, "alert");
+                   "this contact file is old, or another manager has the port", "alert");
+}
+
+// Who reads it needs it once.
+TEST(TcpTls, AnOldContactFileIsToldOnceForAllAddresses) {
+    Manager one = listen_with("", identity());
+    Manager other = listen_with("", identity());
+    const std::string print = certificate_print(identity()).or_throw();
+    TcpDialOptions options = with(one->port(), "", TlsTrust{TlsTrust::By::print, print});
+    options.managers.push_back({"127.0.0.1", other->port()});
+    Worker worker = dial(options);
+    EXPECT_THAT(worker.why(), ::testing::MatchesRegex(
+                                  "127.0.0.1:[0-9]+, 127.0.0.1:[0-9]+: this contact file is old, or another "
+                                  "manager has the port: its certificate is another one"));
+    const std::vector<Note> notes = worker->take_notes();
+    EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [&](const Note& note) {
+        return note.subsystem == "auth" && note.text.ends_with("expected was " + print);
+    }));
 }
 
 TEST(TcpTls, UnverifiedIsSaid) {
@@ -362,7 +379,8 @@ TEST(TcpBetween, AMiddlemanWithAnotherCertificateFailsByTheChannelBinding) {
     Middleman middleman(door, manager->port());
     std::string read;
     std::thread runs([&] { read = middleman.run(); });
-    EXPECT_THAT(worker.why(), HasSubstr("wrong key: the manager has another one, or somebody sits between"));
+    EXPECT_THAT(worker.why(),
+                HasSubstr("wrong key or password: the manager has another one, or somebody sits between"));
     worker.reset();
     runs.join();
     EXPECT_THAT(read, HasSubstr("WQTC")) << "he did read both hellos";

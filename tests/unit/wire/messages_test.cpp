@@ -29,6 +29,8 @@ std::vector<Message> samples() {
     hello.takes_tickets = true;
     hello.remark = "bound to 1 of 64 cores";
     hello.features = {"gpu", ""};
+    hello.os = "Linux";
+    hello.arch = "x86_64";
     hello.identity = "0123456789abcdef";
     hello.resume = "token";
     hello.answers_sent = 12;
@@ -46,9 +48,14 @@ std::vector<Message> samples() {
     sealed.first_index = -5;
     sealed.by_counter = true;
     sealed.nodes = 3;
-    const Lease lease{TaskId(9),   3, {2, 100, 0, 1}, std::chrono::seconds(5),
-                      77,          2, "echo hi",      {{"A", "1"}, {"B", ""}, {"C", {}}},
-                      std::nullopt};
+    LeaseFiles files;
+    files.inputs = {{"in", InputKind::content, "", "key", std::nullopt},
+                    {"small", InputKind::content, "", "", "abc"},
+                    {"page", InputKind::url, "http://host/page", "", std::nullopt}};
+    files.outputs = {{"out", false, true}};
+    const Lease lease{TaskId(9),    3,    {2, 100, 0, 1}, std::chrono::seconds(5),
+                      77,           2,    "echo hi",      {{"A", "1"}, {"B", ""}, {"C", {}}},
+                      std::nullopt, files};
     return {
         hello,
         Refused{3, "no"},
@@ -73,6 +80,13 @@ std::vector<Message> samples() {
         RevokedBatch{BatchId(9)},
         Dismiss{"the run is over", true, true},
         Beat{},
+        WantInput{TaskId(9), 3, 1, 1 << 20},
+        InputPart{TaskId(9), 3, 1, "bytes", true},
+        NoInput{TaskId(9), 3, 1, "gone"},
+        OutputPart{TaskId(9), 3, 2, "bytes", true},
+        TakeOutput{TaskId(9), 3, 1 << 20},
+        OutputsSent{TaskId(9), 3},
+        OutputsKept{TaskId(9), 3, "disk full"},
     };
 }
 
@@ -108,6 +122,7 @@ TEST(Messages, FieldsSurvive) {
     EXPECT_EQ(ended.outcome.signal, 9);
     EXPECT_EQ(ended.outcome.stdout_bytes, ~std::uint64_t{0});
     EXPECT_EQ(ended.output.out, std::string("a\0b", 3));
+    EXPECT_EQ(std::get<Lease>(read->at(14)).files, std::get<Lease>(samples().at(14)).files);
     const auto& sealed = std::get<SealedBatch>(read->at(18));
     EXPECT_EQ(sealed.first_index, -5);
     EXPECT_EQ(sealed.call->mode, core::CallMode::direct);

@@ -1,4 +1,4 @@
-#include "host/descriptor.h"
+#include "base/descriptor.h"
 
 #include <dirent.h>
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace wq::host {
+namespace wq {
 
 void close_from(int first) {
     if (close_range(static_cast<unsigned>(first), ~0U, 0) == 0) return;
@@ -21,4 +21,4 @@ void close_from(int first) {
         if (fd >= first) close(fd);
 }
 
-}  // namespace wq::host
+}  // namespace wq

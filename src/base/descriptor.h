@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace wq::host {
+namespace wq {
 
 class Descriptor {
   public:
@@ -33,4 +33,4 @@ class Descriptor {
 // Closes every descriptor from `first` on, in a process that has just been forked.
 void close_from(int first);
 
-}  // namespace wq::host
+}  // namespace wq

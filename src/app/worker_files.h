@@ -1,0 +1,96 @@
+// The worker's end of the files of tasks: each gets a sandbox of its own, with its inputs in it, before it
+// starts; when it has ended, its outputs are sent, and the sandbox is removed. Cached inputs stay for other
+// tasks, until the folder goes.
+//
+// Files are touched in the background only; events are for the thread of the loop.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "app/background.h"
+#include "base/ids.h"
+#include "files/cache.h"
+#include "files/tree_reader.h"
+#include "host/launcher.h"
+#include "wire/messages.h"
+
+namespace wq::app {
+
+class WorkerFiles {
+  public:
+    using Key = std::pair<TaskId, Attempt>;
+    using Say = std::function<void(const wire::Message&)>;
+
+    // Sandboxes and the cache are below `folder`. `say`: to the manager, while there is a link to it.
+    WorkerFiles(Background& background, std::string folder, Say say);
+    ~WorkerFiles();
+
+    void stage(wire::Lease lease);
+    // Where a task is that is held here; `running`: with the launcher.
+    enum class Place { nowhere, staging, running, delivering };
+    Place place_of(const Key& key) const;
+    std::vector<Key> all_last_first() const;
+    // It has ended: its outputs leave.
+    void deliver(host::TaskEnded end);
+    // It is not to run any more, or what came of it is nobody's.
+    void drop(const Key& key);
+
+    // There is a new link to the same manager: what was on its way comes, and goes, anew.
+    void begin_streams_anew();
+    void on(const wire::InputPart& message);
+    void on(const wire::NoInput& message);
+    void on(const wire::TakeOutput& message);
+    void on(const wire::OutputsKept& message);
+
+    struct Staged {
+        wire::Lease lease;
+        std::string sandbox;
+    };
+    // It could not be staged, for no fault of the task's: it is to be run elsewhere.
+    struct Unable {
+        Key key;
+        std::string why;
+        bool folder_gone = false;  // with the launcher, of which is heard later
+    };
+    // What can begin; what has ended, with its outputs home, or because it could not be staged.
+    using Event = std::variant<Staged, host::TaskEnded, Unable>;
+    std::vector<Event> next();
+
+  private:
+    struct Task;
+    struct Store;  // of the background's thread
+    using TaskPointer = std::shared_ptr<Task>;
+
+    TaskPointer find(TaskId task, Attempt attempt) const;
+    void go_on(const TaskPointer& task);
+    void fetch(const TaskPointer& task);
+    void fetched(const TaskPointer& task);
+    void want(const Task& task, std::uint64_t consumed);
+    void unable(const TaskPointer& task, const std::string& why, bool folder_gone);
+    void fail(const TaskPointer& task, core::Ending ending, const std::string& why);
+    void send_more(const TaskPointer& task);
+    void lost(const TaskPointer& task);
+    void delivered(const TaskPointer& task);
+    void forget(const TaskPointer& task);
+    void in_background(Background::Job job);
+
+    Background& background_;
+    Say say_;
+    std::shared_ptr<Store> store_;
+    std::map<Key, TaskPointer> tasks_;
+    std::map<std::string, TaskPointer> fetching_;  // by content key: who asks for it
+    std::vector<TaskPointer> waiting_;             // for what another one fetches
+    std::uint64_t next_number_ = 0;                // of those that are staged
+    std::deque<Event> events_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace wq::app

@@ -1,0 +1,92 @@
+#include "files/cache.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "files/fingerprint.h"
+#include "files/remove_tree.h"
+
+namespace wq::files {
+
+namespace {
+
+// Tasks may link to a cached file: its time of change tells nothing.
+std::string print_of(const std::string& path) {
+    return fingerprint_of(path, Compared::modification).print;
+}
+
+}  // namespace
+
+Cache::Cache(std::string folder) : folder_(std::move(folder)) {}
+
+Trouble Cache::open() {
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error) return problem_of_errno(folder_, error.value());
+    for (std::filesystem::directory_iterator entry(folder_, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        if (is_key(name))
+            trees_.insert({name, {0, false, ""}});
+        else
+            remove_tree(AT_FDCWD, entry->path());
+    }
+    return error ? Trouble(problem_of_errno(folder_, error.value())) : Trouble{};
+}
+
+bool Cache::has(const std::string& key) {
+    const auto found = trees_.find(key);
+    if (found == trees_.end()) return false;
+    if (found->second.trusted) return true;
+    Trouble trouble;
+    const auto content = content_of(path_of(key), trouble);
+    if (!content || content->key != key) return drop(key), false;
+    trees_[key] = {content->bytes, true, print_of(path_of(key))};
+    bytes_ += content->bytes;
+    return true;
+}
+
+bool Cache::fresh(const std::string& key) {
+    const auto found = trees_.find(key);
+    if (found == trees_.end()) return false;
+    if (print_of(path_of(key)) == found->second.fingerprint) return true;
+    drop(key);
+    return false;
+}
+
+void Cache::drop(const std::string& key) {
+    const auto found = trees_.find(key);
+    if (found == trees_.end()) return;
+    bytes_ -= found->second.bytes;
+    trees_.erase(found);
+    remove_tree(AT_FDCWD, path_of(key));
+}
+
+Trouble Cache::place(const std::string& key, const std::string& to, Sharing sharing) {
+    return copy_tree(path_of(key), to, sharing);
+}
+
+Cache::Incoming::Incoming(Cache& cache, std::string key)
+    : cache_(cache), key_(std::move(key)), writer_(cache.path_of(key_), TreeWriter::Purpose::shared) {}
+
+Trouble Cache::Incoming::write(std::string_view bytes) {
+    maker_.add(bytes);
+    stream_bytes_ += bytes.size();
+    return writer_.write(bytes);
+}
+
+Trouble Cache::Incoming::finish() {
+    if (maker_.key() != key_)
+        return Problem{Problem::Kind::refused,
+                       cache_.path_of(key_) + ": other bytes arrived than were announced"};
+    if (cache_.has(key_)) return std::nullopt;  // it came twice
+    if (auto trouble = writer_.finish()) return trouble;
+    cache_.trees_[key_] = {stream_bytes_, true, print_of(cache_.path_of(key_))};
+    cache_.bytes_ += stream_bytes_;
+    return std::nullopt;
+}
+
+}  // namespace wq::files

@@ -1,0 +1,70 @@
+// A worker's cache of trees by their content keys, in a folder of its own. What it hands out can change
+// nothing in it: where a linked file was written to all the same, the tree is noticed by fresh() and dropped.
+//
+// A tree comes in under a temporary name, and has its key as its name once all of it is there and its bytes
+// have that key: so the folder may outlive a SIGKILL, and be taken up by another worker (keep-cache), which
+// makes the key of each tree anew before it trusts it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "files/content_key.h"
+#include "files/copy_tree.h"
+#include "files/problem.h"
+#include "files/tree_writer.h"
+
+namespace wq::files {
+
+class Cache {
+  public:
+    // `folder` is made if missing; trees of an earlier worker are taken up, what it had half is removed.
+    explicit Cache(std::string folder);
+
+    Trouble open();
+
+    bool has(const std::string& key);
+
+    // A tree on its way in: the bytes of its stream, cut anywhere.
+    class Incoming {
+      public:
+        Incoming(Cache& cache, std::string key);
+        Trouble write(std::string_view bytes);
+        // All was written. A stream of another key is refused.
+        Trouble finish();
+
+      private:
+        Cache& cache_;
+        std::string key_;
+        KeyMaker maker_;
+        TreeWriter writer_;
+        std::uint64_t stream_bytes_ = 0;
+    };
+
+    // The tree `key`, which must be there, as `to` in a sandbox.
+    Trouble place(const std::string& key, const std::string& to, Sharing sharing);
+    // Whether nobody has written to it; else it is dropped.
+    bool fresh(const std::string& key);
+    void drop(const std::string& key);
+
+    std::uint64_t bytes() const { return bytes_; }  // of the streams of what is there
+
+  private:
+    struct Tree {
+        std::uint64_t bytes = 0;
+        bool trusted = true;      // its key was made by this process
+        std::string fingerprint;  // of names, sizes and times, as they were when it came
+    };
+
+    std::string path_of(const std::string& key) const { return folder_ + "/" + key; }
+
+    std::string folder_;
+    std::map<std::string, Tree> trees_;
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace wq::files

@@ -1,0 +1,41 @@
+// What names a tree by its content: the SHA-256 (FIPS 180-4) of its stream. Equal keys are taken for equal
+// trees.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "files/problem.h"
+
+namespace wq::files {
+
+inline constexpr std::size_t key_digits = 64;
+
+class KeyMaker {
+  public:
+    KeyMaker();
+    ~KeyMaker();
+    KeyMaker(KeyMaker&&) noexcept;
+    KeyMaker& operator=(KeyMaker&&) noexcept;
+
+    void add(std::string_view bytes);
+    std::string key();  // hexadecimal, in small letters; nothing may be added after it
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+bool is_key(std::string_view text);
+
+// Of the file or folder at `path`, and how long its stream is. Of what is written to meanwhile: changed.
+struct Content {
+    std::string key;
+    std::uint64_t bytes = 0;
+};
+std::optional<Content> content_of(const std::string& path, Trouble& trouble);
+
+}  // namespace wq::files

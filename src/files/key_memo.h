@@ -1,0 +1,30 @@
+// Content keys that were made, for as long as what they were made of has not been written to: a gigabyte is
+// read once, not for every task that brings it along.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "files/content_key.h"
+#include "files/fingerprint.h"
+
+namespace wq::files {
+
+class KeyMemo {
+  public:
+    // Of what has this fingerprint (Compared::any_change) now; nothing: it is to be read. `name`: the path,
+    // and what part of it.
+    std::optional<Content> known(const std::string& name, const Fingerprint& now) const;
+    // `before`: from before it was read.
+    void keep(const std::string& name, const Fingerprint& before, Content content);
+
+  private:
+    struct Known {
+        std::string print;
+        Content content;
+    };
+    std::map<std::string, Known> known_;
+};
+
+}  // namespace wq::files

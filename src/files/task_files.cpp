@@ -1,0 +1,75 @@
+#include "files/task_files.h"
+
+#include <climits>
+#include <set>
+
+#include "files/tree_format.h"
+
+namespace wq::files {
+
+namespace {
+
+std::string replaced(std::string_view text, std::string_view what, std::string_view by) {
+    std::string result;
+    for (std::size_t found = text.find(what); found != text.npos; found = text.find(what)) {
+        result.append(text.substr(0, found)).append(by);
+        text.remove_prefix(found + what.size());
+    }
+    return result.append(text);
+}
+
+std::string quoted(const std::string& path) {
+    return "'" + replaced(path, "'", "'\\''") + "'";
+}
+
+}  // namespace
+
+std::optional<std::string> sandbox_name(std::string_view name) {
+    if (name.size() >= PATH_MAX || (!name.empty() && name.front() == '/')) return std::nullopt;
+    std::string result;
+    while (!name.empty()) {
+        const std::size_t slash = std::min(name.find('/'), name.size());
+        const std::string_view part = name.substr(0, slash);
+        name.remove_prefix(std::min(slash + 1, name.size()));
+        if (part.empty() || part == ".") continue;
+        if (!is_component(part) || part.size() > NAME_MAX) return std::nullopt;
+        if (!result.empty()) result += '/';
+        result += part;
+    }
+    if (result.empty()) return std::nullopt;
+    return result;
+}
+
+std::optional<std::string> conflict(const TaskFiles& files) {
+    std::set<std::string> names;
+    for (const Input& input : files.inputs)
+        if (!names.insert(input.name).second) return "two input files are to be '" + input.name + "'";
+    // Which of two nested ones came last would decide what is there.
+    const std::string* before = nullptr;
+    std::set<std::string> inputs;
+    for (const Input& input : files.inputs) inputs.insert(input.name + '/');
+    for (const std::string& name : inputs) {
+        if (before != nullptr && name.starts_with(*before))
+            return "the input file '" + name.substr(0, name.size() - 1) + "' lies in another one";
+        before = &name;
+    }
+    std::set<std::string> targets;
+    for (const Output& output : files.outputs) {
+        if (!names.insert(output.name).second)
+            return "'" + output.name + "' is an output file, and another of the task's files as well";
+        if (!targets.insert(output.to).second) return "two output files are to become '" + output.to + "'";
+    }
+    return std::nullopt;
+}
+
+std::string for_platform(std::string_view path, std::string_view os, std::string_view arch) {
+    return replaced(replaced(path, "$OS", os), "$ARCH", arch);
+}
+
+std::string command_into(std::string_view line, const std::string& path) {
+    const std::string target = quoted(path);
+    if (line.find("%%") != line.npos) return replaced(line, "%%", target);
+    return "{ " + std::string(line) + "\n} > " + target;
+}
+
+}  // namespace wq::files

@@ -1,0 +1,177 @@
+#include "files/tree_writer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "files/remove_tree.h"
+
+namespace wq::files {
+
+namespace {
+
+Problem refused(const std::string& target, const std::string& what) {
+    return {Problem::Kind::refused, target + ": " + what};
+}
+
+std::string random_suffix() {
+    std::uint64_t bits = 0;
+    if (::getrandom(&bits, sizeof bits, 0) != sizeof bits) bits = static_cast<std::uint64_t>(::getpid());
+    std::string text;
+    for (int i = 0; i < 10; ++i, bits /= 36) text += "0123456789abcdefghijklmnopqrstuvwxyz"[bits % 36];
+    return text;
+}
+
+}  // namespace
+
+TreeWriter::TreeWriter(std::string target, Purpose purpose) : target_(std::move(target)), purpose_(purpose) {
+    while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
+}
+
+TreeWriter::~TreeWriter() {
+    folders_.clear();
+    if (beside_.valid() && !temporary_.empty()) remove_tree(beside_.get(), temporary_);
+}
+
+Trouble TreeWriter::write(std::string_view bytes) {
+    while (!bytes.empty()) {
+        if (complete_) return refused(target_, "more bytes behind its end");
+        if (file_left_ > 0) {
+            if (auto trouble = write_file(bytes)) return trouble;
+            continue;
+        }
+        const std::size_t before = pending_.size();
+        pending_.append(bytes.substr(0, entry_head_bytes + most_entry_bytes - before));
+        const auto decoded = decode(pending_);
+        if (!decoded) return refused(target_, "what arrived is no file");
+        if (decoded->used == 0) return std::nullopt;  // all of `bytes` is pending: entries are bounded
+        bytes.remove_prefix(decoded->used - before);
+        pending_.clear();
+        if (auto trouble = make(decoded->entry)) return trouble;
+    }
+    return std::nullopt;
+}
+
+Trouble TreeWriter::make(const Entry& entry) {
+    if (entry.kind == EntryKind::leave) return leave();
+    if (entry.kind == EntryKind::end) {
+        if (!has_root_ || !folders_.empty()) return refused(target_, "what arrived ends too early");
+        complete_ = true;
+        return std::nullopt;
+    }
+    if (has_root_ && folders_.empty()) return refused(target_, "what arrived has two roots");
+    if (folders_.empty() != entry.name.empty() || (!folders_.empty() && !is_component(entry.name)))
+        return refused(target_, "what arrived has a name that is none: '" + entry.name + "'");
+    if (!has_root_) {
+        if (auto trouble = prepare()) return trouble;
+    }
+    has_root_ = true;
+    switch (entry.kind) {
+        case EntryKind::file:
+            return make_file(entry);
+        case EntryKind::folder:
+            return make_folder(entry);
+        default:
+            return make_link(entry);
+    }
+}
+
+Trouble TreeWriter::prepare() {
+    const std::filesystem::path path(target_);
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+    name_ = path.filename().string();
+    if (!is_component(name_)) return refused(target_, "is no name of a file");
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) return problem_of_errno(folder, error.value());
+    beside_.reset(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!beside_.valid()) return problem_of_errno(folder, errno);
+    temporary_ = "." + name_.substr(0, 200) + ".part-" + random_suffix();
+    return std::nullopt;
+}
+
+Trouble TreeWriter::make_file(const Entry& entry) {
+    Descriptor file(::openat(place(), name_of(entry).c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.valid()) return problem_of_errno(target_, errno);
+    file_ = std::move(file);
+    file_mode_ = entry.mode;
+    file_left_ = entry.size;
+    return file_left_ == 0 ? end_file() : Trouble{};
+}
+
+Trouble TreeWriter::make_folder(const Entry& entry) {
+    if (folders_.size() == most_depth) return refused(target_, "what arrived is too deep");
+    if (::mkdirat(place(), name_of(entry).c_str(), 0700) != 0) return problem_of_errno(target_, errno);
+    Descriptor made(
+        ::openat(place(), name_of(entry).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!made.valid()) return problem_of_errno(target_, errno);
+    if (folders_.empty()) is_folder_ = true;
+    folders_.push_back({std::move(made), entry.mode});
+    return std::nullopt;
+}
+
+Trouble TreeWriter::make_link(const Entry& entry) {
+    if (folders_.empty() || !stays_inside(entry.target, folders_.size() - 1))
+        return refused(target_, "has a link that leads out: " + entry.name + " -> " + entry.target);
+    if (::symlinkat(entry.target.c_str(), place(), entry.name.c_str()) != 0)
+        return problem_of_errno(target_, errno);
+    return std::nullopt;
+}
+
+Trouble TreeWriter::leave() {
+    if (folders_.empty()) return refused(target_, "what arrived leaves its own root");
+    const Folder& left = folders_.back();
+    if (::fchmod(left.descriptor.get(), left.mode | 0700) != 0) return problem_of_errno(target_, errno);
+    folders_.pop_back();
+    return std::nullopt;
+}
+
+Trouble TreeWriter::write_file(std::string_view& bytes) {
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(file_left_, bytes.size()));
+    const ssize_t written = ::write(file_->get(), bytes.data(), most);
+    if (written < 0) return errno == EINTR ? Trouble{} : problem_of_errno(target_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    file_left_ -= static_cast<std::uint64_t>(written);
+    bytes_of_files_ += static_cast<std::uint64_t>(written);
+    return file_left_ == 0 ? end_file() : Trouble{};
+}
+
+Trouble TreeWriter::end_file() {
+    if (::fchmod(file_->get(), purpose_ == Purpose::shared ? file_mode_ : file_mode_ | 0200) != 0)
+        return problem_of_errno(target_, errno);
+    // Of a folder, one syncfs() at the end: 100,000 of these would take minutes.
+    if (durable() && !is_folder_ && ::fsync(file_->get()) != 0) return problem_of_errno(target_, errno);
+    // close() tells of writes that a network file system has put off.
+    if (::close(file_->release()) != 0) return problem_of_errno(target_, errno);
+    file_.reset();
+    return std::nullopt;
+}
+
+Trouble TreeWriter::finish() {
+    if (!complete_) return refused(target_, "what arrived has no end");
+    if (durable() && is_folder_ && ::syncfs(beside_.get()) != 0) return problem_of_errno(target_, errno);
+    if (auto trouble = move_to_target()) return trouble;
+    if (durable() && ::fsync(beside_.get()) != 0) return problem_of_errno(target_, errno);
+    return std::nullopt;
+}
+
+Trouble TreeWriter::move_to_target() {
+    const int at = beside_.get();
+    if (::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0) return temporary_.clear(), std::nullopt;
+    // A folder that is not empty, or where one is a folder and the other is not: they change places.
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != EISDIR && errno != ENOTDIR)
+        return problem_of_errno(target_, errno);
+    if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) != 0)
+        return problem_of_errno(target_, errno);
+    remove_tree(at, temporary_);
+    temporary_.clear();
+    return std::nullopt;
+}
+
+}  // namespace wq::files

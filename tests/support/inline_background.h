@@ -1,0 +1,33 @@
+// A Background without a thread: jobs are done when the test says so, one at a time.
+#pragma once
+
+#include <deque>
+#include <utility>
+
+#include "app/background.h"
+
+namespace wq::testing {
+
+class InlineBackground final : public app::Background {
+  public:
+    void post(Job job) override { jobs_.push_back(std::move(job)); }
+    int descriptor() const override { return -1; }
+    bool finish() override { return false; }
+
+    // One job, and what follows from it. False: there is none.
+    bool step() {
+        if (jobs_.empty()) return false;
+        const Job job = std::move(jobs_.front());
+        jobs_.pop_front();
+        if (const Then then = job()) then();
+        return true;
+    }
+    void run() {
+        while (step()) continue;
+    }
+
+  private:
+    std::deque<Job> jobs_;
+};
+
+}  // namespace wq::testing

@@ -1,0 +1,74 @@
+// A program that is both: its manager in this process, its workers the same executable started anew, over
+// TCP.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "work_queue/call.h"
+#include "work_queue/manager.h"
+#include "work_queue/worker.h"
+
+namespace wq::testing {
+
+class Program : public ::testing::Test {
+  protected:
+    Program() {
+        std::string name = ::testing::TempDir() + "program-XXXXXX";
+        folder_ = ::mkdtemp(name.data());
+        wq::ManagerOptions options;
+        options.port = 0;
+        options.contact_file = folder_ + "/contact";
+        options.output_limit = 16u << 20;  // more than workers keep by themselves
+        options.transactions_log = folder_ + "/transactions.log";
+        options.away_limit = 0;  // who was killed does not come back
+        options.say = [](const std::string&) {};
+        manager_.emplace(options);
+    }
+    ~Program() override {
+        manager_.reset();
+        for (const pid_t child : children_) stop(child, SIGTERM);
+        std::filesystem::remove_all(folder_);
+    }
+
+    pid_t start_worker() { return start_worker({"--contact", folder_ + "/contact"}); }
+    pid_t start_worker(std::vector<std::string> words) {
+        const std::vector<std::string> before{"program_test", "worker", "--cores", "1", "-s", folder_};
+        words.insert(words.begin(), before.begin(), before.end());
+        std::vector<char*> arguments;
+        for (std::string& word : words) arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const int nothing = ::open("/dev/null", O_WRONLY);
+            ::dup2(nothing, STDOUT_FILENO);
+            ::execv("/proc/self/exe", arguments.data());
+            ::_exit(127);
+        }
+        children_.insert(child);
+        return child;
+    }
+    static void stop(pid_t child, int signal) {
+        ::kill(child, signal);
+        ::waitpid(child, nullptr, 0);
+    }
+    void kill_worker(pid_t child) {
+        stop(child, SIGKILL);
+        children_.erase(child);
+    }
+
+    std::string folder_;
+    std::set<pid_t> children_;
+    std::optional<wq::Manager> manager_;
+};
+
+}  // namespace wq::testing

@@ -1,0 +1,194 @@
+// Files at the manager: before a lease, and what workers may ask for and send.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "app/file_desk.h"
+#include "files/tree_format.h"
+#include "support/folder.h"
+#include "support/inline_background.h"
+
+namespace wq::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr WorkerId worker{3};
+constexpr WorkerId another{4};
+
+class FileDeskTest : public ::testing::Test {
+  protected:
+    std::string here(const std::string& name) { return folder_.path() + "/" + name; }
+
+    // Brings `in` along, cached, and takes `out` home.
+    std::shared_ptr<files::TaskFiles> task_files() {
+        auto files = std::make_shared<files::TaskFiles>();
+        files->inputs.push_back({files::Source::file, here("in"), {}, "in", true});
+        files->outputs.push_back({"out", here("out")});
+        return files;
+    }
+    void prepare(std::uint64_t task) {
+        desk_.prepare(worker, TaskId(task), 1, task_files(),
+                      [this](const FileDesk::Prepared& result) { prepared_.push_back(result); });
+    }
+    void write(const std::string& text) { std::ofstream(here("in")) << text; }
+    template <class M>
+    std::vector<M> told() {
+        std::vector<M> found;
+        for (const auto& [to, message] : told_)
+            if (const auto* known = std::get_if<M>(&message)) found.push_back(*known);
+        told_.clear();
+        return found;
+    }
+    bool send(const std::string& bytes, bool last, std::uint32_t output = 0, WorkerId from = worker) {
+        wire::OutputPart part{TaskId(0), 1, output, bytes, last};
+        return desk_.on(from, part);
+    }
+    static std::string stream_of(const std::string& text) {
+        return files::head_of_stream(text.size()) + text + files::tail_of_stream();
+    }
+
+    test::Folder folder_;
+    testing::InlineBackground background_;
+    std::vector<std::pair<WorkerId, wire::Message>> told_;
+    std::vector<FileDesk::Prepared> prepared_;
+    FileDesk desk_{background_,
+                   [this](WorkerId to, const wire::Message& message) { told_.emplace_back(to, message); }};
+};
+
+TEST_F(FileDeskTest, OneOfManyMakesTheKeyThatAllWaitFor) {
+    write(std::string(20 << 20, 'x'));  // several jobs
+    for (std::uint64_t task = 0; task < 5; ++task) prepare(task);
+    background_.run();
+    ASSERT_THAT(prepared_, SizeIs(5));
+    const auto key = [&](std::size_t n) { return std::get<wire::LeaseFiles>(prepared_[n]).inputs.at(0).key; };
+    EXPECT_THAT(key(0), SizeIs(64));
+    for (std::size_t n = 1; n < 5; ++n) EXPECT_EQ(key(n), key(0));
+}
+
+TEST_F(FileDeskTest, WhenTheOneIsDroppedTheNextMakesIt) {
+    write(std::string(20 << 20, 'x'));
+    prepare(0);
+    prepare(1);
+    background_.step();
+    background_.step();
+    desk_.drop(TaskId(0), 1);
+    background_.run();
+    EXPECT_THAT(prepared_, SizeIs(1));
+}
+
+TEST_F(FileDeskTest, AFileThatChangesHasAnotherKey) {
+    write("one");
+    prepare(0);
+    background_.run();
+    write("two");
+    prepare(1);
+    background_.run();
+    ASSERT_THAT(prepared_, SizeIs(2));
+    EXPECT_NE(std::get<wire::LeaseFiles>(prepared_[0]).inputs[0].key,
+              std::get<wire::LeaseFiles>(prepared_[1]).inputs[0].key);
+}
+
+TEST_F(FileDeskTest, WhatIsMissingIsSaidBeforeTheLease) {
+    prepare(0);
+    background_.run();
+    ASSERT_THAT(prepared_, SizeIs(1));
+    EXPECT_THAT(std::get<files::Problem>(prepared_[0]).what, HasSubstr("in: No such file"));
+    desk_.on(worker, wire::WantInput{TaskId(0), 1, 0, 100});
+    EXPECT_THAT(told<wire::NoInput>(), SizeIs(1)) << "there is no such lease any more";
+}
+
+TEST_F(FileDeskTest, NoMoreIsSentThanAWindow) {
+    write(std::string(20 << 20, 'x'));
+    prepare(0);
+    background_.run();
+    desk_.on(worker, wire::WantInput{TaskId(0), 1, 0, UINT64_MAX});
+    background_.run();
+    std::size_t sent = 0;
+    for (const auto& part : told<wire::InputPart>()) sent += part.bytes.size();
+    EXPECT_GE(sent, wire::input_window);
+    EXPECT_LT(sent, 2 * wire::input_window);
+}
+
+TEST_F(FileDeskTest, WorkersGetNothingOfOthersLeases) {
+    write("secret");
+    prepare(0);
+    background_.run();
+    desk_.on(another, wire::WantInput{TaskId(0), 1, 0, 100});
+    background_.run();
+    EXPECT_THAT(told<wire::InputPart>(), IsEmpty());
+    EXPECT_TRUE(send(stream_of("x"), true, 0, another));
+    background_.run();
+    EXPECT_FALSE(std::filesystem::exists(here("out")));
+}
+
+TEST_F(FileDeskTest, AnOutputIsThereOnceItIsWhole) {
+    write("");
+    prepare(0);
+    background_.run();
+    const std::string stream = stream_of("made");
+    EXPECT_TRUE(send(stream.substr(0, 5), false));
+    background_.run();
+    EXPECT_FALSE(std::filesystem::exists(here("out")));
+    EXPECT_TRUE(send(stream.substr(5), true));
+    desk_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    background_.run();
+    EXPECT_TRUE(std::filesystem::exists(here("out")));
+    const auto kept = told<wire::OutputsKept>();
+    ASSERT_THAT(kept, SizeIs(1));
+    EXPECT_EQ(kept[0].trouble, "");
+}
+
+TEST_F(FileDeskTest, WhatNoReaderSendsIsRefused) {
+    write("");
+    prepare(0);
+    background_.run();
+    EXPECT_FALSE(send("", false)) << "no bytes";
+    EXPECT_FALSE(send("x", false, 7)) << "no such output";
+    EXPECT_TRUE(send(stream_of("x"), true));
+    EXPECT_FALSE(send("more", true)) << "behind its end";
+}
+
+TEST_F(FileDeskTest, MoreThanWasAskedForIsRefused) {
+    write("");
+    prepare(0);
+    background_.run();
+    bool taken = true;
+    int parts = 0;
+    for (; taken && parts < 100; ++parts) taken = send(std::string(64 << 10, 'x'), false);
+    EXPECT_FALSE(taken);
+    EXPECT_LE(parts, 6);
+}
+
+TEST_F(FileDeskTest, OfADroppedLeaseNothingIsWrittenAnyMore) {
+    write("");
+    prepare(0);
+    background_.run();
+    EXPECT_TRUE(send(stream_of("made"), true));
+    desk_.drop(Interval{0, 1});
+    background_.run();
+    EXPECT_FALSE(std::filesystem::exists(here("out")));
+    EXPECT_THAT(told_, IsEmpty());
+}
+
+TEST_F(FileDeskTest, WhatIsFinishedWhileTheLinkIsCutIsNotSaidOnTheNextOne) {
+    write("");
+    prepare(0);
+    background_.run();
+    EXPECT_TRUE(send(stream_of("made"), true));
+    desk_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    desk_.cut(worker);
+    background_.run();
+    EXPECT_THAT(told_, IsEmpty());
+    EXPECT_TRUE(send(stream_of("made"), true)) << "it comes anew";
+    desk_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    background_.run();
+    EXPECT_THAT(told<wire::OutputsKept>(), SizeIs(1));
+    EXPECT_TRUE(std::filesystem::exists(here("out")));
+}
+
+}  // namespace
+}  // namespace wq::app

@@ -1,0 +1,198 @@
+// Files at a worker: what it asks for, and what becomes of it when links are cut and tasks are taken back.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "app/worker_files.h"
+#include "files/content_key.h"
+#include "files/tree_format.h"
+#include "support/folder.h"
+#include "support/inline_background.h"
+
+namespace wq::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::string stream_of(const std::string& text) {
+    return files::head_of_stream(text.size()) + text + files::tail_of_stream();
+}
+std::string key_of(const std::string& stream) {
+    files::KeyMaker maker;
+    maker.add(stream);
+    return maker.key();
+}
+class WorkerFilesTest : public ::testing::Test {
+  protected:
+    WorkerFilesTest() {
+        files_.emplace(background_, folder_.path(),
+                       [this](const wire::Message& message) { said_.push_back(message); });
+    }
+
+    static wire::Lease lease(std::uint64_t task, const std::string& key) {
+        wire::Lease lease;
+        lease.task = TaskId(task);
+        lease.files.emplace();
+        lease.files->inputs.push_back({"in", wire::InputKind::content, "", key, std::nullopt});
+        lease.files->outputs.push_back({"out", true, true});
+        return lease;
+    }
+    void stage(std::uint64_t task, const std::string& key = {}) {
+        files_->stage(lease(task, key));
+        background_.run();
+    }
+    void part(std::uint64_t task, const std::string& bytes, bool last) {
+        files_->on(wire::InputPart{TaskId(task), 1, 0, bytes, last});
+        background_.run();
+    }
+    template <class M>
+    std::vector<M> said() {
+        std::vector<M> found;
+        for (const wire::Message& message : said_)
+            if (const auto* known = std::get_if<M>(&message)) found.push_back(*known);
+        said_.clear();
+        return found;
+    }
+    // The sandboxes of those that may begin.
+    std::vector<std::string> staged() {
+        std::vector<std::string> sandboxes;
+        for (const WorkerFiles::Event& event : files_->next())
+            if (const auto* one = std::get_if<WorkerFiles::Staged>(&event)) sandboxes.push_back(one->sandbox);
+        return sandboxes;
+    }
+    // Runs: its output is `text`.
+    void end(std::uint64_t task, const std::string& sandbox, const std::string& text) {
+        std::ofstream(sandbox + "/out") << text;
+        files_->deliver({TaskId(task), 1, {}, {}});
+        background_.run();
+    }
+
+    test::Folder folder_;
+    testing::InlineBackground background_;
+    std::vector<wire::Message> said_;
+    std::optional<WorkerFiles> files_;
+};
+
+TEST_F(WorkerFilesTest, AnInputThatWasCutOffComesFromItsBeginning) {
+    const std::string stream = stream_of("some text");
+    stage(0);
+    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    part(0, stream.substr(0, 12), false);
+    said_.clear();
+    files_->begin_streams_anew();
+    background_.run();
+    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    part(0, stream, true);
+    const auto sandboxes = staged();
+    ASSERT_THAT(sandboxes, SizeIs(1));
+    EXPECT_EQ(test::read_file(sandboxes[0] + "/in"), "some text");
+}
+
+TEST_F(WorkerFilesTest, ACutBehindTheLastPartChangesNothing) {
+    stage(0);
+    files_->on(wire::InputPart{TaskId(0), 1, 0, stream_of("some text"), true});
+    files_->begin_streams_anew();
+    background_.run();
+    EXPECT_THAT(staged(), SizeIs(1));
+}
+
+TEST_F(WorkerFilesTest, OutputsThatWereCutOffGoFromTheirBeginning) {
+    stage(0);
+    part(0, stream_of(""), true);
+    const std::string text(300'000, 'x');  // more than may go unasked
+    end(0, staged().at(0), text);
+    std::string first;
+    for (const auto& sent : said<wire::OutputPart>()) first += sent.bytes;
+    EXPECT_GE(first.size(), wire::first_output_bytes);
+    EXPECT_LT(first.size(), text.size());
+    files_->begin_streams_anew();
+    background_.run();
+    files_->on(wire::TakeOutput{TaskId(0), 1, 1 << 20});
+    background_.run();
+    std::string again;
+    for (const wire::Message& message : said_)
+        if (const auto* sent = std::get_if<wire::OutputPart>(&message)) again += sent->bytes;
+    EXPECT_TRUE(again.starts_with(first)) << "all of it, from the first byte";
+    EXPECT_THAT(again, HasSubstr(text));
+    EXPECT_THAT(said<wire::OutputsSent>(), SizeIs(1));
+    EXPECT_THAT(files_->next(), IsEmpty()) << "its end waits for the manager's word";
+    files_->on(wire::OutputsKept{TaskId(0), 1, ""});
+    background_.run();
+    EXPECT_THAT(files_->next(), SizeIs(1));
+}
+
+TEST_F(WorkerFilesTest, WhatTwoTasksShareIsAskedForOnce) {
+    const std::string stream = stream_of("shared");
+    stage(0, key_of(stream));
+    stage(1, key_of(stream));
+    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    part(0, stream, true);
+    EXPECT_THAT(staged(), SizeIs(2));
+}
+
+TEST_F(WorkerFilesTest, WhenOneThatAskedIsTakenBackTheOtherAsks) {
+    const std::string stream = stream_of("shared");
+    stage(0, key_of(stream));
+    stage(1, key_of(stream));
+    said_.clear();
+    files_->drop({TaskId(0), 1});
+    background_.run();
+    const auto asked = said<wire::WantInput>();
+    ASSERT_THAT(asked, SizeIs(1));
+    EXPECT_EQ(asked[0].task, TaskId(1));
+    part(1, stream, true);
+    EXPECT_THAT(staged(), SizeIs(1));
+}
+
+TEST_F(WorkerFilesTest, BytesOfAnotherKeyAreNoInput) {
+    stage(0, key_of(stream_of("announced")));
+    part(0, stream_of("other"), true);
+    const auto events = files_->next();
+    ASSERT_THAT(events, SizeIs(1));
+    const auto& ended = std::get<host::TaskEnded>(events[0]);
+    EXPECT_EQ(ended.outcome.ending, core::Ending::input_missing);
+    EXPECT_EQ(ended.outcome.reason, "in: it was written to while it was sent");
+}
+
+TEST_F(WorkerFilesTest, NamesAndKeysThatLeadOutMakeNothing) {
+    wire::Lease out = lease(0, "");
+    out.files->inputs[0].name = "../in";
+    wire::Lease absolute = lease(1, "");
+    absolute.files->outputs[0].name = "/out";
+    wire::Lease key = lease(2, "../../key");
+    for (const wire::Lease& bad : {out, absolute, key}) {
+        files_->stage(bad);
+        background_.run();
+        const auto events = files_->next();
+        ASSERT_THAT(events, SizeIs(1));
+        EXPECT_EQ(std::get<host::TaskEnded>(events[0]).outcome.ending, core::Ending::input_missing);
+    }
+    EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(WorkerFilesTest, AWorkerWithoutAWorkspaceCanStageNothing) {
+    files_.emplace(background_, "", [](const wire::Message&) {});
+    stage(0);
+    const auto events = files_->next();
+    ASSERT_THAT(events, SizeIs(1));
+    EXPECT_TRUE(std::holds_alternative<WorkerFiles::Unable>(events[0]));
+    EXPECT_EQ(std::get<WorkerFiles::Unable>(events[0]).why, "the worker has no workspace");
+}
+
+TEST_F(WorkerFilesTest, ACacheThatWasEmptiedIsFilledAgain) {
+    const std::string stream = stream_of("shared");
+    stage(0, key_of(stream));
+    part(0, stream, true);
+    said_.clear();
+    std::filesystem::remove(std::filesystem::path(folder_.path()) / "cache" / key_of(stream));
+    stage(1, key_of(stream));
+    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    part(1, stream, true);
+    EXPECT_THAT(staged(), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace wq::app
