@@ -56,21 +56,21 @@ _work_queue_graph_log() {
 _work_queue_worker() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
-    --workdir | -s) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    --keep-cache | --workdir | -s) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --task-wrapper) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --contact | --password | -P | --ssl-ca | --debug-file | -o) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --cores | --memory | --disk | --gpus) mapfile -t COMPREPLY < <(compgen -W "all" -- "$word") ;;
     --debug | -d) mapfile -t COMPREPLY < <(compgen -W "all wq tcp auth task resource notice" -- "$word") ;;
     --timeout | -t | --connect-timeout | --idle-timeout | --min-backoff | -i | --max-backoff | -b | --wall-time | --grace | \
-        --feature | --from-factory | --manager-name | -M | --volatility | --debug-rotate-max)
+        --feature | --from-factory | --manager-name | -M | --arch | --os | --url-timeout | --volatility | --debug-rotate-max)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--connect-timeout --contact --cores --debug --debug-file
-                --debug-rotate-max --disk --feature --from-factory --gpus --grace --help --idle-timeout --manager-name
-                --max-backoff --memory --min-backoff --parent-death --password --single-shot --ssl --ssl-ca
-                --task-wrapper --timeout --version --volatility --wall-time --workdir -M -P -b -d -h -i -o -s -t -v" \
+            mapfile -t COMPREPLY < <(compgen -W "--connect-timeout --contact --arch --cores --debug --debug-file
+                --debug-rotate-max --disk --feature --from-factory --gpus --grace --help --idle-timeout --keep-cache --manager-name
+                --max-backoff --memory --min-backoff --os --parent-death --password --single-shot --ssl --ssl-ca
+                --task-wrapper --timeout --url-timeout --version --volatility --wall-time --workdir -M -P -b -d -h -i -o -s -t -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")

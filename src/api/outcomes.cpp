@@ -41,6 +41,7 @@ int return_status_of(const core::Outcome& outcome) {
     switch (outcome.ending) {
         case core::Ending::exited:
         case core::Ending::not_started:
+        case core::Ending::input_missing:  // -1, or 1 where the worker was to make it
         case core::Ending::output_missing:
         case core::Ending::not_transferred:
             return outcome.exit_code;
@@ -56,7 +57,6 @@ int return_status_of(const core::Outcome& outcome) {
             return outcome.started_us != 0 ? 9 : -1;
         case core::Ending::worker_lost:
         case core::Ending::never_ran:
-        case core::Ending::input_missing:
         case core::Ending::disk_full:
             return -1;
     }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/relative_path.h"
 #include "base/units.h"
 
 namespace wq::api {
@@ -45,7 +46,7 @@ Status check(const TaskResources& needs) {
 // Names are brought into one form.
 Status check(files::TaskFiles& files) {
     const auto in_one_form = [](std::string& name) -> Status {
-        auto form = files::sandbox_name(name);
+        auto form = relative_path(name);
         if (!form)
             return no_task("a file cannot be " + quote_for_message(name) +
                            " in a sandbox: give a relative path without '..'");
@@ -59,6 +60,10 @@ Status check(files::TaskFiles& files) {
         return !no_folder;
     };
     for (files::Input& input : files.inputs) {
+        if (input.source == files::Source::url && input.from.empty())
+            return no_task("an input file has no URL");
+        if (input.source == files::Source::command && input.from.empty())
+            return no_task("an input file has no command");
         if (input.source == files::Source::file) {
             if (input.from.empty()) return no_task("an input file has no path");
             if (!absolute(input.from)) return no_task("the current folder: " + no_folder.message());

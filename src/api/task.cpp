@@ -1,7 +1,6 @@
 #include "work_queue/task.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "api/task_data.h"
 
@@ -27,10 +26,6 @@ std::unique_ptr<TaskData> copy_of(const TaskData& from) {
     if (from.specs) copy->specs = std::make_unique<TaskSpecs>(*from.specs);
     if (from.report) copy->report = std::make_unique<TaskReport>(*from.report);
     return copy;
-}
-
-std::string last_part_of(const std::string& path) {
-    return std::filesystem::path(path + "/").parent_path().filename();
 }
 
 }  // namespace
@@ -161,29 +156,6 @@ Task& Task::environment_variable(std::string name, std::optional<std::string> va
         same->second = std::move(value);
     else
         all.emplace_back(std::move(name), std::move(value));
-    return *this;
-}
-Task& Task::input_file(std::string path, std::string name, FileOptions options) {
-    if (name.empty()) name = last_part_of(path);
-    own().say_files().inputs.push_back(
-        {files::Source::file, std::move(path), {}, std::move(name), options.cache});
-    return *this;
-}
-Task& Task::input_buffer(std::string bytes, std::string name, FileOptions options) {
-    own().say_files().inputs.push_back(
-        {files::Source::buffer, std::move(bytes), {}, std::move(name), options.cache});
-    return *this;
-}
-Task& Task::input_piece(std::string path, std::string name, std::uint64_t first_byte, std::uint64_t last_byte,
-                        FileOptions options) {
-    own().say_files().inputs.push_back({files::Source::file, std::move(path),
-                                        files::Piece{first_byte, last_byte}, std::move(name), options.cache});
-    return *this;
-}
-Task& Task::output_file(std::string path, std::string name, FileOptions options) {
-    if (name.empty()) name = last_part_of(path);
-    own().say_files().outputs.push_back(
-        {std::move(name), std::move(path), false, !options.success_only, !options.failure_only});
     return *this;
 }
 Task& Task::running_time_max(std::int64_t seconds) {

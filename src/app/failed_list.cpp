@@ -37,6 +37,13 @@ void put_change(std::string& line, const char* key, const std::optional<T>& befo
     line += std::string(" ") + key + "=" + (now ? text_of(*now) + unit : "");
 }
 
+void put_paths(std::string& line, const char* key, const std::vector<std::string>& before,
+               const std::vector<std::string>& now) {
+    if (now == before) return;
+    for (const std::string& path : now) line += std::string(" ") + key + "=" + path;
+    if (now.empty()) line += std::string(" ") + key + "=";
+}
+
 // "#WQ cores=2 time=" and a newline; nothing where nothing changes.
 std::string settings_line(const taskfile::Settings& before, const taskfile::Settings& now) {
     std::string line;
@@ -48,6 +55,8 @@ std::string settings_line(const taskfile::Settings& before, const taskfile::Sett
     put_change(line, "min-time", before.min_time, now.min_time);
     put_change(line, "retries", before.retries, now.retries);
     put_change(line, "category", before.category, now.category);
+    put_paths(line, "input", before.inputs, now.inputs);
+    put_paths(line, "output", before.outputs, now.outputs);
     return line.empty() ? line : "#WQ" + line + "\n";
 }
 

@@ -24,9 +24,12 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       next_sample_(started.instant),
       sample_every_(options_.sample_every) {
     if (options_.background != nullptr)
-        desk_.emplace(*options_.background, [this](WorkerId worker, const wire::Message& message) {
-            if (Link* const link = link_of(worker)) tell(*link, message);
-        });
+        desk_.emplace(
+            *options_.background,
+            [this](WorkerId worker, const wire::Message& message) {
+                if (Link* const link = link_of(worker)) tell(*link, message);
+            },
+            [this](const FileDesk::Transfer& transfer) { note_transfer(transfer); });
     if (options_.ranks > 0) sessions_.keep_number(WorkerId(options_.ranks - 1));
     for (const std::string& name : options_.categories) {
         category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
@@ -153,7 +156,8 @@ void Manager::act_on(core::Lease& action, core::Now now) {
     lease.text = std::move(text.command);
     lease.variables = std::move(text.variables);
     lease.call = std::move(text.call);
-    if (text.files && desk_) return prepare(*link, action, std::move(lease), std::move(text.files));
+    if (text.files && desk_ && !link->shares_files)
+        return prepare(*link, action, std::move(lease), std::move(text.files));
     send_lease(*link, action, std::move(lease), now);
 }
 
@@ -363,6 +367,7 @@ core::ManagerStats Manager::with_own(core::ManagerStats stats) const {
     if (desk_) {
         stats.bytes_sent = desk_->traffic().bytes_sent;
         stats.bytes_received += desk_->traffic().bytes_received;
+        stats.bandwidth = desk_->traffic().bandwidth();
     }
     stats.workers_released = own_stats_.workers_released;
     stats.workers_idled_out = own_stats_.workers_idled_out;

@@ -34,6 +34,10 @@ struct ManagerOptions {
     std::uint32_t ranks = 1;  // of the job: workers over TCP are numbered behind them
     // Of those: where their tasks start, if they see that folder; empty: in their workspaces.
     std::string directory;
+    // A file that shows who sees our files, and what is in it: for them none are brought. Empty path: for
+    // all.
+    std::string mark_path;
+    std::string mark;
     std::string index_variable;  // of theirs: a further name of WORK_QUEUE_TASK_INDEX; empty: none
     // Of workers that come by themselves: who has not said hello so long after it joined is sent away.
     Duration hello_limit = std::chrono::seconds(30);
@@ -125,6 +129,7 @@ class Manager {
         std::uint64_t told_environment = 0;         // `#!` lines sent
         std::string os, arch;                       // of its host
         bool takes_tickets = false;
+        bool shares_files = false;  // it sees ours: none are brought
         bool stranger = false;
         Instant hello_until;         // of a stranger
         Session* session = nullptr;  // of a worker over TCP
@@ -149,7 +154,10 @@ class Manager {
     void on_message(Link& link, const wire::Draining& message, core::Now now);
     // Of files.
     void on_message(Link& link, const wire::WantInput& message, core::Now now);
+    void on_message(Link& link, const wire::HaveInput& message, core::Now now);
+    void on_message(Link& link, const wire::SharesFiles& message, core::Now now);
     void on_message(Link& link, wire::OutputPart& message, core::Now now);
+    void on_message(Link& link, wire::WatchedPart& message, core::Now now);
     void on_message(Link& link, const wire::OutputsSent& message, core::Now now);
     // What only workers are told.
     template <class Other>
@@ -166,6 +174,7 @@ class Manager {
     void prepare(const Link& link, core::Lease& action, wire::Lease lease,
                  std::shared_ptr<const files::TaskFiles> files);
     void prepared(TaskId task, const FileDesk::Prepared& result);
+    void note_transfer(const FileDesk::Transfer& transfer);
     void forget_files(TaskId task, Attempt attempt);
     void forget_files(Interval tasks);
     void forget_files(WorkerId worker);

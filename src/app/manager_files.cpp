@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/manager.h"
+#include "stats/transactions.h"
 
 namespace wq::app {
 
@@ -57,6 +58,14 @@ void Manager::prepared(TaskId task, const FileDesk::Prepared& result) {
     react(core::TaskGivenBack{ready.worker, task, ready.lease.attempt}, background_now_);
 }
 
+void Manager::note_transfer(const FileDesk::Transfer& transfer) {
+    if (!recorder_.wants().transactions) return;
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(transfer.took).count();
+    recorder_.transaction(background_now_.wall,
+                          stats::transfer_text({transfer.task, transfer.input, transfer.cached,
+                                                transfer.bytes, took, transfer.name}));
+}
+
 void Manager::forget_files(TaskId task, Attempt attempt) {
     if (!desk_) return;
     const auto found = preparing_.find(task);
@@ -82,9 +91,22 @@ void Manager::on_message(Link& link, const wire::WantInput& message, core::Now n
     if (!out_of_turn(link, now) && desk_) desk_->on(link.record->worker, message);
 }
 
+void Manager::on_message(Link& link, const wire::SharesFiles&, core::Now now) {
+    if (!out_of_turn(link, now)) link.shares_files = !options_.mark_path.empty();
+}
+
+void Manager::on_message(Link& link, const wire::HaveInput& message, core::Now now) {
+    if (!out_of_turn(link, now) && desk_) desk_->on(link.record->worker, message);
+}
+
 void Manager::on_message(Link& link, wire::OutputPart& message, core::Now now) {
     if (!out_of_turn(link, now) && desk_ && !desk_->on(link.record->worker, message))
         refuse(link, "it sent more of a file than it was asked for", now);
+}
+
+void Manager::on_message(Link& link, wire::WatchedPart& message, core::Now now) {
+    if (!out_of_turn(link, now) && desk_ && !desk_->on(link.record->worker, message))
+        refuse(link, "it sent of a file what it was not asked for", now);
 }
 
 void Manager::on_message(Link& link, const wire::OutputsSent& message, core::Now now) {

@@ -71,9 +71,11 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     record.offers = message.offers;
     record.joined_us = now.wall;
     link.record = record;
+    link.shares_files = !options_.mark_path.empty();  // of a list's ranks that is taken for granted
     link.takes_tickets = message.takes_tickets;
     if (link.takes_tickets) pool_cores_[record.host] += record.offers.cores;
     workers_[record.worker] = {link.transport, link.peer};
+    if (desk_) desk_->joined(record.worker, message.node);
     recorder_.worker(record);
     if (!message.remark.empty()) say(message.remark);
     tell(link, welcome());

@@ -57,6 +57,8 @@ wire::Welcome Manager::welcome_back(const Session& session) const {
     back.answers_received = session.answers;
     back.directory = options_.directory;
     back.index_variable = options_.index_variable;
+    back.mark_path = options_.mark_path;
+    back.mark = options_.mark;
     return back;
 }
 
@@ -93,6 +95,7 @@ void Manager::welcome_stranger(Link& link, wire::Hello& message, core::Now now) 
     link.session = &sessions_.open(message.identity, record);
     link.session->clock_ahead_us = difference(message.clock, now.wall);
     workers_[record.worker] = {link.transport, link.peer};
+    if (desk_) desk_->joined(record.worker, message.node);
     link.transport->admit(link.peer);
     recorder_.worker(record);
     if (!message.remark.empty()) say(line_for_message(message.remark));

@@ -83,7 +83,6 @@ Session* SessionBook::find(WorkerId worker) {
     return known == identities_.end() ? nullptr : find(known->second);
 }
 
-// It becomes a part of paths.
 bool is_platform(std::string_view name) {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
     return name.size() <= longest_platform && !name.starts_with('.') &&
@@ -97,6 +96,7 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello) {
     if (hello.host.empty() || hello.host.size() > longest_name || !plain(hello.host))
         return "its host has no proper name";
     if (!is_platform(hello.os) || !is_platform(hello.arch)) return "its platform has no proper name";
+    if (hello.node.size() > longest_name || !plain(hello.node)) return "its node has no proper name";
     const core::Resources& offers = hello.offers;
     if (!within(offers.cores, core::most_cores) || !within(offers.memory_mb, most_mb) ||
         !within(offers.disk_mb, most_mb) || !within(offers.gpus, core::most_cores))

@@ -58,6 +58,9 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello);
 // What a peer says of an end, within what sums and logs can bear.
 void make_plausible(core::Outcome& outcome);
 
+// A name that $OS or $ARCH may stand for: it becomes a part of paths.
+bool is_platform(std::string_view name);
+
 std::string random_token();  // 128 bits in hex
 
 }  // namespace wq::app

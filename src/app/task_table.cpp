@@ -101,7 +101,18 @@ TaskText TaskTable::text(TaskId task) const {
     if (const auto after = environment_.upper_bound(task.value()); after != environment_.begin())
         text.environment_position = std::prev(after)->second;
     if (block.each != nullptr) text.variables.emplace_back(index_variable_name, std::to_string(text.line));
+    text.files = files_of(settings(task));
     return text;
+}
+
+// Equal contents come once to each worker.
+std::shared_ptr<const files::TaskFiles> TaskTable::files_of(const taskfile::Settings& settings) const {
+    if (settings.inputs.empty() && settings.outputs.empty()) return nullptr;
+    auto files = std::make_shared<files::TaskFiles>();
+    for (const std::string& path : settings.inputs)
+        files->inputs.push_back({files::Source::file, folder_ + "/" + path, {}, path, true});
+    for (const std::string& path : settings.outputs) files->outputs.push_back({path, folder_ + "/" + path});
+    return files;
 }
 
 const std::string& TaskTable::tags(TaskId task) const {

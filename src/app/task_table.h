@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,9 @@ class TaskTable : public TaskTexts {
     TaskId add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command);
     // `--array`: count() tasks at once; the template must outlive the table.
     TaskId add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command);
+
+    // Where tasks run, which files of `#WQ` lines lie below.
+    explicit TaskTable(std::string folder = {}) : folder_(std::move(folder)) {}
 
     // What `#WQ` lines and the command line say of the tasks added from now on; also for failed.sh.
     void add_settings(taskfile::Settings settings) { settings_.insert_or_assign(size_, std::move(settings)); }
@@ -71,6 +75,9 @@ class TaskTable : public TaskTexts {
     const Block& block_of(TaskId task) const;
     const IndexBlock* index_block_of(TaskId task) const;
 
+    std::shared_ptr<const files::TaskFiles> files_of(const taskfile::Settings& settings) const;
+
+    std::string folder_;
     std::uint64_t size_ = 0;
     std::vector<Block> blocks_;
     std::vector<IndexBlock> index_blocks_;

@@ -1,8 +1,10 @@
 #include "app/worker.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "core/task.h"
 
@@ -23,13 +25,25 @@ Worker::Worker(WorkerOptions options, transport::Transport& transport, transport
       functions_(functions),
       background_(background) {}
 
+namespace {
+
+// Workers of one user on one host, since it was started.
+std::string node_name() {
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    return boot.empty() ? boot : boot + "." + std::to_string(::geteuid());
+}
+
+}  // namespace
+
 void Worker::start(Instant now) {
     last_heard_ = last_sent_ = now;
     wire::Hello hello = options_.hello;
     struct utsname system {};
     ::uname(&system);
-    hello.os = system.sysname;
-    hello.arch = system.machine;
+    if (hello.os.empty()) hello.os = system.sysname;
+    if (hello.arch.empty()) hello.arch = system.machine;
+    hello.node = background_ != nullptr ? node_name() : "";
     if (functions_ != nullptr)
         functions_->functions().for_each_name([&](const std::string& name) {
             hello.features.push_back(std::string(core::function_feature) + name);
@@ -170,8 +184,10 @@ void Worker::begin_to_leave(std::string why) {
 void Worker::on_launcher(Instant now) {
     now_ = now;
     take_file_events();
+    if (files_) files_->look(now);
     for (host::Report& report : launcher_.next()) std::visit([&](auto& known) { on_report(known); }, report);
     report_ends(now);
+    take_file_events();  // of inputs that could not be made
     take_call_reports(now);
     take_tickets(now);
     leave_when_empty();
@@ -212,9 +228,14 @@ void Worker::report_ends(Instant now) {
 
 void Worker::report_end(host::TaskEnded& end) {
     const Key key{end.task, end.attempt};
-    if (files_ && files_->place_of(key) == WorkerFiles::Place::running) {
-        if (end.outcome.ending != core::Ending::killed) return files_->deliver(std::move(end));
-        files_->drop(key);  // what it left is half made, and it runs again
+    const auto place = files_ ? files_->place_of(key) : WorkerFiles::Place::nowhere;
+    if (place == WorkerFiles::Place::making || place == WorkerFiles::Place::running) {
+        if (end.outcome.ending == core::Ending::killed)
+            files_->drop(key);  // what it left is half made, and it runs again
+        else if (place == WorkerFiles::Place::making)
+            return files_->made(std::move(end));
+        else
+            return files_->deliver(std::move(end));
     }
     answer_end(end);
 }
@@ -296,12 +317,15 @@ std::optional<Instant> Worker::wakeup() const {
     if (over_tcp()) {
         std::optional<Instant> next = signalled_ends_.wakeup();
         const auto calls = functions_ != nullptr ? functions_->wakeup() : std::nullopt;
-        if (calls && (!next || *calls < *next)) next = calls;
+        const auto looks = files_ ? files_->wakeup() : std::nullopt;
+        for (const auto& other : {calls, looks})
+            if (other && (!next || *other < *next)) next = other;
         return next;
     }
     const Instant regular = std::min(last_sent_ + options_.beat, last_heard_ + options_.manager_silence);
     const Instant calls = functions_ != nullptr ? functions_->wakeup().value_or(regular) : regular;
-    return std::min({regular, calls, signalled_ends_.wakeup().value_or(regular)});
+    const Instant looks = files_ ? files_->wakeup().value_or(regular) : regular;
+    return std::min({regular, calls, looks, signalled_ends_.wakeup().value_or(regular)});
 }
 
 }  // namespace wq::app

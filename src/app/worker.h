@@ -40,9 +40,11 @@ struct WorkerOptions {
     // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given
     // it. TCP tells by itself.
     Duration manager_silence = std::chrono::seconds(9);
-    std::optional<Instant> leaves_at;  // its batch job ends then
-    bool forks_calls = true;           // false: its launcher has no functions
-    std::string wrapper;               // of `--task-wrapper`: a command that is given each line; empty: none
+    std::optional<Instant> leaves_at;         // its batch job ends then
+    bool forks_calls = true;                  // false: its launcher has no functions
+    std::chrono::seconds fetch_patience{60};  // for a URL to answer, and to go on
+    std::string kept_cache;  // cached inputs stay in this folder; empty: they go with the worker
+    std::string wrapper;     // of `--task-wrapper`: a command that is given each line; empty: none
 };
 
 class Worker {
@@ -117,14 +119,19 @@ class Worker {
     void on_message(const wire::WantInput&) {}
     void on_message(const wire::OutputPart&) {}
     void on_message(const wire::OutputsSent&) {}
+    void on_message(const wire::WatchedPart&) {}
+    void on_message(const wire::HaveInput&) {}
+    void on_message(const wire::SharesFiles&) {}
     template <class M>
     void on_file_message(const M& message) {
         if (files_) files_->on(message);
     }
     void on_message(const wire::InputPart& message) { on_file_message(message); }
     void on_message(const wire::NoInput& message) { on_file_message(message); }
+    void on_message(const wire::InputIsAt& message) { on_file_message(message); }
     void on_message(const wire::TakeOutput& message) { on_file_message(message); }
     void on_message(const wire::OutputsKept& message) { on_file_message(message); }
+    void on_message(const wire::WatchedTaken& message) { on_file_message(message); }
     void on_message(const wire::Kill& message);
     void on_message(const wire::EnvironmentLine& message);
     void on_message(const wire::Lease& message);
@@ -151,6 +158,7 @@ class Worker {
     void begin(const wire::Lease& lease, const std::string& sandbox);
     host::Order order_of(const wire::Lease& lease) const;
     void stage(const wire::Lease& lease);
+    void make(WorkerFiles::Make& input);
     void take_file_events();
     std::uint64_t recall_staging(std::uint64_t most);
     void kill_in_files(const std::function<bool(Key)>& which);
@@ -207,6 +215,9 @@ class Worker {
     WorkerId id_;
     Duration grace_{0};
     bool welcomed_ = false;
+    bool shares_files_ = false;  // the manager's are ours
+    bool own_folders_ =
+        false;  // the manager has no folder that its tasks run in: each runs in one of its own
     bool expected_ = false;
     bool babbled_ = false;
     bool forgotten_ = false;

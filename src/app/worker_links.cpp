@@ -1,12 +1,22 @@
 // A worker over TCP and its links: one after the other, to the same manager or to another.
+#include <fstream>
+#include <string>
+
 #include "app/session_book.h"
 #include "app/worker.h"
 
 namespace wq::app {
 
 namespace {
+
 constexpr Duration kill_limit = std::chrono::seconds(5);
+
+bool sees(const std::string& path, const std::string& mark) {
+    std::string found;
+    return !path.empty() && std::getline(std::ifstream(path), found) && found == mark;
 }
+
+}  // namespace
 
 Worker::Worker(WorkerOptions options, host::Launcher& launcher, host::FunctionRunner* functions,
                Background* background)
@@ -43,6 +53,9 @@ void Worker::on_message(const wire::Welcome& message) {
     id_ = message.worker;
     grace_ = message.grace;
     launcher_.enter(message.directory);
+    own_folders_ = message.directory.empty();
+    shares_files_ = sees(message.mark_path, message.mark);
+    if (shares_files_) say(wire::SharesFiles{});
     options_.index_variable = message.index_variable;
     say(wire::Beat{});  // we have the token: from now on a cut is no end
     answers_.forget(message.answers_received);

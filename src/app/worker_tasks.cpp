@@ -3,6 +3,8 @@
 
 #include "app/task_table.h"
 #include "app/worker.h"
+#include "files/task_files.h"
+#include "host/fetch_url.h"
 #include "taskfile/sources.h"
 
 namespace wq::app {
@@ -34,7 +36,8 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     if (!held_.emplace(key, ticket).second) return;
     if (leaving_) return give_back(key);
     ++tasks_taken_;
-    if (message.files) return stage(message);
+    if ((message.files && !shares_files_) || (own_folders_ && !message.call && background_ != nullptr))
+        return stage(message);
     begin(message, "");
 }
 
@@ -81,10 +84,15 @@ void Worker::stage(const wire::Lease& lease) {
         return answer_end(ended);
     }
     if (!files_)
-        files_.emplace(*background_, launcher_.scratch(), [this](const wire::Message& message) {
-            if (!over_tcp() || welcomed_) say(message);
-        });
-    files_->stage(lease);
+        files_.emplace(
+            *background_, launcher_.scratch(),
+            [this](const wire::Message& message) {
+                if (!over_tcp() || welcomed_) say(message);
+            },
+            options_.kept_cache);
+    wire::Lease with_files = lease;
+    if (!with_files.files) with_files.files.emplace();
+    files_->stage(std::move(with_files));
 }
 
 void Worker::take_file_events() {
@@ -93,6 +101,8 @@ void Worker::take_file_events() {
     for (WorkerFiles::Event& event : files_->next()) {
         if (const auto* staged = std::get_if<WorkerFiles::Staged>(&event)) {
             begin(staged->lease, staged->sandbox);
+        } else if (auto* input = std::get_if<WorkerFiles::Make>(&event)) {
+            make(*input);
         } else if (auto* ended = std::get_if<host::TaskEnded>(&event)) {
             answer_end(*ended);
         } else {
@@ -102,6 +112,21 @@ void Worker::take_file_events() {
             give_back(unable.key);
         }
     }
+}
+
+void Worker::make(WorkerFiles::Make& input) {
+    const bool fetches = input.kind == wire::InputKind::url;
+    input.lease.call.reset();
+    input.lease.text = fetches ? "" : files::command_into(input.from, input.path);
+    host::Order order = order_of(input.lease);
+    if (fetches) {
+        order.argv.clear();
+        order.timeout = Duration{0};  // it is given up where nothing comes
+        order.call = host::call_of({input.from, input.path, options_.fetch_patience});
+    }
+    order.directory = input.sandbox;
+    order.variables.emplace_back("WORK_QUEUE_SANDBOX", input.sandbox);
+    launcher_.run(std::move(order));
 }
 
 std::uint64_t Worker::recall_staging(std::uint64_t most) {
@@ -122,7 +147,8 @@ void Worker::kill_in_files(const std::function<bool(Key)>& which) {
     if (!files_) return;
     for (const Key& key : files_->all_last_first()) {
         const WorkerFiles::Place place = files_->place_of(key);
-        if (!which(key) || place == WorkerFiles::Place::running) continue;
+        if (!which(key) || place == WorkerFiles::Place::making || place == WorkerFiles::Place::running)
+            continue;
         files_->drop(key);
         if (place == WorkerFiles::Place::staging) {
             give_back(key);

@@ -11,8 +11,9 @@
 
 namespace wq::cli {
 
-Listening::Listening(std::unique_ptr<transport::TcpListener> listener, std::string contact_path)
-    : listener_(std::move(listener)), contact_path_(std::move(contact_path)) {}
+Listening::Listening(std::unique_ptr<transport::TcpListener> listener, std::string contact_path,
+                     MarkFile mark)
+    : listener_(std::move(listener)), contact_path_(std::move(contact_path)), mark_(std::move(mark)) {}
 
 Listening::~Listening() {
     ::unlink(contact_path_.c_str());
@@ -41,7 +42,10 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     contact.port = (*listener)->port();
     contact.certificate_print = (*listener)->certificate_print();
 
-    std::unique_ptr<Listening> listening(new Listening(std::move(*listener), run_directory + "/contact"));
+    auto mark = MarkFile::make(run_directory);
+    if (!mark) return mark.error();
+    std::unique_ptr<Listening> listening(
+        new Listening(std::move(*listener), run_directory + "/contact", std::move(*mark)));
     if (Status written = transport::write_contact(listening->contact_path_, contact); !written)
         return written.error();
     if (options.name.empty()) return listening;

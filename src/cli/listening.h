@@ -7,6 +7,7 @@
 
 #include "app/registry.h"
 #include "base/result.h"
+#include "cli/mark_file.h"
 #include "cli/run_options.h"
 #include "transport/tcp_listener.h"
 
@@ -23,6 +24,7 @@ class Listening {
     Listening& operator=(const Listening&) = delete;
 
     transport::Transport& workers() { return *listener_; }
+    const MarkFile& mark() const { return mark_; }
     // For the user: "listening on port 40123 ..., workers join by: work_queue_worker --contact FILE".
     std::string description() const;
     void tell(const app::Workload& load) {
@@ -30,10 +32,11 @@ class Listening {
     }
 
   private:
-    Listening(std::unique_ptr<transport::TcpListener> listener, std::string contact_path);
+    Listening(std::unique_ptr<transport::TcpListener> listener, std::string contact_path, MarkFile mark);
 
     std::unique_ptr<transport::TcpListener> listener_;
     std::string contact_path_;
+    MarkFile mark_;  // of the run, for workers that see its folder
     std::unique_ptr<app::Registration> entry_;
 };
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 
+#include "app/background_thread.h"
 #include "app/failed_list.h"
 #include "app/rank_loop.h"
 #include "app/task_index.h"
@@ -56,7 +57,8 @@ class Run {
         : rank_(rank),
           started_(app::now()),
           place_(std::move(place)),
-          progress_(progress_style(rank.options), started_.instant) {
+          progress_(progress_style(rank.options), started_.instant),
+          tasks_(rank.worker.launcher.working_directory) {
         open_recorder();
         core::ReactorOptions reactor;
         reactor.max_losses = rank.options.max_losses;
@@ -71,6 +73,11 @@ class Run {
         options.output_limit = rank.options.output_limit;
         options.directory = rank.worker.launcher.working_directory;
         options.index_variable = rank.options.index_variable;
+        if (listening_) {
+            options.mark_path = listening_->mark().path();
+            options.mark = listening_->mark().mark();
+            options.background = &files_.emplace();
+        }
         options.counters = rank.counters;
         options.earlier_attempts = std::move(place_.earlier.attempts);
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
@@ -93,6 +100,7 @@ class Run {
         if (listening_) parts.wires.push_back(&listening_->workers());
         parts.own_end_of_manager = manager_end_.get();
         parts.own_end_of_worker = worker_end_.get();
+        parts.files_of_manager = files_ ? &*files_ : nullptr;
         parts.worker = worker_.get();
         parts.launcher = worker_ ? &rank_.launcher : nullptr;
         parts.stop = rank_.stop;
@@ -238,6 +246,7 @@ class Run {
     std::unique_ptr<stats::Recorder> recorder_;
     stats::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<app::Manager> manager_;
+    std::optional<app::BackgroundThread> files_;  // ends before the manager, whom it serves
     std::unique_ptr<app::Source> source_;
     std::unique_ptr<transport::LoopbackNetwork> network_;
     std::unique_ptr<transport::Transport> manager_end_;

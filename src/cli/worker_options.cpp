@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "app/registry.h"
+#include "app/session_book.h"
 #include "base/units.h"
 #include "cli/help_text.h"
 #include "core/resources.h"
@@ -51,6 +52,11 @@ po::options_description visible_options() {
     po::options_description work("How it works", help_width, help_width / 2);
     work.add_options()("workdir,s", text("DIR"),
                        "where its workspace is made (default: _CONDOR_SCRATCH_DIR, TMPDIR, /tmp)")(
+        "os,O", text("NAME"), "what $OS in the paths of input files is here (default: as uname -s)")(
+        "arch,A", text("NAME"), "what $ARCH is (default: as uname -m)")(
+        "keep-cache", text("DIR"),
+        "cached inputs of tasks stay in DIR, for the next worker that is given it")(
+        "url-timeout", text("TIME"), "a URL that gives nothing for TIME is given up (default 60)")(
         "grace", text("TIME"), "after a signal running tasks may finish for TIME (default 10)")(
         "task-wrapper", text("CMD"), "run each task as CMD with the task's line for {} or behind it")(
         "from-factory", text("NAME"), "it was started by the factory NAME")(
@@ -72,8 +78,6 @@ struct WithoutEffect {
 };
 constexpr WithoutEffect without_effect[] = {
     {"catalog", "managers are found by name in the folder of WORK_QUEUE_REGISTRY"},
-    {"arch", "no file's name depends on it"},
-    {"os", "no file's name depends on it"},
     {"connection-mode", "all addresses of a manager are tried, and the first that answers is kept"},
     {"tcp-window-size", "the kernel tunes it"},
     {"disable-symlinks", "nothing is linked into a task's folder"},
@@ -84,9 +88,9 @@ constexpr WithoutEffect without_effect[] = {
 po::options_description hidden_options() {
     po::options_description hidden;
     hidden.add_options()("place", po::value<std::vector<std::string>>())("master-name,N", text(""))(
-        "catalog,C", text(""))("arch,A", text(""))("os,O", text(""))("tcp-window-size,w", text(""))(
-        "connection-mode", text(""))("disable-symlinks", "")("disk-allocation", "")("tlq", text(""))(
-        "advertise,a", "")("measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
+        "catalog,C", text(""))("tcp-window-size,w", text(""))("connection-mode", text(""))(
+        "disable-symlinks", "")("disk-allocation", "")("tlq", text(""))("advertise,a", "")(
+        "measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
         "memory-threshold", text(""))("walltime", text(""))("time-scale", text(""));
     return hidden;
 }
@@ -187,6 +191,7 @@ Status take_times(const Given& given, WorkerProgramOptions& work) {
     check(take(given, "min-backoff", work.min_backoff, duration));
     check(take(given, "max-backoff", work.max_backoff, duration));
     check(take(given, "grace", work.grace, duration));
+    check(take(given, "url-timeout", work.url_timeout, duration));
     for (const char* const name : {"walltime", "wall-time"})  // the first as work_queue_run spells it
         check(take(given, name, wall, duration));
     check(take(given, "debug-rotate-max", work.debug_rotate,
@@ -271,6 +276,13 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     given_text("ssl-ca", work.ssl_ca);
     given_text("workdir", work.workdir);
     given_text("task-wrapper", work.task_wrapper);
+    given_text("keep-cache", work.kept_cache);
+    given_text("os", work.os);
+    given_text("arch", work.arch);
+    for (const std::string& name : {work.os, work.arch})
+        if (!app::is_platform(name))
+            return usage("--os and --arch " + quote_for_message(name) +
+                         ": a name has letters, digits, '_', '-' and '.', and does not begin with '.'");
     given_text("from-factory", work.factory);
     given_text("debug", work.debug);
     given_text("debug-file", work.debug_file);

@@ -24,6 +24,7 @@ struct WorkerProgramOptions {
     Duration min_backoff = std::chrono::seconds(1);
     Duration max_backoff = std::chrono::minutes(1);
     Duration grace = std::chrono::seconds(10);
+    Duration url_timeout = std::chrono::minutes(1);
     bool single_shot = false;
     bool parent_death = false;
     double volatility = 0;  // chance per minute to end without a word
@@ -42,6 +43,8 @@ struct WorkerProgramOptions {
 
     std::string workdir;  // empty: by the environment
     std::string task_wrapper;
+    std::string os, arch;    // of the paths of input files; empty: the host's
+    std::string kept_cache;  // folder; empty: cached inputs go with the worker
     std::string factory;
     std::string debug;       // subsystems; empty: none
     std::string debug_file;  // empty: stderr

@@ -143,6 +143,10 @@ class Program {
         worker.hello.features = options_.features;
         worker.hello.identity = app::random_token();
         worker.wrapper = options_.task_wrapper;
+        if (!options_.kept_cache.empty()) worker.kept_cache = std::filesystem::absolute(options_.kept_cache);
+        worker.hello.os = options_.os;
+        worker.hello.arch = options_.arch;
+        worker.fetch_patience = std::chrono::ceil<std::chrono::seconds>(options_.url_timeout);
         if (!options_.factory.empty()) worker.hello.features.push_back("factory:" + options_.factory);
         leaves_at_ = known_end();
         worker.leaves_at = leaves_at_;

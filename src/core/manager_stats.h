@@ -51,7 +51,7 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, time_execute_exhaustion, "us", "workers executing tasks that exhausted a resource") \
     X(std::int64_t, bytes_sent, "bytes", "file bytes sent to workers")                                  \
     X(std::int64_t, bytes_received, "bytes", "output and results received from workers")                \
-    X(double, bandwidth, "MB/s", "average of transfers seen by the manager; 0 for now")                 \
+    X(double, bandwidth, "MB/s", "of transfers on average: bytes by the time each took")                \
     X(std::int64_t, capacity_tasks, "tasks", "could be kept busy, by the last 50 ends; 0: none yet")    \
     X(std::int64_t, capacity_cores, "cores", "capacity_tasks times their mean cores")                   \
     X(std::int64_t, capacity_memory, "MB", "capacity_tasks times their mean memory")                    \

@@ -7,7 +7,9 @@
 namespace wq::files {
 
 ContentReader::ContentReader(const Input& input) : from_(Bytes{}) {
-    if (input.source == Source::buffer)
+    if (input.source == Source::folder)
+        from_ = Bytes{empty_folder_stream(), {}, {}};
+    else if (input.source == Source::buffer)
         from_ = Bytes{head_of_stream(input.from.size()), input.from, tail_of_stream()};
     else
         from_.emplace<TreeReader>(input.from, input.piece);

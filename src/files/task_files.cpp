@@ -1,9 +1,6 @@
 #include "files/task_files.h"
 
-#include <climits>
 #include <set>
-
-#include "files/tree_format.h"
 
 namespace wq::files {
 
@@ -23,22 +20,6 @@ std::string quoted(const std::string& path) {
 }
 
 }  // namespace
-
-std::optional<std::string> sandbox_name(std::string_view name) {
-    if (name.size() >= PATH_MAX || (!name.empty() && name.front() == '/')) return std::nullopt;
-    std::string result;
-    while (!name.empty()) {
-        const std::size_t slash = std::min(name.find('/'), name.size());
-        const std::string_view part = name.substr(0, slash);
-        name.remove_prefix(std::min(slash + 1, name.size()));
-        if (part.empty() || part == ".") continue;
-        if (!is_component(part) || part.size() > NAME_MAX) return std::nullopt;
-        if (!result.empty()) result += '/';
-        result += part;
-    }
-    if (result.empty()) return std::nullopt;
-    return result;
-}
 
 std::optional<std::string> conflict(const TaskFiles& files) {
     std::set<std::string> names;

@@ -14,9 +14,14 @@ namespace wq::files {
 enum class Source : std::uint8_t {
     file,    // a file or folder at the manager; $OS and $ARCH in its path are the worker's
     buffer,  // bytes
+    folder,  // an empty one
     url,     // fetched by the worker
     command  // a shell line that the worker runs: its stdout, or the file that it makes as %%
 };
+
+inline bool made_by_worker(Source source) {
+    return source == Source::url || source == Source::command;
+}
 
 struct Input {
     Source source = Source::file;
@@ -39,11 +44,8 @@ struct TaskFiles {
     std::vector<Output> outputs;
 };
 
-// In one form: without empty components and ".". Nothing: it is none that may be used in a sandbox (empty,
-// absolute, with "..", a NUL, or longer than the system's paths).
-std::optional<std::string> sandbox_name(std::string_view name);
-
-// Why these cannot be the files of one task, in one line; nothing: they can. Names are in one form.
+// Why these cannot be the files of one task, in one line; nothing: they can. Names are in the one form of
+// relative_path().
 std::optional<std::string> conflict(const TaskFiles& files);
 
 // The path with $OS and $ARCH as uname(2) of a worker has them; another $NAME stays.

@@ -81,5 +81,9 @@ std::string head_of_stream(std::uint64_t size) {
 std::string tail_of_stream() {
     return encode({EntryKind::end, "", 0, 0, ""});
 }
+std::string empty_folder_stream() {
+    return encode({EntryKind::folder, "", 0555, 0, ""}) + encode({EntryKind::leave, "", 0, 0, ""}) +
+           tail_of_stream();
+}
 
 }  // namespace wq::files

@@ -51,5 +51,6 @@ bool stays_inside(std::string_view target, std::size_t depth);
 // Before and behind the bytes of a file of this size that all may read.
 std::string head_of_stream(std::uint64_t size);
 std::string tail_of_stream();
+std::string empty_folder_stream();
 
 }  // namespace wq::files

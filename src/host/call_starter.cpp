@@ -75,9 +75,15 @@ std::optional<CallEnd> read_end(int fd) {
 
 }  // namespace
 
+const FunctionTable* CallStarter::table_of(const std::string& name) const {
+    for (const FunctionTable* table : {&built_in_, functions_})
+        if (table != nullptr && table->find(name) != nullptr) return table;
+    return nullptr;
+}
+
 TaskStarter::Result CallStarter::start(Lane& lane, const CpuMask& mask, char* const* envp) {
     const std::string& name = lane.order.order.call->function;
-    if (functions_ == nullptr || functions_->find(name) == nullptr) {
+    if (table_of(name) == nullptr) {
         CallEnd end = no_such_function(functions_ == nullptr ? FunctionTable{} : *functions_, name);
         lane.outcome.ending = end.ending;
         lane.outcome.exit_code = end.exit_code;
@@ -119,7 +125,7 @@ void CallStarter::child_main(const Lane& lane, const CpuMask& mask, char* const*
     const bool entered = directory.empty() || chdir(directory.c_str()) == 0;
     CallEnd end =
         entered
-            ? run_call(*functions_, call)
+            ? run_call(*table_of(call.function), call)
             : CallEnd{
                   core::Ending::not_started, 126, "cannot enter '" + directory + "': " + strerror(errno), {}};
     std::cout.flush();

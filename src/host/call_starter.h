@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "host/fetch_url.h"
 #include "host/functions.h"
 #include "host/task_starter.h"
 
@@ -25,9 +26,12 @@ class CallStarter {
     static std::string take_result(Lane& lane);
 
   private:
+    // Null: nobody knows it.
+    const FunctionTable* table_of(const std::string& name) const;
     [[noreturn]] void child_main(const Lane& lane, const CpuMask& mask, char* const* envp) const;
 
     const FunctionTable* functions_;
+    const FunctionTable built_in_ = built_in_functions();
     const rlimit* files_;
 };
 

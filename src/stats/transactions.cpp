@@ -174,6 +174,19 @@ std::string task_running_text(TaskId task, std::string_view worker_address,
     return out;
 }
 
+// Sizes are MB of 2^20 bytes.
+std::string transfer_text(const TransferRecord& transfer) {
+    std::string out = transfer.input ? "TRANSFER INPUT " : "TRANSFER OUTPUT ";
+    put_number(out, task_number(transfer.task));
+    out += transfer.cached ? " 1 " : " 0 ";
+    put_seconds(out, static_cast<std::int64_t>(transfer.bytes * 1'000'000 >> 20), 6);
+    out += ' ';
+    put_seconds(out, transfer.wall_us, 6);
+    out += ' ';
+    put_word(out, transfer.name, '_');
+    return out;
+}
+
 void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid) {
     put_number(out, when);
     out += ' ';

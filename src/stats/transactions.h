@@ -18,6 +18,15 @@ std::string_view transactions_heading();
 // Texts for Recorder::transaction().
 std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested);
 std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated);
+struct TransferRecord {
+    TaskId task;
+    bool input = true;  // to a worker; else an output, home
+    bool cached = false;
+    std::uint64_t bytes = 0;
+    std::int64_t wall_us = 0;
+    std::string_view name;  // in the task's sandbox
+};
+std::string transfer_text(const TransferRecord& transfer);
 
 // Begins a line: time and pid.
 void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid);

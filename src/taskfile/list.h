@@ -45,6 +45,10 @@ struct Settings {
     std::optional<Duration> min_time;
     std::optional<std::uint32_t> retries;
     std::optional<std::string> category;
+    // Files and folders that a task needs and makes, where its worker does not see ours: relative paths,
+    // below the folder that tasks run in.
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
     bool operator==(const Settings&) const = default;
 };
 

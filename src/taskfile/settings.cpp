@@ -4,8 +4,10 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <vector>
 
+#include "base/relative_path.h"
 #include "base/units.h"
 #include "taskfile/tags.h"
 
@@ -61,13 +63,49 @@ Result<std::string> parse_category(std::string_view text) {
                  quote_for_message(text) + " is no name of a category; use letters, digits and _ . -"};
 }
 
+// Each adds one; an empty value: none.
+Status add_path(std::vector<std::string>& paths, std::string_view value) {
+    if (value.empty()) {
+        paths.clear();
+        return success();
+    }
+    auto path = relative_path(value);
+    if (!path)
+        return Error{ExitCode::usage, quote_for_message(value) +
+                                          " does not lie below the folder that tasks run in; give a relative "
+                                          "path without '..'"};
+    paths.push_back(std::move(*path));
+    return success();
+}
+
+// Of two files of one name, or of one in another, nobody could say which is there.
+Status check_paths(const Settings& settings) {
+    std::set<std::string> names;
+    for (const auto* paths : {&settings.inputs, &settings.outputs})
+        for (const std::string& path : *paths)
+            if (!names.insert(path + "/").second)
+                return Error{ExitCode::bad_input,
+                             quote_for_message(path) + " is given twice as a file; keep one"};
+    const std::string* before = nullptr;
+    std::set<std::string> inputs;
+    for (const std::string& path : settings.inputs) inputs.insert(path + "/");
+    for (const std::string& path : inputs) {
+        if (before != nullptr && path.starts_with(*before))
+            return Error{ExitCode::bad_input, "the input " + quote_for_message(path) + " lies in the input " +
+                                                  quote_for_message(*before) + "; keep the folder"};
+        before = &path;
+    }
+    return success();
+}
+
 struct Key {
     std::string_view name;
     std::string_view nickname;  // what other systems call it; only for the hint
     Status (*set)(Settings&, std::string_view);
+    std::vector<std::string> Settings::*list = nullptr;  // it may be given several times in a line
 };
 
-constexpr std::array<Key, 8> keys{{
+constexpr std::array<Key, 10> keys{{
     {"cores", "cpus", [](Settings& s, std::string_view v) { return set_field(s.cores, v, parse_number); }},
     {"memory", "mem",
      [](Settings& s, std::string_view v) { return set_field(s.memory_mb, v, parse_memory); }},
@@ -80,6 +118,9 @@ constexpr std::array<Key, 8> keys{{
      [](Settings& s, std::string_view v) { return set_field(s.retries, v, parse_number); }},
     {"category", "name",
      [](Settings& s, std::string_view v) { return set_field(s.category, v, parse_category); }},
+    {"input", "in", [](Settings& s, std::string_view v) { return add_path(s.inputs, v); }, &Settings::inputs},
+    {"output", "out", [](Settings& s, std::string_view v) { return add_path(s.outputs, v); },
+     &Settings::outputs},
 }};
 
 // Levenshtein's distance: insertions, deletions and replacements from one word to the other.
@@ -141,13 +182,16 @@ Status apply_settings(std::string_view words, Settings& settings) {
                        "=VALUE, or " + std::string(name) + "= for the default");
         }
         bool& twice = given[static_cast<std::size_t>(key - keys.begin())];
-        if (twice) return bad("'" + std::string(name) + "' is given twice in one #WQ line; keep one");
+        if (twice && key->list == nullptr)
+            return bad("'" + std::string(name) + "' is given twice in one #WQ line; keep one");
+        if (!twice && key->list != nullptr) (changed.*key->list).clear();  // a line's are all that there are
         twice = true;
         if (auto status = key->set(changed, word.substr(sign + 1)); !status) {
             return bad("bad value of '" + std::string(name) + "': " + status.error().message + known_keys());
         }
     }
     if (!any) return bad("a #WQ line without settings" + known_keys());
+    if (auto status = check_paths(changed); !status) return status;
     settings = std::move(changed);
     return success();
 }

@@ -35,7 +35,7 @@ void fields(InputFile& v, V& visit) {
 }
 template <class V>
 void fields(OutputFile& v, V& visit) {
-    visit(v.name, v.on_failure, v.on_success);
+    visit(v.name, v.on_failure, v.on_success, v.watched);
 }
 template <class V>
 void fields(LeaseFiles& v, V& visit) {
@@ -45,7 +45,7 @@ void fields(LeaseFiles& v, V& visit) {
 template <class V>
 void fields(Hello& m, V& visit) {
     visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features,
-          m.os, m.arch, m.identity, m.resume, m.answers_sent, m.holding);
+          m.os, m.arch, m.node, m.identity, m.resume, m.answers_sent, m.holding);
 }
 template <class V>
 void fields(Refused& m, V& visit) {
@@ -54,7 +54,7 @@ void fields(Refused& m, V& visit) {
 template <class V>
 void fields(Welcome& m, V& visit) {
     visit(m.version, m.worker, m.resume, m.grace, m.answers_received, m.directory, m.index_variable,
-          m.output_limit);
+          m.mark_path, m.mark, m.output_limit);
 }
 template <class V>
 void fields(Ended& m, V& visit) {
@@ -85,6 +85,10 @@ void fields(WantTexts& m, V& visit) {
     visit(m.batch, m.first, m.count);
 }
 template <class V>
+void fields(SharesFiles&, V& visit) {
+    visit();
+}
+template <class V>
 void fields(Goodbye& m, V& visit) {
     visit(m.why, m.idle);
 }
@@ -107,7 +111,15 @@ void fields(Lease& m, V& visit) {
 }
 template <class V>
 void fields(WantInput& m, V& visit) {
-    visit(m.task, m.attempt, m.input, m.upto);
+    visit(m.task, m.attempt, m.input, m.upto, m.missed);
+}
+template <class V>
+void fields(HaveInput& m, V& visit) {
+    visit(m.task, m.attempt, m.input, m.folder);
+}
+template <class V>
+void fields(InputIsAt& m, V& visit) {
+    visit(m.task, m.attempt, m.input, m.path);
 }
 template <class V>
 void fields(InputPart& m, V& visit) {
@@ -124,6 +136,14 @@ void fields(OutputPart& m, V& visit) {
 template <class V>
 void fields(TakeOutput& m, V& visit) {
     visit(m.task, m.attempt, m.upto);
+}
+template <class V>
+void fields(WatchedPart& m, V& visit) {
+    visit(m.task, m.attempt, m.output, m.offset, m.bytes);
+}
+template <class V>
+void fields(WatchedTaken& m, V& visit) {
+    visit(m.task, m.attempt);
 }
 template <class V>
 void fields(OutputsSent& m, V& visit) {

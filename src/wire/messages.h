@@ -41,6 +41,7 @@ struct Hello {
     std::vector<std::string> features;
     std::string os;    // "Linux" and
     std::string arch;  // "x86_64": as uname(2) has them
+    std::string node;  // equal for workers that may see each other's workspaces; empty: it shares with none
     // Of a worker over TCP, which may come back after its link was cut.
     std::string identity;            // random; it stays until this process gives the manager up
     std::string resume;              // the token of the Welcome before; empty: it comes for the first time
@@ -78,7 +79,8 @@ struct WantTexts {  // it drew this range from the counter window, or its texts 
     std::uint64_t first = 0;
     std::uint64_t count = 0;
 };
-struct Goodbye {  // it leaves by itself; what it held was given back before
+struct SharesFiles {};  // it sees the manager's: its tasks need none brought
+struct Goodbye {        // it leaves by itself; what it held was given back before
     std::string why;
     bool idle = false;  // for want of tasks
 };
@@ -99,6 +101,10 @@ struct Welcome {
     std::uint64_t answers_received = 0;  // of those that it sent since it first came
     std::string directory;       // where tasks are to start, if the worker can enter it; empty: its workspace
     std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
+    // A file of the manager's, and what is in it: who finds it so sees the manager's files, and says
+    // SharesFiles; empty: nobody is to.
+    std::string mark_path;
+    std::string mark;
     std::uint64_t output_limit = 8u << 20;  // bytes to keep of each stream of a task
 };
 // The manager does not want this worker: another version, a second worker of one identity. It is not to try
@@ -128,7 +134,7 @@ enum class InputKind : std::uint8_t { content, url, command };
 struct InputFile {
     std::string name;  // in the task's sandbox
     InputKind kind = InputKind::content;
-    std::string from;         // URL or shell line
+    std::string from;  // URL or shell line
     std::string key;   // of content that is cached: the content key; else empty
     std::optional<std::string> content;
     bool operator==(const InputFile&) const = default;
@@ -137,6 +143,7 @@ struct OutputFile {
     std::string name;  // in the task's sandbox
     bool on_failure = true;
     bool on_success = true;
+    bool watched = false;  // what is appended to it is sent while the task runs
     bool operator==(const OutputFile&) const = default;
 };
 struct LeaseFiles {
@@ -215,6 +222,19 @@ struct WantInput {  // worker: the next bytes of this input, up to `upto` in all
     Attempt attempt = 0;
     std::uint32_t input = 0;
     std::uint64_t upto = 0;
+    bool missed = false;  // it was not where InputIsAt said
+};
+struct HaveInput {  // worker: this cached input has come
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint32_t input = 0;
+    std::string folder;  // of its cache: the content's key is its name there
+};
+struct InputIsAt {  // manager: another worker of the node has it
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint32_t input = 0;
+    std::string path;
 };
 struct InputPart {
     TaskId task;
@@ -241,6 +261,19 @@ struct TakeOutput {  // manager: bytes of all outputs of the task together, up t
     Attempt attempt = 0;
     std::uint64_t upto = 0;
 };
+// worker: what its task has appended to a watched output, which is sent whole once it has ended. One of a
+// task at a time: its answer is to be waited for.
+struct WatchedPart {
+    TaskId task;
+    Attempt attempt = 0;
+    std::uint32_t output = 0;
+    std::uint64_t offset = 0;  // of the first byte, in the file
+    std::string bytes;
+};
+struct WatchedTaken {  // manager
+    TaskId task;
+    Attempt attempt = 0;
+};
 struct OutputsSent {  // worker: there are no more; its Ended follows the answer
     TaskId task;
     Attempt attempt = 0;
@@ -263,7 +296,8 @@ using Message =
     std::variant<Hello, Refused, Welcome, Ended, GivenBack, RangeEnded, Draining, Account, WantTickets,
                  WantTexts, Goodbye, EnvironmentReport, Acknowledged, EnvironmentLine, Lease, Kill, KillAll,
                  Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat, WantInput, InputPart, NoInput,
-                 OutputPart, TakeOutput, OutputsSent, OutputsKept>;
+                 OutputPart, TakeOutput, OutputsSent, OutputsKept, WatchedPart, WatchedTaken, HaveInput,
+                 InputIsAt, SharesFiles>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import files
 import ours
 import peers
 import programs
@@ -114,7 +115,7 @@ def main():
     parser.add_argument("--counts", type=int, nargs="+", default=[2000, 20000])
     parser.add_argument("--queue", type=int, default=1_000_000, help="tasks of the long queue")
     parser.add_argument("--seconds", type=float, default=10, help="of measuring queues and idling")
-    parser.add_argument("--only", choices=["runners", "engine", "programs", "others"])
+    parser.add_argument("--only", choices=["runners", "engine", "programs", "files", "others"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
@@ -128,6 +129,8 @@ def main():
             engine_figures(options, folder)
     if options.only in (None, "programs"):
         programs.measure(options.build, options.repeats)
+    if options.only in (None, "files"):
+        files.measure(options.build, options.repeats)
     if options.only in (None, "others"):
         others(options)
 

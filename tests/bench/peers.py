@@ -105,8 +105,8 @@ class WorkQueue99(Peer):
     def run(self, kind, count):
         self.run_line(KINDS[kind], count)
 
-    def run_line(self, line, count):
-        with subprocess.Popen([self.program, str(count), line], cwd=self.folder, stdout=subprocess.PIPE,
+    def run_line(self, line, count, *file):
+        with subprocess.Popen([self.program, str(count), line, *map(str, file)], cwd=self.folder, stdout=subprocess.PIPE,
                               text=True) as manager:
             number = manager.stdout.readline().strip()
             worker = subprocess.Popen(

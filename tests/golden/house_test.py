@@ -13,6 +13,7 @@ HEAVY = {
     r"hwloc(\.h|/.*)": [r"src/host/topology[a-z_]*\.cpp", r"tests/unit/host/topology[a-z_]*_test\.cpp"],
     r"(hdf5|H5[A-Z]*public)\.h": [r"src/stats/h5_[a-z_]+\.cpp", r"tests/unit/stats/[a-z0-9_]+\.cpp"],
     r"openssl/.*": [r"src/transport/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
+    r"curl/.*": [r"src/host/fetch_url\.cpp"],
     r"pmix\.h": [r"src/transport/pmix_[a-z_]+\.cpp", r"src/app/guard_[a-z_]+\.cpp"],
 }
 # The one place that may pause: a poll with a deadline for things of other programs that tell nobody (a daemon is up).

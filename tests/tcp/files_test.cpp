@@ -1,53 +1,12 @@
 // Files of tasks, from the program to workers over TCP and back.
 #include <sys/stat.h>
 
-#include <fstream>
-#include <sstream>
-
-#include "program_fixture.h"
+#include "files_fixture.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-class Files : public wq::testing::Program {
-  protected:
-    Files() { fs::create_directories(folder_ + "/here"); }
-
-    std::string here(const std::string& name) const { return folder_ + "/here/" + name; }
-    std::string write(const std::string& name, const std::string& text) const {
-        fs::create_directories(fs::path(here(name)).parent_path());
-        std::ofstream(here(name)) << text;
-        return here(name);
-    }
-    static std::string read(const std::string& path) {
-        std::ostringstream text;
-        text << std::ifstream(path).rdbuf();
-        return text.str();
-    }
-    wq::Task run(wq::Task task) {
-        manager_->submit(std::move(task));
-        auto ended = manager_->wait();
-        EXPECT_TRUE(ended.has_value());
-        return ended ? std::move(*ended) : wq::Task();
-    }
-    // More than a window, so that it comes in parts; no two of them alike.
-    static std::string large_text(std::size_t bytes) {
-        std::string text;
-        for (std::uint64_t number = 1; text.size() < bytes; number = number * 6364136223846793005u + 1)
-            text += std::to_string(number) + "\n";
-        return text;
-    }
-    // What is left of sandboxes, in the workspaces of all workers.
-    std::vector<std::string> sandboxes() const {
-        std::vector<std::string> found;
-        std::error_code gone;  // one that is removed meanwhile
-        for (fs::recursive_directory_iterator entry(folder_, gone), end; !gone && entry != end;
-             entry.increment(gone))
-            if (entry->path().filename().string().starts_with("t.")) found.push_back(entry->path());
-        return found;
-    }
-};
+using Files = wq::testing::Files;
 
 TEST_F(Files, GoThereAndBack) {
     start_worker();
@@ -174,6 +133,13 @@ TEST_F(Files, APlatformIsTheWorkers) {
     EXPECT_EQ(task.output(), "right") << task.reason();
 }
 
+TEST_F(Files, AWorkerCanBeToldItsPlatform) {
+    start_worker({"--contact", folder_ + "/contact", "--os", "Plan9", "--arch", "pdp11"});
+    write("tool.Plan9.pdp11", "right");
+    const auto task = run(wq::Task("cat tool").input_file(here("tool.$OS.$ARCH"), "tool"));
+    EXPECT_EQ(task.output(), "right") << task.reason();
+}
+
 TEST_F(Files, NamesThatAreNoneAreRefused) {
     for (const std::string name : {"/absolute", "../out", "a/../b", "", "."})
         EXPECT_EQ(manager_->submit(wq::Task("x").input_buffer("", name)), 0) << name;
@@ -224,6 +190,65 @@ TEST_F(Files, OfManyTasksThatShareAFileItIsReadOnce) {
     EXPECT_LT(manager_->stats().bytes_sent, 9 << 20);
 }
 
+// Workers of one host: it is sent to one of them, and read there by the others.
+TEST_F(Files, ToANodeAFileIsSentOnce) {
+    write("shared", large_text(4 << 20));
+    for (int index = 0; index < 4; ++index) start_worker();
+    while (manager_->stats().workers_connected < 4) manager_->wait(1);
+    const std::string wait_for_all = "touch " + here("began.") + "$$; until test $(ls " + here("") +
+                                     " | grep -c began) = 4; do :; done; cksum < shared";
+    for (int index = 0; index < 4; ++index)
+        manager_->submit(wq::Task(wait_for_all).input_file(here("shared"), "", {.cache = true}));
+    std::set<std::string> sums, hosts;
+    while (const auto task = manager_->wait()) {
+        sums.insert(task->output());
+        hosts.insert(task->host());
+    }
+    EXPECT_EQ(sums.size(), 1u);
+    EXPECT_EQ(hosts.size(), 4u) << "each on its own worker";
+    EXPECT_LT(manager_->stats().bytes_sent, 5 << 20);
+}
+
+// The one that was sent it, and is asked for it, dies.
+TEST_F(Files, WhenTheWorkerThatHasAFileIsLostItIsSentAgain) {
+    write("shared", large_text(4 << 20));
+    const auto sum = [&] {
+        return run(wq::Task("cksum < shared").input_file(here("shared"), "", {.cache = true})).output();
+    };
+    const pid_t one = start_worker();
+    const std::string first = sum();
+    kill_worker(one);
+    start_worker();
+    EXPECT_EQ(sum(), first);
+    EXPECT_GT(manager_->stats().bytes_sent, 8 << 20);
+}
+
+TEST_F(Files, AKeptCacheIsTheNextWorkers) {
+    write("shared", large_text(2 << 20));
+    const auto worker = [&] {
+        return start_worker({"--contact", folder_ + "/contact", "--keep-cache", here("kept")});
+    };
+    const auto sum = [&] {
+        const auto task = run(wq::Task("cksum < shared").input_file(here("shared"), "", {.cache = true}));
+        EXPECT_TRUE(task.ok()) << task.reason();
+        return task.output();
+    };
+    const pid_t one = worker();
+    const std::string first = sum();
+    kill_worker(one);
+    const pid_t next = worker();
+    EXPECT_EQ(sum(), first);
+    EXPECT_LT(manager_->stats().bytes_sent, 3 << 20) << "it was still there";
+    kill_worker(next);
+    for (const auto& entry : fs::recursive_directory_iterator(here("kept")))
+        if (entry.is_regular_file() && entry.file_size() > 1000) {
+            fs::permissions(entry, fs::perms::owner_all);
+            std::ofstream(entry.path(), std::ios::app) << "spoilt";
+        }
+    worker();
+    EXPECT_EQ(sum(), first) << "what somebody has written to is not taken for it";
+}
+
 TEST_F(Files, AnyByteMayBeInAName) {
     start_worker();
     std::string name;
@@ -256,6 +281,36 @@ TEST_F(Files, ALostWorkerCostsNoFile) {
     for (const auto& entry : fs::directory_iterator(folder_ + "/here"))
         EXPECT_TRUE(entry.path().filename() == "in" || entry.path().filename().string().starts_with("out"))
             << entry.path();
+}
+
+// What is in the cache does not come, and is not told of.
+TEST_F(Files, TransfersAreInTheLogAndInTheStatistics) {
+    start_worker();
+    const std::string path = write("in", large_text(2 << 20));
+    for (int index = 0; index < 2; ++index) {
+        const auto task = run(wq::Task("cp in 'an out'")
+                                  .input_file(path, "", {.cache = true})
+                                  .input_buffer("x", "small")
+                                  .output_file(here("out"), "an out"));
+        ASSERT_TRUE(task.ok()) << task.reason();
+    }
+    EXPECT_GT(manager_->stats().bandwidth, 0);
+    manager_.reset();
+    std::vector<std::string> told;
+    std::istringstream log(read(folder_ + "/transactions.log"));
+    for (std::string line; std::getline(log, line);) {
+        std::istringstream words(line);
+        std::string time, pid, what, direction, id, flag, size, took, name;
+        words >> time >> pid >> what >> direction >> id >> flag >> size >> took >> name;
+        if (what == "TRANSFER" && time != "#")
+            told.push_back(direction + id + flag + " " + size + " " + name);
+    }
+    const std::vector<std::string> expected{"INPUT10 0.000054 small", "INPUT11 2.000060 in",
+                                            "OUTPUT10 2.000060 an_out", "INPUT20 0.000054 small",
+                                            "OUTPUT20 2.000060 an_out"};
+    EXPECT_EQ(told.size(), expected.size());
+    for (std::size_t n = 0; n < std::min(told.size(), expected.size()); ++n)
+        EXPECT_EQ(told[n].substr(0, 10), expected[n].substr(0, 10)) << told[n];
 }
 
 TEST_F(Files, SandboxesGoWithTheirTasks) {

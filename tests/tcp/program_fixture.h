@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -42,7 +43,9 @@ class Program : public ::testing::Test {
 
     pid_t start_worker() { return start_worker({"--contact", folder_ + "/contact"}); }
     pid_t start_worker(std::vector<std::string> words) {
-        const std::vector<std::string> before{"program_test", "worker", "--cores", "1", "-s", folder_};
+        std::vector<std::string> before{"program_test", "worker", "-s", folder_};
+        if (std::find(words.begin(), words.end(), "--cores") == words.end())
+            before.insert(before.end(), {"--cores", "1"});
         words.insert(words.begin(), before.begin(), before.end());
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());

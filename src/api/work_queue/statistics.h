@@ -44,7 +44,7 @@ struct Statistics {
     std::int64_t time_execute_exhaustion = 0;   // us: workers executing tasks that exhausted a resource
     std::int64_t bytes_sent = 0;                // bytes: file bytes sent to workers
     std::int64_t bytes_received = 0;            // bytes: output and results received from workers
-    double bandwidth = 0;                       // MB/s: average of transfers seen by the manager (0 for now)
+    double bandwidth = 0;                       // MB/s: of transfers on average, bytes by the time each took
     std::int64_t capacity_tasks = 0;            // could be kept busy, by the last 50 ends; 0: none yet
     std::int64_t capacity_cores = 0;            // cores: capacity_tasks times their mean cores
     std::int64_t capacity_memory = 0;           // MB: capacity_tasks times their mean memory

@@ -95,6 +95,7 @@ struct FileOptions {
     bool cache = false;         // an input: it stays at the worker for other tasks that bring the same content
     bool failure_only = false;  // an output: taken home where the task failed (a result but success, or an
     bool success_only = false;  // exit code but 0), or only where it did not
+    bool watch = false;         // an output: what is appended to it comes while the task runs
 };
 
 struct TaskData;  // of the implementation
@@ -103,8 +104,9 @@ class Task {
   public:
     // ---- what to run ----
 
-    // A shell line. Without shell syntax it is executed directly. It runs in a temporary folder of the worker
-    // (of a rank: where the job was started): name files by absolute paths, or let it bring them along.
+    // A shell line. Without shell syntax it is executed directly. It runs in a folder of its own at the worker,
+    // which goes with it (on a rank, where it has no files: where the job was started): name files by absolute
+    // paths, or let it bring them along.
     explicit Task(std::string command = {});
 
     // A call of the function that the worker has under `function`, with packed arguments (a msgpack array of
@@ -156,9 +158,22 @@ class Task {
     // The bytes first_byte to last_byte of a file, both included, from 0; what lies behind its end is left out.
     Task& input_piece(std::string path, std::string name, std::uint64_t first_byte, std::uint64_t last_byte,
                       FileOptions options = {});
+    // An empty folder.
+    Task& input_folder(std::string name);
+    // What a URL names, fetched by the worker: http, https, ftp and what else its libcurl knows. An answer of 400
+    // or above, one that breaks off, and one that stays away for a minute are TaskResult::input_missing. `name`
+    // "": the last part of the URL's path. A cached one is fetched once for all tasks of a worker, and not looked
+    // at again.
+    Task& input_url(std::string url, std::string name = {}, FileOptions options = {});
+    // What a shell line makes, at the worker: the file or folder that it is given as %%, or where it has none,
+    // what it writes to stdout. It runs in the sandbox, with what was named before it, and with the task's
+    // environment, resources and running_time_max. An exit code but 0, and nothing made, are
+    // TaskResult::input_missing. A cached one runs once for all tasks of a worker.
+    Task& input_command(std::string line, std::string name, FileOptions options = {});
     // A file or a folder that the task makes. It comes to `path` complete, in place of what is there, or not
     // at all. `name` "": the last part of the path. Where it was not made: TaskResult::output_missing; where it
-    // cannot be stored: TaskResult::output_transfer_error. The other outputs come all the same.
+    // cannot be stored: TaskResult::output_transfer_error. The other outputs come all the same. Watched, a file
+    // that grows is there while the task runs, about a second behind; at the end it comes as others do.
     Task& output_file(std::string path, std::string name = {}, FileOptions options = {});
 
     // How often it may run again because its worker was lost: 5 are 6 tries, and the last of them runs by
@@ -210,6 +225,15 @@ class Task {
     void specify_file_piece(std::string path, std::string name, std::uint64_t first_byte,
                             std::uint64_t last_byte, bool cache = false) {
         input_piece(std::move(path), std::move(name), first_byte, last_byte, {cache});
+    }
+
+    // An input; not recursive: an empty folder of that name.
+    void specify_directory(std::string path, std::string name = {}, bool recursive = true, bool cache = false);
+    void specify_url(std::string url, std::string name, bool cache = false) {
+        input_url(std::move(url), std::move(name), {cache});
+    }
+    void specify_file_command(std::string line, std::string name, bool cache = false) {
+        input_command(std::move(line), std::move(name), {cache});
     }
 
     // ---- what was specified ----

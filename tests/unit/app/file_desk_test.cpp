@@ -190,5 +190,88 @@ TEST_F(FileDeskTest, WhatIsFinishedWhileTheLinkIsCutIsNotSaidOnTheNextOne) {
     EXPECT_TRUE(std::filesystem::exists(here("out")));
 }
 
+// Two workers of a node, each with a lease that needs the file.
+class SharedFileTest : public FileDeskTest {
+  protected:
+    SharedFileTest() {
+        write(std::string(3 << 20, 'x'));
+        for (const WorkerId one : {worker, another}) {
+            desk_.joined(one, "node");
+            desk_.prepare(one, TaskId(one.value()), 1, task_files(),
+                          [this](const FileDesk::Prepared& result) { prepared_.push_back(result); });
+        }
+        background_.run();
+        key_ = std::get<wire::LeaseFiles>(prepared_.at(0)).inputs.at(0).key;
+    }
+    void want(WorkerId one, bool missed = false) {
+        desk_.on(one, wire::WantInput{TaskId(one.value()), 1, 0, wire::input_window, missed});
+        background_.run();
+    }
+    std::string key_;
+};
+
+TEST_F(SharedFileTest, GoesToOneAndTheOtherIsToldWhereItIs) {
+    want(worker);
+    EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty()));
+    want(another);
+    EXPECT_THAT(told_, IsEmpty()) << "it waits";
+    desk_.on(worker, wire::HaveInput{TaskId(worker.value()), 1, 0, "/their/cache"});
+    background_.run();
+    const auto at = told<wire::InputIsAt>();
+    ASSERT_THAT(at, SizeIs(1));
+    EXPECT_EQ(at[0].path, "/their/cache/" + key_);
+    want(another, true);
+    EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty())) << "it was not there";
+}
+
+TEST_F(SharedFileTest, GoesToTheNextWhenTheOneIsCutOffOrLostOrItsTaskCancelled) {
+    const std::vector<std::function<void()>> ends{[this] { desk_.cut(worker); },
+                                                  [this] { desk_.drop(TaskId(worker.value()), 1); },
+                                                  [this] { desk_.drop(worker); }};
+    for (std::size_t way = 0; way < ends.size(); ++way) {
+        desk_.drop(another);
+        desk_.drop(worker);
+        prepared_.clear();
+        for (const WorkerId one : {worker, another}) {
+            desk_.joined(one, "node");
+            desk_.prepare(one, TaskId(one.value()), 1, task_files(), [](const FileDesk::Prepared&) {});
+        }
+        background_.run();
+        want(worker);
+        want(another);
+        told_.clear();
+        ends[way]();
+        background_.run();
+        ASSERT_THAT(told_, ::testing::Not(IsEmpty())) << way;
+        for (const auto& [to, message] : told_) EXPECT_EQ(to, another) << way;
+        EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty())) << way;
+    }
+}
+
+TEST_F(FileDeskTest, WhatIsWatchedIsWrittenAsItComes) {
+    auto files = task_files();
+    files->inputs.clear();
+    files->outputs[0].watched = true;
+    std::ofstream(here("out")) << "of an earlier run";
+    desk_.prepare(worker, TaskId(0), 1, files, [](const FileDesk::Prepared&) {});
+    background_.run();
+    const auto grow = [&](std::uint64_t offset, const std::string& bytes, std::uint32_t output = 0) {
+        wire::WatchedPart part{TaskId(0), 1, output, offset, bytes};
+        return desk_.on(worker, part);
+    };
+    EXPECT_TRUE(grow(0, "one "));
+    EXPECT_FALSE(grow(4, "two")) << "the first one is not written yet";
+    background_.run();
+    EXPECT_THAT(told<wire::WatchedTaken>(), SizeIs(1));
+    EXPECT_TRUE(grow(4, "two"));
+    background_.run();
+    EXPECT_EQ(test::read_file(here("out")), "one two");
+    EXPECT_FALSE(grow(0, "x", 1)) << "no such output";
+    EXPECT_FALSE(grow(0, std::string(1 << 20, 'x'))) << "more than a part";
+    EXPECT_TRUE(send(stream_of("whole"), true));
+    background_.run();
+    EXPECT_EQ(test::read_file(here("out")), "whole");
+}
+
 }  // namespace
 }  // namespace wq::app

@@ -194,5 +194,112 @@ TEST_F(WorkerFilesTest, ACacheThatWasEmptiedIsFilledAgain) {
     EXPECT_THAT(staged(), SizeIs(2));
 }
 
+TEST_F(WorkerFilesTest, WhatAWorkerBesideItHasIsReadThere) {
+    const std::string stream = stream_of("shared");
+    std::ofstream(folder_.path() + "/theirs") << "shared";
+    stage(0, key_of(stream));
+    stage(1, key_of(stream));
+    said_.clear();
+    files_->on(wire::InputIsAt{TaskId(0), 1, 0, folder_.path() + "/theirs"});
+    background_.run();
+    const auto sandboxes = staged();
+    ASSERT_THAT(sandboxes, SizeIs(2));
+    EXPECT_EQ(test::read_file(sandboxes[0] + "/in"), "shared");
+    const auto has = said<wire::HaveInput>();
+    ASSERT_THAT(has, SizeIs(1));
+    EXPECT_TRUE(std::filesystem::exists(has[0].folder + "/" + key_of(stream)));
+}
+
+TEST_F(WorkerFilesTest, WhatIsNotThereIsAskedForAgain) {
+    const std::string stream = stream_of("shared");
+    std::ofstream(folder_.path() + "/theirs") << "of another key";
+    stage(0, key_of(stream));
+    for (const std::string& path : {std::string("/theirs"), std::string("/none")}) {
+        said_.clear();
+        files_->on(wire::InputIsAt{TaskId(0), 1, 0, folder_.path() + path});
+        background_.run();
+        const auto wants = said<wire::WantInput>();
+        ASSERT_THAT(wants, SizeIs(1)) << path;
+        EXPECT_TRUE(wants[0].missed);
+    }
+    part(0, stream, true);
+    EXPECT_THAT(staged(), SizeIs(1));
+}
+
+// Who runs it is the worker; here the test.
+TEST_F(WorkerFilesTest, WhatACommandMakesIsMadeOnceForAllThatShareIt) {
+    wire::Lease shared = lease(0, std::string(64, 'a'));
+    shared.files->inputs[0] = {"in", wire::InputKind::command, "the line", std::string(64, 'a'),
+                               std::nullopt};
+    files_->stage(shared);
+    shared.task = TaskId(1);
+    files_->stage(shared);
+    background_.run();
+    auto events = files_->next();
+    ASSERT_THAT(events, SizeIs(1)) << "the other one waits";
+    const auto& make = std::get<WorkerFiles::Make>(events[0]);
+    EXPECT_EQ(make.from, "the line");
+    EXPECT_EQ(files_->place_of({TaskId(0), 1}), WorkerFiles::Place::making);
+    std::filesystem::create_directory(make.path);
+    std::ofstream(make.path + "/inside") << "made";
+    files_->made({TaskId(0), 1, {}, {}});
+    background_.run();
+    const auto sandboxes = staged();
+    ASSERT_THAT(sandboxes, SizeIs(2));
+    for (const std::string& sandbox : sandboxes) EXPECT_EQ(test::read_file(sandbox + "/in/inside"), "made");
+}
+
+TEST_F(WorkerFilesTest, WhenTheOneThatMakesItFailsTheNextTries) {
+    wire::Lease shared = lease(0, "");
+    shared.files->inputs[0] = {"in", wire::InputKind::command, "the line", std::string(64, 'a'),
+                               std::nullopt};
+    files_->stage(shared);
+    shared.task = TaskId(1);
+    files_->stage(shared);
+    background_.run();
+    files_->next();
+    host::TaskEnded failed{TaskId(0), 1, {}, {}};
+    failed.outcome.exit_code = 3;
+    files_->made(failed);
+    background_.run();
+    const auto events = files_->next();
+    ASSERT_THAT(events, SizeIs(2));
+    EXPECT_EQ(std::get<host::TaskEnded>(events[0]).outcome.reason, "in: its command ended with exit 3");
+    EXPECT_EQ(std::get<WorkerFiles::Make>(events[1]).lease.task, TaskId(1));
+}
+
+TEST_F(WorkerFilesTest, WhatGrowsIsSentAPartAtATime) {
+    wire::Lease watched = lease(0, "");
+    watched.files->inputs.clear();
+    watched.files->outputs[0].watched = true;
+    files_->stage(watched);
+    background_.run();
+    const std::string sandbox = staged().at(0);
+    auto look = [&, now = Instant{}]() mutable {
+        files_->look(now += std::chrono::seconds(2));
+        background_.run();
+        return said<wire::WatchedPart>();
+    };
+    EXPECT_THAT(look(), IsEmpty()) << "there is no such file yet";
+    std::ofstream(sandbox + "/out") << "one ";
+    auto parts = look();
+    ASSERT_THAT(parts, SizeIs(1));
+    EXPECT_EQ(parts[0].bytes, "one ");
+    std::ofstream(sandbox + "/out", std::ios::app) << "two";
+    EXPECT_THAT(look(), IsEmpty()) << "the first one is not taken yet";
+    files_->begin_streams_anew();
+    background_.run();
+    parts = look();
+    ASSERT_THAT(parts, SizeIs(1));
+    EXPECT_EQ(parts[0].bytes, "one two") << "what was on its way comes again";
+    files_->on(wire::WatchedTaken{TaskId(0), 1});
+    background_.run();
+    std::ofstream(sandbox + "/out") << "less";
+    EXPECT_THAT(look(), IsEmpty()) << "it is no file that grows";
+    EXPECT_TRUE(files_->wakeup().has_value());
+    files_->drop({TaskId(0), 1});
+    EXPECT_FALSE(files_->wakeup().has_value());
+}
+
 }  // namespace
 }  // namespace wq::app

@@ -36,16 +36,21 @@ TEST(WorkerOptions, TheManualsFormsOfAManager) {
 }
 
 TEST(WorkerOptions, ThoseWithoutEffectSaySo) {
-    const auto options = work({"-A", "x86_64", "-O", "Linux", "-C", "catalog:9097", "--connection-mode",
-                               "by_ip", "-w", "65536", "--disable-symlinks", "-M", "name"});
+    const auto options = work({"-C", "catalog:9097", "--connection-mode", "by_ip", "-w", "65536",
+                               "--disable-symlinks", "-M", "name"});
     EXPECT_THAT(options.remarks,
-                ::testing::UnorderedElementsAre(::testing::StartsWith("--arch has no effect: "),
-                                                ::testing::StartsWith("--os has no effect: "),
-                                                ::testing::StartsWith("--catalog has no effect: "),
+                ::testing::UnorderedElementsAre(::testing::StartsWith("--catalog has no effect: "),
                                                 ::testing::StartsWith("--connection-mode has no effect: "),
                                                 ::testing::StartsWith("--tcp-window-size has no effect: "),
                                                 ::testing::StartsWith("--disable-symlinks has no effect: ")));
     EXPECT_TRUE(work({"h", "1", "--cores", "2"}).remarks.empty());
+}
+
+TEST(WorkerOptions, APlatformIsANameOfAPath) {
+    const auto options = work({"h", "1", "-A", "aarch64", "-O", "Cygwin"});
+    EXPECT_EQ(options.arch, "aarch64");
+    EXPECT_EQ(options.os, "Cygwin");
+    for (const char* name : {"../x", "a/b", "."}) EXPECT_FALSE(parse({"h", "1", "--os", name})) << name;
 }
 
 TEST(WorkerOptions, WhatNoMachineHasIsRefused) {

@@ -22,6 +22,8 @@ inline std::string text_of(const Settings& s) {
     if (s.min_time) text += " min-time=" + format_duration(*s.min_time);
     add("retries", s.retries);
     if (s.category) text += " category=" + *s.category;
+    for (const std::string& path : s.inputs) text += " input=" + path;
+    for (const std::string& path : s.outputs) text += " output=" + path;
     return text;
 }
 

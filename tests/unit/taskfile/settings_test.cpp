@@ -62,7 +62,7 @@ TEST_P(BadSettingsLines, AreRefusedWithFileLineAndKeys) {
     EXPECT_EQ(reading.items.size(), 1U);
 }
 
-const std::string known = "; the keys are cores memory disk gpus time min-time retries category";
+const std::string known = "; the keys are cores memory disk gpus time min-time retries category input output";
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, BadSettingsLines,
@@ -83,6 +83,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadSettings{"", "a #WQ line without settings" + known},
         BadSettings{"# later", "a #WQ line without settings" + known},
         BadSettings{"cores 2", "'cores' has no value; write cores=VALUE, or cores= for the default"},
+        BadSettings{"input=../x",
+                    "bad value of 'input': '../x' does not lie below the folder that tasks run in; give a "
+                    "relative path without '..'" +
+                        known},
+        BadSettings{"output=/x",
+                    "bad value of 'output': '/x' does not lie below the folder that tasks run in; give "
+                    "a relative path without '..'" +
+                        known},
+        BadSettings{"input=a output=./a", "'a' is given twice as a file; keep one"},
+        BadSettings{"input=a/b input=a", "the input 'a/b/' lies in the input 'a/'; keep the folder"},
         BadSettings{"cores=1 cores=2", "'cores' is given twice in one #WQ line; keep one"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -108,6 +118,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadSettings{"category='a",
                     "bad value of 'category': ''a' is no name of a category; use letters, digits and _ . -" +
                         known}));
+
+TEST(Settings, FilesOfALineAreAllThatThereAre) {
+    EXPECT_THAT(
+        texts_of(
+            read_list("#WQ input=a input=b//./c output=d\n#WQ cores=2\n#WQ input=e\n#WQ input= output=\n")
+                .items),
+        ElementsAre("1 settings input=a input=b/c output=d", "2 settings cores=2 input=a input=b/c output=d",
+                    "3 settings cores=2 input=e output=d", "4 settings cores=2"));
+}
 
 TEST(Settings, ARefusedLineChangesNothing) {
     ListReader reader("list.sh");

@@ -31,6 +31,7 @@ std::vector<Message> samples() {
     hello.features = {"gpu", ""};
     hello.os = "Linux";
     hello.arch = "x86_64";
+    hello.node = "boot.0";
     hello.identity = "0123456789abcdef";
     hello.resume = "token";
     hello.answers_sent = 12;
@@ -52,14 +53,15 @@ std::vector<Message> samples() {
     files.inputs = {{"in", InputKind::content, "", "key", std::nullopt},
                     {"small", InputKind::content, "", "", "abc"},
                     {"page", InputKind::url, "http://host/page", "", std::nullopt}};
-    files.outputs = {{"out", false, true}};
+    files.outputs = {{"out", false, true, true}};
     const Lease lease{TaskId(9),    3,    {2, 100, 0, 1}, std::chrono::seconds(5),
                       77,           2,    "echo hi",      {{"A", "1"}, {"B", ""}, {"C", {}}},
                       std::nullopt, files};
     return {
         hello,
         Refused{3, "no"},
-        Welcome{protocol_version, WorkerId(9), "token", std::chrono::seconds(60), 12, "/home", "INDEX", 4096},
+        Welcome{protocol_version, WorkerId(9), "token", std::chrono::seconds(60), 12, "/home", "INDEX",
+                "/mark", "1234", 4096},
         Ended{TaskId(5), 2, outcome, {std::string("a\0b", 3), "err", "r"}},
         GivenBack{TaskId(1), 1},
         RangeEnded{BatchId(4), held, 5, 6},
@@ -80,13 +82,18 @@ std::vector<Message> samples() {
         RevokedBatch{BatchId(9)},
         Dismiss{"the run is over", true, true},
         Beat{},
-        WantInput{TaskId(9), 3, 1, 1 << 20},
+        WantInput{TaskId(9), 3, 1, 1 << 20, true},
         InputPart{TaskId(9), 3, 1, "bytes", true},
         NoInput{TaskId(9), 3, 1, "gone"},
         OutputPart{TaskId(9), 3, 2, "bytes", true},
         TakeOutput{TaskId(9), 3, 1 << 20},
         OutputsSent{TaskId(9), 3},
         OutputsKept{TaskId(9), 3, "disk full"},
+        WatchedPart{TaskId(9), 3, 1, 4096, "more"},
+        WatchedTaken{TaskId(9), 3},
+        HaveInput{TaskId(9), 3, 2, "/tmp/cache"},
+        InputIsAt{TaskId(9), 3, 2, "/tmp/cache/key"},
+        SharesFiles{},
     };
 }
 

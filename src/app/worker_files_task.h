@@ -1,0 +1,130 @@
+// Of WorkerFiles, what its parts share: a task's place in the workspace, and what is done there in the
+// background.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/worker_files.h"
+#include "files/kept_cache.h"
+#include "files/task_files.h"
+
+namespace wq::app {
+
+struct WorkerFiles::Store {
+    std::atomic<bool> closed{false};  // the folder goes: nothing is made in it any more
+    std::string folder;
+    std::string cache_folder;
+    files::KeptCache kept;
+    std::optional<files::Cache> cache;
+    std::map<std::string, std::string> made;  // content keys of what URLs and commands gave, by their keys
+    files::Trouble trouble;                   // with it no task can be staged
+    files::Sharing sharing;
+
+    Store();
+    bool gone() const;  // with a launcher that died
+    // `kept_cache`: empty: the cache goes with the folder.
+    files::Trouble enter(const std::string& where, const std::string& kept_cache);
+    // Of an input that is cached here; nothing: it is not.
+    std::optional<std::string> content_key(const wire::InputFile& input);
+};
+
+struct WorkerFiles::Task {
+    enum class State { staging, fetching, making, waiting, running, looking, sending, sent };
+
+    wire::Lease lease;
+    std::uint64_t number = 0;
+    State state = State::staging;
+    bool dropped = false;
+    std::uint64_t link = 0;  // streams of an earlier link are over
+
+    std::string sandbox;
+    std::size_t next_input = 0;
+    bool fetched_again = false;
+    // Of the input that is fetched; of the background's thread.
+    std::optional<files::Cache::Incoming> incoming;
+    std::optional<files::TreeWriter> writer;
+    std::uint64_t consumed = 0;
+    // Of the one that was made, on its way into the cache.
+    struct Intake {
+        files::TreeReader reader;
+        files::KeyMaker maker;
+        std::string key;  // once it was read to its end
+    };
+    std::optional<Intake> intake;
+    std::optional<files::TreeReader> neighbour;  // another worker has it
+
+    // Of watched outputs, by their place: how far they were sent, and how far taken.
+    struct Watch {
+        std::uint64_t sent = 0;
+        std::uint64_t taken = 0;
+        bool over = false;
+    };
+    std::map<std::uint32_t, Watch> watches;
+    bool watch_busy = false;  // one is looked at, or an answer is awaited
+    bool watch_full = false;  // there was more than a part holds
+
+    host::TaskEnded end;
+    std::vector<std::uint32_t> outputs;  // that are to be sent
+    std::size_t next_output = 0;
+    std::optional<files::TreeReader> reader;  // of the background's thread
+    std::uint64_t sent = 0;
+    std::uint64_t upto = wire::first_output_bytes;
+    bool busy = false;
+
+    Key key() const { return {lease.task, lease.attempt}; }
+    const wire::InputFile& input() const { return lease.files->inputs[next_input]; }
+    std::string path_of(const std::string& name) const { return sandbox + "/" + name; }
+    std::string making_path() const { return sandbox + ".made"; }  // where its next input is made
+    wire::Lease lease_without_files();
+
+    // False: this worker cannot, whatever the task is.
+    bool make_sandbox(const Store& store, files::Trouble& trouble);
+    // The inputs from next_input on, up to one that is to be fetched or made.
+    files::Trouble place_what_is_here(Store& store);
+    // The next bytes of an input that comes from the manager.
+    files::Trouble take(Store& store, const wire::InputFile& next, const std::string& bytes, bool last);
+    // The next few megabytes of the one that was made. Done: it is in its place, or in the cache.
+    struct Step {
+        bool done = true;
+        files::Trouble trouble;
+    };
+    Step take_made(Store& store);
+    // The next few megabytes of the one that another worker of the node has.
+    Step take_from_neighbour(Store& store);
+
+    // What was appended to one of the watched outputs.
+    struct Grown {
+        std::uint32_t output = 0;
+        std::uint64_t offset = 0;
+        std::string bytes;
+    };
+    std::optional<Grown> look_for_growth();
+    // What it made of what is wanted.
+    struct Made {
+        std::vector<std::uint32_t> outputs;
+        std::string missing;  // the first
+    };
+    Made look_for_outputs(bool good) const;
+    // The next part of its outputs, at most `most` bytes; of one that cannot be read, why.
+    struct Part {
+        std::uint32_t output = 0;
+        std::string bytes;
+        bool last = false;
+        std::string unreadable;
+    };
+    std::optional<Part> read(std::size_t most);
+
+    void note(core::Ending ending, const std::string& why);  // where it says no more by itself
+    void clean_up(Store& store);
+
+  private:
+    files::Trouble check() const;
+    files::Trouble place(Store& store, wire::InputFile& input, bool& placed);
+    void make_folder_of(const std::string& name) const;
+};
+
+}  // namespace wq::app

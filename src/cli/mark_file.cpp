@@ -1,0 +1,32 @@
+#include "cli/mark_file.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "app/session_book.h"
+
+namespace wq::cli {
+
+MarkFile::MarkFile(std::string path, std::string mark) : path_(std::move(path)), mark_(std::move(mark)) {}
+
+MarkFile::MarkFile(MarkFile&& from) noexcept
+    : path_(std::exchange(from.path_, {})), mark_(std::exchange(from.mark_, {})) {}
+
+MarkFile::~MarkFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+Result<MarkFile> MarkFile::make(const std::string& run_directory) {
+    std::error_code unknown;  // the path stays as it is: workers elsewhere do not find it
+    const auto whole = std::filesystem::absolute(run_directory, unknown);
+    MarkFile file((unknown ? run_directory : whole.string()) + "/mark", app::random_token());
+    std::ofstream out(file.path_, std::ios::trunc);
+    if (out << file.mark_ << '\n' && out.flush()) return file;
+    return Error{ExitCode::not_allowed, "cannot write '" + file.path_ + "'"};
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,23 @@
+// The folder of a cache that outlives its worker. Workers that are given the same one at the same time have a
+// part of it each, which is theirs while they live.
+#pragma once
+
+#include <string>
+
+#include "base/descriptor.h"
+#include "files/problem.h"
+
+namespace wq::files {
+
+class KeptCache {
+  public:
+    // Takes a part of `folder` that nobody has, or makes one.
+    Trouble take(const std::string& folder);
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+    Descriptor lock_;  // goes with its process, however that ends
+};
+
+}  // namespace wq::files
