@@ -21,11 +21,7 @@ sh script data/b made/b
 
 
 class Files(Case):
-    def worker(self, *words, before=()):
-        contact = self.path("contact.copy")
-        with open(self.path("r/contact"), encoding="utf-8") as source, open(contact, "w", encoding="utf-8") as copy:
-            copy.write(source.read())
-        os.chmod(contact, 0o600)
+    def worker(self, contact, *words, before=()):
         process = subprocess.Popen([*before, WORKER, "--contact", contact, "--cores", "1", *words],
                                    stdin=subprocess.DEVNULL, cwd="/",
                                    env={**os.environ, support.MARK: self.mark, "TMPDIR": self.temporary})
@@ -57,9 +53,8 @@ class Files(Case):
         run = self.start_run(LIST)
         # The contact is read before the folder is hidden: descriptor 3 leads to it.
         hidden = 'exec 3< "$1"; mount -t tmpfs tmpfs "$2" && shift 2 && exec "$@"'
-        contact = self.path("contact.copy")
-        self.worker("--contact", "/dev/fd/3", "--workdir", "/tmp",
-                    before=[*NAMESPACE, "sh", "-c", hidden, "sh", contact, elsewhere])
+        self.worker("/dev/fd/3", "--workdir", "/tmp",
+                    before=[*NAMESPACE, "sh", "-c", hidden, "sh", self.path("r/contact"), elsewhere])
         self.assertEqual(run.wait(), 0, str(run))
         for name in "ab":
             self.assertEqual(self.read(f"made/{name}"), f"data\nmade\nscript\ntext of {name}\n")
@@ -70,7 +65,7 @@ class Files(Case):
     def test_to_one_that_sees_them_nothing_is_copied(self):
         os.makedirs(self.path("made"))
         run = self.start_run(LIST)
-        self.worker()
+        self.worker(self.path("r/contact"))
         self.assertEqual(run.wait(), 0, str(run))
         for name in "ab":
             self.assertEqual(self.lines(f"made/{name}.where"), [os.path.realpath(self.path("")).rstrip("/")])

@@ -1,4 +1,5 @@
-"""A run of 5,000 tasks whose workers are killed 100 times and cut off 20 times: each task is DONE once."""
+"""A run of 5,000 tasks whose workers are killed 100 times and cut off 20 times: each task is DONE once. Another one of tasks
+with files: each output is whole."""
 
 import os
 import random
@@ -14,6 +15,9 @@ TASKS = int(os.environ.get("CHAOS_TASKS", "5000"))
 KILLS = int(os.environ.get("CHAOS_KILLS", "100"))
 CUTS = int(os.environ.get("CHAOS_CUTS", "20"))
 WORKERS = 3
+FILE_TASKS = int(os.environ.get("CHAOS_FILE_TASKS", "600"))
+FILE_KILLS = int(os.environ.get("CHAOS_FILE_KILLS", "30"))
+FILE_CUTS = int(os.environ.get("CHAOS_FILE_CUTS", "15"))
 
 
 class Wire(threading.Thread):
@@ -93,10 +97,35 @@ class Chaos(TcpCase):
         return self.worker("127.0.0.1", port, "--cores", 2, "--time-scale", "0.02", "-i", "0.02", "-b", "0.2", contact=None)
 
     def test_each_task_once(self):
-        random.seed(4711)
         # Some have ended when they are told of, some run for a while.
-        manager = self.manager([f"read -t {0.01 * (n % 7)} x < /dev/zero; echo {n}" if n % 7 == 0 else f"echo {n}"
-                                for n in range(TASKS)], "--no-key", "--scale", "0.02", "--away", 3)
+        self.run_with_blows([f"read -t {0.01 * (n % 7)} x < /dev/zero; echo {n}" if n % 7 == 0 else f"echo {n}"
+                             for n in range(TASKS)], TASKS, KILLS, CUTS)
+
+    def test_each_output_whole(self):
+        files = self.path("files")
+        os.makedirs(f"{files}/in")
+        random.seed(11)
+        shared = random.randbytes(700_000)
+        inputs = [random.randbytes(random.choice((100, 70_000, 600_000))) for _ in range(20)]
+        for name, content in [("shared", shared), *((f"in/{n}", content) for n, content in enumerate(inputs))]:
+            with open(f"{files}/{name}", "wb") as out:
+                out.write(content)
+        lines = []
+        for n in range(FILE_TASKS):
+            place = n % len(inputs)
+            lines += [f"#WQ input=in/{place} input=shared output=out/{n} output=tree/{n}",
+                      f"cat in/{place} shared > out/{n}; mkdir -p tree/{n}/a && echo {n} > tree/{n}/a/number"]
+        self.run_with_blows(lines, FILE_TASKS, FILE_KILLS, FILE_CUTS, "--files", files)
+        for n in range(FILE_TASKS):
+            with open(f"{files}/out/{n}", "rb") as made:
+                self.assertTrue(made.read() == inputs[n % len(inputs)] + shared, n)
+            with open(f"{files}/tree/{n}/a/number", encoding="ascii") as made:
+                self.assertEqual(made.read(), f"{n}\n")
+        self.assertEqual(sorted(os.listdir(f"{files}/out"), key=int), [str(n) for n in range(FILE_TASKS)], "half a file")
+
+    def run_with_blows(self, lines, tasks, most_kills, most_cuts, *words):
+        random.seed(4711)
+        manager = self.manager(lines, "--no-key", "--scale", "0.02", "--away", 3, *words)
         port = int(self.read("contact").split('"port":')[1].split(",")[0].strip(" }\n"))
         wire = Wire(port)
         wire.start()
@@ -104,14 +133,14 @@ class Chaos(TcpCase):
         kills = cuts = stops = 0
         stopped = []
         end = time.monotonic() + 3 * DEADLINE
-        while kills < KILLS or cuts < CUTS:
+        while kills < most_kills or cuts < most_cuts:
             self.assertLess(time.monotonic(), end, f"{kills} kills and {cuts} cuts: {manager}")
             # The next blow falls when some more is done, so that all of them hit a run at work.
-            share = (kills + cuts) / (KILLS + CUTS)
-            while len(self.done_lines()) < share * 0.8 * TASKS:
+            share = (kills + cuts) / (most_kills + most_cuts)
+            while len(self.done_lines()) < share * 0.8 * tasks:
                 self.assertFalse(manager.wait_at_most(0.01), f"over after {kills} kills: {manager}")
                 self.assertLess(time.monotonic(), end, f"{len(self.done_lines())} done after {kills} kills, {cuts} cuts")
-            if cuts < CUTS and cuts * KILLS <= kills * CUTS:
+            if cuts < most_cuts and cuts * most_kills <= kills * most_cuts:
                 cuts += 1
                 kind = ("cut", "stall", "stop")[cuts % 3]
                 if kind == "stop":
@@ -133,7 +162,7 @@ class Chaos(TcpCase):
         self.assertEqual(manager.wait(3 * DEADLINE), 0, str(manager)[-3000:])
         done = self.done()
         self.assertEqual({n: count for n, count in done.items() if count != 1}, {})
-        self.assertEqual(len(done), TASKS)
+        self.assertEqual(len(done), tasks)
         endings = self.endings()
         print(f"{kills} kills, {wire.seen} and {stops} stops; attempts: { {name: endings.count(name) for name in set(endings)} }; "
               f"away {manager.err.count('is cut off')}, back {manager.err.count('is back')}", flush=True)

@@ -43,9 +43,13 @@ class Program : public ::testing::Test {
 
     pid_t start_worker() { return start_worker({"--contact", folder_ + "/contact"}); }
     pid_t start_worker(std::vector<std::string> words) {
-        std::vector<std::string> before{"program_test", "worker", "-s", folder_};
-        if (std::find(words.begin(), words.end(), "--cores") == words.end())
-            before.insert(before.end(), {"--cores", "1"});
+        std::vector<std::string> before{"program_test", "worker"};
+        const auto by_default = [&](const std::string& option, const std::string& value) {
+            if (std::find(words.begin(), words.end(), option) == words.end())
+                before.insert(before.end(), {option, value});
+        };
+        by_default("-s", folder_);
+        by_default("--cores", "1");
         words.insert(words.begin(), before.begin(), before.end());
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());

@@ -1,6 +1,7 @@
 // A manager of a task list whose workers come over TCP, and only so; for tests of real processes.
 //   test_manager RUN_DIR LIST|- CONTACT [--away S] [--scale X] [--port P] [--no-key] [--tls]
-//                [--bind ADDRESS] [--identity KEY CERTIFICATE]
+//                [--bind ADDRESS] [--identity KEY CERTIFICATE] [--files FOLDER]
+// FOLDER: where the files of `#WQ` lines are; they are brought to all workers.
 // Writes CONTACT once it listens, prints what it has to say, and ends with the run's exit code.
 #include <unistd.h>
 
@@ -8,9 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "app/away.h"
+#include "app/background_thread.h"
 #include "app/manager.h"
 #include "app/rank_loop.h"
 #include "app/source.h"
@@ -33,6 +36,7 @@ struct Options {
     std::string bind = "127.0.0.1";
     bool key = true;
     bool tls = false;
+    std::string files;
     std::string key_file, certificate_file;  // of TLS; none: a fresh one
 };
 
@@ -47,6 +51,7 @@ Options read_options(int argc, char** argv) {
         if (word == "--scale") options.scale = value();
         if (word == "--port") options.port = static_cast<std::uint16_t>(value());
         if (word == "--bind" && ++i < argc) options.bind = argv[i];
+        if (word == "--files" && ++i < argc) options.files = argv[i];
         if (word == "--no-key") options.key = false;
         if (word == "--tls") options.tls = true;
         if (word == "--identity" && i + 2 < argc) {
@@ -107,7 +112,9 @@ int run(const Options& options) {
     managing.reactor.away_limit = seconds(options.away_s);
     managing.reactor.wait_for_fitting = true;
     managing.hello_limit = seconds(30 * options.scale);
-    app::TaskTable tasks;
+    app::TaskTable tasks(options.files);
+    std::optional<app::BackgroundThread> files;
+    if (!options.files.empty()) managing.background = &files.emplace();
     app::Manager manager(std::move(managing), tasks, *recorder, app::now());
     manager.expect_strangers(*listener);
     manager.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
@@ -118,8 +125,10 @@ int run(const Options& options) {
     app::ManagerLoopParts parts{manager, *source, *recorder};
     parts.signals = &signals;
     parts.wires = {listener.get()};
+    parts.files_of_manager = files ? &*files : nullptr;
     app::ManagerLoop loop(std::move(parts));
     const Status read = loop.run();
+    files.reset();  // before the manager, whom it serves
     const Status written = recorder->close();
     if (!read || !written) return 70;
     std::printf("stale %llu\n", static_cast<unsigned long long>(manager.reactor().stale_reports()));
