@@ -31,6 +31,7 @@ Statistics as_statistics(const core::ManagerStats& from) {
     to.time_when_started = from.time_when_started;
 #define WQ_COPY(type, name, unit, meaning) to.name = from.name;
     WQ_MANAGER_STATS(WQ_COPY)
+    WQ_OWN_STATS(WQ_COPY)
 #undef WQ_COPY
     to.workers_blacklisted = from.workers_blocked;
     to.time_workers_execute = from.time_execute;

@@ -44,6 +44,9 @@ void ProgramRecorder::submitted(TaskId first, const TaskData& task, WallMicros w
 void ProgramRecorder::fill(TaskReport& report, stats::Recorded& ended) const {
     const stats::TaskRecord& record = ended.record;
     describe_end(record.outcome, report);
+    if (record.out_of_tries) report.result = TaskResult::max_retries;
+    if (record.out_of_tries && record.outcome.ending != core::Ending::worker_lost)
+        report.reason = core::describe(record.outcome);  // what became of the last try, too
     report.attempts = record.attempt;
     report.output = std::move(ended.output.out);
     report.error_output = std::move(ended.output.err);

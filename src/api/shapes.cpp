@@ -21,7 +21,7 @@ Duration seconds(std::int64_t count) {
 }
 
 // Five retries are six tries, as in Work Queue.
-std::uint32_t losses(std::int64_t max_retries) {
+std::uint32_t tries(std::int64_t max_retries) {
     if (max_retries < 1) return 0;
     return static_cast<std::uint32_t>(std::min<std::int64_t>(max_retries, UINT32_MAX - 1)) + 1;
 }
@@ -120,7 +120,7 @@ core::Shape shape_of(const TaskData& task) {
     shape.needs = {specs.needs.cores, specs.needs.memory, specs.needs.disk, specs.needs.gpus};
     shape.timeout = seconds(specs.running_time_max);
     shape.min_time = seconds(specs.running_time_min);
-    shape.max_losses = losses(specs.max_retries);
+    shape.max_tries = tries(specs.max_retries);
     shape.features.insert(shape.features.end(), specs.features.begin(), specs.features.end());
     std::sort(shape.features.begin(), shape.features.end());
     if (specs.start_time_min > 0) shape.not_before = specs.start_time_min;

@@ -193,6 +193,7 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
         earlier != options_.earlier_attempts.end())
         record.attempt += earlier->second;
     record.final = action.final;
+    record.out_of_tries = action.out_of_tries;
     record.worker = action.worker;
     record.category = action.category;
     record.given = action.given;

@@ -168,7 +168,8 @@ struct AttemptEnded {
     TaskId task;
     Attempt attempt = 1;
     bool final = true;
-    bool by_ticket = false;  // no Lease told of its beginning
+    bool by_ticket = false;     // no Lease told of its beginning
+    bool out_of_tries = false;  // final, as it was tried as often as it may be
     WorkerId worker;         // unknown_worker: it was lost with one of several
     CategoryId category;
     Resources given;

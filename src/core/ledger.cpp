@@ -44,7 +44,7 @@ ShapeId Ledger::intern(Shape shape) {
     shape.priority = 0;
     shape.not_before.reset();
     shape.not_after.reset();
-    shape.max_losses = 0;
+    shape.max_tries = 0;
     std::sort(shape.features.begin(), shape.features.end());
     shape.features.erase(std::unique(shape.features.begin(), shape.features.end()), shape.features.end());
     // Lists change shape rarely: the last one is nearly always the one.
@@ -69,11 +69,11 @@ ShapeId Ledger::add(const TaskRange& range, WallMicros submitted) {
     const std::uint64_t end = size_ + range.count;
     const bool alike = !ranges_.empty() && ranges_.back().shape == shape &&
                        ranges_.back().priority == priority && ranges_.back().times == times &&
-                       ranges_.back().max_losses == range.shape.max_losses;
+                       ranges_.back().max_tries == range.shape.max_tries;
     if (alike && submitted - ranges_.back().submitted < same_submission_us)
         ranges_.back().end = end;
     else
-        ranges_.push_back({size_, end, submitted, priority, shape, times, range.shape.max_losses});
+        ranges_.push_back({size_, end, submitted, priority, shape, times, range.shape.max_tries});
     const Interval tasks{size_, end};
     size_ = end;
     count_in(tasks, TaskState::blocked, true);
@@ -247,6 +247,7 @@ void Ledger::change(TaskId task, TaskEvent event) {
     leave(one, from);
     if (event == TaskEvent::lose) ++attempted(task).losses;
     if (event == TaskEvent::retry) ++attempted(task).failures;
+    if (event == TaskEvent::exhaust) ++attempted(task).exhausted;
     enter(one, *to);
 }
 

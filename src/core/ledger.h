@@ -27,14 +27,18 @@ using ShapeId = Id<struct ShapeTag, std::uint32_t>;
 
 // A task that is out with a worker, or was.
 struct Attempted {
-    Attempt attempt = 0;         // the present or last one
-    std::uint32_t failures = 0;  // by itself
-    std::uint32_t losses = 0;    // with its worker
+    Attempt attempt = 0;          // the present or last one
+    std::uint32_t failures = 0;   // by itself
+    std::uint32_t losses = 0;     // with its worker
+    std::uint32_t exhausted = 0;  // of what it was given, where it had not said how much it needs
     bool leased = false;
     bool by_ticket = false;  // the present or last attempt was claimed, not leased
     WorkerId worker;         // holds it while leased
     Resources given;
     WallMicros dispatched_us = 0;
+
+    // What counts for the limit of tries: all that was no fault of its own.
+    std::uint32_t spent() const { return losses + exhausted; }
 };
 
 // When a task may be out, by the wall clock.
@@ -88,14 +92,14 @@ class Ledger {
 
     std::uint64_t size() const { return size_; }
     TaskState state(TaskId task) const;
-    // Priority, times and the limit of losses are no part of it here: tasks that differ in nothing else are
+    // Priority, times and the limit of tries are no part of it here: tasks that differ in nothing else are
     // of one shape.
     const Shape& shape(ShapeId id) const { return shapes_[id.value()].shape; }
     ShapeId shape_of(TaskId task) const { return range_of(task).shape; }
     WallMicros submitted(TaskId task) const { return range_of(task).submitted; }
     double priority(TaskId task) const { return range_of(task).priority; }
     const Times& times(TaskId task) const { return times_[range_of(task).times]; }
-    std::uint32_t max_losses(TaskId task) const { return range_of(task).max_losses; }  // 0: none of its own
+    std::uint32_t max_tries(TaskId task) const { return range_of(task).max_tries; }  // 0: none of its own
     std::uint32_t shapes() const { return static_cast<std::uint32_t>(shapes_.size()); }
 
     // Changes of state; each goes through the table of lifecycle.h. An arrow that is not there is our bug.
@@ -147,7 +151,7 @@ class Ledger {
         double priority;
         ShapeId shape;
         std::uint32_t times;  // index into times_
-        std::uint32_t max_losses;
+        std::uint32_t max_tries;
     };
     struct ShapeInfo {
         Shape shape;

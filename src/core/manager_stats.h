@@ -72,10 +72,14 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, min_memory, "MB", "smallest worker")                                                \
     X(std::int64_t, min_disk, "MB", "smallest worker")
 
+// Figures that the manual does not have; in files they come last.
+#define WQ_OWN_STATS(X) X(std::int64_t, tasks_lost_attempts, "attempts", "lost with their worker")
+
 struct ManagerStats {
     std::int64_t time_when_started = 0;  // wall clock, us
 #define WQ_FIELD(type, name, unit, meaning) type name = 0;
     WQ_MANAGER_STATS(WQ_FIELD)
+    WQ_OWN_STATS(WQ_FIELD)
 #undef WQ_FIELD
 };
 

@@ -144,6 +144,7 @@ class Reactor {
     template <class F>
     void count_for(TaskId task, F&& add);
     void lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions);
+    void try_again(TaskId task, TaskEvent event, Outcome outcome, Now now, Actions& actions);
     void record(TaskId task, bool final, Outcome outcome, Actions& actions);
     void finish(TaskId task, bool success, Now now, Actions& actions);
     void end_in_failure(TaskId task, Now now, Actions& actions);
@@ -203,7 +204,7 @@ class Reactor {
     static bool has_time(std::optional<Instant> leaves, const Shape& shape, Now now);
     bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
     bool takes(const Worker& worker, ShapeId shape, std::optional<TaskId> suspect, Now now) const;
-    std::uint32_t most_losses(TaskId task) const;  // 0: no limit
+    std::uint32_t most_tries(TaskId task) const;  // 0: no limit
     bool last_chance(TaskId task) const;
     std::int64_t queue_depth(ShapeId shape, const Worker& worker) const;
 

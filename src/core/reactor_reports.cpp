@@ -72,7 +72,8 @@ void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
 void Reactor::give_back(TaskId task, Actions& actions) {
     free_lease(task);
     if (const Attempted& attempted = ledger_.attempted(task); !attempted.by_ticket)
-        actions.push_back(GoneBack{task, attempted.attempt, ledger_.shape(ledger_.shape_of(task)).category, attempted.given});
+        actions.push_back(GoneBack{task, attempted.attempt, ledger_.shape(ledger_.shape_of(task)).category,
+                                   attempted.given});
     ledger_.change(task, TaskEvent::give_back);
 }
 
@@ -95,6 +96,11 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
         return;
     }
     const Shape& shape = ledger_.shape(ledger_.shape_of(task));
+    // A task that names its memory and needs more fails at once. One that does not had what its worker could
+    // give: elsewhere there may be more, or fewer neighbours. But it would never end where nobody says how
+    // often.
+    if (outcome.ending == Ending::out_of_memory && shape.needs.memory_mb < 0 && ledger_.max_tries(task) > 0)
+        return try_again(task, TaskEvent::exhaust, outcome, now, actions);
     const bool again =
         ledger_.attempted(task).failures < shape.retries && !ended_by_its_end_time(task, outcome);
     record(task, !again, outcome, actions);
@@ -109,32 +115,54 @@ void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Act
     outcome.ending = Ending::worker_lost;
     outcome.reason = why;
     free_lease(task);
+    count_for(task, [](ManagerStats& stats) { ++stats.tasks_lost_attempts; });
     if (!blame || stop_) {
         record(task, false, outcome, actions);
         ledger_.change(task, TaskEvent::give_back);
         return;
     }
-    const std::uint32_t most = most_losses(task);
-    const bool last = most > 0 && ledger_.attempted(task).losses + 1 >= most;
-    if (last) outcome.reason += "; lost " + std::to_string(most) + (most == 1 ? " worker" : " workers");
-    record(task, last, outcome, actions);
-    if (last)
-        finish(task, false, now, actions);
-    else
-        ledger_.change(task, TaskEvent::lose);
-    if (last_chance(task)) ++last_chances_;
+    try_again(task, TaskEvent::lose, std::move(outcome), now, actions);
 }
 
-std::uint32_t Reactor::most_losses(TaskId task) const {
-    const std::uint32_t own = ledger_.max_losses(task);
+namespace {
+
+std::string of_all_tries(const Attempted& attempted, bool lost, std::uint32_t most) {
+    if (lost && attempted.losses + 1 == most)
+        return "lost " + std::to_string(most) + (most == 1 ? " worker" : " workers");
+    return "tried " + std::to_string(most) + (most == 1 ? " time" : " times");
+}
+
+}  // namespace
+
+// Its attempt ended by no fault of its own, which is so often enough.
+void Reactor::try_again(TaskId task, TaskEvent event, Outcome outcome, Now now, Actions& actions) {
+    const std::uint32_t most = most_tries(task);
+    const Attempted& attempted = ledger_.attempted(task);
+    const bool last = most > 0 && attempted.spent() + 1 >= most;
+    if (!last) {
+        record(task, false, std::move(outcome), actions);
+        ledger_.change(task, event);
+        if (last_chance(task)) ++last_chances_;
+        return;
+    }
+    outcome.reason += (outcome.reason.empty() && event != TaskEvent::lose ? "" : "; ") +
+                      of_all_tries(attempted, event == TaskEvent::lose, most);
+    record(task, true, std::move(outcome), actions);
+    std::get<AttemptEnded>(actions.back()).out_of_tries = true;
+    finish(task, false, now, actions);
+}
+
+std::uint32_t Reactor::most_tries(TaskId task) const {
+    const std::uint32_t own = ledger_.max_tries(task);
     return own > 0 ? own : options_.max_losses;
 }
 
+// Of a task that may have killed its workers.
 bool Reactor::last_chance(TaskId task) const {
     const Attempted* attempted = ledger_.find_attempted(task);
     if (attempted == nullptr || attempted->losses == 0) return false;
-    const std::uint32_t most = most_losses(task);
-    return most > 0 && attempted->losses + 1 >= most;
+    const std::uint32_t most = most_tries(task);
+    return most > 0 && attempted->spent() + 1 >= most;
 }
 
 void Reactor::free_lease(TaskId task) {

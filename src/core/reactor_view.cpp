@@ -88,6 +88,7 @@ ManagerStats Reactor::stats(CategoryId category) const {
                           count(TaskState::skipped);
     all.tasks_dispatched = own.tasks_dispatched;
     all.tasks_exhausted_attempts = own.tasks_exhausted_attempts;
+    all.tasks_lost_attempts = own.tasks_lost_attempts;
     all.time_execute = own.time_execute;
     all.time_execute_good = own.time_execute_good;
     all.time_execute_exhaustion = own.time_execute_exhaustion;
@@ -163,8 +164,8 @@ std::optional<std::string> Reactor::audit() const {
         const TaskState state = ledger_.state(task);
         if (last_chance(task)) ++last_chances;
         const Attempted* attempted = ledger_.find_attempted(task);
-        if (attempted != nullptr && most_losses(task) > 0 && attempted->losses >= most_losses(task))
-            return "task " + std::to_string(id) + " was lost too often, and goes on";
+        if (attempted != nullptr && most_tries(task) > 0 && attempted->spent() >= most_tries(task))
+            return "task " + std::to_string(id) + " was tried too often, and goes on";
         if (is_final(state)) continue;
         if ((state == TaskState::blocked) != groups_.blocked(task))
             return "task " + std::to_string(id) + " is " + name_of(state) + ", its groups disagree";

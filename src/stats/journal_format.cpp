@@ -109,11 +109,27 @@ bool decode(ByteReader& in, WorkerRecord& record) {
     return in.at_end();
 }
 
+namespace {
+
+// They came later: a row without any is as the first journals had it.
+bool has_own_figures(const core::ManagerStats& stats) {
+#define WQ_ANY(type, name, unit, meaning) \
+    if (stats.name != 0) return true;
+    WQ_OWN_STATS(WQ_ANY)
+#undef WQ_ANY
+    return false;
+}
+
+}  // namespace
+
 std::string encode_record(const Sample& sample) {
     ByteWriter out = begin_record(RecordKind::sample);
     out.i64(sample.time_us), out.i64(sample.stats.time_when_started);
 #define WQ_PUT(type, name, unit, meaning) put(out, sample.stats.name);
     WQ_MANAGER_STATS(WQ_PUT)
+    if (has_own_figures(sample.stats)) {
+        WQ_OWN_STATS(WQ_PUT)
+    }
 #undef WQ_PUT
     return end_record(std::move(out));
 }
@@ -122,6 +138,10 @@ bool decode(ByteReader& in, Sample& sample) {
     get(in, sample.time_us), get(in, sample.stats.time_when_started);
 #define WQ_GET(type, name, unit, meaning) get(in, sample.stats.name);
     WQ_MANAGER_STATS(WQ_GET)
+#undef WQ_GET
+#define WQ_GET(type, name, unit, meaning) \
+    if (!in.at_end()) get(in, sample.stats.name);
+    WQ_OWN_STATS(WQ_GET)
 #undef WQ_GET
     return in.at_end();
 }

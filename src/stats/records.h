@@ -36,6 +36,7 @@ struct TaskRecord {
     WallMicros dispatched_us = 0;
     WallMicros received_us = 0;  // when the manager learned of the end
     core::Outcome outcome;
+    bool out_of_tries = false;  // final, as it was tried as often as it may be; the journal does not tell
 };
 
 // Calls of a range that succeeded as attempt 1, on one worker.

@@ -94,6 +94,7 @@ ManagerRow row_of(const Sample& sample) {
     row.time_when_started = sample.stats.time_when_started;
 #define WQ_COPY(type, name, unit, meaning) row.name = sample.stats.name;
     WQ_MANAGER_STATS(WQ_COPY)
+    WQ_OWN_STATS(WQ_COPY)
 #undef WQ_COPY
 #define WQ_COPY(type, name, of, unit, meaning) row.name = sample.stats.of;
     WQ_MANAGER_ALIASES(WQ_COPY)

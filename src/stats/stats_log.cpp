@@ -125,6 +125,7 @@ std::string stats_log_heading() {
     out += " " #name;                      \
     if (std::string_view(#name) == before_start) out += " time_when_started";
     WQ_MANAGER_STATS(WQ_NAME)
+    WQ_OWN_STATS(WQ_NAME)
 #undef WQ_NAME
     return out + "\n";
 }
@@ -139,6 +140,7 @@ void put_stats_line(std::string& out, const Sample& sample) {
         put_value(out, sample.stats.time_when_started); \
     }
     WQ_MANAGER_STATS(WQ_VALUE)
+    WQ_OWN_STATS(WQ_VALUE)
 #undef WQ_VALUE
     out += '\n';
 }

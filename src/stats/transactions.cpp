@@ -118,7 +118,7 @@ void begin_task(std::string& out, const TaskRecord& record, std::int64_t pid, st
 
 void put_end(std::string& out, std::int64_t pid, const TaskRecord& record, std::string_view state) {
     begin_task(out, record, pid, state);
-    out += result_of(record.outcome.ending);
+    out += record.out_of_tries ? "MAX_RETRIES" : result_of(record.outcome.ending);
     out += ' ';
     put_number(out, std::int64_t{record.outcome.exit_code});
     out += ' ';

@@ -230,6 +230,20 @@ TEST(CoreSim, LimitsOfLossesOfTheirOwn) {
     run_all(weather);
 }
 
+// Without losses it is the plan that says who is tried too often.
+TEST(CoreSim, WhatTasksUseUpCountsAsTheirTries) {
+    Weather weather = storm();
+    weather.exhausting = 0.3;
+    Counts counts = run_all(weather);
+    EXPECT_GT(counts.spent, 0u);
+    EXPECT_GT(counts.exhausted, counts.spent);
+    weather = tickets();
+    weather.exhausting = 0.1;
+    EXPECT_GT(run_all(weather).spent, 0u);
+    weather.losses = 0.05;
+    run_all(weather);
+}
+
 TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {
     Weather weather = cut_links();
     weather.cancels = 0.3;

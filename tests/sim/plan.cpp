@@ -33,7 +33,12 @@ PlannedTask random_task(const Weather& weather, Random& random, const std::vecto
         task.fits = false;
     }
     if (weather.own_limits > 0 && chance(random, weather.own_limits))
-        task.shape.max_losses = 2 + static_cast<std::uint32_t>(below(random, 4));
+        task.shape.max_tries = 2 + static_cast<std::uint32_t>(below(random, 4));
+    if (weather.exhausting > 0 && chance(random, weather.exhausting)) {
+        task.shape.needs.memory_mb = -1;
+        task.shape.max_tries = 1 + static_cast<std::uint32_t>(below(random, 4));
+        task.exhausts = 1 + static_cast<std::uint32_t>(below(random, 4));
+    }
     if (weather.priorities) task.shape.priority = static_cast<double>(below(random, 5));
     if (chance(random, weather.times)) {
         const WallMicros hour = 3'600'000'000;  // when the run starts
@@ -90,7 +95,8 @@ std::vector<TaskState> Plan::verdict() const {
         const PlannedTask& task = tasks[i];
         if (task.barrier_before)
             for (const TaskState earlier : states) passes = passes && earlier == TaskState::done;
-        const bool fails = task.kills_worker || task.failures > task.shape.retries;
+        const bool fails = task.kills_worker || task.failures > task.shape.retries ||
+                           (task.exhausts > 0 && task.exhausts >= task.shape.max_tries);
         TaskState state = !task.fits ? TaskState::skipped : fails ? TaskState::failed : TaskState::done;
         if (!passes) state = TaskState::skipped;
         for (std::size_t j = 0; j < i; ++j)

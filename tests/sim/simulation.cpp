@@ -36,7 +36,8 @@ Counts& Counts::operator+=(const Counts& o) {
     events += o.events, leases += o.leases, queued += o.queued, seals += o.seals, tickets += o.tickets;
     recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
     cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
-    expired += o.expired, ranges += o.ranges, digest ^= o.digest;
+    expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent;
+    digest ^= o.digest;
     return *this;
 }
 
@@ -51,7 +52,7 @@ Simulation::Simulation(const Weather& weather, std::uint64_t seed, Plan plan)
       reactor_(options(weather, plan_), now()) {
     const std::size_t tasks = plan_.tasks.size();
     own_failures_.resize(tasks), final_records_.resize(tasks), last_attempt_.resize(tasks),
-        losses_.resize(tasks), runs_.resize(tasks);
+        losses_.resize(tasks), exhausted_.resize(tasks), runs_.resize(tasks);
     present_.resize(plan_.workers.size());
 }
 
@@ -106,6 +107,8 @@ void Simulation::be_born(std::uint32_t id) {
             ++own_failures_[task.value()];
             outcome.exit_code = 1;
             if (chance(random_, 0.3)) outcome.ending = core::Ending::timed_out;
+        } else if (exhausted_[task.value()] < planned.exhausts) {
+            outcome.ending = core::Ending::out_of_memory;
         }
         return outcome;
     };
@@ -282,12 +285,21 @@ void Simulation::check_lease(const core::Lease& lease) {
         wrong(name + " is one too many for its worker");
 }
 
+std::uint32_t Simulation::most_tries(const PlannedTask& task) const {
+    return task.shape.max_tries > 0 ? task.shape.max_tries : weather_.max_losses;
+}
+
 void Simulation::check_ended(const core::AttemptEnded& ended) {
     const std::uint64_t id = ended.task.value();
     if (final_records_[id] > 0) wrong("task " + std::to_string(id) + " ended again after its end");
     if (ended.final) ++final_records_[id];
     last_attempt_[id] = std::max(last_attempt_[id], ended.attempt);
     if (ended.outcome.ending == core::Ending::worker_lost) ++losses_[id];
+    if (ended.outcome.ending == core::Ending::out_of_memory) ++counts_.exhausted, ++exhausted_[id];
+    if (ended.out_of_tries) ++counts_.spent;
+    if (ended.out_of_tries && !ended.final) wrong("task " + std::to_string(id) + " goes on without tries");
+    if (ended.out_of_tries && losses_[id] + exhausted_[id] < most_tries(plan_.tasks[id]))
+        wrong("task " + std::to_string(id) + " has tries left");
     const auto& end_time = plan_.tasks[id].shape.not_after;
     if (ended.outcome.ending == core::Ending::expired) {
         ++counts_.expired;
@@ -356,10 +368,10 @@ void Simulation::check_end() {
         if (finished_->stopped && !core::is_final(state)) continue;
         // A worker may be lost so often under a task that it fails without being to blame, and what waits for
         // it is skipped: only where the weather does that, and only with that many losses.
-        const std::uint32_t most = task.shape.max_losses > 0 ? task.shape.max_losses : weather_.max_losses;
+        const std::uint32_t most = most_tries(task);
         if (weather_.losses > 0 && weather_.max_losses < 10 && state != TaskState::done) {
             if (state == TaskState::failed && ended_here && verdict[id] == TaskState::done &&
-                losses_[id] < most)
+                losses_[id] + exhausted_[id] < most)
                 wrong(name + " after " + std::to_string(losses_[id]) + " losses");
             continue;
         }

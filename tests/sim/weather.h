@@ -34,7 +34,8 @@ struct Weather {
     // What a program asks for.
     double cancels = 0;           // per second
     double cancelled_ranges = 0;  // of these, of neighbours at once
-    double own_limits = 0;        // tasks with a limit of losses of their own
+    double own_limits = 0;        // tasks with a limit of tries of their own
+    double exhausting = 0;        // of tasks with such a limit: those that use up what they are given
     bool priorities = false;
     double times = 0;  // tasks that have a start and an end time
     // The network, and the rest.

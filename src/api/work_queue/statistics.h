@@ -70,6 +70,9 @@ struct Statistics {
     std::int64_t time_workers_execute = 0;             // time_execute
     std::int64_t time_workers_execute_good = 0;        // time_execute_good
     std::int64_t time_workers_execute_exhaustion = 0;  // time_execute_exhaustion
+
+    // Figures that the manual does not have.
+    std::int64_t tasks_lost_attempts = 0;  // attempts: lost with their worker
 };
 
 }  // namespace wq

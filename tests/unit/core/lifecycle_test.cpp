@@ -19,6 +19,7 @@ fail          -       -       failed  failed  -       -       -       -
 retry         -       -       ready   ready   -       -       -       -
 give_back     -       -       ready   ready   -       -       -       -
 lose          -       -       ready   ready   -       -       -       -
+exhaust       -       -       ready   ready   -       -       -       -
 skip          skipped skipped -       -       -       -       -       -
 resume_done   done    -       -       -       -       -       -       -
 resume_failed failed  -       -       -       -       -       -       -
@@ -86,6 +87,8 @@ TEST(Lifecycle, DrawsItsDiagram) {
   sealed -> cancelled [label="cancel"];
   blocked -> failed [label="expire"];
   ready -> failed [label="expire"];
+  leased -> ready [label="exhaust"];
+  sealed -> ready [label="exhaust"];
 }
 )");
 }

@@ -59,7 +59,7 @@ TEST_F(LossTest, SuspectsRunOneAtATimePerWorkerAndTheirLastChanceAlone) {
 TEST_F(LossTest, ATaskMayHaveALimitOfItsOwn) {
     options({.max_losses = 0, .wait_for_fitting = true});
     Shape twice;
-    twice.max_losses = 2;
+    twice.max_tries = 2;
     join(1, 2);
     add(1, twice);
     add(1);
@@ -80,6 +80,58 @@ TEST_F(LossTest, ATaskMayHaveALimitOfItsOwn) {
     std::string last;
     take([&](const std::string& line) { last = line; });
     EXPECT_EQ(last, "1.19 ended for good: exit 0");
+}
+
+// Its retries are for what is no fault of its own; the two counts are kept apart.
+TEST_F(LossTest, LossesAndExhaustedMemoryCountTogetherAndAreToldApart) {
+    options({.max_losses = 0, .wait_for_fitting = true});
+    Shape five;
+    five.max_tries = 6;
+    join(1);
+    add(1, five);
+    for (Attempt attempt = 1; attempt <= 3; ++attempt) end(1, 0, attempt, Ending::out_of_memory);
+    expect({"lease 0.1 to 1", "0.1 ended: out of memory", "lease 0.2 to 1", "0.2 ended: out of memory",
+            "lease 0.3 to 1", "0.3 ended: out of memory", "lease 0.4 to 1"});
+    lose(1);
+    join(2);
+    lose(2);
+    join(3);
+    expect({"0.4 ended: worker lost: worker 1 on node1: gone", "lease 0.5 to 2",
+            "0.5 ended: worker lost: worker 2 on node2: gone", "lease 0.6 to 3"});
+    end(3, 0, 6, Ending::out_of_memory);
+    expect({"0.6 ended for good: out of memory: tried 6 times"});
+    EXPECT_TRUE(last_ended_.out_of_tries);
+    EXPECT_EQ(reactor_.stats().tasks_exhausted_attempts, 4);
+    EXPECT_EQ(reactor_.stats().tasks_lost_attempts, 2);
+    EXPECT_EQ(reactor_.stats().tasks_failed, 1);
+}
+
+TEST_F(LossTest, ATaskThatNeedsMoreThanItSaidAndOneWithoutALimitAreNotTriedAgain) {
+    options({.max_losses = 0, .wait_for_fitting = true});
+    Shape named;
+    named.needs.memory_mb = 100;
+    named.max_tries = 6;
+    join(1);
+    add(1, named);
+    end(1, 0, 1, Ending::out_of_memory);
+    add(1);
+    end(1, 1, 1, Ending::out_of_memory);
+    expect({"lease 0.1 to 1", "0.1 ended for good: out of memory", "lease 1.1 to 1",
+            "1.1 ended for good: out of memory"});
+    EXPECT_FALSE(last_ended_.out_of_tries);
+    EXPECT_EQ(reactor_.stats().tasks_lost_attempts, 0);
+}
+
+TEST_F(LossTest, AFailingExitCodeIsNoRetry) {
+    options({.max_losses = 0, .wait_for_fitting = true});
+    Shape five;
+    five.max_tries = 6;
+    join(1);
+    add(2, five);
+    fail(1, 0);
+    end(1, 1, 1, Ending::signalled);
+    expect(
+        {"lease 0.1 to 1", "0.1 ended for good: exit 1", "lease 1.1 to 1", "1.1 ended for good: signal 0"});
 }
 
 TEST_F(LossTest, AWorkerIsKeptFreeForALastChance) {

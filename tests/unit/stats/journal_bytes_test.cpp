@@ -116,6 +116,26 @@ TEST(JournalBytes, AreReadSo) {
     EXPECT_EQ(hex(collected.again), records);
 }
 
+struct Samples : JournalVisitor {
+    std::vector<std::int64_t> lost;
+    void task(const TaskRecord&) override {}
+    void worker(const WorkerRecord&) override {}
+    void sample(const Sample& sample) override { lost.push_back(sample.stats.tasks_lost_attempts); }
+};
+
+// The first journals had none.
+TEST(JournalBytes, FiguresThatTheManualDoesNotHaveStandBehindTheOthersOrNotAtAll) {
+    Sample with = sample();
+    with.stats.tasks_lost_attempts = 5;
+    Samples samples;
+    const auto scan =
+        scan_journal_bytes(unhex(std::string(header_bytes) + std::string(sample_bytes)) + encode_record(with),
+                           "journal", samples);
+    ASSERT_TRUE(scan.ok()) << scan.error().message;
+    EXPECT_FALSE(scan->torn);
+    EXPECT_THAT(samples.lost, ::testing::ElementsAre(0, 5));
+}
+
 struct Departures : JournalVisitor {
     std::vector<Departure> all;
     void task(const TaskRecord&) override {}
