@@ -206,6 +206,15 @@ int Manager::drain(const std::string& hostname, bool on) {
     return impl_->manager->drain(hostname, on);
 }
 
+// ---- tasks that take too long ----
+
+bool Manager::activate_fast_abort(double multiplier) {
+    return activate_fast_abort_category("default", multiplier);
+}
+bool Manager::activate_fast_abort_category(const std::string& category, double multiplier) {
+    return impl_->manager->activate_fast_abort(category, multiplier);
+}
+
 // ---- figures and settings ----
 
 Statistics Manager::stats() const {

@@ -21,6 +21,7 @@ TaskResult result_of(core::Ending ending) {
         case core::Ending::never_ran:
             return TaskResult::forsaken;
         case core::Ending::worker_lost:
+        case core::Ending::too_slow:
             return TaskResult::max_retries;
         case core::Ending::expired:
             return TaskResult::task_timeout;
@@ -52,6 +53,7 @@ int return_status_of(const core::Outcome& outcome) {
         case core::Ending::timed_out:
         case core::Ending::out_of_memory:
         case core::Ending::killed:
+        case core::Ending::too_slow:
             return outcome.signal != 0 ? outcome.signal : 9;
         case core::Ending::expired:
             return outcome.started_us != 0 ? 9 : -1;

@@ -285,6 +285,12 @@ int ProgramManager::drain(const std::string& host, bool on) {
     return there;
 }
 
+bool ProgramManager::activate_fast_abort(const std::string& category, double multiplier) {
+    bool on = false;
+    queue_.ask([&] { on = manager_->set_fast_abort(category, multiplier, app::now()); });
+    return on;
+}
+
 // ---- figures and settings ----
 
 core::ManagerStats ProgramManager::stats() {
@@ -335,6 +341,7 @@ bool ProgramManager::tune(const std::string& name, double value, std::string& er
 
 // What acts on the manager's thread; the rest is looked up where it acts.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
+    if (name == "fast-abort-multiplier") manager_->set_fast_abort("default", value, app::now());
     if (name == "wait-for-workers")
         manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());
     if (name.starts_with("keepalive-") && options_.change_keep_alive)

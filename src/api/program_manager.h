@@ -71,6 +71,8 @@ class ProgramManager {
 
     int shut_down(int workers);
     int drain(const std::string& host, bool on);
+    // Whether tasks of the category are ended now when they take too long.
+    bool activate_fast_abort(const std::string& category, double multiplier);
 
     core::ManagerStats stats();
     Statistics statistics();

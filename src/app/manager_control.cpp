@@ -13,6 +13,12 @@ void Manager::hold_until_workers(std::uint32_t count, core::Now now) {
     react(core::Tuned{count}, now);
 }
 
+bool Manager::set_fast_abort(const std::string& name, double multiplier, core::Now now) {
+    const CategoryId id = category(name);
+    react(core::FastAbortSet{id, multiplier}, now);
+    return reactor_.fast_abort(id);
+}
+
 core::ManagerStats Manager::brief_stats() const {
     core::ManagerStats stats;
     const core::Ledger& ledger = reactor_.ledger();

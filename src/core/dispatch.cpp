@@ -202,7 +202,11 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     attempted.worker = worker.id;
     attempted.given = allocate(what.needs, worker.whole);
     attempted.dispatched_us = now.wall;
+    attempted.since = now.instant;
+    attempted.told_to_end = false;
     workers_.lease(worker, task, attempted.given);
+    if (watches_pace_) watch_pace(task, attempted);
+    stop_avoiding(task);
     if (suspect) {
         worker.suspect = task;
         worker.alone = last_chance(task);

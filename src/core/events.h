@@ -115,11 +115,16 @@ struct StorageTrouble {  // results cannot be written: give nothing out until it
 struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<std::uint32_t> hold_until_workers;
 };
+struct FastAbortSet {  // see Pace::set()
+    CategoryId category;
+    double multiplier = 0;
+};
 struct Tick {};  // the time asked for by Reactor::wakeup() has come
 
-using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway,
-                           WorkerBack, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
-                           TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tuned, Tick>;
+using Event =
+    std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway, WorkerBack,
+                 WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack, TicketsReported,
+                 CancelRequested, StopRequested, StorageTrouble, Tuned, FastAbortSet, Tick>;
 
 // ---- actions ----
 
@@ -170,7 +175,7 @@ struct AttemptEnded {
     bool final = true;
     bool by_ticket = false;     // no Lease told of its beginning
     bool out_of_tries = false;  // final, as it was tried as often as it may be
-    WorkerId worker;         // unknown_worker: it was lost with one of several
+    WorkerId worker;            // unknown_worker: it was lost with one of several
     CategoryId category;
     Resources given;
     WallMicros submitted_us = 0;

@@ -248,6 +248,7 @@ void Ledger::change(TaskId task, TaskEvent event) {
     if (event == TaskEvent::lose) ++attempted(task).losses;
     if (event == TaskEvent::retry) ++attempted(task).failures;
     if (event == TaskEvent::exhaust) ++attempted(task).exhausted;
+    if (event == TaskEvent::abort) ++attempted(task).aborted;
     enter(one, *to);
 }
 

@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "core/lifecycle.h"
+#include "core/pace.h"
 #include "core/task.h"
 
 namespace wq::core {
@@ -31,14 +32,18 @@ struct Attempted {
     std::uint32_t failures = 0;   // by itself
     std::uint32_t losses = 0;     // with its worker
     std::uint32_t exhausted = 0;  // of what it was given, where it had not said how much it needs
+    std::uint32_t aborted = 0;    // as it took too long
     bool leased = false;
-    bool by_ticket = false;  // the present or last attempt was claimed, not leased
-    WorkerId worker;         // holds it while leased
+    bool told_to_end = false;  // as it takes too long
+    bool by_ticket = false;    // the present or last attempt was claimed, not leased
+    WorkerId worker;           // holds it while leased
     Resources given;
     WallMicros dispatched_us = 0;
+    Instant since;                 // leased
+    std::optional<PaceMark> pace;  // while it is leased and timed
 
     // What counts for the limit of tries: all that was no fault of its own.
-    std::uint32_t spent() const { return losses + exhausted; }
+    std::uint32_t spent() const { return losses + exhausted + aborted; }
 };
 
 // When a task may be out, by the wall clock.

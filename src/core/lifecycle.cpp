@@ -28,7 +28,7 @@ constexpr std::array arrows{
     Arrow{S::ready, E::cancel, S::cancelled},   Arrow{S::leased, E::cancel, S::cancelled},
     Arrow{S::sealed, E::cancel, S::cancelled},  Arrow{S::blocked, E::expire, S::failed},
     Arrow{S::ready, E::expire, S::failed},      Arrow{S::leased, E::exhaust, S::ready},
-    Arrow{S::sealed, E::exhaust, S::ready},
+    Arrow{S::sealed, E::exhaust, S::ready},     Arrow{S::leased, E::abort, S::ready},
 };
 
 constexpr auto make_table() {
@@ -57,9 +57,9 @@ const char* name_of(TaskState state) {
 }
 
 const char* name_of(TaskEvent event) {
-    constexpr std::array names{"unblock",     "lease",         "seal",   "succeed", "fail",
-                               "retry",       "give_back",     "lose",   "exhaust", "skip",
-                               "resume_done", "resume_failed", "cancel", "expire"};
+    constexpr std::array names{"unblock", "lease",       "seal",          "succeed", "fail",
+                               "retry",   "give_back",   "lose",          "exhaust", "abort",
+                               "skip",    "resume_done", "resume_failed", "cancel",  "expire"};
     static_assert(names.size() == task_event_count);
     return names[static_cast<std::size_t>(event)];
 }

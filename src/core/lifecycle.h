@@ -30,13 +30,14 @@ enum class TaskEvent : std::uint8_t {
     give_back,      // never started (drain, recall, revoke): costs nothing
     lose,           // its worker was lost with it
     exhaust,        // its outcome came: it used up what it was given, and may run again
+    abort,          // it was ended as it took too long, and may run again
     skip,           // it can never run
     resume_done,    // an earlier run's journal says done
     resume_failed,  // an earlier run's journal says failed
     cancel,         // the user wants it no more
     expire,         // its end time came before it was given out
 };
-inline constexpr int task_event_count = 14;
+inline constexpr int task_event_count = 15;
 
 // The state after `event` in `state`; nothing where the table has no such arrow.
 std::optional<TaskState> next_state(TaskState state, TaskEvent event);

@@ -25,7 +25,7 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, workers_removed, "workers", "gone since the start, for any reason")                 \
     X(std::int64_t, workers_released, "workers", "let go by the manager before its end")                \
     X(std::int64_t, workers_idled_out, "workers", "left because no task came for them")                 \
-    X(std::int64_t, workers_fast_aborted, "workers", "ended for being too slow; 0 for now")             \
+    X(std::int64_t, workers_fast_aborted, "workers", "made to end a task that took too long")           \
     X(std::int64_t, workers_blocked, "workers", "blocked by the manager; 0 for now")                    \
     X(std::int64_t, workers_lost, "workers", "lost unexpectedly")                                       \
     X(std::int64_t, tasks_waiting, "tasks", "waiting to be dispatched")                                 \

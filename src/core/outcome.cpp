@@ -28,10 +28,10 @@ std::string signal_text(int number) {
 }  // namespace
 
 const char* name_of(Ending ending) {
-    constexpr std::array names{"exited",      "signalled",      "timed_out",     "out_of_memory",
-                               "not_started", "killed",         "worker_lost",   "never_ran",
-                               "raised",      "expired",        "input_missing", "output_missing",
-                               "disk_full",   "not_transferred"};
+    constexpr std::array names{"exited",      "signalled",       "timed_out",     "out_of_memory",
+                               "not_started", "killed",          "worker_lost",   "never_ran",
+                               "raised",      "expired",         "input_missing", "output_missing",
+                               "disk_full",   "not_transferred", "too_slow"};
     static_assert(names.size() == ending_count);
     return names[static_cast<std::size_t>(ending)];
 }
@@ -68,6 +68,8 @@ std::string describe(const Outcome& outcome) {
             return "the disk of its worker was full" + because;
         case Ending::not_transferred:
             return "an output file could not be kept" + because;
+        case Ending::too_slow:
+            return "took too long" + because;
     }
     return "unknown ending";
 }

@@ -24,8 +24,9 @@ enum class Ending : std::uint8_t {
     output_missing = 11,   // it ran to its end, and an output file is not there; `reason` names it
     disk_full = 12,        // of its worker
     not_transferred = 13,  // it ran to its end, and an output file could not be kept here
+    too_slow = 14,         // it took much longer than others of its category and was ended (fast abort)
 };
-inline constexpr std::size_t ending_count = 14;
+inline constexpr std::size_t ending_count = 15;
 
 // How a worker runs a function (see host/functions.h).
 enum class CallMode : std::uint8_t {

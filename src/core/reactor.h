@@ -20,6 +20,7 @@
 #include "core/groups.h"
 #include "core/ledger.h"
 #include "core/manager_stats.h"
+#include "core/pace.h"
 #include "core/worker_table.h"
 
 namespace wq::core {
@@ -63,6 +64,7 @@ class Reactor {
     std::uint64_t stale_reports() const { return stale_; }
     // At workers, for a task: what it costs to give tasks out.
     std::uint64_t looks() const { return looks_; }
+    bool fast_abort(CategoryId category) const { return pace_.multiplier(category).has_value(); }
     bool stopping() const { return stop_.has_value(); }
     // Whether it may run something: leases, or tickets of which it has yet to give account.
     bool may_run(const Worker& worker) const { return !worker.leases.empty() || may_claim(worker); }
@@ -170,6 +172,22 @@ class Reactor {
     void lose_ticket(TaskId task, Now now, Actions& actions);
     void close_batch_if_over(Actions& actions);
 
+    // reactor_slow.cpp
+    void on_event(const FastAbortSet& event, Now now, Actions& actions);
+    void watch_pace(TaskId task, Attempted& attempted);
+    void unwatch_pace(TaskId task, Attempted& attempted);
+    void look_again(TaskId task, Attempted& attempted, Instant at);
+    void end_what_is_slow(Now now, Actions& actions);
+    void end_slow(TaskId task, Now now, Actions& actions);
+    void tell_again_to_end(TaskId task, Now now, Actions& actions);
+    void abort_attempt(TaskId task, Outcome outcome, Now now, Actions& actions);
+    bool avoids(TaskId task, const Worker& worker) const;
+    bool head_avoids(ShapeId shape, const Worker& worker) const;
+    void stop_avoiding(TaskId task);
+    std::optional<Instant> next_slow() const;
+    void learn_pace(TaskId task, const Outcome& outcome, Now now);
+    std::optional<std::string> audit_pace() const;
+
     // reactor_times.cpp
     void expire(Now now, Actions& actions);
     void expire(TaskId task, Now now, Actions& actions);
@@ -249,9 +267,17 @@ class Reactor {
     IntervalSet doubtful_;                 // may have been claimed by a rank that was lost: not sealed again
     std::uint64_t last_chances_ = 0;       // tasks whose next loss is final: they run alone
     std::optional<Reservation> reserved_;  // one at a time
-    Instant settled_at_;                   // from then on, a worker that is not there will not come
-    Instant pool_settled_at_;              // nor a rank that takes tickets
-    bool check_fits_ = true;  // whether every ready shape is to be looked at for one that fits nowhere
+    Pace pace_;
+    bool watches_pace_ = false;  // leases are timed
+    struct Avoided {
+        std::string host;
+        Instant until;
+    };
+    std::map<TaskId, Avoided> avoided_;  // tasks that wait for another host than that one
+    std::set<std::pair<Instant, TaskId>> avoided_until_;
+    Instant settled_at_;       // from then on, a worker that is not there will not come
+    Instant pool_settled_at_;  // nor a rank that takes tickets
+    bool check_fits_ = true;   // whether every ready shape is to be looked at for one that fits nowhere
     std::set<std::string> functions_seen_;  // that some worker has had, by their features
     std::optional<Instant> tell_waits_at_;  // what no worker can hold is told then,
     Instant tell_waits_by_;                 // or then, however the pool grows

@@ -121,7 +121,11 @@ void Reactor::adopt(Worker& worker, TaskId task, Now now) {
     ledger_.change(task, TaskEvent::give_back);
     ledger_.change(task, TaskEvent::lease);
     take_ticket_back(worker.id, task, now.wall);
-    workers_.lease(worker, task, ledger_.attempted(task).given);
+    Attempted& attempted = ledger_.attempted(task);
+    attempted.since = now.instant;
+    attempted.told_to_end = false;
+    workers_.lease(worker, task, attempted.given);
+    if (watches_pace_) watch_pace(task, attempted);
     count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
 }
 

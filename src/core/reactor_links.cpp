@@ -54,8 +54,8 @@ void Reactor::on_event(const WorkerBack& event, Now now, Actions& actions) {
             tell_to_kill(worker->id, {task.value(), task.value() + 1}, attempt, actions);
         else if (ledger_.state(task) == TaskState::sealed)
             tickets.insert(task.value());
-        else
-            kept.insert(task);
+        else if (kept.insert(task).second)
+            tell_again_to_end(task, now, actions);
     }
     const std::vector<TaskId> leases(worker->leases.begin(), worker->leases.end());
     for (const TaskId task : leases)

@@ -86,10 +86,13 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
         add_bounded(stats.time_execute_exhaustion, outcome.wall_us);
     });
     if (outcome.succeeded()) {
+        learn_pace(task, outcome, now);
         record(task, true, outcome, actions);
         finish(task, true, now, actions);
         return;
     }
+    if (outcome.ending == Ending::killed && ledger_.attempted(task).told_to_end && !stop_)
+        return abort_attempt(task, outcome, now, actions);
     if (outcome.ending == Ending::killed) {  // by our order: it is no fault of the task
         record(task, false, outcome, actions);
         ledger_.change(task, TaskEvent::give_back);
@@ -166,9 +169,10 @@ bool Reactor::last_chance(TaskId task) const {
 }
 
 void Reactor::free_lease(TaskId task) {
-    const Attempted* attempted = ledger_.find_attempted(task);
-    if (attempted == nullptr) return;
-    if (Worker* worker = workers_.find(attempted->worker)) workers_.release(*worker, task, attempted->given);
+    if (ledger_.find_attempted(task) == nullptr) return;
+    Attempted& attempted = ledger_.attempted(task);
+    unwatch_pace(task, attempted);
+    if (Worker* worker = workers_.find(attempted.worker)) workers_.release(*worker, task, attempted.given);
 }
 
 void Reactor::record(TaskId task, bool final, Outcome outcome, Actions& actions) {

@@ -89,6 +89,7 @@ ManagerStats Reactor::stats(CategoryId category) const {
     all.tasks_dispatched = own.tasks_dispatched;
     all.tasks_exhausted_attempts = own.tasks_exhausted_attempts;
     all.tasks_lost_attempts = own.tasks_lost_attempts;
+    all.workers_fast_aborted = own.workers_fast_aborted;
     all.time_execute = own.time_execute;
     all.time_execute_good = own.time_execute_good;
     all.time_execute_exhaustion = own.time_execute_exhaustion;
@@ -135,6 +136,7 @@ std::string Reactor::waiting_for() const {
 std::optional<std::string> Reactor::audit() const {
     if (auto wrong = ledger_.audit()) return wrong;
     if (auto wrong = workers_.audit()) return wrong;
+    if (auto wrong = audit_pace()) return wrong;
     std::uint64_t leases = 0;
     for (const auto& [id, worker] : workers_.all()) {
         Resources used;

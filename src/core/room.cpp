@@ -64,13 +64,13 @@ bool Reactor::takes(const Worker& worker, ShapeId shape, std::optional<TaskId> s
     if (weightless && worker.leases.size() >= static_cast<std::size_t>(most_weightless(worker.whole)))
         return false;
     if (suspect) {
-        if (worker.suspect) return false;
+        if (worker.suspect || avoids(*suspect, worker)) return false;
         // On its last chance a task runs by itself: if its worker is lost again, it is the one.
         if (last_chance(*suspect))
             return worker.leases.empty() && !(batch_ && batch_->members.contains(worker.id));
         return give.fits_in(worker.free());
     }
-    if (has_more_urgent_tickets(worker, shape)) return false;
+    if (has_more_urgent_tickets(worker, shape) || head_avoids(shape, worker)) return false;
     if (give.fits_in(worker.free())) return true;
     // Beyond what runs at once, some more may wait in the launcher; but not while it is to give some back.
     return worker.recalled == 0 && fits_queued(give, worker.free(), queue_depth(shape, worker));

@@ -87,6 +87,9 @@ void WorkerTable::remove(WorkerId id) {
 void WorkerTable::enter(Worker& worker) {
     ++offers_[worker.offer()];
     queued_ += worker.queue();
+    Host& host = hosts_[worker.host];
+    host.workers.insert(worker.id);
+    if (worker.available() && host.available++ == 0) ++hosts_available_;
     if (worker.available()) enter_kind(worker);
     if (worker.away()) {
         away_.insert({*worker.away_until, worker.id});
@@ -104,6 +107,10 @@ void WorkerTable::enter_kind(Worker& worker) {
 }
 
 void WorkerTable::leave(const Worker& worker) {
+    const auto host = hosts_.find(worker.host);
+    if (worker.available() && --host->second.available == 0) --hosts_available_;
+    host->second.workers.erase(worker.id);
+    if (host->second.workers.empty()) hosts_.erase(host);
     queued_ -= worker.queue();
     if (const auto offer = offers_.find(worker.offer()); --offer->second == 0) offers_.erase(offer);
     if (worker.available()) {
@@ -142,6 +149,11 @@ void WorkerTable::drain(Worker& worker, bool on) {
     worker.draining = on;
     enter(worker);
     if (!on) changed(worker);
+}
+
+const std::set<WorkerId>* WorkerTable::of_host(const std::string& host) const {
+    const auto found = hosts_.find(host);
+    return found == hosts_.end() ? nullptr : &found->second.workers;
 }
 
 std::int64_t WorkerTable::available_cores() const {
@@ -260,7 +272,20 @@ std::optional<std::string> WorkerTable::audit() const {
     for (const auto& [kind, workers] : kinds_) indexed += workers.size();
     if (indexed != available || by_heard_.size() != judged) return "an index of the workers is too large";
     std::map<Offer, std::uint64_t> offers;
-    for (const auto& [id, worker] : workers_) ++offers[worker.offer()];
+    std::map<std::string, std::size_t> hosts;  // of which so many get tasks
+    for (const auto& [id, worker] : workers_) {
+        ++offers[worker.offer()];
+        hosts[worker.host] += worker.available() ? 1 : 0;
+        const auto* const there = of_host(worker.host);
+        if (there == nullptr || !there->contains(id)) return "a worker's host does not know it";
+    }
+    std::size_t hosts_available = 0;
+    for (const auto& [host, count] : hosts) {
+        if (count != hosts_.at(host).available) return "the count of workers of " + host + " is wrong";
+        hosts_available += count > 0 ? 1 : 0;
+    }
+    if (hosts.size() != hosts_.size() || hosts_available != hosts_available_)
+        return "the count of hosts is wrong";
     if (offers != offers_) return "the offers of the workers are wrong";
     if (total != total_ || committed != committed_ || busy != busy_ || queued != queued_)
         return "the sums of the workers are wrong";

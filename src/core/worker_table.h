@@ -112,6 +112,10 @@ class WorkerTable {
     void changed(Worker& worker);
     std::vector<WorkerId> take_changed();
 
+    // Null: none is of that host.
+    const std::set<WorkerId>* of_host(const std::string& host) const;
+    std::size_t hosts_available() const { return hosts_available_; }  // with a worker that gets tasks
+
     // Of those that get tasks.
     const WorkerKinds& kinds() const { return kinds_; }
     // Those that have as much and those that have not are of different kinds from now on. False: nothing came
@@ -138,7 +142,13 @@ class WorkerTable {
     void leave(const Worker& worker);
     WorkerKind kind_of(const Worker& worker) const;
 
+    struct Host {
+        std::set<WorkerId> workers;
+        std::size_t available = 0;  // of them
+    };
     std::unordered_map<WorkerId, Worker> workers_;
+    std::unordered_map<std::string, Host> hosts_;
+    std::size_t hosts_available_ = 0;
     WorkerKinds kinds_;
     std::set<std::int64_t> disk_cuts_;  // the least amounts beyond them
     std::map<Offer, std::uint64_t> offers_;

@@ -67,6 +67,7 @@ std::string_view result_of(core::Ending ending) {
         case core::Ending::not_started:
             return "UNKNOWN";
         case core::Ending::killed:
+        case core::Ending::too_slow:
             return "FORSAKEN";
         case core::Ending::worker_lost:
             return "MAX_RETRIES";

@@ -244,6 +244,26 @@ TEST(CoreSim, WhatTasksUseUpCountsAsTheirTries) {
     run_all(weather);
 }
 
+TEST(CoreSim, WhatTakesTooLongIsEndedAndDoneAllTheSame) {
+    Weather weather = storm();
+    weather.slow = 0.15;
+    weather.max_losses = 1000;
+    EXPECT_GT(run_all(weather).aborted, 0u);
+    weather = cut_links();
+    weather.slow = 0.15;
+    weather.long_cuts = 0.2;
+    weather.losses = 0.02;
+    weather.cancels = 0.05;
+    weather.priorities = true;
+    EXPECT_GT(run_all(weather).aborted, 0u);
+    weather = tickets();
+    weather.slow = 0.02;
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    weather.short_tasks = false;
+    EXPECT_GT(run_all(weather).aborted, 0u);
+}
+
 TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {
     Weather weather = cut_links();
     weather.cancels = 0.3;

@@ -39,6 +39,8 @@ PlannedTask random_task(const Weather& weather, Random& random, const std::vecto
         task.shape.max_tries = 1 + static_cast<std::uint32_t>(below(random, 4));
         task.exhausts = 1 + static_cast<std::uint32_t>(below(random, 4));
     }
+    if (weather.slow > 0 && chance(random, weather.slow))
+        task.slow_runs = 1 + static_cast<std::uint32_t>(below(random, 3));
     if (weather.priorities) task.shape.priority = static_cast<double>(below(random, 5));
     if (chance(random, weather.times)) {
         const WallMicros hour = 3'600'000'000;  // when the run starts

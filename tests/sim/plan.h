@@ -25,8 +25,9 @@ struct PlannedTask {
     std::vector<core::GroupTag> groups;
     bool barrier_before = false;
     Duration wall{0};
-    std::uint32_t failures = 0;  // so often it fails by itself before it succeeds
-    std::uint32_t exhausts = 0;  // so often it uses up the memory of its worker, behind its failures
+    std::uint32_t failures = 0;   // so often it fails by itself before it succeeds
+    std::uint32_t exhausts = 0;   // so often it uses up the memory of its worker, behind its failures
+    std::uint32_t slow_runs = 0;  // so often it takes many times as long
     bool kills_worker = false;
     bool fits = true;
     bool cancelled = false;                             // so it was decided while it ran

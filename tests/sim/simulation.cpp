@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t most_events = 200'000;
 constexpr Duration beat_every = 1s;
 constexpr Duration rejoin_limit = 60s;
+constexpr int so_slow = 20;
 
 core::ReactorOptions options(const Weather& weather, const Plan& plan) {
     core::ReactorOptions options;
@@ -36,7 +37,8 @@ Counts& Counts::operator+=(const Counts& o) {
     events += o.events, leases += o.leases, queued += o.queued, seals += o.seals, tickets += o.tickets;
     recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
     cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
-    expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent;
+    expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent,
+        aborted += o.aborted;
     digest ^= o.digest;
     return *this;
 }
@@ -52,7 +54,8 @@ Simulation::Simulation(const Weather& weather, std::uint64_t seed, Plan plan)
       reactor_(options(weather, plan_), now()) {
     const std::size_t tasks = plan_.tasks.size();
     own_failures_.resize(tasks), final_records_.resize(tasks), last_attempt_.resize(tasks),
-        losses_.resize(tasks), exhausted_.resize(tasks), runs_.resize(tasks);
+        losses_.resize(tasks), exhausted_.resize(tasks), aborted_.resize(tasks), slow_runs_.resize(tasks),
+        runs_.resize(tasks);
     present_.resize(plan_.workers.size());
 }
 
@@ -112,14 +115,19 @@ void Simulation::be_born(std::uint32_t id) {
         }
         return outcome;
     };
-    world.wall = [this](TaskId task) { return plan_.tasks[task.value()].wall; };
+    world.wall = [this](TaskId task) {
+        const PlannedTask& planned = plan_.tasks[task.value()];
+        const bool slow = slow_runs_[task.value()]++ < planned.slow_runs;
+        return slow ? so_slow * planned.wall : planned.wall;
+    };
     world.kills = [this](TaskId task) { return plan_.tasks[task.value()].kills_worker; };
     world.die = [this, life] { end_life(life, chance(random_, 0.8)); };
     world.board = &board_;
     life->worker = std::make_unique<FakeWorker>(WorkerId(id), plan_.workers[id], std::move(world));
 
     const PlannedWorker& plan = plan_.workers[id];
-    core::WorkerJoined joined{WorkerId(id), "host", plan.offers, {}, plan.takes_tickets, plan.tcp};
+    core::WorkerJoined joined{
+        WorkerId(id), "node" + std::to_string(plan.node), plan.offers, {}, plan.takes_tickets, plan.tcp};
     // Joined is an event of the transport: never twice.
     life->up.last = std::max(life->up.last, now_ + up_to(random_, weather_.most_delay));
     at(life->up.last, [this, life, joined] {
@@ -296,9 +304,10 @@ void Simulation::check_ended(const core::AttemptEnded& ended) {
     last_attempt_[id] = std::max(last_attempt_[id], ended.attempt);
     if (ended.outcome.ending == core::Ending::worker_lost) ++losses_[id];
     if (ended.outcome.ending == core::Ending::out_of_memory) ++counts_.exhausted, ++exhausted_[id];
+    if (ended.outcome.ending == core::Ending::too_slow) ++counts_.aborted, ++aborted_[id];
     if (ended.out_of_tries) ++counts_.spent;
     if (ended.out_of_tries && !ended.final) wrong("task " + std::to_string(id) + " goes on without tries");
-    if (ended.out_of_tries && losses_[id] + exhausted_[id] < most_tries(plan_.tasks[id]))
+    if (ended.out_of_tries && losses_[id] + exhausted_[id] + aborted_[id] < most_tries(plan_.tasks[id]))
         wrong("task " + std::to_string(id) + " has tries left");
     const auto& end_time = plan_.tasks[id].shape.not_after;
     if (ended.outcome.ending == core::Ending::expired) {
@@ -321,6 +330,7 @@ std::string Simulation::run() {
     for (std::uint32_t id = 0; id < plan_.workers.size(); ++id)
         later(plan_.workers[id].joins_after, [this, id] { be_born(id); });
     make_weather();
+    if (weather_.slow > 0) tell_manager(core::FastAbortSet{CategoryId(0), 2});
     if (weather_.stop)
         later(up_to(random_, 60s), [this] {
             tell_manager(core::StopRequested{*weather_.stop, up_to(random_, 10s)});

@@ -20,7 +20,7 @@ namespace wq::sim {
 struct Counts {
     std::uint64_t events = 0, leases = 0, queued = 0, seals = 0, tickets = 0, recalls = 0, lost = 0,
                   stale = 0, alone = 0, cuts = 0, kept = 0, drains = 0, cancelled = 0, killed = 0,
-                  expired = 0, ranges = 0, exhausted = 0, spent = 0;
+                  expired = 0, ranges = 0, exhausted = 0, spent = 0, aborted = 0;
     std::uint64_t digest = 0;  // of all actions, in order
     Counts& operator+=(const Counts& other);
 };
@@ -109,7 +109,9 @@ class Simulation {
     std::vector<Attempt> last_attempt_;
     std::vector<std::uint32_t> losses_;
     std::vector<std::uint32_t> exhausted_;
-    std::vector<std::uint32_t> runs_;  // leases and tickets, as the manager knows them
+    std::vector<std::uint32_t> aborted_;    // as too slow
+    std::vector<std::uint32_t> slow_runs_;  // begun
+    std::vector<std::uint32_t> runs_;       // leases and tickets, as the manager knows them
     bool storage_trouble_ = false;
     std::optional<core::Finished> finished_;
     std::string wrong_;

@@ -163,6 +163,17 @@ class Manager {
     // Returns how many workers there are of that host.
     int drain(const std::string& hostname, bool on = true);
 
+    // ---- tasks that take too long (fast abort) ----
+
+    // A task that runs for more than `multiplier` times the mean of its category, of which 10 have
+    // succeeded, is killed and runs again, on another host where there is one; each time it may take twice as
+    // long as before. Its max_retries() count that, too. 1 or more: so many times; everything else: as long
+    // as it takes. Returns whether it is on now.
+    bool activate_fast_abort(double multiplier);
+    // The same for one category, instead of what holds for all. 0: its tasks are never ended; 1 or more: so
+    // many times; everything else: as for all.
+    bool activate_fast_abort_category(const std::string& category, double multiplier);
+
     // ---- figures and settings ----
 
     Statistics stats() const;

@@ -18,7 +18,7 @@ struct Statistics {
     std::int64_t workers_removed = 0;           // gone since the start, for any reason
     std::int64_t workers_released = 0;          // let go by the manager before its end
     std::int64_t workers_idled_out = 0;         // left because no task came for them
-    std::int64_t workers_fast_aborted = 0;      // ended for being too slow (0 for now)
+    std::int64_t workers_fast_aborted = 0;      // made to end a task that took too long
     std::int64_t workers_blocked = 0;           // blocked by the manager (0 for now)
     std::int64_t workers_lost = 0;              // lost unexpectedly
     std::int64_t tasks_waiting = 0;             // waiting to be dispatched

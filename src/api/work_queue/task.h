@@ -26,7 +26,7 @@ enum class TaskResult : int {
     task_timeout = 24,          // its end time came: before it could start, or while it ran
     unknown = 32,               // it could not be started; reason() says why
     forsaken = 40,              // it was killed by our order, or can never run
-    max_retries = 48,           // its workers were lost too often
+    max_retries = 48,           // it was tried as often as it may be
     max_running_time = 56,      // it ran longer than running_time_max
     disk_full = 64,             // the worker's disk was full
     monitor_error = 72,         // its resources could not be measured
@@ -176,10 +176,12 @@ class Task {
     // that grows is there while the task runs, about a second behind; at the end it comes as others do.
     Task& output_file(std::string path, std::string name = {}, FileOptions options = {});
 
-    // How often it may run again because its worker was lost: 5 are 6 tries, and the last of them runs by
-    // itself on a worker, so that no neighbour's fault is taken for its own. Then it is back with
-    // TaskResult::max_retries. Below 1, the default: as often as it takes. A task that fails by itself,
-    // whatever its exit code, is not run again.
+    // How often it may run again because its worker was lost, it took too long
+    // (Manager::activate_fast_abort), or it ran out of memory without having said how much it needs: 5 are 6
+    // tries. Then it is back with TaskResult::max_retries. Where a worker was lost with it, the last try runs
+    // by itself on a worker, so that no neighbour's fault is taken for its own. Below 1, the default: as
+    // often as it takes (out of memory: never). A task that fails by itself, whatever its exit code, is not
+    // run again.
     Task& max_retries(std::int64_t n);
 
     // In the task's environment; nothing: taken out of it, whatever the worker has under that name. Of

@@ -117,7 +117,11 @@ class FakeWorker {
             if (const auto* kill = std::get_if<wire::Kill>(&message)) {
                 kills_.push_back(*kill);
                 std::erase_if(waiting_, [&](const wire::Lease& one) {
-                    return one.task.value() - kill->task.value() < kill->count;
+                    if (one.task.value() - kill->task.value() >= kill->count) return false;
+                    wire::Ended killed{one.task, one.attempt, {}, {}};
+                    killed.outcome.ending = core::Ending::killed;
+                    say(killed);
+                    return true;
                 });
             }
             if (std::holds_alternative<wire::Dismiss>(message)) dismissed_ = true;

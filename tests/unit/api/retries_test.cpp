@@ -69,5 +69,29 @@ TEST_F(RetriesTest, ATaskThatIsLostTooOftenIsToldApartFromOneThatUsesUpItsMemory
     EXPECT_EQ(program_->statistics().tasks_exhausted_attempts, 0);
 }
 
+// The worker that does not answer would keep it for ever.
+TEST_F(RetriesTest, ATaskThatTakesTooLongRunsOnAnotherHost) {
+    start(2);
+    FakeWorker& slow = add_worker({1, "slow", 1});
+    slow.answer(10);
+    for (int i = 0; i < 10; ++i) submit(Task("a").category("work"));
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(wait());
+    EXPECT_FALSE(program_->activate_fast_abort("default", -1));
+    EXPECT_TRUE(program_->activate_fast_abort("default", 2));
+    EXPECT_FALSE(program_->activate_fast_abort("other", 0));
+    submit(Task("a").category("work"));
+    slow.wait_for_leases(11);
+    add_worker({2, "quick", 1}).begin();
+    const auto task = wait();
+    ASSERT_TRUE(task);
+    EXPECT_TRUE(task->ok());
+    EXPECT_EQ(task->hostname(), "quick");
+    EXPECT_EQ(task->attempts(), 2U);
+    EXPECT_EQ(slow.kills().size(), 1U);
+    EXPECT_EQ(program_->statistics().workers_fast_aborted, 1);
+    EXPECT_EQ(program_->statistics_of("work").workers_fast_aborted, 1);
+    EXPECT_EQ(program_->statistics_of("other").workers_fast_aborted, 0);
+}
+
 }  // namespace
 }  // namespace wq

@@ -20,6 +20,7 @@ retry         -       -       ready   ready   -       -       -       -
 give_back     -       -       ready   ready   -       -       -       -
 lose          -       -       ready   ready   -       -       -       -
 exhaust       -       -       ready   ready   -       -       -       -
+abort         -       -       ready   -       -       -       -       -
 skip          skipped skipped -       -       -       -       -       -
 resume_done   done    -       -       -       -       -       -       -
 resume_failed failed  -       -       -       -       -       -       -
@@ -89,6 +90,7 @@ TEST(Lifecycle, DrawsItsDiagram) {
   ready -> failed [label="expire"];
   leased -> ready [label="exhaust"];
   sealed -> ready [label="exhaust"];
+  leased -> ready [label="abort"];
 }
 )");
 }
