@@ -206,6 +206,22 @@ int Manager::drain(const std::string& hostname, bool on) {
     return impl_->manager->drain(hostname, on);
 }
 
+void Manager::block_host(const std::string& hostname) {
+    impl_->manager->block(hostname, 0);
+}
+void Manager::block_host_with_timeout(const std::string& hostname, std::int64_t seconds) {
+    impl_->manager->block(hostname, seconds);
+}
+void Manager::unblock_host(const std::string& hostname) {
+    impl_->manager->unblock(&hostname);
+}
+void Manager::unblock_all() {
+    impl_->manager->unblock(nullptr);
+}
+std::vector<std::string> Manager::blocked_hosts() const {
+    return impl_->manager->blocked_hosts();
+}
+
 // ---- tasks that take too long ----
 
 bool Manager::activate_fast_abort(double multiplier) {

@@ -15,6 +15,7 @@ constexpr Duration sample_every = std::chrono::milliseconds(500);
 constexpr Duration sample_seldom = std::chrono::minutes(5);
 // Ten years: sums of longer times and time points overflow.
 constexpr Duration for_ever = std::chrono::hours(24 * 3650);
+constexpr std::int64_t most_seconds = for_ever / std::chrono::seconds(1);
 
 core::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
     core::ReactorOptions reactor;
@@ -283,6 +284,24 @@ int ProgramManager::drain(const std::string& host, bool on) {
     int there = 0;
     queue_.ask([&] { there = static_cast<int>(manager_->drain(host, on, app::now())); });
     return there;
+}
+
+void ProgramManager::block(const std::string& host, std::int64_t seconds) {
+    std::optional<Duration> time;
+    if (seconds >= 1) time = std::chrono::seconds(std::min(seconds, most_seconds));
+    queue_.ask([&] { manager_->block(host, time, app::now()); });
+}
+
+void ProgramManager::unblock(const std::string* host) {
+    queue_.ask([&] { manager_->unblock(host, app::now()); });
+}
+
+std::vector<std::string> ProgramManager::blocked_hosts() {
+    std::vector<std::string> hosts;
+    queue_.ask([&] {
+        for (const auto& [host, block] : manager_->reactor().blocked_hosts().all()) hosts.push_back(host);
+    });
+    return hosts;
 }
 
 bool ProgramManager::activate_fast_abort(const std::string& category, double multiplier) {

@@ -71,6 +71,9 @@ class ProgramManager {
 
     int shut_down(int workers);
     int drain(const std::string& host, bool on);
+    void block(const std::string& host, std::int64_t seconds);  // below 1: until it is taken back
+    void unblock(const std::string* host);                      // null: all
+    std::vector<std::string> blocked_hosts();
     // Whether tasks of the category are ended now when they take too long.
     bool activate_fast_abort(const std::string& category, double multiplier);
 

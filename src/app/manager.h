@@ -87,6 +87,9 @@ class Manager {
     std::size_t drain(const std::string& host, bool on, core::Now now);
     // Nothing is given out before so many were there at once.
     void hold_until_workers(std::uint32_t count, core::Now now);
+    // The workers of a host get nothing, for so long or until it is taken back; they stay.
+    void block(const std::string& host, std::optional<Duration> time, core::Now now);
+    void unblock(const std::string* host, core::Now now);  // null: all
     // See core::Pace::set(). Returns whether the category's tasks are ended now when they take too long.
     bool set_fast_abort(const std::string& category, double multiplier, core::Now now);
     // So many workers, the emptiest first, get nothing more and are dismissed once they are empty; 0: all.

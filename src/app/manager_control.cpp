@@ -13,6 +13,14 @@ void Manager::hold_until_workers(std::uint32_t count, core::Now now) {
     react(core::Tuned{count}, now);
 }
 
+void Manager::block(const std::string& host, std::optional<Duration> time, core::Now now) {
+    react(core::HostBlocked{host, time}, now);
+}
+
+void Manager::unblock(const std::string* host, core::Now now) {
+    react(core::HostUnblocked{host == nullptr ? std::nullopt : std::optional(*host)}, now);
+}
+
 bool Manager::set_fast_abort(const std::string& name, double multiplier, core::Now now) {
     const CategoryId id = category(name);
     react(core::FastAbortSet{id, multiplier}, now);

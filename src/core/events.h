@@ -115,16 +115,24 @@ struct StorageTrouble {  // results cannot be written: give nothing out until it
 struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<std::uint32_t> hold_until_workers;
 };
+// The host's workers, those that come later too, get no tasks. What they run goes on.
+struct HostBlocked {
+    std::string host;
+    std::optional<Duration> time;  // nothing: until it is taken back
+};
+struct HostUnblocked {
+    std::optional<std::string> host;  // nothing: all
+};
 struct FastAbortSet {  // see Pace::set()
     CategoryId category;
     double multiplier = 0;
 };
 struct Tick {};  // the time asked for by Reactor::wakeup() has come
 
-using Event =
-    std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway, WorkerBack,
-                 WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack, TicketsReported,
-                 CancelRequested, StopRequested, StorageTrouble, Tuned, FastAbortSet, Tick>;
+using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway,
+                           WorkerBack, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
+                           TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tuned,
+                           FastAbortSet, HostBlocked, HostUnblocked, Tick>;
 
 // ---- actions ----
 

@@ -26,7 +26,7 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, workers_released, "workers", "let go by the manager before its end")                \
     X(std::int64_t, workers_idled_out, "workers", "left because no task came for them")                 \
     X(std::int64_t, workers_fast_aborted, "workers", "made to end a task that took too long")           \
-    X(std::int64_t, workers_blocked, "workers", "blocked by the manager; 0 for now")                    \
+    X(std::int64_t, workers_blocked, "workers", "of blocked hosts, since the start")                    \
     X(std::int64_t, workers_lost, "workers", "lost unexpectedly")                                       \
     X(std::int64_t, tasks_waiting, "tasks", "waiting to be dispatched")                                 \
     X(std::int64_t, tasks_on_workers, "tasks", "dispatched to some worker")                             \
@@ -73,7 +73,9 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, min_disk, "MB", "smallest worker")
 
 // Figures that the manual does not have; in files they come last.
-#define WQ_OWN_STATS(X) X(std::int64_t, tasks_lost_attempts, "attempts", "lost with their worker")
+#define WQ_OWN_STATS(X)                                                        \
+    X(std::int64_t, tasks_lost_attempts, "attempts", "lost with their worker") \
+    X(std::int64_t, hosts_blocked, "hosts", "that get no tasks now")
 
 struct ManagerStats {
     std::int64_t time_when_started = 0;  // wall clock, us

@@ -18,6 +18,7 @@
 #include "core/batches.h"
 #include "core/events.h"
 #include "core/groups.h"
+#include "core/host_blocks.h"
 #include "core/ledger.h"
 #include "core/manager_stats.h"
 #include "core/pace.h"
@@ -61,6 +62,7 @@ class Reactor {
     bool finished() const { return finished_; }
     const Ledger& ledger() const { return ledger_; }
     const WorkerTable& workers() const { return workers_; }
+    const HostBlocks& blocked_hosts() const { return blocks_; }
     std::uint64_t stale_reports() const { return stale_; }
     // At workers, for a task: what it costs to give tasks out.
     std::uint64_t looks() const { return looks_; }
@@ -126,6 +128,7 @@ class Reactor {
     void on_event(const WorkerDraining& event, Now now, Actions& actions);
     void drop_those_away_too_long(Now now, Actions& actions);
     void gets_no_more(const Worker& worker);
+    void gets_tasks(const Worker& worker);
     bool may_claim(const Worker& worker) const;  // tickets of the open batch
     void catch_up_with_stop(const Worker& worker, Actions& actions);
 
@@ -187,6 +190,15 @@ class Reactor {
     std::optional<Instant> next_slow() const;
     void learn_pace(TaskId task, const Outcome& outcome, Now now);
     std::optional<std::string> audit_pace() const;
+
+    // reactor_hosts.cpp
+    void on_event(const HostBlocked& event, Now now, Actions& actions);
+    void on_event(const HostUnblocked& event, Now now, Actions& actions);
+    std::vector<WorkerId> workers_of(const std::string& host) const;
+    void block(const std::string& host, const HostBlock& block, Actions& actions);
+    void unblock(const std::string& host);
+    void unblock_what_is_over(Now now, Actions& actions);
+    std::optional<std::string> audit_hosts() const;
 
     // reactor_times.cpp
     void expire(Now now, Actions& actions);
@@ -267,6 +279,7 @@ class Reactor {
     IntervalSet doubtful_;                 // may have been claimed by a rank that was lost: not sealed again
     std::uint64_t last_chances_ = 0;       // tasks whose next loss is final: they run alone
     std::optional<Reservation> reserved_;  // one at a time
+    HostBlocks blocks_;
     Pace pace_;
     bool watches_pace_ = false;  // leases are timed
     struct Avoided {

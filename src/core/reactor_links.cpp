@@ -22,8 +22,12 @@ void Reactor::on_event(const WorkerDraining& event, Now, Actions& actions) {
         if (event.made_to && may_claim(*worker)) revoke(actions);
         return;
     }
+    if (worker->available()) gets_tasks(*worker);
+}
+
+void Reactor::gets_tasks(const Worker& worker) {
     ++pool_version_;
-    if (worker->takes_tickets && !worker->away()) pool_.insert(worker->id);
+    if (worker.takes_tickets) pool_.insert(worker.id);
 }
 
 // Of a batch that is open it may have claimed some: it stays a member of that.
@@ -45,8 +49,7 @@ void Reactor::on_event(const WorkerBack& event, Now now, Actions& actions) {
         return;
     }
     workers_.come_back(*worker, attentive_);
-    ++pool_version_;
-    if (worker->takes_tickets && !worker->draining) pool_.insert(worker->id);
+    if (worker->available()) gets_tasks(*worker);
     std::set<TaskId> kept;
     IntervalSet tickets;
     for (const auto& [task, attempt] : event.holding) {

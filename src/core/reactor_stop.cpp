@@ -35,6 +35,7 @@ void Reactor::on_event(const Tuned& event, Now, Actions&) {
 void Reactor::on_event(const Tick&, Now now, Actions& actions) {
     drop_silent_workers(now, actions);
     drop_those_away_too_long(now, actions);
+    unblock_what_is_over(now, actions);
     end_what_is_slow(now, actions);
     if (stop_ && now.instant >= stop_->kill_at) kill_what_runs(now, actions);
     recall_for_idle_workers(now, actions);

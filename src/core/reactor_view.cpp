@@ -15,6 +15,7 @@ ManagerStats Reactor::stats() const {
     stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
     stats.workers_idle = stats.workers_connected - stats.workers_busy;
     stats.workers_able = able_workers();
+    stats.hosts_blocked = static_cast<std::int64_t>(blocks_.size());
     stats.workers_joined = static_cast<std::int64_t>(joined_);
     stats.workers_lost = static_cast<std::int64_t>(lost_);
     stats.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);
@@ -123,6 +124,9 @@ std::string Reactor::waiting_for() const {
                " workers to be there at once: " + std::to_string(there) + " are";
     if (workers_.empty()) return joined_ == 0 ? "workers: none has joined" : "workers: none is left";
     if (out > 0) return std::to_string(out) + " tasks to end" + away;
+    if (workers_.hosts_available() == 0 && !blocks_.empty())
+        return "a worker of a host that is not blocked: " + std::to_string(blocks_.size()) +
+               (blocks_.size() == 1 ? " is" : " are");
     if (const std::string what = what_fits_nowhere(); !what.empty()) return what + away;
     if (const std::uint64_t early = ledger_.early().count(); early > 0 && early == count(TaskState::ready))
         return "the start time of " + std::to_string(early) + " tasks";
@@ -137,6 +141,7 @@ std::optional<std::string> Reactor::audit() const {
     if (auto wrong = ledger_.audit()) return wrong;
     if (auto wrong = workers_.audit()) return wrong;
     if (auto wrong = audit_pace()) return wrong;
+    if (auto wrong = audit_hosts()) return wrong;
     std::uint64_t leases = 0;
     for (const auto& [id, worker] : workers_.all()) {
         Resources used;

@@ -5,11 +5,13 @@ namespace wq::core {
 
 void Reactor::on_event(const WorkerJoined& event, Now now, Actions& actions) {
     if (Worker* old = workers_.find(event.worker)) remove_worker(*old, "joined anew", true, now, actions);
-    note_functions(workers_.add(event, attentive_));
+    const bool blocked = blocks_.find(event.host) != nullptr;
+    note_functions(workers_.add(event, attentive_, blocked));
+    if (blocked) ++counters_.workers_blocked;
     tell_what_waits_later(now, true);
     ++joined_;
     ++pool_version_;
-    if (event.takes_tickets) pool_.insert(event.worker);
+    if (event.takes_tickets && !blocked) pool_.insert(event.worker);
     if (workers_.size() < options_.expected_workers) return;
     settled_at_ = std::min(settled_at_, now.instant);
     pool_settled_at_ = std::min(pool_settled_at_, now.instant);

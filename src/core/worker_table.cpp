@@ -58,7 +58,7 @@ std::uint64_t Worker::queue() const {
     return static_cast<std::uint64_t>((cores + cores_a_lease() - 1) / cores_a_lease());
 }
 
-Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
+Worker& WorkerTable::add(const WorkerJoined& joined, Instant now, bool blocked) {
     Worker& worker = workers_[joined.worker];
     worker = Worker{};
     worker.id = joined.worker;
@@ -70,6 +70,7 @@ Worker& WorkerTable::add(const WorkerJoined& joined, Instant now) {
     worker.features.erase(std::unique(worker.features.begin(), worker.features.end()), worker.features.end());
     worker.takes_tickets = joined.takes_tickets;
     worker.watched = joined.watched;
+    worker.blocked = blocked;
     worker.last_heard = now;
     enter(worker);
     changed(worker);
@@ -161,6 +162,13 @@ std::int64_t WorkerTable::available_cores() const {
     for (const auto& [kind, workers] : kinds_)
         cores += kind.at_most.whole.cores * static_cast<std::int64_t>(workers.size());
     return cores;
+}
+
+void WorkerTable::block(Worker& worker, bool on) {
+    leave(worker);
+    worker.blocked = on;
+    enter(worker);
+    if (!on) changed(worker);
 }
 
 const Worker* WorkerTable::first_given_up() const {

@@ -61,6 +61,7 @@ struct Worker {
     bool takes_tickets = false;
     bool watched = false;               // its silence is none
     bool draining = false;              // it gets no more
+    bool blocked = false;               // nor does any of its host
     std::optional<Instant> away_until;  // its link is cut: then it is lost
     std::string away_why;
     std::uint64_t recalled = 0;  // leases that it was asked to give back and has not answered for
@@ -72,7 +73,7 @@ struct Worker {
     WorkerKinds::iterator kind;  // where its place is, as long as it is available
 
     bool away() const { return away_until.has_value(); }
-    bool available() const { return !away() && !draining; }  // gets tasks
+    bool available() const { return !away() && !draining && !blocked; }  // gets tasks
     Offer offer() const { return {whole, features}; }
     Place place() const { return {free().cores, whole.memory_mb, leaves_at, id}; }
     Resources free() const;              // negative where leases wait in its launcher
@@ -86,7 +87,7 @@ class WorkerTable {
     WorkerTable(WorkerTable&&) = default;  // never copied: workers point into it
     WorkerTable& operator=(WorkerTable&&) = default;
 
-    Worker& add(const WorkerJoined& joined, Instant now);
+    Worker& add(const WorkerJoined& joined, Instant now, bool blocked = false);
     void remove(WorkerId id);
     Worker* find(WorkerId id);
     const Worker* find(WorkerId id) const;
@@ -101,6 +102,7 @@ class WorkerTable {
     void go_away(Worker& worker, Instant until, std::string why);
     void come_back(Worker& worker, Instant now);
     void drain(Worker& worker, bool on);
+    void block(Worker& worker, bool on);
     // The one that is away and will be given up first.
     const Worker* first_given_up() const;
     std::size_t away() const { return away_.size(); }

@@ -264,6 +264,21 @@ TEST(CoreSim, WhatTakesTooLongIsEndedAndDoneAllTheSame) {
     EXPECT_GT(run_all(weather).aborted, 0u);
 }
 
+TEST(CoreSim, HostsThatAreBlockedAndUnblocked) {
+    Weather weather = cut_links();
+    weather.blocks = 0.2;
+    weather.losses = 0.02;
+    weather.drains = 0.02;
+    EXPECT_GT(run_all(weather).blocks, 0u);
+    weather = tickets();
+    weather.blocks = 0.5;
+    weather.late_joins = true;
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    weather.short_tasks = false;
+    EXPECT_GT(run_all(weather).blocks, 0u);
+}
+
 TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {
     Weather weather = cut_links();
     weather.cancels = 0.3;

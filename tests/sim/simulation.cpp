@@ -38,7 +38,7 @@ Counts& Counts::operator+=(const Counts& o) {
     recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
     cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
     expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent,
-        aborted += o.aborted;
+        aborted += o.aborted, blocks += o.blocks;
     digest ^= o.digest;
     return *this;
 }
@@ -178,11 +178,23 @@ void Simulation::make_weather() {
         if (chance(random_, weather_.drains)) drain(life);
     }
     cancel_some();
+    if (weather_.blocks > 0 && chance(random_, weather_.blocks)) block_some();
     if (weather_.storage_trouble && chance(random_, 0.05)) {
         tell_manager(core::StorageTrouble{true});
         later(up_to(random_, 3s), [this] { tell_manager(core::StorageTrouble{false}); });
     }
     later(1s, [this] { make_weather(); });
+}
+
+void Simulation::block_some() {
+    ++counts_.blocks;
+    const std::string host = "node" + std::to_string(below(random_, plan_.workers.size() / 2 + 1));
+    const Duration time = 1s + up_to(random_, 20s);
+    const bool ends = chance(random_, 0.5);
+    tell_manager(core::HostBlocked{host, ends ? std::optional(time) : std::nullopt});
+    later(time, [this, host, all = chance(random_, 0.2)] {
+        tell_manager(core::HostUnblocked{all ? std::nullopt : std::optional(host)});
+    });
 }
 
 // ---- the manager
@@ -239,12 +251,18 @@ void Simulation::obey(const core::Action& action) {
         });
         board_.seal(*seal);
         for (const auto& life : lives_)
-            if (life->known && plan_.workers[life->worker->id().value()].takes_tickets)
-                send(life->worker->id());
+            if (const WorkerId id = life->worker->id(); life->known &&
+                                                        plan_.workers[id.value()].takes_tickets &&
+                                                        reactor_.workers().find(id)->available())
+                send(id);
     } else if (const auto* revoke = std::get_if<core::Revoke>(&action)) {
         board_.revoke(revoke->batch);
         for (const auto& life : lives_)
             if (life->known) send(life->worker->id());
+    } else if (std::holds_alternative<core::HostSetAside>(action)) {
+        ++counts_.aside;
+    } else if (std::holds_alternative<core::HostReleased>(action)) {
+        ++counts_.released;
     } else if (const auto* dismiss = std::get_if<core::Dismiss>(&action)) {
         if (Life* life = known_life(dismiss->worker)) life->known = false;
     } else if (const auto* finished = std::get_if<core::Finished>(&action)) {

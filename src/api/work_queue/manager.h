@@ -163,6 +163,22 @@ class Manager {
     // Returns how many workers there are of that host.
     int drain(const std::string& hostname, bool on = true);
 
+    // The workers of a host, as Task::hostname() has it, get no more tasks; what they run goes on. They stay,
+    // and others may come from there. For so many seconds; below 1: until it is taken back. What is said of a
+    // host replaces what was said before.
+    void block_host(const std::string& hostname);
+    void block_host_with_timeout(const std::string& hostname, std::int64_t seconds);
+    void unblock_host(const std::string& hostname);
+    void unblock_all();
+    std::vector<std::string> blocked_hosts() const;
+    // The older names.
+    void blacklist_add(const std::string& hostname) { block_host(hostname); }
+    void blacklist_add_with_timeout(const std::string& hostname, std::int64_t seconds) {
+        block_host_with_timeout(hostname, seconds);
+    }
+    void blacklist_remove(const std::string& hostname) { unblock_host(hostname); }
+    void blacklist_clear() { unblock_all(); }
+
     // ---- tasks that take too long (fast abort) ----
 
     // A task that runs for more than `multiplier` times the mean of its category, of which 10 have

@@ -19,7 +19,7 @@ struct Statistics {
     std::int64_t workers_released = 0;          // let go by the manager before its end
     std::int64_t workers_idled_out = 0;         // left because no task came for them
     std::int64_t workers_fast_aborted = 0;      // made to end a task that took too long
-    std::int64_t workers_blocked = 0;           // blocked by the manager (0 for now)
+    std::int64_t workers_blocked = 0;           // of blocked hosts, since the start
     std::int64_t workers_lost = 0;              // lost unexpectedly
     std::int64_t tasks_waiting = 0;             // waiting to be dispatched
     std::int64_t tasks_on_workers = 0;          // dispatched to some worker
@@ -73,6 +73,7 @@ struct Statistics {
 
     // Figures that the manual does not have.
     std::int64_t tasks_lost_attempts = 0;  // attempts: lost with their worker
+    std::int64_t hosts_blocked = 0;        // hosts: that get no tasks now
 };
 
 }  // namespace wq
