@@ -68,6 +68,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_every;
     manager.output_limit = with.output_limit;
     manager.ends_workers = with.ends_workers;
+    manager.how_to_keep_hosts = "unblock_host() ends that at once";
     manager.counters = with.counters;
     program->files_ = std::make_unique<app::BackgroundThread>();
     manager.background = program->files_.get();
@@ -361,6 +362,7 @@ bool ProgramManager::tune(const std::string& name, double value, std::string& er
 // What acts on the manager's thread; the rest is looked up where it acts.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
     if (name == "fast-abort-multiplier") manager_->set_fast_abort("default", value, app::now());
+    if (name == "set-hosts-aside") manager_->set_hosts_aside(value != 0, app::now());
     if (name == "wait-for-workers")
         manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());
     if (name.starts_with("keepalive-") && options_.change_keep_alive)

@@ -45,6 +45,7 @@ constexpr std::array parameters{
     Parameter{"proportional-resources", 1, 0, "force-proportional-resources"},
     Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
     Parameter{"ramp-down-heuristic", 0, 0},
+    Parameter{"set-hosts-aside", 1, 0},  // of our own
 };
 
 // How many letters are to be changed, put in or taken out.

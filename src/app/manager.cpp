@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/local_time.h"
 #include "base/units.h"
 #include "stats/transactions.h"
 
@@ -139,6 +140,12 @@ void Manager::act(core::Action& action, core::Now now) {
     }
     if (auto* over = std::get_if<core::BatchOver>(&action)) return office_.close(over->batch);
     if (auto* warning = std::get_if<core::Warning>(&action)) return say(warning->text);
+    if (auto* aside = std::get_if<core::HostSetAside>(&action))
+        return say("host " + aside->host + " gets no tasks until " + local_time(aside->until, "%H:%M:%S") +
+                   ": " + aside->why +
+                   (options_.how_to_keep_hosts.empty() ? "" : "; " + options_.how_to_keep_hosts));
+    if (auto* released = std::get_if<core::HostReleased>(&action))
+        return say("host " + released->host + " gets tasks again");
     if (auto* finished = std::get_if<core::Finished>(&action)) finished_ = *finished;
 }
 

@@ -49,7 +49,9 @@ struct ManagerOptions {
     // Storage that takes no records is tried for so long; then the run stops, to be resumed.
     Duration storage_patience = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of a stream of a task
-    bool ends_workers = false;              // those over TCP end with the manager; else they look for another
+    // What the user can do about a host that gets no tasks as it fails them; behind the line that says so.
+    std::string how_to_keep_hosts;
+    bool ends_workers = false;  // those over TCP end with the manager; else they look for another
     std::vector<std::string> categories{"default"};
     // Attempts of tasks in earlier runs, by key: those of this run are recorded as the ones that follow.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
@@ -85,6 +87,8 @@ class Manager {
     // The workers of a host get nothing more and are dismissed once they are empty; `on` false: they stay.
     // Returns how many there are.
     std::size_t drain(const std::string& host, bool on, core::Now now);
+    // Whether hosts that fail what succeeds elsewhere get no tasks for a while.
+    void set_hosts_aside(bool on, core::Now now);
     // Nothing is given out before so many were there at once.
     void hold_until_workers(std::uint32_t count, core::Now now);
     // The workers of a host get nothing, for so long or until it is taken back; they stay.

@@ -27,6 +27,10 @@ bool Manager::set_fast_abort(const std::string& name, double multiplier, core::N
     return reactor_.fast_abort(id);
 }
 
+void Manager::set_hosts_aside(bool on, core::Now now) {
+    react(core::Tuned{std::nullopt, on}, now);
+}
+
 core::ManagerStats Manager::brief_stats() const {
     core::ManagerStats stats;
     const core::Ledger& ledger = reactor_.ledger();

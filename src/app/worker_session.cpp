@@ -1,10 +1,9 @@
 #include "app/worker_session.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 
 #include "app/away.h"
+#include "app/local_time.h"
 #include "base/units.h"
 
 namespace wq::app {
@@ -13,15 +12,8 @@ namespace {
 
 // What a clock on the wall says then, with the day where it is another one.
 std::string clock_after(Duration time) {
-    const std::time_t then = std::chrono::system_clock::to_time_t(
-        std::chrono::system_clock::now() +
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(time));
-    std::tm parts{};
-    ::localtime_r(&then, &parts);
-    std::array<char, 64> text{};
     const bool soon = time < std::chrono::hours(12);
-    std::strftime(text.data(), text.size(), soon ? "%H:%M" : "%Y-%m-%d %H:%M", &parts);
-    return text.data();
+    return local_time(wall_now() + time / std::chrono::microseconds(1), soon ? "%H:%M" : "%Y-%m-%d %H:%M");
 }
 
 // What is known of the manager's last bytes is looked at each second.

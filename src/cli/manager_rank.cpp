@@ -63,6 +63,7 @@ class Run {
         core::ReactorOptions reactor;
         reactor.max_losses = rank.options.max_losses;
         reactor.halt_on_failure = rank.options.halt_on_failure;
+        reactor.sets_hosts_aside = !rank.options.keep_hosts;
         reactor.expected_workers = expected_workers(rank);
         reactor.seal_batches = rank.tickets != nullptr;
         if (rank.options.listen) listen(reactor);
@@ -72,6 +73,7 @@ class Run {
         options.storage_patience = rank.options.storage_patience;
         options.output_limit = rank.options.output_limit;
         options.directory = rank.worker.launcher.working_directory;
+        options.how_to_keep_hosts = "--keep-hosts goes on without that";
         options.index_variable = rank.options.index_variable;
         if (listening_) {
             options.mark_path = listening_->mark().path();

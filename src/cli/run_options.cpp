@@ -48,6 +48,7 @@ po::options_description visible_options() {
         "max-losses", po::value<std::string>()->value_name("N"),
         "a task that was lost with its worker so often has failed (default 3)")(
         "halt-on-failure", "end the run at the first task that fails for good")(
+        "keep-hosts", "give tasks also to a host that fails what succeeds on others")(
         "manager-only", "rank 0 manages and runs no task")(
         "listen", po::value<std::string>()->value_name("[PORT]"),
         "take workers over TCP too (default: any free port); they join by RUN_DIR/contact")(
@@ -199,6 +200,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
     run.halt_on_failure = given.count("halt-on-failure") != 0;
+    run.keep_hosts = given.count("keep-hosts") != 0;
     run.manager_only = given.count("manager-only") != 0;
     run.dry_run = given.count("dry-run") != 0;
     run.json = given.count("json") != 0;

@@ -24,9 +24,10 @@ struct RunOptions {
     bool resume_failed = false;
     std::uint32_t max_losses = 3;
     bool halt_on_failure = false;
+    bool keep_hosts = false;  // also those that fail what succeeds elsewhere
     bool manager_only = false;
-    std::optional<std::uint16_t> listen;  // take workers over TCP at this port; 0: any free one
-    std::string name;                     // under which such workers find the run; empty: none
+    std::optional<std::uint16_t> listen;             // take workers over TCP at this port; 0: any free one
+    std::string name;                                // under which such workers find the run; empty: none
     Duration away_limit = std::chrono::seconds(60);  // of such a worker, whose link is cut
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;

@@ -114,6 +114,7 @@ struct StorageTrouble {  // results cannot be written: give nothing out until it
 };
 struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<std::uint32_t> hold_until_workers;
+    std::optional<bool> sets_hosts_aside{};
 };
 // The host's workers, those that come later too, get no tasks. What they run goes on.
 struct HostBlocked {
@@ -215,6 +216,15 @@ struct Skipped {  // these can never run
     std::optional<TaskId> because;  // the failed predecessor
     std::string detail{};           // what more helps to mend it
 };
+// It fails what succeeds elsewhere, and gets no tasks.
+struct HostSetAside {
+    std::string host;
+    std::string why;
+    WallMicros until = 0;
+};
+struct HostReleased {  // that was set aside
+    std::string host;
+};
 struct Warning {
     std::string text;
 };
@@ -223,7 +233,8 @@ struct Finished {
     std::optional<StopReason> stopped;
 };
 
-using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded,
-                            GoneBack, RangeEnded, Cancelled, Skipped, Warning, Finished>;
+using Action =
+    std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded, GoneBack,
+                 RangeEnded, Cancelled, Skipped, HostSetAside, HostReleased, Warning, Finished>;
 
 }  // namespace wq::core

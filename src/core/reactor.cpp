@@ -29,6 +29,7 @@ void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {
     ledger_.advance(now.wall);
     std::visit([&](const auto& known) { on_event(known, now, actions); }, event);
     expire(now, actions);
+    release_the_last_hosts(actions);
     dispatch(now, actions);
     tell_what_waits(now, actions);
     watch_idle_workers(now);

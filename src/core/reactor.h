@@ -19,6 +19,7 @@
 #include "core/events.h"
 #include "core/groups.h"
 #include "core/host_blocks.h"
+#include "core/host_watch.h"
 #include "core/ledger.h"
 #include "core/manager_stats.h"
 #include "core/pace.h"
@@ -41,6 +42,7 @@ struct ReactorOptions {
     // complete: as the tasks of a program, whose workers come and go.
     bool wait_for_fitting = false;
     std::uint32_t hold_until_workers = 0;  // nothing is given out before so many were there at once
+    bool sets_hosts_aside = true;          // those that fail what succeeds elsewhere
     bool seal_batches = false;             // use tickets where tasks of one shape abound
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
 };
@@ -198,6 +200,10 @@ class Reactor {
     void block(const std::string& host, const HostBlock& block, Actions& actions);
     void unblock(const std::string& host);
     void unblock_what_is_over(Now now, Actions& actions);
+    void release_the_last_hosts(Actions& actions);
+    void judge_host(const Worker& worker, TaskId task, const Outcome& outcome, Now now, Actions& actions);
+    std::uint64_t running_elsewhere(const std::string& host, CategoryId category) const;
+    bool another_host_holds(ShapeId shape, const std::string& host) const;
     std::optional<std::string> audit_hosts() const;
 
     // reactor_times.cpp
@@ -280,6 +286,7 @@ class Reactor {
     std::uint64_t last_chances_ = 0;       // tasks whose next loss is final: they run alone
     std::optional<Reservation> reserved_;  // one at a time
     HostBlocks blocks_;
+    HostWatch host_watch_;
     Pace pace_;
     bool watches_pace_ = false;  // leases are timed
     struct Avoided {

@@ -31,6 +31,9 @@ void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
         learn(shape, each_us);
         const Shape& what = ledger_.shape(shape);
         pace_.succeeded(what.category, tasks.count(), std::chrono::microseconds(wall_us));
+        if (options_.sets_hosts_aside)
+            host_watch_.succeeded(worker->host, what.category, tasks.count(),
+                                  std::chrono::microseconds(wall_us));
         actions.push_back(RangeEnded{event.worker, tasks, what.category, allocate(what.needs, worker->whole),
                                      event.started_us, wall_us});
         tasks.for_each([&](Interval part) { apply(groups_.succeeded(part), actions); });

@@ -47,6 +47,7 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
         take_ticket_back(event.worker, event.task, event.outcome.started_us);
         count_for(event.task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
     }
+    judge_host(*workers_.find(event.worker), event.task, event.outcome, now, actions);
     if (event.outcome.ending == Ending::worker_lost) {  // its launcher died under it; the worker lives on
         lose(event.task, event.outcome.reason, true, now, actions);
     } else {

@@ -30,6 +30,7 @@ void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
 
 void Reactor::on_event(const Tuned& event, Now, Actions&) {
     if (event.hold_until_workers) hold_until_workers_ = *event.hold_until_workers;
+    if (event.sets_hosts_aside) options_.sets_hosts_aside = *event.sets_hosts_aside;
 }
 
 void Reactor::on_event(const Tick&, Now now, Actions& actions) {

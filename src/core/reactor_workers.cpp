@@ -37,7 +37,9 @@ void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, N
     // no doubt.
     const std::vector<TaskId> leases(worker.leases.begin(), worker.leases.end());
     for (const TaskId task : leases) lose(task, reason, lost, now, actions);
+    const std::string host = worker.host;
     workers_.remove(id);
+    if (workers_.of_host(host) == nullptr) host_watch_.forget_unless_bad(host);
     pool_.erase(id);
     if (reserved_ && reserved_->worker == id) reserved_.reset();
     if (options_.rejoin_limit > Duration{0}) {

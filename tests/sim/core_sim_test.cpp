@@ -279,6 +279,27 @@ TEST(CoreSim, HostsThatAreBlockedAndUnblocked) {
     EXPECT_GT(run_all(weather).blocks, 0u);
 }
 
+TEST(CoreSim, ABrokenHostIsSetAside) {
+    Weather weather = storm();
+    weather.groups = false;
+    weather.pins = false;
+    weather.failures = 0;
+    weather.most_tasks = 150;
+    weather.broken = true;
+    const Counts counts = run_all(weather);
+    EXPECT_GT(counts.aside, 0u);
+    EXPECT_GT(counts.released, 0u);
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    weather.blocks = 0.1;
+    EXPECT_GT(run_all(weather).aside, 0u);
+    weather = tickets();
+    weather.failures = 0;
+    weather.broken = true;
+    weather.short_tasks = false;
+    EXPECT_GT(run_all(weather).aside, 0u);
+}
+
 TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {
     Weather weather = cut_links();
     weather.cancels = 0.3;

@@ -13,6 +13,8 @@ constexpr std::uint64_t most_events = 200'000;
 constexpr Duration beat_every = 1s;
 constexpr Duration rejoin_limit = 60s;
 constexpr int so_slow = 20;
+constexpr Duration broken_wall = 50ms;
+constexpr int broken_exit = 77;
 
 core::ReactorOptions options(const Weather& weather, const Plan& plan) {
     core::ReactorOptions options;
@@ -38,7 +40,8 @@ Counts& Counts::operator+=(const Counts& o) {
     recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
     cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
     expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent,
-        aborted += o.aborted, blocks += o.blocks;
+        aborted += o.aborted, blocks += o.blocks, aside += o.aside;
+    released += o.released;
     digest ^= o.digest;
     return *this;
 }
@@ -100,10 +103,15 @@ void Simulation::be_born(std::uint32_t id) {
     life->link.tcp = plan_.workers[id].tcp;
     world.send = [this, life](const core::Event& event) { send_up(life, event); };
     world.ranges = weather_.ranges;
-    world.run = [this](TaskId task) {
+    world.run = [this, id](TaskId task) {
         const PlannedTask& planned = plan_.tasks[task.value()];
         core::Outcome outcome;
         outcome.wall_us = planned.wall / 1us;
+        if (breaks(WorkerId(id))) {
+            outcome.wall_us = broken_wall / 1us;
+            outcome.exit_code = broken_exit;
+            return outcome;
+        }
         // A failure whose report is lost with the worker counts for nobody, so those that fail for good
         // always do.
         if (planned.failures > planned.shape.retries || own_failures_[task.value()] < planned.failures) {
@@ -115,8 +123,9 @@ void Simulation::be_born(std::uint32_t id) {
         }
         return outcome;
     };
-    world.wall = [this](TaskId task) {
+    world.wall = [this, id](TaskId task) {
         const PlannedTask& planned = plan_.tasks[task.value()];
+        if (breaks(WorkerId(id))) return Duration(broken_wall);
         const bool slow = slow_runs_[task.value()]++ < planned.slow_runs;
         return slow ? so_slow * planned.wall : planned.wall;
     };
@@ -306,7 +315,7 @@ void Simulation::check_lease(const core::Lease& lease) {
     if (!worker->available()) wrong(name + " is leased to a worker that is away or drains");
     if (worker->alone) ++counts_.alone;
     if (worker->free().cores < 0) ++counts_.queued;
-    const bool queues = weather_.short_tasks;
+    const bool queues = weather_.short_tasks || weather_.broken;
     if (!worker->used.fits_in(worker->whole) && !queues && !weather_.tickets)
         wrong(name + " is one too many for its worker");
 }
@@ -323,6 +332,8 @@ void Simulation::check_ended(const core::AttemptEnded& ended) {
     if (ended.outcome.ending == core::Ending::worker_lost) ++losses_[id];
     if (ended.outcome.ending == core::Ending::out_of_memory) ++counts_.exhausted, ++exhausted_[id];
     if (ended.outcome.ending == core::Ending::too_slow) ++counts_.aborted, ++aborted_[id];
+    // Somebody has to fall for it.
+    if (ended.final && ended.outcome.exit_code == broken_exit) plan_.tasks[id].late = true;
     if (ended.out_of_tries) ++counts_.spent;
     if (ended.out_of_tries && !ended.final) wrong("task " + std::to_string(id) + " goes on without tries");
     if (ended.out_of_tries && losses_[id] + exhausted_[id] + aborted_[id] < most_tries(plan_.tasks[id]))

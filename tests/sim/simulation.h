@@ -20,7 +20,8 @@ namespace wq::sim {
 struct Counts {
     std::uint64_t events = 0, leases = 0, queued = 0, seals = 0, tickets = 0, recalls = 0, lost = 0,
                   stale = 0, alone = 0, cuts = 0, kept = 0, drains = 0, cancelled = 0, killed = 0,
-                  expired = 0, ranges = 0, exhausted = 0, spent = 0, aborted = 0, blocks = 0;
+                  expired = 0, ranges = 0, exhausted = 0, spent = 0, aborted = 0, blocks = 0, aside = 0,
+                  released = 0;
     std::uint64_t digest = 0;  // of all actions, in order
     Counts& operator+=(const Counts& other);
 };
@@ -81,6 +82,7 @@ class Simulation {
     void lose_link_for_good(Life* life, bool told);
     void cancel_some();
     void block_some();
+    bool breaks(WorkerId worker) const { return weather_.broken && plan_.workers[worker.value()].node == 0; }
 
     void tell_manager(const core::Event& event);
     void obey(const core::Action& action);

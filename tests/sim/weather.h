@@ -24,6 +24,7 @@ struct Weather {
     double losses = 0;  // per worker and second
     bool late_joins = false;
     std::uint32_t max_losses = 3;
+    bool broken = false;  // the first host fails whatever it gets, and at once
     // Workers over TCP: frames in flight are lost with a link, in both directions; answers are sent again.
     bool tcp = false;
     double cuts = 0;       // of links, per worker and second

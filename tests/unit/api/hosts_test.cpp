@@ -8,6 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::FakeWorker;
+using ::testing::HasSubstr;
 using testing::ProgramTest;
 
 using HostsTest = ProgramTest;
@@ -43,6 +44,47 @@ TEST_F(HostsTest, BlockedHostsGetNothingUntilTheyAreUnblocked) {
     program_->unblock(nullptr);
     EXPECT_TRUE(program_->blocked_hosts().empty());
     EXPECT_EQ(one.leases().size(), 1U);
+}
+
+TEST_F(HostsTest, AHostThatFailsWhatGoesOnElsewhereIsSetAsideAndSaidSo) {
+    start(2);
+    FakeWorker& good = add_worker({1, "good", 8, {}});
+    for (int i = 0; i < 8; ++i) submit(Task("a"));
+    good.wait_for_leases(8);
+    FakeWorker& bad = add_worker({2, "bad", 1, {}}, [](const wire::Lease&, wire::Ended& ended) {
+        ended.outcome.exit_code = 127;
+        ended.outcome.wall_us = 1000;
+    });
+    bad.begin();
+    // For a second and a little more it fails them; then they wait.
+    std::int64_t submitted = 8;
+    while (program_->blocked_hosts().empty()) {
+        submit(Task("b"));
+        ++submitted;
+        program_->wait(std::chrono::milliseconds(100));
+    }
+    EXPECT_THAT(program_->blocked_hosts(), ElementsAre("bad"));
+    while (said().empty()) std::this_thread::yield();
+    EXPECT_THAT(said(), HasSubstr("host bad gets no tasks until "));
+    EXPECT_THAT(said(),
+                HasSubstr("(the last one: exit 127); elsewhere 0 of 8 did; unblock_host() ends that"));
+    const std::size_t leases = bad.leases().size();
+    submit(Task("c"));
+    EXPECT_NE(program_->task_state(submitted + 1), TaskState::done);
+    EXPECT_EQ(bad.leases().size(), leases);
+    const std::string name = "bad";
+    program_->unblock(&name);
+    EXPECT_TRUE(program_->blocked_hosts().empty());
+    submit(Task("d"));
+    bad.wait_for_leases(leases + 1);
+}
+
+TEST_F(HostsTest, NoneIsSetAsideWhereThatIsTunedAway) {
+    start(1);
+    EXPECT_TRUE(program_->tune("set-hosts-aside", 0, error_));
+    EXPECT_TRUE(program_->tune("set-hosts-aside", 1, error_));
+    EXPECT_FALSE(program_->tune("set-hosts-aside", -1, error_));
+    EXPECT_THAT(error_, HasSubstr("at least 0"));
 }
 
 }  // namespace

@@ -117,5 +117,134 @@ TEST_F(BlockTest, ABlockedRankClaimsNoTickets) {
     expect({"revoke batch 2"});  // so that it has a part in the next one
 }
 
+class AsideTest : public BlockTest {
+  protected:
+    // Tasks of 1 core, each of which fails at once on node1; node2 succeeds now and then.
+    void fail_on_node1(int most) {
+        for (int i = 0; i < most; ++i) {
+            pass(100ms);
+            const Worker* bad = reactor_.workers().find(WorkerId(1));
+            if (bad->leases.empty()) return;
+            const TaskId task = *bad->leases.begin();
+            Outcome outcome;
+            outcome.exit_code = 127;
+            outcome.wall_us = 100'000;
+            report(1, task.value(), reactor_.ledger().find_attempted(task)->attempt, outcome);
+            ++failed_;
+        }
+    }
+    void succeed_on(std::uint32_t worker) {
+        const auto& leases = reactor_.workers().find(WorkerId(worker))->leases;
+        if (!leases.empty()) ok(worker, leases.begin()->value(), 1);
+    }
+    std::vector<std::string> said() {
+        std::vector<std::string> lines;
+        take([&](const std::string& line) {
+            if (line.starts_with("set aside") || line.starts_with("released")) lines.push_back(line);
+        });
+        return lines;
+    }
+    int failed_ = 0;
+};
+
+TEST_F(AsideTest, ABrokenHostDoesNotConsumeTheQueue) {
+    join_watched(1);
+    join_watched(2, 8);
+    add(1000);
+    fail_on_node1(1000);
+    EXPECT_LE(failed_, 30);
+    const auto lines = said();
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_THAT(lines[0], ::testing::StartsWith("set aside node1 for 60 s: its last "));
+    EXPECT_THAT(lines[0], ::testing::EndsWith(" tasks failed, after 0.10s each (the last one: exit 127); "
+                                              "elsewhere 0 of 8 did"));
+    EXPECT_EQ(reactor_.stats().hosts_blocked, 1);
+    EXPECT_EQ(reactor_.stats().workers_blocked, 1);
+    succeed_on(2);
+    idle(59s);
+    EXPECT_TRUE(said().empty());
+    idle(2s);
+    EXPECT_EQ(said(), std::vector<std::string>{"released node1"});
+    failed_ = 0;
+    fail_on_node1(1000);
+    EXPECT_GT(failed_, 0);
+    EXPECT_LE(failed_, 30);
+    const auto again = said();
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_THAT(again[0], ::testing::StartsWith("set aside node1 for 120 s"));
+    unblock("node1");
+    EXPECT_FALSE(reactor_.workers().find(WorkerId(1))->leases.empty()) << "it works again at once";
+    take([](const std::string&) {});
+}
+
+TEST_F(AsideTest, NeverTheLastOneThatCouldHoldTheTasks) {
+    join_watched(1);
+    join_watched(2, 8);
+    add(8);
+    add(500, pinned({1}));
+    fail_on_node1(500);
+    EXPECT_EQ(failed_, 500) << "nobody else may run them";
+    EXPECT_TRUE(said().empty());
+    leave(2);
+    take([](const std::string&) {});
+    EXPECT_EQ(reactor_.workers().hosts_available(), 1u);
+}
+
+TEST_F(AsideTest, WhenTheOthersLeaveItIsTheLastOne) {
+    join_watched(1);
+    join_watched(2, 8);
+    add(1000);
+    fail_on_node1(1000);
+    ASSERT_EQ(said().size(), 1u);
+    leave(2);
+    EXPECT_EQ(said(), std::vector<std::string>{"released node1"});
+    EXPECT_FALSE(reactor_.workers().find(WorkerId(1))->leases.empty());
+}
+
+TEST_F(AsideTest, AListThatFailsEverywhereSetsNobodyAside) {
+    join_watched(1);
+    join_watched(2);
+    add(400);
+    for (int i = 0; i < 200; ++i) {
+        fail_on_node1(1);
+        const auto& leases = reactor_.workers().find(WorkerId(2))->leases;
+        if (!leases.empty()) fail(2, leases.begin()->value());
+    }
+    EXPECT_TRUE(said().empty());
+}
+
+TEST_F(AsideTest, TheUserMayWantThemAll) {
+    options({.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true, .sets_hosts_aside = false});
+    join_watched(1);
+    join_watched(2, 8);
+    add(100);
+    fail_on_node1(1000);
+    EXPECT_EQ(failed_, 92);
+    EXPECT_TRUE(said().empty());
+}
+
+// What they claim is known by what they say of it, and that the others are at work by the batch.
+TEST_F(AsideTest, ARankToo) {
+    options({.max_losses = 0, .expected_workers = 2, .wait_for_fitting = true, .seal_batches = true});
+    join(1, 1, true);
+    join(2, 8, true);
+    add(1000);
+    expect({"seal batch 1: 0-999"});
+    for (std::uint64_t task = 0; task < 100; ++task) {
+        pass(100ms);
+        Outcome outcome;
+        outcome.exit_code = 1;
+        outcome.wall_us = 100'000;
+        hear(2);
+        report(1, task, 1, outcome);
+        if (reactor_.blocked_hosts().size() > 0) break;
+        ++failed_;
+    }
+    EXPECT_LE(failed_, 30);
+    bool revoked = false;
+    take([&](const std::string& line) { revoked = revoked || line == "revoke batch 1"; });
+    EXPECT_TRUE(revoked) << "it would claim what is left";
+}
+
 }  // namespace
 }  // namespace wq::core

@@ -196,6 +196,11 @@ class RunFixture : public ::testing::Test {
         return "ended " + text(a.tasks) + " on " + std::to_string(a.worker.value());
     }
     static std::string text(const Cancelled& a) { return "cancelled " + text(a.tasks); }
+    std::string text(const HostSetAside& a) const {
+        return "set aside " + a.host + " for " + std::to_string((a.until - now().wall) / 1'000'000) +
+               " s: " + a.why;
+    }
+    static std::string text(const HostReleased& a) { return "released " + a.host; }
     static std::string text(const Warning& a) { return "warning: " + a.text; }
     static std::string text(const Finished& a) {
         return "finished " + std::to_string(to_int(a.code)) + (a.stopped ? " stopped" : "");
