@@ -26,7 +26,7 @@ _work_queue_run() {
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "--array --away-limit --cores --disk --dry-run --each --gpus --grace
                 --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --name --output
-                --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --stats-log
+                --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
                 --storage-patience --tickets --timeout --verbose --version --walltime -v" \
                 -- "$word")
         else

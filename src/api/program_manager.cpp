@@ -362,6 +362,7 @@ bool ProgramManager::tune(const std::string& name, double value, std::string& er
 // What acts on the manager's thread; the rest is looked up where it acts.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
     if (name == "fast-abort-multiplier") manager_->set_fast_abort("default", value, app::now());
+    if (name == "speculate") manager_->copy_stragglers(value, app::now());
     if (name == "set-hosts-aside") manager_->set_hosts_aside(value != 0, app::now());
     if (name == "wait-for-workers")
         manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());

@@ -45,7 +45,8 @@ constexpr std::array parameters{
     Parameter{"proportional-resources", 1, 0, "force-proportional-resources"},
     Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
     Parameter{"ramp-down-heuristic", 0, 0},
-    Parameter{"set-hosts-aside", 1, 0},  // of our own
+    Parameter{"set-hosts-aside", 1, 0},  // of our own, as the next one
+    Parameter{"speculate", 0, 0},
 };
 
 // How many letters are to be changed, put in or taken out.

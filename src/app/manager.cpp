@@ -229,7 +229,7 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     const core::Resources given = record.given;
     times_.ended(1, record.outcome.succeeded(), record.outcome.wall_us, given);
     recorder_.task(std::move(recorded));
-    if (!action.final) note_waiting(action.task, action.category, given, now.wall);
+    if (!action.final && !action.goes_on) note_waiting(action.task, action.category, given, now.wall);
     if (!holding_ && recorder_.backlog_bytes() > options_.most_unwritten_bytes) on_recorder(now);
 }
 

@@ -87,6 +87,8 @@ class Manager {
     // The workers of a host get nothing more and are dismissed once they are empty; `on` false: they stay.
     // Returns how many there are.
     std::size_t drain(const std::string& host, bool on, core::Now now);
+    // A task that runs for so many times its category's mean may get a second copy; below 1: none does.
+    void copy_stragglers(double from, core::Now now);
     // Whether hosts that fail what succeeds elsewhere get no tasks for a while.
     void set_hosts_aside(bool on, core::Now now);
     // Nothing is given out before so many were there at once.

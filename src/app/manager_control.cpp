@@ -27,6 +27,10 @@ bool Manager::set_fast_abort(const std::string& name, double multiplier, core::N
     return reactor_.fast_abort(id);
 }
 
+void Manager::copy_stragglers(double from, core::Now now) {
+    react(core::Tuned{std::nullopt, std::nullopt, from}, now);
+}
+
 void Manager::set_hosts_aside(bool on, core::Now now) {
     react(core::Tuned{std::nullopt, on}, now);
 }

@@ -83,6 +83,7 @@ class Run {
         options.counters = rank.counters;
         options.earlier_attempts = std::move(place_.earlier.attempts);
         manager_ = std::make_unique<app::Manager>(std::move(options), tasks_, *recorder_, started_);
+        if (rank.options.speculate > 0) manager_->copy_stragglers(rank.options.speculate, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
         if (listening_) manager_->expect_strangers(listening_->workers());
         app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path()};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <charconv>
 #include <map>
 #include <sstream>
 
@@ -47,6 +48,9 @@ po::options_description visible_options() {
         "resume-failed", "as --resume, and run again what failed")(
         "max-losses", po::value<std::string>()->value_name("N"),
         "a task that was lost with its worker so often has failed (default 3)")(
+        "speculate", po::value<std::string>()->value_name("TIMES"),
+        "when nothing is left to be started, run a second copy of tasks that take so many times the mean, "
+        "e.g. 2; what succeeds first counts (default: none)")(
         "halt-on-failure", "end the run at the first task that fails for good")(
         "keep-hosts", "give tasks also to a host that fails what succeeds on others")(
         "manager-only", "rank 0 manages and runs no task")(
@@ -132,6 +136,13 @@ auto duration() {
     return [](const std::string& text) { return parse_duration(text); };
 }
 
+Result<double> multiple(const std::string& text) {
+    double value = 0;
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (bad == std::errc() && end == text.data() + text.size() && value >= 1 && value <= 1e6) return value;
+    return Error{ExitCode::usage, quote_for_message(text) + " is no number from 1 to 1000000"};
+}
+
 Result<Duration> away_limit(const std::string& text) {
     auto limit = parse_duration(text);
     if (limit && !app::sound_away_limit(*limit))
@@ -199,6 +210,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
             return usage("--" + std::string(option) + " goes with --listen");
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
+    check(take(given, "speculate", run.speculate, multiple));
     run.halt_on_failure = given.count("halt-on-failure") != 0;
     run.keep_hosts = given.count("keep-hosts") != 0;
     run.manager_only = given.count("manager-only") != 0;

@@ -25,6 +25,7 @@ struct RunOptions {
     std::uint32_t max_losses = 3;
     bool halt_on_failure = false;
     bool keep_hosts = false;  // also those that fail what succeeds elsewhere
+    double speculate = 0;     // copies of tasks that run for so many times the mean; 0: none
     bool manager_only = false;
     std::optional<std::uint16_t> listen;             // take workers over TCP at this port; 0: any free one
     std::string name;                                // under which such workers find the run; empty: none

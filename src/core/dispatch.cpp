@@ -195,7 +195,7 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     if (!suspect) state_of(shape).passed_over = 0;
     ledger_.change(task, TaskEvent::lease);
     Attempted& attempted = ledger_.attempted(task);
-    ++attempted.attempt;
+    attempted.attempt = attempted.next();
     // A lost rank may have had a ticket for it, which was attempt 1.
     if (attempted.attempt == 1 && doubtful_.contains(task.value())) attempted.attempt = 2;
     attempted.by_ticket = false;
@@ -206,6 +206,7 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     attempted.told_to_end = false;
     workers_.lease(worker, task, attempted.given);
     if (watches_pace_) watch_pace(task, attempted);
+    watch_for_copy(task, attempted);
     stop_avoiding(task);
     if (suspect) {
         worker.suspect = task;

@@ -115,6 +115,7 @@ struct StorageTrouble {  // results cannot be written: give nothing out until it
 struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<std::uint32_t> hold_until_workers;
     std::optional<bool> sets_hosts_aside{};
+    std::optional<double> copies_from{};  // so many times its category's mean; below 1: none
 };
 // The host's workers, those that come later too, get no tasks. What they run goes on.
 struct HostBlocked {
@@ -146,6 +147,7 @@ struct Lease {
     std::int64_t memory_limit_mb = 0;  // 0: none
     CategoryId category;
     WallMicros submitted_us = 0;
+    bool copy = false;  // another attempt of it runs elsewhere
 };
 struct Kill {  // what it holds of these; its answers count no more
     WorkerId worker;
@@ -184,6 +186,7 @@ struct AttemptEnded {
     bool final = true;
     bool by_ticket = false;     // no Lease told of its beginning
     bool out_of_tries = false;  // final, as it was tried as often as it may be
+    bool goes_on = false;       // not final, and another attempt of it runs already
     WorkerId worker;            // unknown_worker: it was lost with one of several
     CategoryId category;
     Resources given;

@@ -33,6 +33,7 @@ struct Attempted {
     std::uint32_t losses = 0;     // with its worker
     std::uint32_t exhausted = 0;  // of what it was given, where it had not said how much it needs
     std::uint32_t aborted = 0;    // as it took too long
+    Attempt last = 0;             // the highest that was given out, also of a copy
     bool leased = false;
     bool told_to_end = false;  // as it takes too long
     bool by_ticket = false;    // the present or last attempt was claimed, not leased
@@ -42,6 +43,9 @@ struct Attempted {
     Instant since;                 // leased
     std::optional<PaceMark> pace;  // while it is leased and timed
 
+    std::optional<PaceMark> straggling;  // the same, for a copy
+
+    Attempt next() const { return std::max(attempt, last) + 1; }
     // What counts for the limit of tries: all that was no fault of its own.
     std::uint32_t spent() const { return losses + exhausted + aborted; }
 };

@@ -75,7 +75,8 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
 // Figures that the manual does not have; in files they come last.
 #define WQ_OWN_STATS(X)                                                        \
     X(std::int64_t, tasks_lost_attempts, "attempts", "lost with their worker") \
-    X(std::int64_t, hosts_blocked, "hosts", "that get no tasks now")
+    X(std::int64_t, hosts_blocked, "hosts", "that get no tasks now")           \
+    X(std::int64_t, tasks_copied_attempts, "attempts", "second copies of tasks that took long")
 
 struct ManagerStats {
     std::int64_t time_when_started = 0;  // wall clock, us

@@ -161,7 +161,7 @@ class Reactor {
     // reactor_ranges.cpp
     void on_event(const RangeReported& event, Now now, Actions& actions);
     using Ended = std::map<ShapeId, IntervalSet>;
-    Ended end_all(const RangeReported& event);
+    Ended end_all(const RangeReported& event, Actions& actions);
 
     // reactor_batches.cpp
     void on_event(const TicketsReported& event, Now now, Actions& actions);
@@ -192,6 +192,29 @@ class Reactor {
     std::optional<Instant> next_slow() const;
     void learn_pace(TaskId task, const Outcome& outcome, Now now);
     std::optional<std::string> audit_pace() const;
+
+    // reactor_copies.cpp
+    struct Copy {
+        WorkerId worker;
+        Attempt attempt = 0;
+        Resources given;
+        Instant since;
+        WallMicros dispatched_us = 0;
+    };
+    void watch_for_copies(double multiplier);
+    void watch_for_copy(TaskId task, Attempted& attempted);
+    void stop_watching_for_copy(TaskId task, Attempted& attempted);
+    bool nothing_waits() const;
+    void copy_stragglers(Now now, Actions& actions);
+    Worker* idle_elsewhere(TaskId task, Now now);
+    void copy(TaskId task, Worker& worker, Now now, Actions& actions);
+    const Copy* copy_at(WorkerId worker, TaskId task) const;
+    bool is_copy(WorkerId worker, TaskId task, Attempt attempt) const;
+    void on_copy_reported(const TaskReported& event, Now now, Actions& actions);
+    void take_copy(TaskId task);
+    void drop_copy(TaskId task, bool kill, Actions& actions);
+    void go_on_with_copy(TaskId task, Actions& actions);
+    std::optional<std::string> audit_copies() const;
 
     // reactor_hosts.cpp
     void on_event(const HostBlocked& event, Now now, Actions& actions);
@@ -289,6 +312,9 @@ class Reactor {
     HostWatch host_watch_;
     Pace pace_;
     bool watches_pace_ = false;  // leases are timed
+    Pace stragglers_;            // of those that may be copied
+    bool copies_stragglers_ = false;
+    std::map<TaskId, Copy> copies_;  // beside the attempt that the ledger knows of
     struct Avoided {
         std::string host;
         Instant until;

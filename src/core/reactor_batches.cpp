@@ -126,6 +126,7 @@ void Reactor::adopt(Worker& worker, TaskId task, Now now) {
     attempted.told_to_end = false;
     workers_.lease(worker, task, attempted.given);
     if (watches_pace_) watch_pace(task, attempted);
+    watch_for_copy(task, attempted);
     count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
 }
 

@@ -40,6 +40,7 @@ void Reactor::cancel_attempted(TaskId task, Actions& actions) {
         const Attempted& attempted = ledger_.attempted(task);
         tell_to_kill(attempted.worker, {task.value(), task.value() + 1}, attempted.attempt, actions);
         free_lease(task);
+        drop_copy(task, true, actions);
     }
     if (last_chance(task)) --last_chances_;
     ledger_.change(task, TaskEvent::cancel);

@@ -61,8 +61,10 @@ void Reactor::on_event(const WorkerBack& event, Now now, Actions& actions) {
             tell_again_to_end(task, now, actions);
     }
     const std::vector<TaskId> leases(worker->leases.begin(), worker->leases.end());
-    for (const TaskId task : leases)
-        if (!kept.contains(task)) give_back(task, actions);
+    for (const TaskId task : leases) {
+        if (kept.contains(task)) continue;
+        copy_at(worker->id, task) != nullptr ? drop_copy(task, false, actions) : give_back(task, actions);
+    }
     if (batch_ && batch_->members.contains(worker->id)) account(*worker, tickets, now, actions);
     catch_up_with_stop(*worker, actions);
 }

@@ -14,7 +14,7 @@ constexpr std::int64_t longest_us = 10'000'000'000'000;
 void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
     const Worker* worker = workers_.find(event.worker);
     const std::uint64_t reported = event.done.count();
-    const Ended ended = worker == nullptr ? Ended{} : end_all(event);
+    const Ended ended = worker == nullptr ? Ended{} : end_all(event, actions);
     std::uint64_t counted = 0;
     for (const auto& [shape, tasks] : ended) counted += tasks.count();
     stale_ += reported - counted;
@@ -31,6 +31,7 @@ void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
         learn(shape, each_us);
         const Shape& what = ledger_.shape(shape);
         pace_.succeeded(what.category, tasks.count(), std::chrono::microseconds(wall_us));
+        stragglers_.succeeded(what.category, tasks.count(), std::chrono::microseconds(wall_us));
         if (options_.sets_hosts_aside)
             host_watch_.succeeded(worker->host, what.category, tasks.count(),
                                   std::chrono::microseconds(wall_us));
@@ -43,7 +44,7 @@ void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
 
 // Tickets end without a record of their own; those that became leases of the worker one by one. The batch may
 // be over by then, so these say themselves what they are.
-Reactor::Ended Reactor::end_all(const RangeReported& event) {
+Reactor::Ended Reactor::end_all(const RangeReported& event, Actions& actions) {
     Ended ended;
     if (batch_ && batch_->id == event.batch && batch_->members.contains(event.worker)) {
         IntervalSet tickets;
@@ -64,8 +65,10 @@ Reactor::Ended Reactor::end_all(const RangeReported& event) {
     const auto& leases = workers_.find(event.worker)->leases;
     for (const TaskId task : std::vector<TaskId>(leases.begin(), leases.end())) {
         const Attempted& attempted = ledger_.attempted(task);
-        if (!event.done.contains(task.value()) || !attempted.by_ticket) continue;
+        if (!event.done.contains(task.value()) || !attempted.by_ticket || attempted.worker != event.worker)
+            continue;
         free_lease(task);
+        drop_copy(task, true, actions);
         ledger_.change(task, TaskEvent::succeed);
         ended[ledger_.shape_of(task)].insert(task.value());
     }

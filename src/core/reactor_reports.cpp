@@ -15,6 +15,7 @@ bool Reactor::holds(WorkerId worker, TaskId task, Attempt attempt) const {
     const TaskState state = ledger_.state(task);
     if (state == TaskState::sealed) return attempt == 1 && batch_->members.contains(worker);
     if (state != TaskState::leased) return false;
+    if (is_copy(worker, task, attempt)) return true;
     const Attempted* attempted = ledger_.find_attempted(task);
     return attempted->worker == worker && attempted->attempt == attempt;
 }
@@ -42,6 +43,7 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
         return;
     }
     recall_pause_ = first_recall_pause;
+    if (is_copy(event.worker, event.task, event.attempt)) return on_copy_reported(event, now, actions);
     const bool ticket = ledger_.state(event.task) == TaskState::sealed;
     if (ticket) {
         take_ticket_back(event.worker, event.task, event.outcome.started_us);
@@ -52,7 +54,8 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
         lose(event.task, event.outcome.reason, true, now, actions);
     } else {
         free_lease(event.task);
-        learn(ledger_.shape_of(event.task), static_cast<double>(event.outcome.wall_us));
+        if (event.outcome.ending != Ending::killed)  // which says nothing of the others
+            learn(ledger_.shape_of(event.task), static_cast<double>(event.outcome.wall_us));
         settle(event.task, event.outcome, now, actions);
     }
     if (ticket) close_batch_if_over(actions);
@@ -64,6 +67,7 @@ void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
         ++stale_;
         return;
     }
+    if (is_copy(event.worker, event.task, event.attempt)) return drop_copy(event.task, false, actions);
     const bool ticket = ledger_.state(event.task) == TaskState::sealed;
     if (ticket) take_ticket_back(event.worker, event.task, 0);
     give_back(event.task, actions);
@@ -72,10 +76,11 @@ void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
 
 void Reactor::give_back(TaskId task, Actions& actions) {
     free_lease(task);
-    if (const Attempted& attempted = ledger_.attempted(task); !attempted.by_ticket)
+    if (const Attempted& attempted = ledger_.attempted(task); !attempted.by_ticket && !copies_.contains(task))
         actions.push_back(GoneBack{task, attempted.attempt, ledger_.shape(ledger_.shape_of(task)).category,
                                    attempted.given});
     ledger_.change(task, TaskEvent::give_back);
+    go_on_with_copy(task, actions);
 }
 
 void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& actions) {
@@ -97,7 +102,7 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
     if (outcome.ending == Ending::killed) {  // by our order: it is no fault of the task
         record(task, false, outcome, actions);
         ledger_.change(task, TaskEvent::give_back);
-        return;
+        return go_on_with_copy(task, actions);
     }
     const Shape& shape = ledger_.shape(ledger_.shape_of(task));
     // A task that names its memory and needs more fails at once. One that does not had what its worker could
@@ -108,10 +113,9 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
     const bool again =
         ledger_.attempted(task).failures < shape.retries && !ended_by_its_end_time(task, outcome);
     record(task, !again, outcome, actions);
-    if (again)
-        ledger_.change(task, TaskEvent::retry);
-    else
-        finish(task, false, now, actions);
+    if (!again) return finish(task, false, now, actions);
+    ledger_.change(task, TaskEvent::retry);
+    go_on_with_copy(task, actions);
 }
 
 void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Actions& actions) {
@@ -123,7 +127,7 @@ void Reactor::lose(TaskId task, const std::string& why, bool blame, Now now, Act
     if (!blame || stop_) {
         record(task, false, outcome, actions);
         ledger_.change(task, TaskEvent::give_back);
-        return;
+        return go_on_with_copy(task, actions);
     }
     try_again(task, TaskEvent::lose, std::move(outcome), now, actions);
 }
@@ -147,7 +151,7 @@ void Reactor::try_again(TaskId task, TaskEvent event, Outcome outcome, Now now, 
         record(task, false, std::move(outcome), actions);
         ledger_.change(task, event);
         if (last_chance(task)) ++last_chances_;
-        return;
+        return go_on_with_copy(task, actions);
     }
     outcome.reason += (outcome.reason.empty() && event != TaskEvent::lose ? "" : "; ") +
                       of_all_tries(attempted, event == TaskEvent::lose, most);
@@ -173,6 +177,7 @@ void Reactor::free_lease(TaskId task) {
     if (ledger_.find_attempted(task) == nullptr) return;
     Attempted& attempted = ledger_.attempted(task);
     unwatch_pace(task, attempted);
+    stop_watching_for_copy(task, attempted);
     if (Worker* worker = workers_.find(attempted.worker)) workers_.release(*worker, task, attempted.given);
 }
 
@@ -182,6 +187,7 @@ void Reactor::record(TaskId task, bool final, Outcome outcome, Actions& actions)
     ended.task = task;
     ended.attempt = attempted.attempt;
     ended.final = final;
+    ended.goes_on = !final && copies_.contains(task);
     ended.by_ticket = attempted.by_ticket;
     ended.worker = attempted.worker;
     ended.category = ledger_.shape(ledger_.shape_of(task)).category;
@@ -194,6 +200,7 @@ void Reactor::record(TaskId task, bool final, Outcome outcome, Actions& actions)
 
 void Reactor::finish(TaskId task, bool success, Now now, Actions& actions) {
     if (last_chance(task)) --last_chances_;
+    drop_copy(task, true, actions);
     ledger_.change(task, success ? TaskEvent::succeed : TaskEvent::fail);
     if (!success) return end_in_failure(task, now, actions);
     apply(groups_.succeeded({task.value(), task.value() + 1}), actions);

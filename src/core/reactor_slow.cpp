@@ -31,6 +31,7 @@ void Reactor::on_event(const FastAbortSet& event, Now, Actions&) {
     for (const auto& [id, worker] : workers_.all())
         for (const TaskId task : worker.leases) {
             Attempted& attempted = ledger_.attempted(task);
+            if (attempted.worker != id) continue;  // its copy
             attempted.pace.reset();
             if (watches_pace_) watch_pace(task, attempted);
         }
@@ -101,7 +102,7 @@ void Reactor::abort_attempt(TaskId task, Outcome outcome, Now now, Actions& acti
     const Worker* worker = workers_.find(attempted.worker);
     const std::string host = worker == nullptr ? "" : worker->host;
     try_again(task, TaskEvent::abort, std::move(outcome), now, actions);
-    if (is_final(ledger_.state(task)) || host.empty()) return;
+    if (ledger_.state(task) != TaskState::ready || host.empty()) return;
     const Duration usual = pace_.mean(category).value_or(longest_avoided);
     const Instant until = now.instant + std::clamp<Duration>(usual, std::chrono::seconds(1), longest_avoided);
     stop_avoiding(task);
@@ -143,9 +144,11 @@ std::optional<Instant> Reactor::next_slow() const {
 // What succeeded, as its category's mean has it.
 void Reactor::learn_pace(TaskId task, const Outcome& outcome, Now now) {
     const Attempted& attempted = ledger_.attempted(task);
-    const Duration wall = std::chrono::microseconds(outcome.wall_us);
-    pace_.succeeded(ledger_.shape(ledger_.shape_of(task)).category, 1,
-                    attempted.by_ticket ? wall : now.instant - attempted.since);
+    const CategoryId category = ledger_.shape(ledger_.shape_of(task)).category;
+    const Duration took =
+        attempted.by_ticket ? std::chrono::microseconds(outcome.wall_us) : now.instant - attempted.since;
+    pace_.succeeded(category, 1, took);
+    stragglers_.succeeded(category, 1, took);
 }
 
 std::optional<std::string> Reactor::audit_pace() const {
@@ -154,6 +157,7 @@ std::optional<std::string> Reactor::audit_pace() const {
     for (const auto& [id, worker] : workers_.all())
         for (const TaskId task : worker.leases) {
             const Attempted* attempted = ledger_.find_attempted(task);
+            if (attempted->worker != id) continue;  // its copy
             if (attempted->pace.has_value() != watches_pace_)
                 return "task " + std::to_string(task.value()) +
                        (watches_pace_ ? " is not timed" : " is timed");

@@ -30,6 +30,7 @@ void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
 
 void Reactor::on_event(const Tuned& event, Now, Actions&) {
     if (event.hold_until_workers) hold_until_workers_ = *event.hold_until_workers;
+    if (event.copies_from) watch_for_copies(*event.copies_from);
     if (event.sets_hosts_aside) options_.sets_hosts_aside = *event.sets_hosts_aside;
 }
 
@@ -38,6 +39,7 @@ void Reactor::on_event(const Tick&, Now now, Actions& actions) {
     drop_those_away_too_long(now, actions);
     unblock_what_is_over(now, actions);
     end_what_is_slow(now, actions);
+    copy_stragglers(now, actions);
     if (stop_ && now.instant >= stop_->kill_at) kill_what_runs(now, actions);
     recall_for_idle_workers(now, actions);
 }

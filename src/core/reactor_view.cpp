@@ -91,6 +91,7 @@ ManagerStats Reactor::stats(CategoryId category) const {
     all.tasks_exhausted_attempts = own.tasks_exhausted_attempts;
     all.tasks_lost_attempts = own.tasks_lost_attempts;
     all.workers_fast_aborted = own.workers_fast_aborted;
+    all.tasks_copied_attempts = own.tasks_copied_attempts;
     all.time_execute = own.time_execute;
     all.time_execute_good = own.time_execute_good;
     all.time_execute_exhaustion = own.time_execute_exhaustion;
@@ -142,21 +143,23 @@ std::optional<std::string> Reactor::audit() const {
     if (auto wrong = workers_.audit()) return wrong;
     if (auto wrong = audit_pace()) return wrong;
     if (auto wrong = audit_hosts()) return wrong;
+    if (auto wrong = audit_copies()) return wrong;
     std::uint64_t leases = 0;
     for (const auto& [id, worker] : workers_.all()) {
         Resources used;
         for (const TaskId task : worker.leases) {
             const Attempted* attempted = ledger_.find_attempted(task);
-            if (attempted == nullptr || !attempted->leased || attempted->worker != id)
+            const Copy* copy = copy_at(id, task);
+            if (attempted == nullptr || !attempted->leased || (attempted->worker != id && copy == nullptr))
                 return "worker " + std::to_string(id.value()) + " holds task " +
                        std::to_string(task.value()) + ", which is " + name_of(ledger_.state(task));
-            used += attempted->given;
+            used += copy != nullptr ? copy->given : attempted->given;
         }
         if (used != worker.used)
             return "worker " + std::to_string(id.value()) + " uses " + describe(worker.used);
         leases += worker.leases.size();
     }
-    if (leases != ledger_.count(TaskState::leased)) return "a leased task has no worker";
+    if (leases != ledger_.count(TaskState::leased) + copies_.size()) return "a leased task has no worker";
     const std::uint64_t outstanding = batch_ ? batch_->outstanding.count() : 0;
     if (outstanding != ledger_.count(TaskState::sealed))
         return std::to_string(ledger_.count(TaskState::sealed)) + " tasks are sealed, the batch has " +

@@ -36,7 +36,9 @@ void Reactor::remove_worker(Worker& worker, const std::string& why, bool lost, N
     // blame. All of them are suspects, and the last chance of a suspect is a run of its own, where there is
     // no doubt.
     const std::vector<TaskId> leases(worker.leases.begin(), worker.leases.end());
-    for (const TaskId task : leases) lose(task, reason, lost, now, actions);
+    for (const TaskId task : leases)
+        copy_at(id, task) != nullptr ? drop_copy(task, false, actions)
+                                     : lose(task, reason, lost, now, actions);
     const std::string host = worker.host;
     workers_.remove(id);
     if (workers_.of_host(host) == nullptr) host_watch_.forget_unless_bad(host);

@@ -279,6 +279,31 @@ TEST(CoreSim, HostsThatAreBlockedAndUnblocked) {
     EXPECT_GT(run_all(weather).blocks, 0u);
 }
 
+TEST(CoreSim, CopiesOfTheLastStragglersEndOnce) {
+    Weather weather = storm();
+    weather.slow = 0.1;
+    weather.copies = true;
+    weather.max_losses = 1000;
+    EXPECT_GT(run_all(weather).copies, 0u);
+    weather = cut_links();
+    weather.slow = 0.1;
+    weather.copies = true;
+    weather.losses = 0.02;
+    weather.long_cuts = 0.2;
+    weather.cancels = 0.05;
+    weather.drains = 0.01;
+    weather.blocks = 0.05;
+    EXPECT_GT(run_all(weather).copies, 0u);
+    weather = tickets();
+    weather.slow = 0.02;
+    weather.copies = true;
+    weather.ranges = true;
+    weather.losses = 0.02;
+    weather.short_tasks = false;
+    weather.max_losses = 1000;
+    EXPECT_GT(run_all(weather).copies, 0u);
+}
+
 TEST(CoreSim, ABrokenHostIsSetAside) {
     Weather weather = storm();
     weather.groups = false;

@@ -41,7 +41,7 @@ Counts& Counts::operator+=(const Counts& o) {
     cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
     expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent,
         aborted += o.aborted, blocks += o.blocks, aside += o.aside;
-    released += o.released;
+    released += o.released, copies += o.copies;
     digest ^= o.digest;
     return *this;
 }
@@ -57,8 +57,8 @@ Simulation::Simulation(const Weather& weather, std::uint64_t seed, Plan plan)
       reactor_(options(weather, plan_), now()) {
     const std::size_t tasks = plan_.tasks.size();
     own_failures_.resize(tasks), final_records_.resize(tasks), last_attempt_.resize(tasks),
-        losses_.resize(tasks), exhausted_.resize(tasks), aborted_.resize(tasks), slow_runs_.resize(tasks),
-        runs_.resize(tasks);
+        losses_.resize(tasks), exhausted_.resize(tasks), aborted_.resize(tasks), copied_.resize(tasks),
+        slow_runs_.resize(tasks), runs_.resize(tasks);
     present_.resize(plan_.workers.size());
 }
 
@@ -305,8 +305,10 @@ void Simulation::check_lease(const core::Lease& lease) {
     if (std::exchange(last_attempt_[lease.task.value()], lease.attempt) >= lease.attempt)
         wrong(name + " is no new attempt");
     if (lease.attempt == 1 && board_.was_claimed(lease.task)) wrong(name + " was a ticket before");
+    if (lease.copy) ++counts_.copies, copied_[lease.task.value()] = true;
     for (const auto& life : lives_)
-        if (life->known && life->worker->alive() && life->worker->holds().contains(lease.task))
+        if (life->known && life->worker->alive() && life->worker->holds().contains(lease.task) &&
+            !copied_[lease.task.value()])
             wrong(name + " is leased while worker " + std::to_string(life->worker->id().value()) +
                   " holds it");
     const core::Worker* worker = reactor_.workers().find(lease.worker);
@@ -359,7 +361,9 @@ std::string Simulation::run() {
     for (std::uint32_t id = 0; id < plan_.workers.size(); ++id)
         later(plan_.workers[id].joins_after, [this, id] { be_born(id); });
     make_weather();
-    if (weather_.slow > 0) tell_manager(core::FastAbortSet{CategoryId(0), 2});
+    if (weather_.slow > 0 && !weather_.copies) tell_manager(core::FastAbortSet{CategoryId(0), 2});
+    if (weather_.copies) tell_manager(core::Tuned{std::nullopt, std::nullopt, 2});
+    if (weather_.copies && chance(random_, 0.5)) tell_manager(core::FastAbortSet{CategoryId(0), 4});
     if (weather_.stop)
         later(up_to(random_, 60s), [this] {
             tell_manager(core::StopRequested{*weather_.stop, up_to(random_, 10s)});

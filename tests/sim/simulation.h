@@ -21,7 +21,7 @@ struct Counts {
     std::uint64_t events = 0, leases = 0, queued = 0, seals = 0, tickets = 0, recalls = 0, lost = 0,
                   stale = 0, alone = 0, cuts = 0, kept = 0, drains = 0, cancelled = 0, killed = 0,
                   expired = 0, ranges = 0, exhausted = 0, spent = 0, aborted = 0, blocks = 0, aside = 0,
-                  released = 0;
+                  released = 0, copies = 0;
     std::uint64_t digest = 0;  // of all actions, in order
     Counts& operator+=(const Counts& other);
 };
@@ -112,6 +112,7 @@ class Simulation {
     std::vector<Attempt> last_attempt_;
     std::vector<std::uint32_t> losses_;
     std::vector<std::uint32_t> exhausted_;
+    std::vector<bool> copied_;
     std::vector<std::uint32_t> aborted_;    // as too slow
     std::vector<std::uint32_t> slow_runs_;  // begun
     std::vector<std::uint32_t> runs_;       // leases and tickets, as the manager knows them

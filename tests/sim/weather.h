@@ -37,6 +37,7 @@ struct Weather {
     double cancelled_ranges = 0;  // of these, of neighbours at once
     double own_limits = 0;        // tasks with a limit of tries of their own
     double exhausting = 0;        // of tasks with such a limit: those that use up what they are given
+    bool copies = false;          // of the last stragglers
     double blocks = 0;            // of hosts, per second
     bool priorities = false;
     double slow = 0;   // tasks that take very long on their first runs; what takes too long is ended

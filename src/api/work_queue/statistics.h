@@ -72,8 +72,9 @@ struct Statistics {
     std::int64_t time_workers_execute_exhaustion = 0;  // time_execute_exhaustion
 
     // Figures that the manual does not have.
-    std::int64_t tasks_lost_attempts = 0;  // attempts: lost with their worker
-    std::int64_t hosts_blocked = 0;        // hosts: that get no tasks now
+    std::int64_t tasks_lost_attempts = 0;    // attempts: lost with their worker
+    std::int64_t hosts_blocked = 0;          // hosts: that get no tasks now
+    std::int64_t tasks_copied_attempts = 0;  // attempts: second copies of tasks that took long
 };
 
 }  // namespace wq
