@@ -18,7 +18,7 @@ _work_queue_run() {
     --progress | --plots) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --run-dir | --output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
-    --retries | --max-losses | --away-limit | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | \
+    --retries | --max-losses | --away-limit | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
         --storage-patience | --index-variable)
         COMPREPLY=()
         ;;

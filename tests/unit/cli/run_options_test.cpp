@@ -55,6 +55,19 @@ TEST(RunOptions, AreReadWithTheirUnits) {
     EXPECT_FALSE(run.resume);
 }
 
+TEST(RunOptions, CopiesAndHostsThatFailAreAsTheUserWants) {
+    const auto plain = parse({"a.sh"});
+    ASSERT_TRUE(plain);
+    EXPECT_EQ(plain->run.speculate, 0);
+    EXPECT_FALSE(plain->run.keep_hosts);
+    const auto both = parse({"--speculate", "1.5", "--keep-hosts", "a.sh"});
+    ASSERT_TRUE(both) << both.error().message;
+    EXPECT_EQ(both->run.speculate, 1.5);
+    EXPECT_TRUE(both->run.keep_hosts);
+    for (const char* wrong : {"0", "0.5", "nan", "inf", "2x", ""})
+        EXPECT_FALSE(parse({"--speculate", wrong, "a.sh"})) << wrong;
+}
+
 TEST(RunOptions, ListenTakesAPortOrAnyFreeOne) {
     const auto port = [](std::vector<const char*> words) {
         const auto command = parse(std::move(words));
