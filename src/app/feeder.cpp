@@ -51,6 +51,7 @@ core::Shape Feeder::shape(Manager& manager) {
     shape.timeout = settings.time.value_or(Duration{0});
     shape.min_time = settings.min_time.value_or(Duration{0});
     shape.retries = settings.retries.value_or(0);
+    shape.leased_only = !settings.inputs.empty() || !settings.outputs.empty();
     if (settings.category) shape.category = manager.category(*settings.category);
     if (!(settings == told_)) {
         told_ = settings;
