@@ -51,17 +51,19 @@ FileDesk::Lease* FileDesk::find(WorkerId worker, TaskId task, Attempt attempt) {
 void FileDesk::on(WorkerId worker, const wire::WantInput& message) {
     const wire::NoInput none{message.task, message.attempt, message.input, "the manager has no such input"};
     Lease* const lease = find(worker, message.task, message.attempt);
-    if (lease == nullptr || message.input >= lease->files->inputs.size()) return tell_(worker, none);
+    if (lease == nullptr || lease->preparation || message.input >= lease->files->inputs.size())
+        return tell_(worker, none);
     const files::Input& input = lease->files->inputs[message.input];
     if (files::made_by_worker(input.source)) return tell_(worker, none);
     const auto known = lease->sending.find(message.input);
     std::shared_ptr<Sending> sending = known == lease->sending.end() ? nullptr : known->second;
-    // Who begins anew, because it lost what it had, asks for a window.
-    if (!sending || (sending->over && message.upto <= wire::input_window)) {
+    if (!sending || sending->stream != message.stream) {
+        if (sending) sending->over = true;
         if (is_elsewhere(worker, *lease, message)) return;
         sending = std::make_shared<Sending>(Sending{worker,
                                                     {message.task, message.attempt},
                                                     message.input,
+                                                    message.stream,
                                                     lease->files,
                                                     files::ContentReader(input),
                                                     instant_now()});
@@ -75,8 +77,9 @@ void FileDesk::on(WorkerId worker, const wire::WantInput& message) {
 bool FileDesk::is_elsewhere(WorkerId worker, const Lease& lease, const wire::WantInput& message) {
     const std::string key = message.input < lease.keys.size() ? lease.keys[message.input] : std::string();
     if (key.empty()) return false;
-    if (message.missed) contents_.missed(worker, key);
-    const auto advice = contents_.ask({worker, message.task, message.attempt, message.input}, key);
+    if (message.missed) ask_again(contents_.missed(worker, key));
+    const auto advice =
+        contents_.ask({worker, message.task, message.attempt, message.input, message.stream}, key);
     if (advice.answer == NodeContents::Answer::there)
         tell_(worker,
               wire::InputIsAt{message.task, message.attempt, message.input, advice.folder + "/" + key});
@@ -91,9 +94,9 @@ void FileDesk::on(WorkerId worker, const wire::HaveInput& message) {
 }
 
 void FileDesk::ask_again(const NodeContents::Wishes& wishes) {
-    for (const auto& [worker, task, attempt, input] : wishes)
+    for (const auto& [worker, task, attempt, input, stream] : wishes)
         if (find(worker, task, attempt) != nullptr)
-            on(worker, wire::WantInput{task, attempt, input, wire::input_window, false});
+            on(worker, wire::WantInput{task, attempt, input, wire::input_window, stream, false});
 }
 
 void FileDesk::send_more(const std::shared_ptr<Sending>& sending) {
@@ -119,7 +122,8 @@ void FileDesk::send_more(const std::shared_ptr<Sending>& sending) {
             }
             sending->sent += bytes->size();
             traffic_.bytes_sent += static_cast<std::int64_t>(bytes->size());
-            tell_(sending->worker, wire::InputPart{task, attempt, sending->input, std::move(*bytes), last});
+            tell_(sending->worker,
+                  wire::InputPart{task, attempt, sending->input, sending->stream, std::move(*bytes), last});
             if (last) count(sending->transfer());
             send_more(sending);
         };
@@ -178,6 +182,7 @@ std::vector<std::pair<TaskId, Attempt>> FileDesk::drop(WorkerId worker) {
 }
 
 void FileDesk::cut(WorkerId worker) {
+    contents_.cut(worker);
     const auto found = of_worker_.find(worker);
     if (found == of_worker_.end()) return;
     NodeContents::Wishes wishes;

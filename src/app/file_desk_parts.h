@@ -53,6 +53,7 @@ struct FileDesk::Sending {
     WorkerId worker;
     Key key;
     std::uint32_t input = 0;
+    std::uint32_t stream = 0;                       // as the worker asked for it
     std::shared_ptr<const files::TaskFiles> files;  // buffers are read where they are
     files::ContentReader reader;                    // of the background's thread
     Instant began;

@@ -92,7 +92,18 @@ void Manager::on_message(Link& link, const wire::WantInput& message, core::Now n
 }
 
 void Manager::on_message(Link& link, const wire::SharesFiles&, core::Now now) {
-    if (!out_of_turn(link, now)) link.shares_files = !options_.mark_path.empty();
+    if (out_of_turn(link, now) || options_.mark_path.empty()) return;
+    link.shares_files = true;
+    if (reactor_.stopping()) return;  // they go back when they are prepared
+    // What it was to be leased meanwhile needs no preparation.
+    std::vector<TaskId> ready;
+    for (const auto& [task, preparing] : preparing_)
+        if (preparing.worker == link.record->worker) ready.push_back(task);
+    for (const TaskId task : ready) {
+        Preparing lease = std::move(preparing_.extract(task).mapped());
+        desk_->drop(task, lease.lease.attempt);
+        send_lease(link, lease.action, std::move(lease.lease), now);
+    }
 }
 
 void Manager::on_message(Link& link, const wire::HaveInput& message, core::Now now) {

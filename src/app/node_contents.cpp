@@ -1,11 +1,18 @@
 #include "app/node_contents.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace wq::app {
 
+namespace {
+constexpr std::size_t most_keys = 10'000;  // of a worker: some 2 MB here
+constexpr int most_misses = 3;
+}  // namespace
+
 void NodeContents::joined(WorkerId worker, std::string node) {
-    if (!node.empty()) members_[worker].node = std::move(node);
+    if (node.empty() || members_.contains(worker)) return;
+    ++on_node_[node];
+    members_[worker].node = std::move(node);
 }
 
 NodeContents::Content* NodeContents::find(WorkerId worker, const std::string& key) {
@@ -15,19 +22,41 @@ NodeContents::Content* NodeContents::find(WorkerId worker, const std::string& ke
     return found == contents_.end() ? nullptr : &found->second;
 }
 
+const WorkerId* NodeContents::holder_for(WorkerId worker, const Content& content) const {
+    for (const WorkerId& holder : content.holders)
+        if (holder != worker) return &holder;
+    return nullptr;
+}
+
 NodeContents::Advice NodeContents::ask(const Wish& wish, const std::string& key) {
-    const auto member = members_.find(wish.worker);
-    if (member == members_.end()) return {};
-    Content& content = contents_[{member->second.node, key}];
-    for (const WorkerId holder : content.holders)
-        if (holder != wish.worker) return {Answer::there, members_.at(holder).folder};
+    const auto found = members_.find(wish.worker);
+    if (found == members_.end() || alone(found->second)) return {};
+    Member& member = found->second;
+    Content& content = contents_[{member.node, key}];
+    if (const WorkerId* const holder = holder_for(wish.worker, content))
+        return {Answer::there, members_.at(*holder).folder};
     if (content.receiver && *content.receiver != wish.worker) {
+        std::erase_if(content.waiting, [&](const Wish& other) {
+            return other.worker == wish.worker && other.task == wish.task && other.attempt == wish.attempt &&
+                   other.input == wish.input;
+        });
         content.waiting.push_back(wish);
+        member.awaited.insert(key);
         return {Answer::wait, {}};
     }
     content.receiver = wish.worker;
-    member->second.keys.insert(key);
+    keep(wish.worker, member, key);
     return {};
+}
+
+void NodeContents::keep(WorkerId worker, Member& member, const std::string& key) {
+    member.keys.insert(key);
+    if (member.keys.size() <= most_keys) return;
+    const std::string other =
+        *member.keys.begin() != key ? *member.keys.begin() : *std::next(member.keys.begin());
+    const Content* const content = find(worker, other);
+    if (content == nullptr || content->receiver == worker) return;  // it is on its way
+    static_cast<void>(end_of_receiving(worker, other, false));
 }
 
 NodeContents::Wishes NodeContents::end_of_receiving(WorkerId worker, const std::string& key, bool has) {
@@ -44,14 +73,17 @@ NodeContents::Wishes NodeContents::end_of_receiving(WorkerId worker, const std::
     Wishes wishes;
     if (has || content->receiver == worker) wishes.swap(content->waiting);
     if (content->receiver == worker) content->receiver.reset();
+    for (const Wish& wish : wishes) members_.at(wish.worker).awaited.erase(key);
     if (content->holders.empty() && !content->receiver) contents_.erase({member.node, key});
     return wishes;
 }
 
 NodeContents::Wishes NodeContents::has(WorkerId worker, const std::string& key, std::string folder) {
-    const auto member = members_.find(worker);
-    if (member == members_.end()) return {};
-    member->second.folder = std::move(folder);
+    const auto found = members_.find(worker);
+    if (found == members_.end() || (alone(found->second) && find(worker, key) == nullptr)) return {};
+    found->second.folder = std::move(folder);
+    contents_.try_emplace({found->second.node, key});
+    keep(worker, found->second, key);
     return end_of_receiving(worker, key, true);
 }
 
@@ -61,22 +93,35 @@ NodeContents::Wishes NodeContents::gave_up(WorkerId worker, const std::string& k
     return end_of_receiving(worker, key, false);
 }
 
+void NodeContents::cut(WorkerId worker) {
+    const auto found = members_.find(worker);
+    if (found == members_.end()) return;
+    for (const std::string& key : std::exchange(found->second.awaited, {}))
+        if (Content* const content = find(worker, key))
+            std::erase_if(content->waiting, [&](const Wish& wish) { return wish.worker == worker; });
+}
+
 NodeContents::Wishes NodeContents::left(WorkerId worker) {
-    const auto member = members_.find(worker);
-    if (member == members_.end()) return {};
+    const auto found = members_.find(worker);
+    if (found == members_.end()) return {};
+    cut(worker);
     Wishes all;
-    for (const std::string& key : std::set<std::string>(member->second.keys)) {
+    for (const std::string& key : std::set<std::string>(found->second.keys)) {
         const Wishes some = end_of_receiving(worker, key, false);
         all.insert(all.end(), some.begin(), some.end());
     }
-    members_.erase(worker);
+    if (const auto node = on_node_.find(found->second.node); --node->second == 0) on_node_.erase(node);
+    members_.erase(found);
     return all;
 }
 
-void NodeContents::missed(WorkerId worker, const std::string& key) {
-    Content* const content = find(worker, key);
-    if (content == nullptr) return;
-    for (const WorkerId holder : std::exchange(content->holders, {})) members_.at(holder).keys.erase(key);
+NodeContents::Wishes NodeContents::missed(WorkerId worker, const std::string& key) {
+    const auto found = members_.find(worker);
+    if (found == members_.end()) return {};
+    if (++found->second.misses > most_misses) return left(worker);
+    const Content* const content = find(worker, key);
+    const WorkerId* const holder = content == nullptr ? nullptr : holder_for(worker, *content);
+    return holder == nullptr ? Wishes{} : end_of_receiving(*holder, key, false);
 }
 
 }  // namespace wq::app

@@ -158,6 +158,7 @@ class Worker {
     void begin(const wire::Lease& lease, const std::string& sandbox);
     host::Order order_of(const wire::Lease& lease) const;
     void stage(const wire::Lease& lease);
+    bool goes_back(const wire::Lease& lease);
     void make(WorkerFiles::Make& input);
     void take_file_events();
     std::uint64_t recall_staging(std::uint64_t most);

@@ -9,6 +9,10 @@ namespace wq::app {
 
 namespace {
 
+bool is_full(const files::Trouble& trouble) {
+    return trouble && trouble->kind == files::Problem::Kind::full;
+}
+
 core::Ending ending_of(const files::Problem& problem) {
     return problem.kind == files::Problem::Kind::full ? core::Ending::disk_full : core::Ending::input_missing;
 }
@@ -119,32 +123,43 @@ void WorkerFiles::bring(const TaskPointer& task) {
         }
     }
     if (input.kind != wire::InputKind::content) return make(task);
-    task->state = Task::State::fetching;
-    task->consumed = 0;
-    want(*task, 0);
+    fetch(task);
 }
 
-void WorkerFiles::want(const Task& task, std::uint64_t consumed, bool missed) {
+// From its first byte.
+void WorkerFiles::fetch(const TaskPointer& task, bool missed) {
+    task->state = Task::State::fetching;
+    task->consumed = 0;
+    ++task->stream;
+    want(*task, missed);
+}
+
+void WorkerFiles::want(const Task& task, bool missed) {
     say_(wire::WantInput{task.lease.task, task.lease.attempt, static_cast<std::uint32_t>(task.next_input),
-                         consumed + wire::input_window, missed});
+                         task.consumed + wire::input_window, task.stream, missed});
 }
 
 void WorkerFiles::on(const wire::InputPart& message) {
     const TaskPointer task = find(message.task, message.attempt);
-    if (!task || task->state != Task::State::fetching || message.input != task->next_input) return;
+    if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
+        message.stream != task->stream)
+        return;
     if (message.last) task->state = Task::State::staging;  // no link is needed for what follows
-    in_background([this, task, store = store_, link = task->link, last = message.last,
+    in_background([this, task, store = store_, stream = task->stream, last = message.last,
                    input = task->next_input,
                    bytes = std::make_shared<std::string>(message.bytes)]() -> Background::Then {
         const wire::InputFile& file = task->lease.files->inputs[input];
-        const files::Trouble trouble = task->take(*store, file, *bytes, last);
+        const files::Trouble trouble = task->take(*store, {file, stream, *bytes, last});
         const bool gone = trouble && store->gone();
-        return [this, task, trouble, gone, link, last, keyed = !file.key.empty(), size = bytes->size()] {
-            if (task->dropped || (task->link != link && !last)) return;
+        const bool again = is_full(trouble) && store->cache->make_room();
+        return [this, task, trouble, gone, again, stream, last, keyed = !file.key.empty(),
+                size = bytes->size()] {
+            if (task->dropped || task->stream != stream) return;
             if (gone) return unable(task, trouble->what, true);
+            if (again) return fetch(task);
             if (trouble) return fail(task, *trouble);
             task->consumed += size;
-            if (!last) return want(*task, task->consumed);
+            if (!last) return want(*task);
             if (keyed) return came(task);
             ++task->next_input;
             go_on(task);
@@ -160,6 +175,7 @@ void WorkerFiles::on(const wire::InputIsAt& message) {
         return;
     task->state = Task::State::staging;
     in_background([this, task, path = message.path]() -> Background::Then {
+        task->incoming.reset();
         task->neighbour.emplace(path);
         return [this, task] {
             if (!task->dropped) copy(task);
@@ -170,12 +186,12 @@ void WorkerFiles::on(const wire::InputIsAt& message) {
 void WorkerFiles::copy(const TaskPointer& task) {
     in_background([this, task, store = store_]() -> Background::Then {
         const Task::Step step = task->take_from_neighbour(*store);
+        if (is_full(step.trouble)) store->cache->make_room();
         return [this, task, step] {
             if (task->dropped) return;
             if (!step.done) return copy(task);
             if (!step.trouble) return came(task);
-            task->state = Task::State::fetching;
-            want(*task, 0, true);
+            fetch(task, !is_full(step.trouble));
         };
     });
 }
@@ -190,7 +206,7 @@ void WorkerFiles::came(const TaskPointer& task) {
 
 void WorkerFiles::on(const wire::NoInput& message) {
     const TaskPointer task = find(message.task, message.attempt);
-    if (task && task->state == Task::State::fetching)
+    if (task && task->state == Task::State::fetching && message.input == task->next_input)
         fail(task, {files::Problem::Kind::missing, message.why});
 }
 
@@ -245,13 +261,7 @@ void WorkerFiles::begin_streams_anew() {
                 return {};
             });
         if (task->state == Task::State::fetching) {
-            in_background([task]() -> Background::Then {
-                task->incoming.reset();
-                task->writer.reset();
-                return {};
-            });
-            task->consumed = 0;
-            want(*task, 0);
+            fetch(task);
         } else if (task->state == Task::State::sending || task->state == Task::State::sent) {
             in_background([task]() -> Background::Then {
                 task->reader.reset();

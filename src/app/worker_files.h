@@ -45,6 +45,8 @@ class WorkerFiles {
     void made(host::TaskEnded end);
     // It has ended: its outputs leave.
     void deliver(host::TaskEnded end);
+    // What makes an input of it was told to end: where it had ended already, nothing of it runs.
+    void kill(const Key& key);
     // It is not to run any more, or what came of it is nobody's.
     void drop(const Key& key);
 
@@ -72,7 +74,7 @@ class WorkerFiles {
         wire::InputKind kind = wire::InputKind::command;
         std::string from;
         std::string path;
-        std::string sandbox;
+        std::string folder;
     };
     // It could not be staged, for no fault of the task's: it is to be run elsewhere.
     struct Unable {
@@ -95,7 +97,9 @@ class WorkerFiles {
     void brought(const TaskPointer& task);
     void make(const TaskPointer& task);
     void take_made(const TaskPointer& task);
-    void want(const Task& task, std::uint64_t consumed, bool missed = false);
+    void fail_with(const TaskPointer& maker, const host::TaskEnded& end);
+    void fetch(const TaskPointer& task, bool missed = false);
+    void want(const Task& task, bool missed = false);
     void copy(const TaskPointer& task);
     void came(const TaskPointer& task);
     void unable(const TaskPointer& task, const std::string& why, bool folder_gone);

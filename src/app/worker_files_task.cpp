@@ -35,15 +35,12 @@ bool WorkerFiles::Store::gone() const {
     return ::stat(folder.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-files::Trouble WorkerFiles::Store::enter(const std::string& where, const std::string& kept_cache) {
+files::Trouble WorkerFiles::Store::enter(const std::string& where, const std::string& cache_at) {
     if (where.empty()) return files::Problem{files::Problem::Kind::unreadable, "the worker has no workspace"};
-    folder = where;
-    if (gone()) return files::Problem{files::Problem::Kind::unreadable, "the workspace is gone"};
-    cache_folder = folder + "/cache";
-    if (!kept_cache.empty()) {
-        if (auto untaken = kept.take(kept_cache)) return untaken;
-        cache_folder = kept.path();
-    }
+    // Tasks of lists run in the workspace itself: what they make there is none of ours.
+    folder = where + "/.files";
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return files::problem_of_errno(folder, errno);
+    cache_folder = cache_at.empty() ? folder + "/cache" : cache_at;
     cache.emplace(cache_folder);
     return cache->open();
 }
@@ -100,8 +97,8 @@ void WorkerFiles::Task::make_folder_of(const std::string& name) const {
 }
 
 files::Trouble WorkerFiles::Task::place(Store& store, wire::InputFile& input, bool& placed) {
-    placed = true;
     make_folder_of(input.name);
+    placed = true;
     if (input.content) {
         files::TreeWriter content(path_of(input.name), files::TreeWriter::Purpose::sandbox);
         if (auto trouble = content.write(*input.content)) return trouble;
@@ -109,16 +106,31 @@ files::Trouble WorkerFiles::Task::place(Store& store, wire::InputFile& input, bo
         input.content.reset();
         return std::nullopt;
     }
+    // Linked to tasks that run, it may have been written to.
     const auto key = store.content_key(input);
-    placed = key.has_value();
-    if (!placed) return std::nullopt;
-    auto trouble = store.cache->place(*key, path_of(input.name), store.sharing);
-    if (!trouble) return trouble;
-    // Somebody has been at the cache: once it is fetched again.
-    if (trouble->kind != files::Problem::Kind::missing || std::exchange(fetched_again, true)) return trouble;
-    store.cache->drop(*key);
-    placed = false;
-    return std::nullopt;
+    placed = key && (store.sharing == files::Sharing::copied || store.cache->fresh(*key));
+    if (placed) {
+        auto trouble = place(store, *key, path_of(input.name));
+        // Somebody has been at the cache: once it is brought again.
+        if (!trouble || trouble->kind != files::Problem::Kind::missing || std::exchange(fetched_again, true))
+            return trouble;
+        store.cache->drop(*key);
+        placed = false;
+    }
+    if (input.kind == wire::InputKind::content || ::mkdir(making_folder().c_str(), 0700) == 0 ||
+        errno == EEXIST)
+        return std::nullopt;
+    return files::problem_of_errno(making_folder(), errno);
+}
+
+files::Trouble WorkerFiles::Task::place(Store& store, const std::string& key, const std::string& to) const {
+    auto trouble = store.cache->place(key, to, store.sharing);
+    while (trouble && trouble->kind == files::Problem::Kind::full && store.cache->make_room()) {
+        files::remove_tree(AT_FDCWD, to);
+        if (!store.cache->has(key)) break;
+        trouble = store.cache->place(key, to, store.sharing);
+    }
+    return trouble;
 }
 
 files::Trouble WorkerFiles::Task::place_what_is_here(Store& store) {
@@ -132,22 +144,36 @@ files::Trouble WorkerFiles::Task::place_what_is_here(Store& store) {
     return std::nullopt;
 }
 
-files::Trouble WorkerFiles::Task::take(Store& store, const wire::InputFile& next, const std::string& bytes,
-                                       bool last) {
-    if (!next.key.empty()) {
-        if (!incoming) incoming.emplace(*store.cache, next.key);
-        auto trouble = incoming->write(bytes);
-        if (!trouble && last) trouble = incoming->finish();
-        if (trouble && trouble->kind == files::Problem::Kind::refused)  // other bytes than were announced
-            trouble = files::Problem{files::Problem::Kind::changed,
-                                     next.name + ": it was written to while it was sent"};
-        if (trouble || last) incoming.reset();
-        return trouble;
+// What is left on the way of a stream that was given up is nothing.
+files::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& part) {
+    if (part.stream != taken_stream) {
+        incoming.reset();
+        writer.reset();
+        taken_stream = part.stream;
+        taken_badly = false;
     }
-    if (!writer) writer.emplace(path_of(next.name), files::TreeWriter::Purpose::sandbox);
-    auto trouble = writer->write(bytes);
-    if (!trouble && last) trouble = writer->finish();
-    if (trouble || last) writer.reset();
+    if (taken_badly) return std::nullopt;
+    const auto trouble = put(store, part);
+    taken_badly = trouble.has_value();
+    if (trouble || part.last) {
+        incoming.reset();
+        writer.reset();
+    }
+    return trouble;
+}
+
+files::Trouble WorkerFiles::Task::put(Store& store, const InputBytes& part) {
+    if (part.input.key.empty()) {
+        if (!writer) writer.emplace(path_of(part.input.name), files::TreeWriter::Purpose::sandbox);
+        auto trouble = writer->write(part.bytes);
+        return trouble || !part.last ? trouble : writer->finish();
+    }
+    if (!incoming) incoming.emplace(*store.cache, part.input.key);
+    auto trouble = incoming->write(part.bytes);
+    if (!trouble && part.last) trouble = incoming->finish();
+    if (trouble && trouble->kind == files::Problem::Kind::refused)  // other bytes than were announced
+        return files::Problem{files::Problem::Kind::changed,
+                              part.input.name + ": it was written to while it was sent"};
     return trouble;
 }
 
@@ -161,6 +187,7 @@ WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
     if (next.key.empty()) {
         if (::rename(from.c_str(), path_of(next.name).c_str()) != 0)
             return {true, files::problem_of_errno(path_of(next.name), errno)};
+        files::remove_tree(AT_FDCWD, making_folder());
         return {};
     }
     if (!intake) intake.emplace(Intake{files::TreeReader(from), {}, {}});
@@ -183,7 +210,7 @@ WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
     if (!trouble) store.made[next.key] = intake->key;
     intake.reset();
     incoming.reset();
-    files::remove_tree(AT_FDCWD, from);
+    files::remove_tree(AT_FDCWD, making_folder());
     return {true, trouble};
 }
 
@@ -201,8 +228,13 @@ WorkerFiles::Task::Step WorkerFiles::Task::take_from_neighbour(Store& store) {
 
 // ---- while it runs ----
 
+// In turns, so that one that grows and grows keeps none from being sent.
 std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
-    for (auto& [output, watch] : watches) {
+    auto next = watches.begin();
+    if (watch_last) next = watch_full ? watches.lower_bound(*watch_last) : watches.upper_bound(*watch_last);
+    watch_last.reset();
+    for (; next != watches.end(); ++next) {
+        auto& [output, watch] = *next;
         if (watch.over) continue;
         files::Growth growth =
             files::growth_of(path_of(lease.files->outputs[output].name), watch.sent, wire::part_bytes);
@@ -210,6 +242,8 @@ std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
         if (growth.bytes.empty()) continue;
         const std::uint64_t offset = watch.sent;
         watch.sent += growth.bytes.size();
+        watch_last = output;
+        watch_full = growth.bytes.size() == wire::part_bytes;
         return Grown{output, offset, std::move(growth.bytes)};
     }
     return std::nullopt;
@@ -260,7 +294,7 @@ void WorkerFiles::Task::clean_up(Store& store) {
     neighbour.reset();
     if (sandbox.empty()) return;
     files::remove_tree(AT_FDCWD, sandbox);
-    files::remove_tree(AT_FDCWD, making_path());
+    files::remove_tree(AT_FDCWD, making_folder());
     if (!store.cache || store.sharing != files::Sharing::linked) return;
     for (const wire::InputFile& one : lease.files->inputs)
         if (const auto key = store.content_key(one)) store.cache->fresh(*key);

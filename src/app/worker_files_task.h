@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "app/worker_files.h"
-#include "files/kept_cache.h"
 #include "files/task_files.h"
 
 namespace wq::app {
@@ -18,7 +17,6 @@ struct WorkerFiles::Store {
     std::atomic<bool> closed{false};  // the folder goes: nothing is made in it any more
     std::string folder;
     std::string cache_folder;
-    files::KeptCache kept;
     std::optional<files::Cache> cache;
     std::map<std::string, std::string> made;  // content keys of what URLs and commands gave, by their keys
     files::Trouble trouble;                   // with it no task can be staged
@@ -26,8 +24,8 @@ struct WorkerFiles::Store {
 
     Store();
     bool gone() const;  // with a launcher that died
-    // `kept_cache`: empty: the cache goes with the folder.
-    files::Trouble enter(const std::string& where, const std::string& kept_cache);
+    // `cache_at`: empty: the cache goes with the folder.
+    files::Trouble enter(const std::string& where, const std::string& cache_at);
     // Of an input that is cached here; nothing: it is not.
     std::optional<std::string> content_key(const wire::InputFile& input);
 };
@@ -39,6 +37,7 @@ struct WorkerFiles::Task {
     std::uint64_t number = 0;
     State state = State::staging;
     bool dropped = false;
+    bool killed = false;     // what makes its input may have ended before it was told
     std::uint64_t link = 0;  // streams of an earlier link are over
 
     std::string sandbox;
@@ -47,7 +46,11 @@ struct WorkerFiles::Task {
     // Of the input that is fetched; of the background's thread.
     std::optional<files::Cache::Incoming> incoming;
     std::optional<files::TreeWriter> writer;
+    std::uint32_t taken_stream = 0;  // whose bytes these are
+    bool taken_badly = false;        // and which came to nothing
+    // Of the loop's.
     std::uint64_t consumed = 0;
+    std::uint32_t stream = 0;  // that is taken: what is on its way of earlier ones is not
     // Of the one that was made, on its way into the cache.
     struct Intake {
         files::TreeReader reader;
@@ -64,8 +67,9 @@ struct WorkerFiles::Task {
         bool over = false;
     };
     std::map<std::uint32_t, Watch> watches;
-    bool watch_busy = false;  // one is looked at, or an answer is awaited
-    bool watch_full = false;  // there was more than a part holds
+    bool watch_busy = false;                  // one is looked at, or an answer is awaited
+    std::optional<std::uint32_t> watch_last;  // of this round, that was sent; of the background's thread
+    bool watch_full = false;                  // it had more than a part holds; of the same
 
     host::TaskEnded end;
     std::vector<std::uint32_t> outputs;  // that are to be sent
@@ -78,7 +82,9 @@ struct WorkerFiles::Task {
     Key key() const { return {lease.task, lease.attempt}; }
     const wire::InputFile& input() const { return lease.files->inputs[next_input]; }
     std::string path_of(const std::string& name) const { return sandbox + "/" + name; }
-    std::string making_path() const { return sandbox + ".made"; }  // where its next input is made
+    // Where its next input is made, and as what.
+    std::string making_folder() const { return sandbox + ".made"; }
+    std::string making_path() const { return making_folder() + "/it"; }
     wire::Lease lease_without_files();
 
     // False: this worker cannot, whatever the task is.
@@ -86,7 +92,13 @@ struct WorkerFiles::Task {
     // The inputs from next_input on, up to one that is to be fetched or made.
     files::Trouble place_what_is_here(Store& store);
     // The next bytes of an input that comes from the manager.
-    files::Trouble take(Store& store, const wire::InputFile& next, const std::string& bytes, bool last);
+    struct InputBytes {
+        const wire::InputFile& input;
+        std::uint32_t stream = 0;
+        const std::string& bytes;
+        bool last = false;
+    };
+    files::Trouble take(Store& store, const InputBytes& part);
     // The next few megabytes of the one that was made. Done: it is in its place, or in the cache.
     struct Step {
         bool done = true;
@@ -123,7 +135,9 @@ struct WorkerFiles::Task {
 
   private:
     files::Trouble check() const;
+    files::Trouble put(Store& store, const InputBytes& part);
     files::Trouble place(Store& store, wire::InputFile& input, bool& placed);
+    files::Trouble place(Store& store, const std::string& key, const std::string& to) const;
     void make_folder_of(const std::string& name) const;
 };
 

@@ -44,16 +44,30 @@ bool ended_by_itself(core::Ending ending) {
 
 }  // namespace
 
+// What is cached depends on nothing but its line: it runs in a folder of its own, without the task's
+// variables.
 void WorkerFiles::make(const TaskPointer& task) {
     task->state = Task::State::making;
     const wire::InputFile& input = task->input();
-    events_.push_back(
-        Make{task->lease_without_files(), input.kind, input.from, task->making_path(), task->sandbox});
+    const bool cached = !input.key.empty();
+    Make order{task->lease_without_files(), input.kind, input.from, task->making_path(),
+               cached ? task->making_folder() : task->sandbox};
+    if (cached) order.lease.variables.clear();
+    events_.push_back(std::move(order));
+}
+
+void WorkerFiles::kill(const Key& key) {
+    if (const TaskPointer task = find(key.first, key.second)) task->killed = true;
 }
 
 void WorkerFiles::made(host::TaskEnded end) {
     const TaskPointer task = find(end.task, end.attempt);
     const wire::InputFile& input = task->input();
+    if (task->killed) {
+        end.outcome = {};
+        end.outcome.ending = core::Ending::killed;
+        return fail(task, std::move(end));
+    }
     if (was_made(input, end)) {
         task->state = Task::State::staging;
         return take_made(task);
@@ -64,10 +78,29 @@ void WorkerFiles::made(host::TaskEnded end) {
                                                                         : core::Ending::input_missing;
         end.outcome.exit_code = not_made;
         end.outcome.reason = problem.what;
+        fail_with(task, end);
     } else if (end.outcome.reason.empty()) {
         end.outcome.reason = "while its input '" + input.name + "' was made";
     }
     fail(task, std::move(end));
+}
+
+// Who waits for the same would only find out the same.
+void WorkerFiles::fail_with(const TaskPointer& maker, const host::TaskEnded& end) {
+    const std::string key = maker->input().key;
+    if (key.empty()) return;
+    for (const TaskPointer& other : std::exchange(waiting_, {})) {
+        if (other->dropped) continue;
+        if (other->input().key != key) {
+            waiting_.push_back(other);
+            continue;
+        }
+        host::TaskEnded same{other->lease.task, other->lease.attempt, {}, {}};
+        same.outcome.ending = end.outcome.ending;
+        same.outcome.exit_code = end.outcome.exit_code;
+        same.outcome.reason = end.outcome.reason;
+        fail(other, std::move(same));
+    }
 }
 
 void WorkerFiles::take_made(const TaskPointer& task) {

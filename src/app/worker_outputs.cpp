@@ -32,7 +32,6 @@ void WorkerFiles::look_at(const TaskPointer& task) {
             if (task->dropped || task->link != link) return;
             task->watch_busy = grown->has_value();
             if (!*grown || task->state != Task::State::running) return;
-            task->watch_full = (*grown)->bytes.size() == wire::part_bytes;
             say_(wire::WatchedPart{task->lease.task, task->lease.attempt, (*grown)->output, (*grown)->offset,
                                    std::move((*grown)->bytes)});
         };
@@ -47,7 +46,7 @@ void WorkerFiles::on(const wire::WatchedTaken& message) {
         for (auto& [output, watch] : task->watches) watch.taken = watch.sent;
         return {};
     });
-    if (task->watch_full) look_at(task);
+    look_at(task);  // the rest of this round
 }
 
 // ---- when they have ended ----

@@ -100,9 +100,9 @@ void Worker::take_file_events() {
     if (!files_) return;
     for (WorkerFiles::Event& event : files_->next()) {
         if (const auto* staged = std::get_if<WorkerFiles::Staged>(&event)) {
-            begin(staged->lease, staged->sandbox);
+            if (!goes_back(staged->lease)) begin(staged->lease, staged->sandbox);
         } else if (auto* input = std::get_if<WorkerFiles::Make>(&event)) {
-            make(*input);
+            if (!goes_back(input->lease)) make(*input);
         } else if (auto* ended = std::get_if<host::TaskEnded>(&event)) {
             answer_end(*ended);
         } else {
@@ -112,6 +112,15 @@ void Worker::take_file_events() {
             give_back(unable.key);
         }
     }
+}
+
+// Who leaves begins nothing any more.
+bool Worker::goes_back(const wire::Lease& lease) {
+    if (!leaving_) return false;
+    const Key key{lease.task, lease.attempt};
+    files_->drop(key);
+    give_back(key);
+    return true;
 }
 
 void Worker::make(WorkerFiles::Make& input) {
@@ -124,8 +133,8 @@ void Worker::make(WorkerFiles::Make& input) {
         order.timeout = Duration{0};  // it is given up where nothing comes
         order.call = host::call_of({input.from, input.path, options_.fetch_patience});
     }
-    order.directory = input.sandbox;
-    order.variables.emplace_back("WORK_QUEUE_SANDBOX", input.sandbox);
+    order.directory = input.folder;
+    order.variables.emplace_back("WORK_QUEUE_SANDBOX", input.folder);
     launcher_.run(std::move(order));
 }
 
@@ -147,8 +156,11 @@ void Worker::kill_in_files(const std::function<bool(Key)>& which) {
     if (!files_) return;
     for (const Key& key : files_->all_last_first()) {
         const WorkerFiles::Place place = files_->place_of(key);
-        if (!which(key) || place == WorkerFiles::Place::making || place == WorkerFiles::Place::running)
+        if (!which(key) || place == WorkerFiles::Place::running) continue;
+        if (place == WorkerFiles::Place::making) {
+            files_->kill(key);
             continue;
+        }
         files_->drop(key);
         if (place == WorkerFiles::Place::staging) {
             give_back(key);

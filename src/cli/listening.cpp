@@ -20,7 +20,8 @@ Listening::~Listening() {
 }
 
 Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
-                                                   const std::string& run_directory) {
+                                                   const std::string& run_directory,
+                                                   const std::string& folder) {
     auto identity = transport::make_identity();
     if (!identity) return identity.error();
     transport::Contact contact;
@@ -42,7 +43,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     contact.port = (*listener)->port();
     contact.certificate_print = (*listener)->certificate_print();
 
-    auto mark = MarkFile::make(run_directory);
+    auto mark = MarkFile::make(folder, run_directory);
     if (!mark) return mark.error();
     std::unique_ptr<Listening> listening(
         new Listening(std::move(*listener), run_directory + "/contact", std::move(*mark)));

@@ -17,8 +17,10 @@ class Listening {
   public:
     // Listens with a fresh key and certificate and writes RUN_DIR/contact. Errors: the port is in use, the
     // file cannot be written, the name cannot be registered.
+    // `folder`: where its tasks run.
     static Result<std::unique_ptr<Listening>> open(const RunOptions& options,
-                                                   const std::string& run_directory);
+                                                   const std::string& run_directory,
+                                                   const std::string& folder);
     ~Listening();  // the contact is no use any more: it is removed
     Listening(const Listening&) = delete;
     Listening& operator=(const Listening&) = delete;

@@ -140,7 +140,9 @@ class Run {
 
     // More workers may come at any time: what none can run now waits for one that can.
     void listen(core::ReactorOptions& reactor) {
-        listening_ = Listening::open(rank_.options, place_.directory.path()).or_throw();
+        listening_ =
+            Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
+                .or_throw();
         reactor.wait_for_fitting = true;
         reactor.away_limit = rank_.options.away_limit;
         progress_.say(listening_->description());

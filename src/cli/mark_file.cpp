@@ -20,10 +20,13 @@ MarkFile::~MarkFile() {
     if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-Result<MarkFile> MarkFile::make(const std::string& run_directory) {
-    std::error_code unknown;  // the path stays as it is: workers elsewhere do not find it
-    const auto whole = std::filesystem::absolute(run_directory, unknown);
-    MarkFile file((unknown ? run_directory : whole.string()) + "/mark", app::random_token());
+Result<MarkFile> MarkFile::make(const std::string& folder, const std::string& run_directory) {
+    std::error_code unknown;  // then it lies in the folder
+    const std::string within = std::filesystem::weakly_canonical(folder, unknown).string() + "/";
+    const std::string run = std::filesystem::weakly_canonical(run_directory, unknown).string();
+    const std::string token = app::random_token();
+    MarkFile file(!unknown && run.starts_with(within) ? run + "/mark" : folder + "/.work_queue." + token,
+                  token);
     std::ofstream out(file.path_, std::ios::trunc);
     if (out << file.mark_ << '\n' && out.flush()) return file;
     return Error{ExitCode::not_allowed, "cannot write '" + file.path_ + "'"};

@@ -1,4 +1,4 @@
-// A file of a run that shows who sees its folder: whoever finds at path() what mark() is.
+// A file that shows who sees the folder in which tasks of a list run: whoever finds at path() what mark() is.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@ namespace wq::cli {
 
 class MarkFile {
   public:
-    // RUN_DIR/mark. Error: it cannot be written.
-    static Result<MarkFile> make(const std::string& run_directory);
+    // `mark` in the run's directory where that lies below the folder, else a hidden file in the folder
+    // itself. Error: it cannot be written.
+    static Result<MarkFile> make(const std::string& folder, const std::string& run_directory);
     ~MarkFile();  // it is removed
     MarkFile(MarkFile&& from) noexcept;
     MarkFile& operator=(MarkFile&&) = delete;

@@ -192,6 +192,7 @@ Status take_times(const Given& given, WorkerProgramOptions& work) {
     check(take(given, "max-backoff", work.max_backoff, duration));
     check(take(given, "grace", work.grace, duration));
     check(take(given, "url-timeout", work.url_timeout, duration));
+    if (work.url_timeout <= Duration{0} && !bad) bad = usage("--url-timeout 0: give at least a second");
     for (const char* const name : {"walltime", "wall-time"})  // the first as work_queue_run spells it
         check(take(given, name, wall, duration));
     check(take(given, "debug-rotate-max", work.debug_rotate,

@@ -16,6 +16,7 @@
 #include "app/worker_session.h"
 #include "cli/manager_calls.h"
 #include "cli/worker_resources.h"
+#include "files/kept_cache.h"
 #include "host/batch_end.h"
 #include "host/function_runner.h"
 #include "host/topology.h"
@@ -117,6 +118,15 @@ class Program {
         debug_ = stats::DebugLog::open(log).or_throw();
     }
 
+    // Without it the worker goes on, and that is said.
+    std::string kept_cache() {
+        if (options_.kept_cache.empty()) return {};
+        const auto folder = std::filesystem::absolute(options_.kept_cache);
+        if (const auto trouble = kept_cache_.take(folder, stats::host_name()))
+            say("no cache is kept: " + trouble->what);
+        return kept_cache_.path();
+    }
+
     void say(const std::string& text) {
         print(text);
         debug("wq", text);
@@ -143,7 +153,7 @@ class Program {
         worker.hello.features = options_.features;
         worker.hello.identity = app::random_token();
         worker.wrapper = options_.task_wrapper;
-        if (!options_.kept_cache.empty()) worker.kept_cache = std::filesystem::absolute(options_.kept_cache);
+        worker.kept_cache = kept_cache();
         worker.hello.os = options_.os;
         worker.hello.arch = options_.arch;
         worker.fetch_patience = std::chrono::ceil<std::chrono::seconds>(options_.url_timeout);
@@ -226,6 +236,7 @@ class Program {
     std::mt19937_64 random_;
     std::unique_ptr<stats::DebugLog> debug_;
     std::optional<host::FunctionRunner> functions_;
+    files::KeptCache kept_cache_;
     std::optional<app::BackgroundThread> files_;  // after the launcher is forked
     std::unique_ptr<app::Worker> worker_;
     std::optional<Instant> leaves_at_;

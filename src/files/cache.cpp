@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "files/fingerprint.h"
 #include "files/remove_tree.h"
@@ -30,7 +32,7 @@ Trouble Cache::open() {
          entry.increment(error)) {
         const std::string name = entry->path().filename();
         if (is_key(name))
-            trees_.insert({name, {0, false, ""}});
+            trees_.insert({name, {0, false, 0, ""}});
         else
             remove_tree(AT_FDCWD, entry->path());
     }
@@ -44,7 +46,7 @@ bool Cache::has(const std::string& key) {
     Trouble trouble;
     const auto content = content_of(path_of(key), trouble);
     if (!content || content->key != key) return drop(key), false;
-    trees_[key] = {content->bytes, true, print_of(path_of(key))};
+    trees_[key] = {content->bytes, true, 0, print_of(path_of(key))};
     bytes_ += content->bytes;
     return true;
 }
@@ -65,7 +67,17 @@ void Cache::drop(const std::string& key) {
     remove_tree(AT_FDCWD, path_of(key));
 }
 
+bool Cache::make_room() {
+    std::vector<std::pair<std::uint64_t, std::string>> oldest;
+    for (const auto& [key, tree] : trees_) oldest.emplace_back(tree.placed, key);
+    std::sort(oldest.begin(), oldest.end());
+    oldest.resize((oldest.size() + 1) / 2);
+    for (const auto& [placed, key] : oldest) drop(key);
+    return !oldest.empty();
+}
+
 Trouble Cache::place(const std::string& key, const std::string& to, Sharing sharing) {
+    trees_[key].placed = ++placements_;
     return copy_tree(path_of(key), to, sharing);
 }
 
@@ -84,7 +96,7 @@ Trouble Cache::Incoming::finish() {
                        cache_.path_of(key_) + ": other bytes arrived than were announced"};
     if (cache_.has(key_)) return std::nullopt;  // it came twice
     if (auto trouble = writer_.finish()) return trouble;
-    cache_.trees_[key_] = {stream_bytes_, true, print_of(cache_.path_of(key_))};
+    cache_.trees_[key_] = {stream_bytes_, true, ++cache_.placements_, print_of(cache_.path_of(key_))};
     cache_.bytes_ += stream_bytes_;
     return std::nullopt;
 }

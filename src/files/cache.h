@@ -50,20 +50,24 @@ class Cache {
     // Whether nobody has written to it; else it is dropped.
     bool fresh(const std::string& key);
     void drop(const std::string& key);
+    // The disk is full: drops those that were not placed for longest, half of them. False: there is none.
+    bool make_room();
 
     std::uint64_t bytes() const { return bytes_; }  // of the streams of what is there
 
   private:
     struct Tree {
         std::uint64_t bytes = 0;
-        bool trusted = true;      // its key was made by this process
-        std::string fingerprint;  // of names, sizes and times, as they were when it came
+        bool trusted = true;       // its key was made by this process
+        std::uint64_t placed = 0;  // the number of its last placement here
+        std::string fingerprint;   // of names, sizes and times, as they were when it came
     };
 
     std::string path_of(const std::string& key) const { return folder_ + "/" + key; }
 
     std::string folder_;
     std::map<std::string, Tree> trees_;
+    std::uint64_t placements_ = 0;
     std::uint64_t bytes_ = 0;
 };
 

@@ -13,14 +13,15 @@ namespace {
 constexpr int most_parts = 4096;  // of workers on one host
 }
 
-Trouble KeptCache::take(const std::string& folder) {
+Trouble KeptCache::take(const std::string& folder, const std::string& host) {
     for (int part = 0; part < most_parts; ++part) {
-        const std::string path = folder + "/" + std::to_string(part);
+        const std::string path = folder + "/" + host + "." + std::to_string(part);
         std::error_code error;
         std::filesystem::create_directories(path, error);
         if (error) return problem_of_errno(path, error.value());
         const std::string name = path + "/lock";
         Descriptor lock(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+        if (!lock.valid() && errno == EACCES) continue;  // another user's
         if (!lock.valid()) return problem_of_errno(name, errno);
         if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
             lock_ = std::move(lock);

@@ -11,9 +11,9 @@ namespace wq::files {
 
 class KeptCache {
   public:
-    // Takes a part of `folder` that nobody has, or makes one.
-    Trouble take(const std::string& folder);
-    const std::string& path() const { return path_; }
+    // Takes a part of `folder` that nobody has, or makes one; parts are of one `host`, since locks may be.
+    Trouble take(const std::string& folder, const std::string& host);
+    const std::string& path() const { return path_; }  // of the contents; empty: none was taken
 
   private:
     std::string path_;

@@ -15,7 +15,11 @@ std::string replaced(std::string_view text, std::string_view what, std::string_v
     return result.append(text);
 }
 
+// As it is where a shell takes it so: users write "%%", too.
 std::string quoted(const std::string& path) {
+    constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+:@";
+    if (path.find_first_not_of(plain) == path.npos) return path;
     return "'" + replaced(path, "'", "'\\''") + "'";
 }
 

@@ -167,11 +167,21 @@ Trouble TreeWriter::move_to_target() {
     // A folder that is not empty, or where one is a folder and the other is not: they change places.
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EISDIR && errno != ENOTDIR)
         return problem_of_errno(target_, errno);
-    if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) != 0)
-        return problem_of_errno(target_, errno);
-    remove_tree(at, temporary_);
-    temporary_.clear();
-    return std::nullopt;
+    if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) == 0) {
+        remove_tree(at, temporary_);
+        return temporary_.clear(), std::nullopt;
+    }
+    // NFS and Lustre cannot: for a moment there is neither.
+    if (errno != EINVAL && errno != ENOSYS) return problem_of_errno(target_, errno);
+    const std::string aside = temporary_ + ".old";
+    if (::renameat(at, name_.c_str(), at, aside.c_str()) != 0) return problem_of_errno(target_, errno);
+    if (::renameat(at, temporary_.c_str(), at, name_.c_str()) != 0) {
+        const auto trouble = problem_of_errno(target_, errno);
+        static_cast<void>(::renameat(at, aside.c_str(), at, name_.c_str()));
+        return trouble;
+    }
+    remove_tree(at, aside);
+    return temporary_.clear(), std::nullopt;
 }
 
 }  // namespace wq::files

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -79,6 +80,7 @@ FetchEnd fetch_url(const Fetch& fetch) {
     const auto failed = [&](const std::string& why) {
         return FetchEnd{FetchEnd::Kind::failed, fetch.url + ": " + why};
     };
+    ::signal(SIGPIPE, SIG_IGN);  // a server that goes away is an error like others
     void* const library = load();
     if (library == nullptr)
         return failed("the worker's host has no libcurl (Debian: apt-get install libcurl4)");
@@ -103,6 +105,8 @@ FetchEnd fetch_url(const Fetch& fetch) {
     curl.setopt(handle, CURLOPT_WRITEFUNCTION, &put);
     curl.setopt(handle, CURLOPT_WRITEDATA, &target);
     const CURLcode code = curl.perform(handle);
+    // A network file system may tell only now.
+    if (::close(target.file.release()) != 0 && target.error == 0) target.error = errno;
     if (target.error != 0) return not_written(fetch.path, target.error);
     if (code != CURLE_OK) return failed(error[0] != '\0' ? error.data() : curl.strerror(code));
     return {};  // the process ends now, and the library with it

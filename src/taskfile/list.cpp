@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "taskfile/settings.h"
@@ -107,7 +109,9 @@ Result<std::optional<Item>> ListReader::hash_line(std::string_view line) {
             break;
     }
     take_word(line);
+    const std::vector<std::string> before = settings_.outputs;
     if (auto status = apply_settings(line, settings_); !status) return status.error();
+    if (settings_.outputs != before) outputs_made_at_ = 0;
     return std::optional<Item>(SettingsLine{line_, settings_});
 }
 
@@ -115,6 +119,11 @@ Result<std::optional<Item>> ListReader::command_line(std::string_view line) {
     auto split = split_tags(line);
     if (!split) return split.error();
     if (!split->tags.environment) {
+        // Two that make one file: the last one home would be there, and of a folder only its files.
+        if (!settings_.outputs.empty() && std::exchange(outputs_made_at_, line_) != 0)
+            return bad(
+                "the output " + quote_for_message(settings_.outputs.front()) +
+                " is another task's already; give each its own '#WQ output=PATH', or '#WQ output=' for none");
         TaskLine task;
         task.line = line_;
         task.command = split->command;

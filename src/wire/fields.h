@@ -111,7 +111,7 @@ void fields(Lease& m, V& visit) {
 }
 template <class V>
 void fields(WantInput& m, V& visit) {
-    visit(m.task, m.attempt, m.input, m.upto, m.missed);
+    visit(m.task, m.attempt, m.input, m.upto, m.stream, m.missed);
 }
 template <class V>
 void fields(HaveInput& m, V& visit) {
@@ -123,7 +123,7 @@ void fields(InputIsAt& m, V& visit) {
 }
 template <class V>
 void fields(InputPart& m, V& visit) {
-    visit(m.task, m.attempt, m.input, m.bytes, m.last);
+    visit(m.task, m.attempt, m.input, m.stream, m.bytes, m.last);
 }
 template <class V>
 void fields(NoInput& m, V& visit) {

@@ -222,7 +222,8 @@ struct WantInput {  // worker: the next bytes of this input, up to `upto` in all
     Attempt attempt = 0;
     std::uint32_t input = 0;
     std::uint64_t upto = 0;
-    bool missed = false;  // it was not where InputIsAt said
+    std::uint32_t stream = 0;  // another one than before: from the first byte, whatever has come
+    bool missed = false;       // it was not where InputIsAt said
 };
 struct HaveInput {  // worker: this cached input has come
     TaskId task;
@@ -240,6 +241,7 @@ struct InputPart {
     TaskId task;
     Attempt attempt = 0;
     std::uint32_t input = 0;
+    std::uint32_t stream = 0;  // as it was asked for
     std::string bytes;
     bool last = false;
 };

@@ -105,7 +105,7 @@ class Chaos(TcpCase):
         files = self.path("files")
         os.makedirs(f"{files}/in")
         random.seed(11)
-        shared = random.randbytes(700_000)
+        shared = random.randbytes(2_500_000)  # more than a window
         inputs = [random.randbytes(random.choice((100, 70_000, 600_000))) for _ in range(20)]
         for name, content in [("shared", shared), *((f"in/{n}", content) for n, content in enumerate(inputs))]:
             with open(f"{files}/{name}", "wb") as out:

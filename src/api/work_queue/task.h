@@ -168,7 +168,8 @@ class Task {
     // What a shell line makes, at the worker: the file or folder that it is given as %%, or where it has none,
     // what it writes to stdout. It runs in the sandbox, with what was named before it, and with the task's
     // environment, resources and running_time_max. An exit code but 0, and nothing made, are
-    // TaskResult::input_missing. A cached one runs once for all tasks of a worker.
+    // TaskResult::input_missing. A cached one runs once for all tasks of a worker: in an empty folder, and without
+    // the task's environment_variable().
     Task& input_command(std::string line, std::string name, FileOptions options = {});
     // A file or a folder that the task makes. It comes to `path` complete, in place of what is there, or not
     // at all. `name` "": the last part of the path. Where it was not made: TaskResult::output_missing; where it

@@ -31,7 +31,7 @@ constexpr Row rows[] = {
     {Ending::never_ran, TaskResult::forsaken, "FORSAKEN", 40, -1, 0},
     {Ending::raised, TaskResult::success, "SUCCESS", 0, 7, 7},
     {Ending::expired, TaskResult::task_timeout, "END_TIME", 24, 9, 0},
-    {Ending::input_missing, TaskResult::input_missing, "INPUT_MISS", 1, -1, 0},
+    {Ending::input_missing, TaskResult::input_missing, "INPUT_MISS", 1, 7, 0},
     {Ending::output_missing, TaskResult::output_missing, "OUTPUT_MISS", 2, 7, 0},
     {Ending::disk_full, TaskResult::disk_full, "DISK_FULL", 64, -1, 0},
     {Ending::not_transferred, TaskResult::output_transfer_error, "OUTPUT_TRANSFER_ERROR", 80, 7, 0},

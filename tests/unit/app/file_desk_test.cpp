@@ -203,8 +203,8 @@ class SharedFileTest : public FileDeskTest {
         background_.run();
         key_ = std::get<wire::LeaseFiles>(prepared_.at(0)).inputs.at(0).key;
     }
-    void want(WorkerId one, bool missed = false) {
-        desk_.on(one, wire::WantInput{TaskId(one.value()), 1, 0, wire::input_window, missed});
+    void want(WorkerId one, bool missed = false, std::uint32_t stream = 1) {
+        desk_.on(one, wire::WantInput{TaskId(one.value()), 1, 0, wire::input_window, stream, missed});
         background_.run();
     }
     std::string key_;
@@ -220,7 +220,7 @@ TEST_F(SharedFileTest, GoesToOneAndTheOtherIsToldWhereItIs) {
     const auto at = told<wire::InputIsAt>();
     ASSERT_THAT(at, SizeIs(1));
     EXPECT_EQ(at[0].path, "/their/cache/" + key_);
-    want(another, true);
+    want(another, true, 2);
     EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty())) << "it was not there";
 }
 
@@ -246,6 +246,36 @@ TEST_F(SharedFileTest, GoesToTheNextWhenTheOneIsCutOffOrLostOrItsTaskCancelled) 
         for (const auto& [to, message] : told_) EXPECT_EQ(to, another) << way;
         EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty())) << way;
     }
+}
+
+// It is asked for anew when the worker is back; until then nothing is read for it.
+TEST_F(SharedFileTest, WhoWaitsAndIsCutOffIsSentItWhenItIsBack) {
+    want(worker);
+    want(another);
+    desk_.cut(another);
+    desk_.cut(worker);
+    background_.run();
+    told_.clear();
+    want(another, false, 2);
+    std::size_t bytes = 0;
+    for (const auto& part : told<wire::InputPart>()) bytes += part.bytes.size();
+    EXPECT_GE(bytes, wire::input_window);
+    desk_.on(another, wire::WantInput{TaskId(another.value()), 1, 0, 8 << 20, 2, false});
+    background_.run();
+    EXPECT_TRUE(told<wire::InputPart>().back().last);
+}
+
+// The ids of tasks can be guessed.
+TEST_F(FileDeskTest, WhatIsAskedForBeforeItsLeaseLeavesIsNotThere) {
+    write("text");
+    desk_.joined(worker, "node");
+    desk_.joined(another, "node");
+    prepare(0);
+    desk_.on(worker, wire::WantInput{TaskId(0), 1, 0, wire::input_window});
+    EXPECT_THAT(told<wire::NoInput>(), SizeIs(1));
+    desk_.cut(worker);
+    background_.run();
+    EXPECT_THAT(prepared_, SizeIs(1));
 }
 
 TEST_F(FileDeskTest, WhatIsWatchedIsWrittenAsItComes) {

@@ -16,9 +16,9 @@ class NodeContentsTest : public ::testing::Test {
   protected:
     NodeContentsTest() {
         for (const WorkerId worker : {first, second, third}) contents_.joined(worker, "node");
-        contents_.joined(stranger, "another");
+        for (const WorkerId worker : {stranger, WorkerId(10)}) contents_.joined(worker, "another");
     }
-    static NodeContents::Wish wish(WorkerId worker) { return {worker, TaskId(worker.value()), 1, 0}; }
+    static NodeContents::Wish wish(WorkerId worker) { return {worker, TaskId(worker.value()), 1, 0, 1}; }
     Answer ask(WorkerId worker) { return contents_.ask(wish(worker), "key").answer; }
 
     NodeContents contents_;
@@ -73,6 +73,39 @@ TEST_F(NodeContentsTest, WhoHadItMayAskAgain) {
     ask(first);
     contents_.has(first, "key", "/of/first");
     EXPECT_EQ(ask(first), Answer::send);
+}
+
+TEST_F(NodeContentsTest, OneThatSeesNoOthersFolderSharesNoMore) {
+    ask(first);
+    contents_.has(first, "key", "/of/first");
+    for (int miss = 0; miss < 4; ++miss) {
+        contents_.missed(second, "key");
+        contents_.has(first, "key", "/of/first");
+    }
+    EXPECT_EQ(ask(second), Answer::send) << "it is not told of that any more";
+    EXPECT_EQ(ask(third), Answer::there);
+}
+
+TEST_F(NodeContentsTest, AWishIsKeptOnceAndNotOfOneThatIsCutOff) {
+    ask(first);
+    ask(second);
+    ask(second);
+    ask(third);
+    contents_.cut(second);
+    EXPECT_THAT(contents_.gave_up(first, "key"), ElementsAre(wish(third)));
+}
+
+TEST_F(NodeContentsTest, OfVeryManyContentsSomeAreForgotten) {
+    for (int number = 0; number < 20'000; ++number) {
+        const std::string key = std::to_string(number);
+        contents_.ask(wish(first), key);
+        contents_.has(first, key, "/of/first");
+    }
+    int known = 0;
+    for (int number = 0; number < 20'000; ++number)
+        known += contents_.ask(wish(second), std::to_string(number)).answer == Answer::there;
+    EXPECT_LE(known, 10'000);
+    EXPECT_GT(known, 9'000);
 }
 
 TEST_F(NodeContentsTest, WithoutANodeNothingIsShared) {

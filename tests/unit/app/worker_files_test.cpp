@@ -28,8 +28,11 @@ std::string key_of(const std::string& stream) {
 class WorkerFilesTest : public ::testing::Test {
   protected:
     WorkerFilesTest() {
-        files_.emplace(background_, folder_.path(),
-                       [this](const wire::Message& message) { said_.push_back(message); });
+        files_.emplace(background_, folder_.path(), [this](const wire::Message& message) {
+            if (const auto* want = std::get_if<wire::WantInput>(&message))
+                stream_[want->task.value()] = want->stream;
+            said_.push_back(message);
+        });
     }
 
     static wire::Lease lease(std::uint64_t task, const std::string& key) {
@@ -45,7 +48,7 @@ class WorkerFilesTest : public ::testing::Test {
         background_.run();
     }
     void part(std::uint64_t task, const std::string& bytes, bool last) {
-        files_->on(wire::InputPart{TaskId(task), 1, 0, bytes, last});
+        files_->on(wire::InputPart{TaskId(task), 1, 0, stream_[task], bytes, last});
         background_.run();
     }
     template <class M>
@@ -73,6 +76,7 @@ class WorkerFilesTest : public ::testing::Test {
     test::Folder folder_;
     testing::InlineBackground background_;
     std::vector<wire::Message> said_;
+    std::map<std::uint64_t, std::uint32_t> stream_;  // by task: that it asked for last
     std::optional<WorkerFiles> files_;
 };
 
@@ -93,7 +97,7 @@ TEST_F(WorkerFilesTest, AnInputThatWasCutOffComesFromItsBeginning) {
 
 TEST_F(WorkerFilesTest, ACutBehindTheLastPartChangesNothing) {
     stage(0);
-    files_->on(wire::InputPart{TaskId(0), 1, 0, stream_of("some text"), true});
+    files_->on(wire::InputPart{TaskId(0), 1, 0, 1, stream_of("some text"), true});
     files_->begin_streams_anew();
     background_.run();
     EXPECT_THAT(staged(), SizeIs(1));
@@ -187,7 +191,7 @@ TEST_F(WorkerFilesTest, ACacheThatWasEmptiedIsFilledAgain) {
     stage(0, key_of(stream));
     part(0, stream, true);
     said_.clear();
-    std::filesystem::remove(std::filesystem::path(folder_.path()) / "cache" / key_of(stream));
+    std::filesystem::remove(std::filesystem::path(folder_.path()) / ".files/cache" / key_of(stream));
     stage(1, key_of(stream));
     ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
     part(1, stream, true);
@@ -249,7 +253,7 @@ TEST_F(WorkerFilesTest, WhatACommandMakesIsMadeOnceForAllThatShareIt) {
     for (const std::string& sandbox : sandboxes) EXPECT_EQ(test::read_file(sandbox + "/in/inside"), "made");
 }
 
-TEST_F(WorkerFilesTest, WhenTheOneThatMakesItFailsTheNextTries) {
+TEST_F(WorkerFilesTest, WhatCannotBeMadeIsTriedOnceForAllThatWaitForIt) {
     wire::Lease shared = lease(0, "");
     shared.files->inputs[0] = {"in", wire::InputKind::command, "the line", std::string(64, 'a'),
                                std::nullopt};
@@ -264,8 +268,59 @@ TEST_F(WorkerFilesTest, WhenTheOneThatMakesItFailsTheNextTries) {
     background_.run();
     const auto events = files_->next();
     ASSERT_THAT(events, SizeIs(2));
-    EXPECT_EQ(std::get<host::TaskEnded>(events[0]).outcome.reason, "in: its command ended with exit 3");
-    EXPECT_EQ(std::get<WorkerFiles::Make>(events[1]).lease.task, TaskId(1));
+    for (const auto& event : events) {
+        const auto& ended = std::get<host::TaskEnded>(event);
+        EXPECT_EQ(ended.outcome.ending, core::Ending::input_missing);
+        EXPECT_EQ(ended.outcome.reason, "in: its command ended with exit 3");
+    }
+}
+
+// The order to end it crosses the news of its end.
+TEST_F(WorkerFilesTest, OneThatIsKilledWhileItsInputIsMadeDoesNotRun) {
+    wire::Lease made = lease(0, "");
+    made.files->inputs[0] = {"in", wire::InputKind::command, "the line", "", std::nullopt};
+    files_->stage(made);
+    background_.run();
+    const auto events = files_->next();
+    std::ofstream(std::get<WorkerFiles::Make>(events.at(0)).path) << "made";
+    files_->kill({TaskId(0), 1});
+    files_->made({TaskId(0), 1, {}, {}});
+    background_.run();
+    const auto after = files_->next();
+    ASSERT_THAT(after, SizeIs(1));
+    EXPECT_EQ(std::get<host::TaskEnded>(after[0]).outcome.ending, core::Ending::killed);
+}
+
+TEST_F(WorkerFilesTest, WhatIsLeftOfAnEarlierStreamIsNothing) {
+    stage(0);
+    part(0, stream_of("some text").substr(0, 8), false);
+    files_->begin_streams_anew();
+    files_->on(wire::InputPart{TaskId(0), 1, 0, stream_[0] - 1, "of the old link", true});
+    background_.run();
+    EXPECT_THAT(files_->next(), IsEmpty());
+    part(0, stream_of("some text"), true);
+    EXPECT_EQ(test::read_file(staged().at(0) + "/in"), "some text");
+}
+
+TEST_F(WorkerFilesTest, OfTwoThatGrowBothAreSent) {
+    wire::Lease watched = lease(0, "");
+    watched.files->inputs.clear();
+    watched.files->outputs = {{"one", true, true, true}, {"two", true, true, true}};
+    files_->stage(watched);
+    background_.run();
+    const std::string sandbox = staged().at(0);
+    std::string got;
+    for (int round = 0; round < 3; ++round) {
+        for (const char* name : {"/one", "/two"}) std::ofstream(sandbox + name, std::ios::app) << name[1];
+        files_->look(Instant{} + std::chrono::seconds(2 * (round + 1)));
+        background_.run();
+        for (auto parts = said<wire::WatchedPart>(); !parts.empty(); parts = said<wire::WatchedPart>()) {
+            got += parts[0].bytes;
+            files_->on(wire::WatchedTaken{TaskId(0), 1});
+            background_.run();
+        }
+    }
+    EXPECT_EQ(got, "ototot");
 }
 
 TEST_F(WorkerFilesTest, WhatGrowsIsSentAPartAtATime) {

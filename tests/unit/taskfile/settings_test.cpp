@@ -128,6 +128,15 @@ TEST(Settings, FilesOfALineAreAllThatThereAre) {
                     "3 settings cores=2 input=e output=d", "4 settings cores=2"));
 }
 
+TEST(Settings, AnOutputIsOfOneTask) {
+    const auto error = [](const std::string& list) { return read_list(list).error; };
+    EXPECT_EQ(error("#WQ output=a\none\n#WQ output=b\ntwo\n#WQ output=\nthree\nfour\n"), "");
+    EXPECT_EQ(error("#WQ output=a\none\n#WQ cores=1\ntwo\n"),
+              "list.sh:4: the output 'a' is another task's already; give each its own '#WQ output=PATH', or "
+              "'#WQ output=' for none");
+    EXPECT_NE(error("#WQ output=a\none\n#WQ output=./a\ntwo\n"), "");
+}
+
 TEST(Settings, ARefusedLineChangesNothing) {
     ListReader reader("list.sh");
     std::vector<Item> items;
