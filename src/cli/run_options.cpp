@@ -197,6 +197,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
         {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));
     check(take_word<Plots>(given, "plots", run.plots,
                            {{"auto", Plots::automatic}, {"always", Plots::always}, {"never", Plots::never}}));
+    check(take(given, "speculate", run.speculate, multiple));
     if (bad) return *bad;
     const auto text = [&](const char* name, std::string& target) {
         if (given.count(name) != 0) target = given[name].as<std::string>();
@@ -210,7 +211,6 @@ Status convert(const po::variables_map& given, RunOptions& run) {
             return usage("--" + std::string(option) + " goes with --listen");
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
-    check(take(given, "speculate", run.speculate, multiple));
     run.halt_on_failure = given.count("halt-on-failure") != 0;
     run.keep_hosts = given.count("keep-hosts") != 0;
     run.manager_only = given.count("manager-only") != 0;
