@@ -54,7 +54,8 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
         lose(event.task, event.outcome.reason, true, now, actions);
     } else {
         free_lease(event.task);
-        if (event.outcome.ending != Ending::killed)  // which says nothing of the others
+        // One that was told to end says nothing of the others.
+        if (event.outcome.ending != Ending::killed || !ledger_.attempted(event.task).told_to_end)
             learn(ledger_.shape_of(event.task), static_cast<double>(event.outcome.wall_us));
         settle(event.task, event.outcome, now, actions);
     }
