@@ -136,19 +136,18 @@ TEST_F(MadeFiles, TasksWithoutFilesHaveSandboxesToo) {
 // The task waits for the test, and the test for what it sees.
 TEST_F(MadeFiles, WhatGrowsIsSeenWhileTheTaskRuns) {
     start_worker();
-    const std::string go = here("go");
-    ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
-    manager_->submit(wq::Task("echo first > log; read x < " + go + "; echo second >> log; read x < " + go +
-                              "; echo changed > log; echo x > other")
+    for (const char* gate : {"one", "two"}) ASSERT_EQ(::mkfifo(here(gate).c_str(), 0600), 0);
+    manager_->submit(wq::Task("echo first > log; read x < " + here("one") + "; echo second >> log; read x < " +
+                              here("two") + "; echo changed > log; echo x > other")
                          .output_file(here("log"), "", {.watch = true})
                          .output_file(here("other")));
-    const auto until = [&](const std::string& text) {
+    const auto until = [&](const std::string& text, const char* gate) {
         while (read(here("log")) != text) ASSERT_FALSE(manager_->wait(1)) << "it does not end by itself";
-        std::ofstream(go) << "go\n";
+        std::ofstream(here(gate)) << "go\n";
     };
-    until("first\n");
+    until("first\n", "one");
     EXPECT_FALSE(fs::exists(here("other")));
-    until("first\nsecond\n");
+    until("first\nsecond\n", "two");
     const auto task = manager_->wait();
     EXPECT_TRUE(task->ok()) << task->reason();
     EXPECT_EQ(read(here("log")), "changed\n") << "at the end all of it comes";
