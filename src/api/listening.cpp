@@ -60,7 +60,7 @@ Result<transport::TlsIdentity> identity_of(const ManagerOptions& options) {
 }
 
 constexpr const char* cure =
-    "set ManagerOptions::contact_file (workers: --contact FILE) or password_file (workers: --password FILE)";
+    "give it a contact_file (workers: --contact FILE) or a password_file (workers: --password FILE)";
 
 Status check_open(const ManagerOptions& options, const Variables& variables) {
     const std::string required = value_of(variables, "WORK_QUEUE_REQUIRE_KEY");
@@ -139,6 +139,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     transport::TcpListenOptions tcp;
     tcp.low_port = ports->low;
     tcp.high_port = ports->high;
+    tcp.sockets = options.sockets;
     tcp.key = *key;
     set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout}, *away_limit);
     const bool generated_key = options.password.empty() && options.password_file.empty();

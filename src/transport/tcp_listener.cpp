@@ -267,7 +267,8 @@ Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options)
         print = *found;
     }
     const rlimit original = raise_file_limit();
-    auto sockets = listen_on(options.bind, options.low_port, options.high_port);
+    auto sockets = options.sockets.empty() ? listen_on(options.bind, options.low_port, options.high_port)
+                                           : listen_with(options.sockets);
     if (!sockets) return sockets.error();
     try {
         return std::unique_ptr<TcpListener>(new Listener(std::move(plan), options.most_handshakes,

@@ -23,7 +23,10 @@ struct TcpListenOptions {
     std::uint16_t low_port = 0;
     std::uint16_t high_port = 0;
     std::vector<std::string> bind;  // numeric addresses; none: all of this machine, IPv4 and IPv6
-    std::string key;                // empty: open to everybody who can reach the port
+    // That listen already, all on one port: duplicates of them are used, in place of the ports and addresses
+    // above.
+    std::vector<int> sockets;
+    std::string key;  // empty: open to everybody who can reach the port
     std::optional<TlsIdentity> tls;
     TcpLimits limits;
     // Beyond, and beyond a quarter of the open files that are allowed, the oldest unfinished one is dropped.

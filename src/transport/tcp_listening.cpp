@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -131,6 +132,25 @@ Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t 
         if (errno != EADDRINUSE) break;
     }
     return cannot_listen(errno, failed, low, high);
+}
+
+Result<Listening> listen_with(const std::vector<int>& sockets) {
+    Listening duplicates;
+    for (const int socket : sockets) {
+        int listens = 0;
+        socklen_t bytes = sizeof listens;
+        if (getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0)
+            return Error{ExitCode::usage,
+                         "descriptor " + std::to_string(socket) + " is no socket that listens"};
+        const int duplicate = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+        if (duplicate < 0)
+            return Error{ExitCode::unreachable,
+                         "cannot take over a socket: " + std::system_category().message(errno)};
+        duplicates.descriptors.emplace_back(duplicate);
+        fcntl(duplicate, F_SETFL, fcntl(duplicate, F_GETFL) | O_NONBLOCK);
+        duplicates.port = bound_port(duplicate);
+    }
+    return duplicates;
 }
 
 }  // namespace wq::transport

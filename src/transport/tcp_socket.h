@@ -65,5 +65,8 @@ struct Listening {
 };
 Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t low_port,
                             std::uint16_t high_port);
+// Duplicates of sockets that listen already, which share their queue of those who wait. Error (usage): one of
+// them is none.
+Result<Listening> listen_with(const std::vector<int>& sockets);
 
 }  // namespace wq::transport

@@ -42,6 +42,9 @@ struct ManagerOptions {
     // Lowest and highest port to look for a free one in; else WORK_QUEUE_LOW_PORT and WORK_QUEUE_HIGH_PORT
     // (or TCP_LOW_PORT, TCP_HIGH_PORT), else 1024 to 32767. Where it is given, `port` is not looked at.
     std::optional<std::pair<int, int>> port_range{};
+    // Descriptors of sockets that listen already, all on one port, as who starts the program may hand them to
+    // it: the manager takes duplicates, and `port` and `port_range` are not looked at.
+    std::vector<int> sockets{};
     // false: no TCP at all; only ranks work.
     bool listen = true;
 

@@ -1,0 +1,2 @@
+// Nothing: see CMakeLists.txt.
+typedef int nothing;

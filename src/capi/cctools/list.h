@@ -1,0 +1,57 @@
+/** @file list.h Lists, for what work_queue_cancel_all_tasks() returns. A list holds pointers, which it does
+ * not own. */
+#ifndef LIST_H
+#define LIST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/** A list. */
+struct list;
+
+/** @name Short names
+ * As CCTools has them. */
+/**@{*/
+#define list_create cctools_list_create
+#define list_delete cctools_list_delete
+#define list_size cctools_list_size
+#define list_push_head cctools_list_push_head
+#define list_push_tail cctools_list_push_tail
+#define list_pop_head cctools_list_pop_head
+#define list_pop_tail cctools_list_pop_tail
+#define list_peek_head cctools_list_peek_head
+#define list_peek_tail cctools_list_peek_tail
+#define list_first_item cctools_list_first_item
+#define list_next_item cctools_list_next_item
+/**@}*/
+
+/** An empty list. */
+struct list* cctools_list_create(void);
+/** Deletes the list, not what it holds. NULL does nothing. */
+void cctools_list_delete(struct list* list);
+/** How many it holds; 0 for NULL. */
+int cctools_list_size(struct list* list);
+/** Puts @p item first. 1, or 0 where there is no list or no memory. */
+int cctools_list_push_head(struct list* list, void* item);
+/** Puts @p item last. 1, or 0 where there is no list or no memory. */
+int cctools_list_push_tail(struct list* list, void* item);
+/** Takes the first one out and returns it; NULL where there is none. */
+void* cctools_list_pop_head(struct list* list);
+/** Takes the last one out and returns it; NULL where there is none. */
+void* cctools_list_pop_tail(struct list* list);
+/** The first one, which stays; NULL where there is none. */
+void* cctools_list_peek_head(struct list* list);
+/** The last one, which stays; NULL where there is none. */
+void* cctools_list_peek_tail(struct list* list);
+/** cctools_list_next_item() begins with the first one again. */
+void cctools_list_first_item(struct list* list);
+/** The next one; NULL behind the last. */
+void* cctools_list_next_item(struct list* list);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,84 @@
+/** @file work_queue_deprecated.h Older names, for programs that have them. */
+#ifndef WORK_QUEUE_DEPRECATED_H
+#define WORK_QUEUE_DEPRECATED_H
+
+#include "work_queue_task.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+struct work_queue;
+
+/** @name Older names of functions */
+/**@{*/
+#define work_queue_master_preferred_connection work_queue_manager_preferred_connection
+#define work_queue_specify_master_mode work_queue_specify_manager_mode
+#define work_queue_blacklist_add work_queue_block_host
+#define work_queue_blacklist_add_with_timeout work_queue_block_host_with_timeout
+#define work_queue_blacklist_remove work_queue_unblock_host
+#define work_queue_blacklist_clear work_queue_unblock_all
+/**@}*/
+
+/** @name Older functions */
+/**@{*/
+
+/** @name Orders of tasks
+ * For work_queue_specify_task_order(). */
+/**@{*/
+#define WORK_QUEUE_TASK_ORDER_FIFO 0
+#define WORK_QUEUE_TASK_ORDER_LIFO 1
+/**@}*/
+
+/** Does nothing: tasks start by their priority, equals in the order of their submission. */
+void work_queue_specify_task_order(struct work_queue* q, int order);
+
+/** @name Modes of managers
+ * For work_queue_specify_manager_mode(). */
+/**@{*/
+#define WORK_QUEUE_MANAGER_MODE_STANDALONE 0
+#define WORK_QUEUE_MANAGER_MODE_CATALOG 1
+#define WORK_QUEUE_MASTER_MODE_STANDALONE 0
+#define WORK_QUEUE_MASTER_MODE_CATALOG 1
+/**@}*/
+
+/** Does nothing: a queue with a name is listed. */
+void work_queue_specify_manager_mode(struct work_queue* q, int mode);
+
+/** Does nothing: the capacity is always estimated. */
+void work_queue_specify_estimate_capacity_on(struct work_queue* q, int on);
+
+/** As work_queue_task_specify_buffer(), not cached. */
+int work_queue_task_specify_input_buf(struct work_queue_task* t, const char* data, int length,
+                                      const char* remote_name);
+
+/** As work_queue_task_specify_file(), an input that is cached. */
+int work_queue_task_specify_input_file(struct work_queue_task* t, const char* local_name,
+                                       const char* remote_name);
+
+/** As work_queue_task_specify_file(), an input that is not cached. */
+int work_queue_task_specify_input_file_do_not_cache(struct work_queue_task* t, const char* local_name,
+                                                    const char* remote_name);
+
+/** As work_queue_task_specify_file(), an output; here the remote name comes first. */
+int work_queue_task_specify_output_file(struct work_queue_task* t, const char* remote_name,
+                                        const char* local_name);
+
+/** The same. */
+int work_queue_task_specify_output_file_do_not_cache(struct work_queue_task* t, const char* remote_name,
+                                                     const char* local_name);
+
+/** A name in @p folder, to be freed, that is of this task alone. NULL for NULL. */
+char* work_queue_generate_disk_alloc_full_filename(char* folder, int taskid);
+
+/** Not looked at. */
+extern int wq_option_scheduler;
+
+/**@}*/
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

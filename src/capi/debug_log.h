@@ -1,0 +1,17 @@
+// What cctools_debug_*() have set, for queues that begin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace wq::capi {
+
+struct DebugSettings {
+    std::string file;   // "": none, or nothing is switched on
+    std::string flags;  // as ManagerOptions has them
+    std::uint64_t rotate_bytes = 0;
+};
+
+DebugSettings debug_settings();
+
+}  // namespace wq::capi

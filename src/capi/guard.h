@@ -1,0 +1,34 @@
+// The border to C, which no exception may cross.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "capi/messages.h"
+
+namespace wq::capi {
+
+// What `work` returns, which gets the function's name; `otherwise`, and a line on stderr, where it throws.
+template <class Value, class Work>
+Value guarded(const char* function, Value otherwise, const Work& work) noexcept {
+    try {
+        return work(function);
+    } catch (const std::bad_alloc&) {
+        complain(function, "no memory left");
+    } catch (const std::exception& error) {
+        complain(function, error.what());
+    } catch (...) {
+        complain(function, "an unknown error");
+    }
+    return otherwise;
+}
+
+template <class Work>
+void guarded(const char* function, const Work& work) noexcept {
+    guarded(function, 0, [&](const char* name) {
+        work(name);
+        return 0;
+    });
+}
+
+}  // namespace wq::capi

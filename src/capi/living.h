@@ -1,0 +1,36 @@
+// Which objects of a kind there are, so that a pointer to one that was deleted is told from others. The one
+// state that is the process's: C programs have only pointers.
+#pragma once
+
+#include <mutex>
+#include <unordered_set>
+
+namespace wq::capi {
+
+template <class Object>
+class Living {
+  public:
+    static Living& all() {
+        static Living objects;
+        return objects;
+    }
+    void add(const Object* object) {
+        const std::lock_guard lock(mutex_);
+        objects_.insert(object);
+    }
+    // false: there is none.
+    bool remove(const Object* object) {
+        const std::lock_guard lock(mutex_);
+        return objects_.erase(object) > 0;
+    }
+    bool has(const Object* object) const {
+        const std::lock_guard lock(mutex_);
+        return objects_.contains(object);
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::unordered_set<const Object*> objects_;
+};
+
+}  // namespace wq::capi

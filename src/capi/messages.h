@@ -1,0 +1,14 @@
+// What the C functions say on stderr: one line each, that begins with the function's name.
+#pragma once
+
+#include <string>
+
+namespace wq::capi {
+
+void complain(const char* function, const char* what) noexcept;
+void complain(const char* function, const std::string& what) noexcept;
+
+// "FUNCTION: no effect yet: WHAT", once in a process for each function.
+void no_effect(const char* function, const char* what);
+
+}  // namespace wq::capi

@@ -1,0 +1,137 @@
+#include "capi/queue.h"
+
+#include "api/shapes.h"
+#include "api/task_data.h"
+#include "capi/debug_log.h"
+#include "capi/living.h"
+#include "capi/messages.h"
+
+using wq::capi::TaskBox;
+
+work_queue::work_queue(wq::ManagerOptions given, wq::api::HeldPort held)
+    : options(std::move(given)), port(held.port), held_(std::move(held)) {}
+
+work_queue::~work_queue() {
+    manager_.reset();
+    for (const auto& [id, box] : tasks) box->queue = nullptr;
+}
+
+wq::Manager* work_queue::serving() {
+    if (!begun()) begin();
+    return manager_.get();
+}
+
+void work_queue::order(std::function<void(wq::Manager&)> what) {
+    if (manager_)
+        what(*manager_);
+    else
+        orders_.push_back(std::move(what));
+}
+
+void work_queue::begin() {
+    options.sockets = held_.descriptors();
+    options.listen = !options.sockets.empty();
+    const wq::capi::DebugSettings debug = wq::capi::debug_settings();
+    options.debug_log = debug.file;
+    options.debug_flags = debug.flags;
+    options.debug_rotate_bytes = debug.rotate_bytes;
+    try {
+        manager_ = std::make_unique<wq::Manager>(options);
+    } catch (const wq::SetupError& error) {
+        why_not_ = error.what();
+    }
+    held_.sockets.clear();
+    if (!manager_) return wq::capi::complain("work_queue", why_not_);
+    for (const auto& order : orders_) order(*manager_);
+    orders_.clear();
+    for (auto& [id, task] : waiting_) manager_->submit(std::move(task));
+    waiting_.clear();
+}
+
+int work_queue::submit(TaskBox& box, std::string& refusal) {
+    const int id = ids.next();
+    if (id == 0) refusal = "there are no more ids";
+    if (!why_not_.empty()) refusal = why_not_;
+    // What the manager would find, and with the paths of this moment.
+    auto data = wq::TaskAccess::take(wq::Task(box.spec));
+    if (const wq::Status sound = wq::api::check(*data); !sound) refusal = sound.error().message;
+    if (!refusal.empty()) return 0;
+    wq::Task task = wq::TaskAccess::wrap(std::move(data));
+    std::int64_t manager_id = ids.count() + 1;
+    if (manager_) {
+        manager_id = manager_->submit(std::move(task));
+        refusal = manager_id == 0 ? manager_->last_error() : std::string();
+        if (manager_id == 0) return 0;
+    } else {
+        waiting_.emplace_back(manager_id, std::move(task));
+    }
+    tasks.emplace(manager_id, &box);
+    categories.insert(box.spec.category());
+    ids.take();
+    wq::capi::clear_outcome(box);
+    box.taskid = id;
+    box.queue = this;
+    return id;
+}
+
+TaskBox* work_queue::remove(std::int64_t id) {
+    const auto found = tasks.find(id);
+    if (found == tasks.end()) return nullptr;
+    TaskBox* box = found->second;
+    tasks.erase(found);
+    box->queue = nullptr;
+    return box;
+}
+
+TaskBox* work_queue::take_back(const std::optional<wq::Task>& ended) {
+    if (!ended) return nullptr;
+    TaskBox* box = remove(ended->id());
+    if (box != nullptr) wq::capi::show_outcome(*box, *ended);
+    return box;
+}
+
+// So that a program that waits until its queue is empty comes to its end.
+TaskBox* work_queue::forsake_one(const std::string* tag) {
+    for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
+        if (tag != nullptr && one->second.tag() != *tag) continue;
+        TaskBox* box = remove(one->first);
+        waiting_.erase(one);
+        if (box != nullptr) wq::capi::show_forsaken(*box, why_not_);
+        return box;
+    }
+    return nullptr;
+}
+
+TaskBox* work_queue::wait(int timeout, const std::string* tag) {
+    wq::Manager* manager = serving();
+    if (manager == nullptr) return forsake_one(tag);
+    return take_back(tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout));
+}
+
+namespace wq::capi {
+
+work_queue* queue_of(const char* function, const work_queue* queue) {
+    if (queue == nullptr) {
+        complain(function, "the queue is NULL");
+        return nullptr;
+    }
+    if (!Living<work_queue>::all().has(queue)) {
+        complain(function, "this is no queue, or one that was deleted");
+        return nullptr;
+    }
+    return const_cast<work_queue*>(queue);
+}
+
+work_queue* queue_to_specify(const char* function, work_queue* queue) {
+    work_queue* found = queue_of(function, queue);
+    if (found == nullptr || !found->begun()) return found;
+    complain(function, "too late: specify it before the first work_queue_wait(), or other call for results");
+    return nullptr;
+}
+
+Manager* manager_of(const char* function, work_queue* queue) {
+    work_queue* found = queue_of(function, queue);
+    return found == nullptr ? nullptr : found->serving();
+}
+
+}  // namespace wq::capi

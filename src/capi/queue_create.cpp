@@ -1,0 +1,67 @@
+// Queues are made, looked at and deleted.
+#include "capi/guard.h"
+#include "capi/living.h"
+#include "capi/queue.h"
+#include "transport/tls_identity.h"
+
+namespace wq::capi {
+
+namespace {
+
+work_queue* create(const char* function, ManagerOptions options) {
+    return guarded(function, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
+        auto held = api::hold_port(options);
+        if (!held) return complain(me, held.error().message), nullptr;
+        auto queue = std::make_unique<work_queue>(std::move(options), std::move(*held));
+        Living<work_queue>::all().add(queue.get());
+        return queue.release();
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::capi
+
+using namespace wq::capi;
+
+work_queue* work_queue_create(int port) {
+    wq::ManagerOptions options;
+    options.port = port;
+    return create(__func__, std::move(options));
+}
+
+work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate) {
+    return guarded(__func__, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
+        wq::ManagerOptions options;
+        options.port = port;
+        options.ssl = true;
+        options.ssl_key = key == nullptr ? "" : key;
+        options.ssl_certificate = certificate == nullptr ? "" : certificate;
+        if (options.ssl_key.empty() != options.ssl_certificate.empty())
+            return complain(me, "key and certificate belong together: give both, or NULL for both"), nullptr;
+        if (!options.ssl_key.empty())
+            if (const auto identity = wq::transport::read_identity(options.ssl_key, options.ssl_certificate);
+                !identity)
+                return complain(me, identity.error().message), nullptr;
+        return create(me, std::move(options));
+    });
+}
+
+void work_queue_delete(work_queue* q) {
+    if (q == nullptr) return;
+    guarded(__func__, [&](const char* me) {
+        if (queue_of(me, q) == nullptr) return;
+        Living<work_queue>::all().remove(q);
+        delete q;
+    });
+}
+
+int work_queue_port(work_queue* q) {
+    const work_queue* queue = queue_of(__func__, q);
+    return queue == nullptr ? 0 : queue->port;
+}
+
+const char* work_queue_name(work_queue* q) {
+    const work_queue* queue = queue_of(__func__, q);
+    return queue == nullptr || queue->options.name.empty() ? nullptr : queue->options.name.c_str();
+}

@@ -1,0 +1,116 @@
+// How a queue works: before it begins, and in part later.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "capi/guard.h"
+#include "capi/queue.h"
+#include "transport/contact.h"
+
+namespace wq::capi {
+
+namespace {
+
+std::string text_of(const char* text) {
+    return text == nullptr ? std::string() : text;
+}
+
+// 1 once `file` is the option; "" takes it back.
+int specify_log(const char* function, work_queue* q, std::string ManagerOptions::*option, const char* file) {
+    return guarded(function, 0, [&](const char* me) {
+        work_queue* queue = queue_to_specify(me, q);
+        if (queue == nullptr) return 0;
+        const std::string path = text_of(file);
+        if (!path.empty()) {
+            const int log = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+            if (log < 0) return complain(me, path + ": " + std::system_category().message(errno)), 0;
+            ::close(log);
+        }
+        queue->options.*option = path;
+        return 1;
+    });
+}
+
+void keep_alive(const char* function, work_queue* q, double ManagerOptions::*option, const char* parameter,
+                int seconds) {
+    guarded(function, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return;
+        if (seconds < 0) return complain(me, "give 0 seconds or more");
+        if (queue->begun())
+            queue->order([&](Manager& manager) { manager.tune(parameter, seconds); });
+        else
+            queue->options.*option = seconds;
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::capi
+
+using namespace wq::capi;
+
+void work_queue_specify_password(work_queue* q, const char* password) {
+    guarded(__func__, [&](const char* me) {
+        work_queue* queue = queue_to_specify(me, q);
+        if (queue == nullptr) return;
+        if (text_of(password).empty()) return complain(me, "the password is empty");
+        queue->options.password = password;
+    });
+}
+
+int work_queue_specify_password_file(work_queue* q, const char* file) {
+    return guarded(__func__, 0, [&](const char* me) {
+        work_queue* queue = queue_to_specify(me, q);
+        if (queue == nullptr) return 0;
+        if (file == nullptr) return complain(me, "the name of the file is NULL"), 0;
+        const auto password = wq::transport::read_password(file);
+        if (!password) return complain(me, password.error().message), 0;
+        queue->options.password = *password;
+        return 1;
+    });
+}
+
+int work_queue_specify_contact_file(work_queue* q, const char* file) {
+    return guarded(__func__, 0, [&](const char* me) {
+        work_queue* queue = queue_to_specify(me, q);
+        if (queue == nullptr) return 0;
+        if (text_of(file).empty()) return complain(me, "the name of the file is missing"), 0;
+        queue->options.contact_file = file;
+        return 1;
+    });
+}
+
+void work_queue_specify_name(work_queue* q, const char* name) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_to_specify(me, q)) queue->options.name = text_of(name);
+    });
+}
+
+int work_queue_specify_log(work_queue* q, const char* file) {
+    return specify_log(__func__, q, &wq::ManagerOptions::stats_log, file);
+}
+int work_queue_specify_transactions_log(work_queue* q, const char* file) {
+    return specify_log(__func__, q, &wq::ManagerOptions::transactions_log, file);
+}
+
+int work_queue_tune(work_queue* q, const char* name, double value) {
+    return guarded(__func__, -1, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return -1;
+        const std::string parameter = text_of(name);
+        if (const wq::Status known = queue->tuning.set(parameter, value); !known)
+            return complain(me, known.error().message), -1;
+        queue->order([=](wq::Manager& manager) { manager.tune(parameter, value); });
+        return 0;
+    });
+}
+
+void work_queue_specify_keepalive_interval(work_queue* q, int interval) {
+    keep_alive(__func__, q, &wq::ManagerOptions::keepalive_interval, "keepalive-interval", interval);
+}
+void work_queue_specify_keepalive_timeout(work_queue* q, int timeout) {
+    keep_alive(__func__, q, &wq::ManagerOptions::keepalive_timeout, "keepalive-timeout", timeout);
+}

@@ -1,0 +1,11 @@
+// Figures as C programs see them.
+#pragma once
+
+#include "capi/cctools/work_queue_stats.h"
+#include "work_queue/statistics.h"
+
+namespace wq::capi {
+
+work_queue_stats figures(const Statistics& from);
+
+}  // namespace wq::capi

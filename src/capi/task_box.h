@@ -1,0 +1,53 @@
+// A task of a C program: the struct that it sees, and what stands behind it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "capi/cctools/work_queue_task.h"
+#include "work_queue/task.h"
+
+struct work_queue;
+
+namespace wq::capi {
+
+struct TaskBox : work_queue_task {
+    explicit TaskBox(Task specified);
+    TaskBox(const TaskBox&) = delete;
+
+    Task spec;                    // as it is to be submitted
+    work_queue* queue = nullptr;  // that has it
+    // Names in the sandbox, each with what is there.
+    std::map<std::string, std::string> files;
+
+    // Fields that are texts, each with what it points to.
+    void set_text(char* work_queue_task::*field, std::optional<std::string> text);
+
+  private:
+    static constexpr int most_texts = 10;
+    struct Text {
+        char* work_queue_task::*field = nullptr;
+        std::string text;
+    };
+    Text texts_[most_texts];
+    rmsummary requested_;
+    rmsummary allocated_;
+    rmsummary measured_;
+};
+
+// The fields that say what was specified, by `box.spec`.
+void show_spec(TaskBox& box);
+// The fields that say what became of it; `ended` as wait() or a cancelling function gave it back.
+void show_outcome(TaskBox& box, const Task& ended);
+// The same of one that no manager has ever had.
+void show_forsaken(TaskBox& box, const std::string& reason);
+// None.
+void clear_outcome(TaskBox& box);
+
+// The task of a pointer; null, and a line on stderr: it is NULL, or deleted.
+TaskBox* task_of(const char* function, const work_queue_task* task);
+// The same; null as well where it is in a queue.
+TaskBox* task_to_specify(const char* function, work_queue_task* task);
+
+}  // namespace wq::capi

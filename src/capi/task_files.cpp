@@ -1,0 +1,143 @@
+// The files that a task brings along and takes home.
+#include "files/task_files.h"
+#include "base/units.h"
+#include "capi/cctools/work_queue_deprecated.h"
+#include "capi/specify.h"
+
+namespace wq::capi {
+
+namespace {
+
+bool has(work_queue_file_flags_t flags, work_queue_file_flags_t one) {
+    return (flags & one) != 0;
+}
+
+// "name": a file that a task has not yet. Or why there can be none of this name. Or neither: it has that very
+// file.
+struct Place {
+    std::string name;
+    std::string refusal;
+};
+
+Place refused(std::string why) {
+    return {{}, std::move(why)};
+}
+
+// `what`: no other file is the same.
+Place place_for(TaskBox& box, const char* name, const std::string& what) {
+    if (name == nullptr) return refused("the remote name is NULL");
+    auto form = files::sandbox_name(name);
+    if (!form)
+        return refused("a file cannot be " + quote_for_message(name) +
+                       " in a sandbox: give a relative path without '..'");
+    const auto [file, added] = box.files.emplace(*form, what);
+    if (added) return {std::move(*form), {}};
+    if (file->second == what) return {};
+    return refused("another file of the task is " + quote_for_message(*form));
+}
+
+// The same for one from `from`, which is called `called` in messages.
+Place place_for(TaskBox& box, const char* name, const char* kind, const char* from, const char* called) {
+    if (from == nullptr) return refused(std::string(called) + " is NULL");
+    if (*from == '\0') return refused(std::string(called) + " is empty");
+    return place_for(box, name, std::string(kind) + from);
+}
+
+std::string refusal_of_output(const char* what) {
+    return std::string(what) + " is an input only: give WORK_QUEUE_INPUT";
+}
+
+FileOptions input_options(work_queue_file_flags_t flags) {
+    FileOptions options;
+    options.cache = has(flags, WORK_QUEUE_CACHE);
+    return options;
+}
+
+FileOptions output_options(work_queue_file_flags_t flags) {
+    FileOptions options;
+    options.failure_only = has(flags, WORK_QUEUE_FAILURE_ONLY);
+    options.success_only = has(flags, WORK_QUEUE_SUCCESS_ONLY);
+    return options;
+}
+
+int specify_file(const char* function, work_queue_task* t, const char* local_name, const char* remote_name,
+                 work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT && type != WORK_QUEUE_OUTPUT)
+            return "the type is neither WORK_QUEUE_INPUT nor WORK_QUEUE_OUTPUT";
+        const char* kind = type == WORK_QUEUE_INPUT ? "input " : "output ";
+        const Place place = place_for(box, remote_name, kind, local_name, "the local name");
+        if (place.name.empty()) return place.refusal;
+        if (type == WORK_QUEUE_INPUT)
+            box.spec.input_file(local_name, place.name, input_options(flags));
+        else
+            box.spec.output_file(local_name, place.name, output_options(flags));
+        return {};
+    });
+}
+
+int specify_buffer(const char* function, work_queue_task* t, const char* data, int length, const char* name,
+                   work_queue_file_flags_t flags) {
+    return specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
+        if (data == nullptr && length != 0) return "the data is NULL";
+        if (length < 0) return "the length is negative";
+        std::string bytes(data == nullptr ? "" : data, static_cast<std::size_t>(length));
+        const Place place = place_for(box, name, "buffer " + bytes);
+        if (place.name.empty()) return place.refusal;
+        box.spec.input_buffer(std::move(bytes), place.name, input_options(flags));
+        return {};
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::capi
+
+using namespace wq::capi;
+
+int work_queue_task_specify_file(work_queue_task* t, const char* local_name, const char* remote_name,
+                                 work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_file(__func__, t, local_name, remote_name, type, flags);
+}
+
+int work_queue_task_specify_file_piece(work_queue_task* t, const char* local_name, const char* remote_name,
+                                       off_t start_byte, off_t end_byte, work_queue_file_type_t type,
+                                       work_queue_file_flags_t flags) {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("a piece of a file");
+        if (start_byte < 0 || end_byte < start_byte)
+            return "a piece goes from a byte, 0 or more, to the same or a later one";
+        const std::string kind = std::to_string(start_byte) + "-" + std::to_string(end_byte) + " of ";
+        const Place place = place_for(box, remote_name, kind.c_str(), local_name, "the local name");
+        if (place.name.empty()) return place.refusal;
+        box.spec.input_piece(local_name, place.name, static_cast<std::uint64_t>(start_byte),
+                             static_cast<std::uint64_t>(end_byte), input_options(flags));
+        return {};
+    });
+}
+
+int work_queue_task_specify_buffer(work_queue_task* t, const char* data, int length, const char* remote_name,
+                                   work_queue_file_flags_t flags) {
+    return specify_buffer(__func__, t, data, length, remote_name, flags);
+}
+
+// ---- older names ----
+
+int work_queue_task_specify_input_buf(work_queue_task* t, const char* data, int length,
+                                      const char* remote_name) {
+    return specify_buffer(__func__, t, data, length, remote_name, WORK_QUEUE_NOCACHE);
+}
+int work_queue_task_specify_input_file(work_queue_task* t, const char* local_name, const char* remote_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_INPUT, WORK_QUEUE_CACHE);
+}
+int work_queue_task_specify_input_file_do_not_cache(work_queue_task* t, const char* local_name,
+                                                    const char* remote_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_INPUT, WORK_QUEUE_NOCACHE);
+}
+int work_queue_task_specify_output_file(work_queue_task* t, const char* remote_name, const char* local_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE);
+}
+int work_queue_task_specify_output_file_do_not_cache(work_queue_task* t, const char* remote_name,
+                                                     const char* local_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_OUTPUT, WORK_QUEUE_NOCACHE);
+}
