@@ -125,14 +125,14 @@ static inline const char* end_stderr(void) {
 }
 
 /* The call is a misuse: its value is `value`, and it says one line that begins with `line`. */
-#define CHECK_REFUSED(call, value, line)                                      \
-    do {                                                                      \
-        begin_stderr();                                                       \
-        const int as_wanted = (call) == (value);                              \
-        const char* said = end_stderr();                                      \
-        CHECK(as_wanted);                                                     \
-        CHECK(said[0] && strchr(said, '\n') == said + strlen(said) - 1);      \
-        if (strncmp(said, (line), strlen(line)) != 0) CHECK_TEXT(said, line); \
+#define CHECK_REFUSED(call, value, line)                                             \
+    do {                                                                             \
+        begin_stderr();                                                              \
+        const int as_wanted = (call) == (value);                                     \
+        const char* refusal = end_stderr();                                          \
+        CHECK(as_wanted);                                                            \
+        CHECK(refusal[0] && strchr(refusal, '\n') == refusal + strlen(refusal) - 1); \
+        if (strncmp(refusal, (line), strlen(line)) != 0) CHECK_TEXT(refusal, line);  \
     } while (0)
 
 #endif

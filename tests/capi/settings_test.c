@@ -1,0 +1,211 @@
+/* Who may work, logs, limits, and what a queue does that cannot begin. */
+#include <work_queue.h>
+#define CCTOOLS_NO_SHORT_NAMES
+#include <debug.h>
+
+#include "support.h"
+
+/* One task runs, by a worker that was started with these words. */
+static void one_task(struct work_queue* q, const char* const* words) {
+    const pid_t worker = start_worker(words);
+    struct work_queue_task* t = work_queue_task_create("echo here");
+    CHECK(work_queue_submit(q, t) == 1);
+    CHECK(work_queue_wait(q, WORK_QUEUE_WAITFORTASK) == t && t->return_status == 0);
+    work_queue_task_delete(t);
+    end_worker(worker);
+}
+
+static void password_and_logs(void) {
+    struct work_queue* q = work_queue_create(0);
+    char port[16];
+    snprintf(port, sizeof port, "%d", work_queue_port(q));
+    write_file("password", "a secret\n");
+    CHECK_REFUSED(work_queue_specify_password_file(q, "no-such-file"), 0,
+                  "work_queue_specify_password_file: ");
+    CHECK_REFUSED((work_queue_specify_password(q, ""), 0), 0,
+                  "work_queue_specify_password: the password is empty");
+    work_queue_specify_password(q, "another one");
+    CHECK(work_queue_specify_password_file(q, "password") == 1);
+    CHECK(work_queue_specify_log(q, "stats.log") == 1);
+    CHECK(work_queue_specify_transactions_log(q, "transactions.log") == 1);
+    CHECK_REFUSED(work_queue_specify_log(q, "no-such-folder/log"), 0,
+                  "work_queue_specify_log: no-such-folder/log: ");
+    work_queue_specify_keepalive_interval(q, 45);
+    work_queue_specify_keepalive_timeout(q, 50);
+    CHECK_REFUSED((work_queue_specify_keepalive_timeout(q, -1), 0), 0,
+                  "work_queue_specify_keepalive_timeout: ");
+    CHECK(work_queue_tune(q, "hungry-minimum", 20) == 0);
+    CHECK_REFUSED(work_queue_tune(q, "hungry-maximum", 20), -1,
+                  "work_queue_tune: tune: no parameter is called");
+    CHECK_REFUSED(work_queue_tune(q, "hungry-minimum", -3), -1,
+                  "work_queue_tune: tune: hungry-minimum takes");
+    cctools_debug_flags_set("all");
+    cctools_debug_config_file("debug.log");
+    const char* words[] = {"--password", "password", "localhost", port, NULL};
+    one_task(q, words);
+    CHECK(work_queue_hungry(q) == 20);
+    CHECK(work_queue_tune(q, "hungry-minimum", 7) == 0 && work_queue_hungry(q) == 7);
+    work_queue_specify_keepalive_interval(q, 60);
+    cctools_debug(D_USER, "a line of the program");
+    work_queue_delete(q);
+    CHECK(strstr(read_file("transactions.log"), " TASK 1 DONE SUCCESS") != NULL);
+    CHECK(strstr(read_file("stats.log"), "# timestamp workers_connected") == read_file("stats.log"));
+    CHECK(strstr(read_file("debug.log"), "user: a line of the program") != NULL);
+    CHECK(strstr(read_file("debug.log"), "wq") != NULL);
+    cctools_debug_flags_clear();
+    cctools_debug_config_file(NULL);
+}
+
+static void contact_and_name(void) {
+    struct work_queue* q = work_queue_create(0);
+    CHECK_REFUSED(work_queue_specify_contact_file(q, ""), 0, "work_queue_specify_contact_file: ");
+    CHECK(work_queue_specify_contact_file(q, "contact") == 1 && work_queue_name(q) == NULL);
+    work_queue_specify_name(q, "a project");
+    CHECK_TEXT(work_queue_name(q), "a project");
+    work_queue_specify_name(q, NULL);
+    CHECK(work_queue_name(q) == NULL);
+    const char* words[] = {"--contact", "contact", NULL};
+    one_task(q, words);
+    CHECK(is_there("contact"));
+    CHECK_REFUSED((work_queue_specify_name(q, "late"), 0), 0, "work_queue_specify_name: too late");
+    work_queue_delete(q);
+    CHECK(!is_there("contact"));
+}
+
+static void tls(void) {
+    CHECK_REFUSED(work_queue_ssl_create(0, "key.pem", NULL), NULL,
+                  "work_queue_ssl_create: key and certificate");
+    CHECK_REFUSED(work_queue_ssl_create(0, "key.pem", "certificate.pem"), NULL, "work_queue_ssl_create: ");
+    CHECK(
+        system(
+            "openssl req -x509 -newkey rsa:2048 -keyout key.pem -out certificate.pem -sha256 -days 2 -nodes "
+            "-subj /CN=test >openssl.log 2>&1") == 0);
+    struct work_queue* q = work_queue_ssl_create(0, "key.pem", "certificate.pem");
+    CHECK(q != NULL);
+    if (!q) return;
+    write_file("password", "a secret\n");
+    CHECK(work_queue_specify_password_file(q, "password") == 1);
+    char port[16];
+    snprintf(port, sizeof port, "%d", work_queue_port(q));
+    const char* words[] = {"--ssl", "--password", "password", "localhost", port, NULL};
+    one_task(q, words);
+    work_queue_delete(q);
+}
+
+/* A key is required and there is none: what was submitted comes back, so that a loop until it is empty ends.
+ */
+static void cannot_begin(void) {
+    setenv("WORK_QUEUE_REQUIRE_KEY", "1", 1);
+    struct work_queue* q = work_queue_create(0);
+    struct work_queue_task* first = work_queue_task_create("true");
+    struct work_queue_task* second = work_queue_task_create("true");
+    work_queue_task_specify_tag(second, "second");
+    CHECK(work_queue_submit(q, first) == 1 && work_queue_submit(q, second) == 2);
+    CHECK_REFUSED(work_queue_wait_for_tag(q, "second", 5), second, "work_queue: a key is required");
+    CHECK(second->result == WORK_QUEUE_RESULT_FORSAKEN && second->return_status == -1);
+    CHECK(strstr(second->reason, "a key is required") != NULL && second->taskid == 2);
+    CHECK_TEXT(second->output, "");
+    CHECK(work_queue_wait(q, 5) == first && work_queue_empty(q) && work_queue_wait(q, 5) == NULL);
+    CHECK_REFUSED(work_queue_submit(q, first), 0, "work_queue_submit: a key is required");
+    struct work_queue_stats s;
+    work_queue_get_stats(q, &s);
+    CHECK(s.workers_connected == 0 && work_queue_hungry(q) == 0 && work_queue_shut_down_workers(q, 0) == 0);
+    work_queue_delete(q);
+    work_queue_task_delete(first);
+    work_queue_task_delete(second);
+    unsetenv("WORK_QUEUE_REQUIRE_KEY");
+}
+
+static void ports(void) {
+    setenv("WORK_QUEUE_PORT", "no number", 1);
+    CHECK_REFUSED(work_queue_create(0), NULL, "work_queue_create: WORK_QUEUE_PORT=no number is no port");
+    unsetenv("WORK_QUEUE_PORT");
+    CHECK_REFUSED(work_queue_create(70000), NULL, "work_queue_create: port 70000 is no port");
+}
+
+/* Each is taken, and says once what it does not do. */
+static void no_effect_yet(void) {
+    struct work_queue* q = work_queue_create(0);
+    struct work_queue_task* t = work_queue_task_create("true");
+    struct rmsummary* r = rmsummary_create(-1);
+    r->cores = 2;
+    CHECK_REFUSED(work_queue_enable_monitoring(q, NULL, 0), 0,
+                  "work_queue_enable_monitoring: no effect yet: ");
+    CHECK(work_queue_enable_monitoring(q, NULL, 1) == 0);
+    CHECK_REFUSED(work_queue_enable_monitoring_full(q, NULL, 0), 0,
+                  "work_queue_enable_monitoring_full: no effect");
+    CHECK_REFUSED(work_queue_specify_category_mode(q, "c", WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT), 0,
+                  "work_queue_specify_category_mode: no effect yet: ");
+    CHECK_REFUSED(work_queue_enable_category_resource(q, "c", "cores", 1), 0,
+                  "work_queue_enable_category_resource: ");
+    CHECK_REFUSED((work_queue_specify_category_max_concurrent(q, "c", 1), 0), 0,
+                  "work_queue_specify_category_max_concurrent: ");
+    CHECK_REFUSED((work_queue_specify_max_resources(q, r), 0), 0, "work_queue_specify_max_resources: ");
+    CHECK_REFUSED((work_queue_specify_min_resources(q, r), 0), 0, "work_queue_specify_min_resources: ");
+    CHECK_REFUSED((work_queue_specify_category_max_resources(q, "c", r), 0), 0,
+                  "work_queue_specify_category_max_resources: ");
+    CHECK_REFUSED((work_queue_specify_category_min_resources(q, "c", NULL), 0), 0,
+                  "work_queue_specify_category_min_resources: ");
+    CHECK_REFUSED((work_queue_specify_category_first_allocation_guess(q, "c", r), 0), 0,
+                  "work_queue_specify_category_first_allocation_guess: ");
+    CHECK_REFUSED((work_queue_initialize_categories(q, r, "file"), 0), 0,
+                  "work_queue_initialize_categories: ");
+    CHECK_REFUSED((work_queue_set_bandwidth_limit(q, "100M"), 0), 0, "work_queue_set_bandwidth_limit: ");
+    CHECK_REFUSED((work_queue_specify_algorithm(q, WORK_QUEUE_SCHEDULE_RAND), 0), 0,
+                  "work_queue_specify_algorithm: ");
+    CHECK_REFUSED((work_queue_specify_catalog_server(q, "h", 1), 0), 0,
+                  "work_queue_specify_catalog_server: ");
+    CHECK_REFUSED((work_queue_specify_catalog_servers(q, "h:1"), 0), 0,
+                  "work_queue_specify_catalog_servers: ");
+    CHECK_REFUSED((work_queue_specify_priority(q, 3), 0), 0, "work_queue_specify_priority: ");
+    CHECK_REFUSED((work_queue_specify_num_tasks_left(q, 3), 0), 0, "work_queue_specify_num_tasks_left: ");
+    CHECK_REFUSED((work_queue_master_preferred_connection(q, "by_ip"), 0), 0,
+                  "work_queue_manager_preferred_connection: no effect yet: ");
+    CHECK_REFUSED((work_queue_manager_preferred_connection(q, "by_post"), 0), 0,
+                  "work_queue_manager_preferred_connection: give by_ip");
+    CHECK_REFUSED((work_queue_specify_debug_path(q, "x"), 0), 0, "work_queue_specify_debug_path: ");
+    CHECK_REFUSED((work_queue_specify_tlq_port(q, 1), 0), 0, "work_queue_specify_tlq_port: ");
+    CHECK_REFUSED((work_queue_task_specify_monitor_output(t, "folder"), 0), 0,
+                  "work_queue_task_specify_monitor_output: no effect yet: ");
+    CHECK_TEXT(t->monitor_output_directory, "folder");
+    CHECK_REFUSED(work_queue_specify_snapshot_file(t, "file"), 0, "work_queue_specify_snapshot_file: ");
+    CHECK_TEXT(t->monitor_snapshot_file, "file");
+    CHECK_REFUSED((work_queue_task_specify_coprocess(t, "functions"), 0), 0,
+                  "work_queue_task_specify_coprocess: ");
+    CHECK_TEXT(t->coprocess, "functions");
+    CHECK_REFUSED(work_queue_submit(q, t), 0, "work_queue_submit: there are no coprocesses yet");
+    struct rmsummary** workers = NULL;
+    begin_stderr();
+    workers = work_queue_workers_summary(q);
+    CHECK(strstr(end_stderr(), "work_queue_workers_summary: no effect yet: ") != NULL);
+    CHECK(workers && workers[0] == NULL);
+    free(workers);
+
+    /* And these have nothing to do. */
+    begin_stderr();
+    work_queue_specify_task_order(q, WORK_QUEUE_TASK_ORDER_LIFO);
+    work_queue_specify_master_mode(q, WORK_QUEUE_MANAGER_MODE_CATALOG);
+    work_queue_specify_estimate_capacity_on(q, 1);
+    work_queue_invalidate_cached_file(q, "file", WORK_QUEUE_FILE);
+    wq_option_scheduler = WORK_QUEUE_SCHEDULE_TIME;
+    CHECK_TEXT(end_stderr(), "");
+    char* name = work_queue_generate_disk_alloc_full_filename("folder", 7);
+    CHECK(name && strncmp(name, "folder/", 7) == 0 &&
+          work_queue_generate_disk_alloc_full_filename(NULL, 1) == NULL);
+    free(name);
+    rmsummary_delete(r);
+    work_queue_task_delete(t);
+    work_queue_delete(q);
+}
+
+int main(void) {
+    enter_folder();
+    password_and_logs();
+    contact_and_name();
+    tls();
+    cannot_begin();
+    ports();
+    no_effect_yet();
+    leave_folder();
+    return verdict("settings");
+}
