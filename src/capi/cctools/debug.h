@@ -39,17 +39,17 @@ extern "C" {
 /** @name Short names
  * As CCTools has them. */
 /**@{*/
-#define debug cctools_debug
-#define fatal cctools_fatal
-#define notice cctools_notice
-#define warn cctools_warn
-#define debug_config cctools_debug_config
-#define debug_config_file cctools_debug_config_file
-#define debug_config_file_size cctools_debug_config_file_size
-#define debug_flags_set cctools_debug_flags_set
-#define debug_flags_print cctools_debug_flags_print
-#define debug_flags_clear cctools_debug_flags_clear
-#define debug_flags_restore cctools_debug_flags_restore
+#define debug cctools_debug                                   /**< @ref cctools_debug */
+#define fatal cctools_fatal                                   /**< @ref cctools_fatal */
+#define notice cctools_notice                                 /**< @ref cctools_notice */
+#define warn cctools_warn                                     /**< @ref cctools_warn */
+#define debug_config cctools_debug_config                     /**< @ref cctools_debug_config */
+#define debug_config_file cctools_debug_config_file           /**< @ref cctools_debug_config_file */
+#define debug_config_file_size cctools_debug_config_file_size /**< @ref cctools_debug_config_file_size */
+#define debug_flags_set cctools_debug_flags_set               /**< @ref cctools_debug_flags_set */
+#define debug_flags_print cctools_debug_flags_print           /**< @ref cctools_debug_flags_print */
+#define debug_flags_clear cctools_debug_flags_clear           /**< @ref cctools_debug_flags_clear */
+#define debug_flags_restore cctools_debug_flags_restore       /**< @ref cctools_debug_flags_restore */
 /**@}*/
 #endif
 

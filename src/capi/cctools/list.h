@@ -14,17 +14,17 @@ struct list;
 /** @name Short names
  * As CCTools has them. */
 /**@{*/
-#define list_create cctools_list_create
-#define list_delete cctools_list_delete
-#define list_size cctools_list_size
-#define list_push_head cctools_list_push_head
-#define list_push_tail cctools_list_push_tail
-#define list_pop_head cctools_list_pop_head
-#define list_pop_tail cctools_list_pop_tail
-#define list_peek_head cctools_list_peek_head
-#define list_peek_tail cctools_list_peek_tail
-#define list_first_item cctools_list_first_item
-#define list_next_item cctools_list_next_item
+#define list_create cctools_list_create         /**< @ref cctools_list_create */
+#define list_delete cctools_list_delete         /**< @ref cctools_list_delete */
+#define list_size cctools_list_size             /**< @ref cctools_list_size */
+#define list_push_head cctools_list_push_head   /**< @ref cctools_list_push_head */
+#define list_push_tail cctools_list_push_tail   /**< @ref cctools_list_push_tail */
+#define list_pop_head cctools_list_pop_head     /**< @ref cctools_list_pop_head */
+#define list_pop_tail cctools_list_pop_tail     /**< @ref cctools_list_pop_tail */
+#define list_peek_head cctools_list_peek_head   /**< @ref cctools_list_peek_head */
+#define list_peek_tail cctools_list_peek_tail   /**< @ref cctools_list_peek_tail */
+#define list_first_item cctools_list_first_item /**< @ref cctools_list_first_item */
+#define list_next_item cctools_list_next_item   /**< @ref cctools_list_next_item */
 /**@}*/
 
 /** An empty list. */

@@ -118,18 +118,6 @@ int work_queue_shut_down_workers(struct work_queue* q, int n);
  * again. Returns how many workers there are of it. */
 int work_queue_specify_draining_by_hostname(struct work_queue* q, const char* hostname, int drain);
 
-/** Workers of this host get no more tasks; what they run they finish. */
-void work_queue_block_host(struct work_queue* q, const char* hostname);
-
-/** The same for so many seconds; below 1: for good. */
-void work_queue_block_host_with_timeout(struct work_queue* q, const char* hostname, time_t seconds);
-
-/** Workers of this host get tasks again. */
-void work_queue_unblock_host(struct work_queue* q, const char* hostname);
-
-/** Workers of all hosts get tasks again. */
-void work_queue_unblock_all(struct work_queue* q);
-
 /** Nothing is to be done: inputs are kept by their content, so a file that was changed is another one. */
 void work_queue_invalidate_cached_file(struct work_queue* q, const char* local_name, work_queue_file_t type);
 

@@ -13,35 +13,25 @@ struct work_queue;
 
 /** @name Older names of functions */
 /**@{*/
-#define work_queue_master_preferred_connection work_queue_manager_preferred_connection
-#define work_queue_specify_master_mode work_queue_specify_manager_mode
-#define work_queue_blacklist_add work_queue_block_host
-#define work_queue_blacklist_add_with_timeout work_queue_block_host_with_timeout
-#define work_queue_blacklist_remove work_queue_unblock_host
-#define work_queue_blacklist_clear work_queue_unblock_all
+#define work_queue_master_preferred_connection \
+    work_queue_manager_preferred_connection /**< @ref work_queue_manager_preferred_connection */
+#define work_queue_specify_master_mode \
+    work_queue_specify_manager_mode                    /**< @ref work_queue_specify_manager_mode */
 /**@}*/
 
 /** @name Older functions */
 /**@{*/
 
-/** @name Orders of tasks
- * For work_queue_specify_task_order(). */
-/**@{*/
-#define WORK_QUEUE_TASK_ORDER_FIFO 0
-#define WORK_QUEUE_TASK_ORDER_LIFO 1
-/**@}*/
+#define WORK_QUEUE_TASK_ORDER_FIFO 0 /**< Of work_queue_specify_task_order(). */
+#define WORK_QUEUE_TASK_ORDER_LIFO 1 /**< Of work_queue_specify_task_order(). */
 
 /** Does nothing: tasks start by their priority, equals in the order of their submission. */
 void work_queue_specify_task_order(struct work_queue* q, int order);
 
-/** @name Modes of managers
- * For work_queue_specify_manager_mode(). */
-/**@{*/
-#define WORK_QUEUE_MANAGER_MODE_STANDALONE 0
-#define WORK_QUEUE_MANAGER_MODE_CATALOG 1
-#define WORK_QUEUE_MASTER_MODE_STANDALONE 0
-#define WORK_QUEUE_MASTER_MODE_CATALOG 1
-/**@}*/
+#define WORK_QUEUE_MANAGER_MODE_STANDALONE 0 /**< Of work_queue_specify_manager_mode(). */
+#define WORK_QUEUE_MANAGER_MODE_CATALOG 1    /**< Of work_queue_specify_manager_mode(). */
+#define WORK_QUEUE_MASTER_MODE_STANDALONE 0  /**< Of work_queue_specify_manager_mode(). */
+#define WORK_QUEUE_MASTER_MODE_CATALOG 1     /**< Of work_queue_specify_manager_mode(). */
 
 /** Does nothing: a queue with a name is listed. */
 void work_queue_specify_manager_mode(struct work_queue* q, int mode);

@@ -59,13 +59,6 @@ void work_queue_specify_keepalive_interval(struct work_queue* q, int interval);
 /** Seconds to wait for the answer; 60 by default. */
 void work_queue_specify_keepalive_timeout(struct work_queue* q, int timeout);
 
-/** A task that runs @p multiplier times as long as its category's average is taken from its worker and runs
- * elsewhere, where it may run longer. Below 1, the default: none is. 1: it is switched on; else 0. */
-int work_queue_activate_fast_abort(struct work_queue* q, double multiplier);
-
-/** The same for the tasks of one category; 0: none of them is; below 0: as for the queue. */
-int work_queue_activate_fast_abort_category(struct work_queue* q, const char* category, double multiplier);
-
 /**@}*/
 /** @name No effect yet
  * These are taken, and say once on stderr that they do nothing; those with a value return 0. */

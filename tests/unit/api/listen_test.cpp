@@ -3,10 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/held_port.h"
 #include "api/listening.h"
 #include "transport/tcp_dialer.h"
 #include "transport/tls_identity.h"
 #include "unit/api/logs_fixture.h"
+#include "unit/transport/tcp_ends.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -74,6 +76,35 @@ TEST_F(ListenTest, APortInUseAndAnEmptyPasswordAreRefused) {
 }
 
 using namespace std::chrono_literals;
+
+TEST_F(ListenTest, SocketsThatListenAlreadyAreTakenOver) {
+    ManagerOptions options;
+    options.port = 0;
+    auto held = api::hold_port(options);
+    ASSERT_TRUE(held) << held.error().message;
+    ManagerOptions same;
+    same.port = held->port;
+    EXPECT_FALSE(api::hold_port(same)) << "the port is taken";
+    EXPECT_FALSE(listen(same));
+
+    // Who has connected before is heard, and the manager's port is its own.
+    transport::TcpDialOptions dial;
+    dial.managers = {{"127.0.0.1", static_cast<std::uint16_t>(held->port)}};
+    const auto dialer = transport::TcpDialer::open(dial);
+    ASSERT_TRUE(dialer) << dialer.error().message;
+    options.sockets = held->descriptors();
+    auto listening = listen(options);
+    ASSERT_TRUE(listening) << listening.error().message;
+    EXPECT_EQ(listening->port, held->port);
+    held->sockets.clear();
+    transport::test::End manager(std::move(listening->transport));
+    EXPECT_TRUE(manager.await_count<transport::Joined>(1));
+
+    options.sockets = {0};
+    const auto refused = listen(options);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("descriptor 0 is no socket that listens"));
+}
 
 TEST(AwayLimit, IsLongEnoughForWorkersToHearTheirManager) {
     ManagerOptions options;
