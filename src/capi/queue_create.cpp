@@ -1,4 +1,6 @@
 // Queues are made, looked at and deleted.
+#include <cerrno>
+
 #include "capi/guard.h"
 #include "capi/living.h"
 #include "capi/queue.h"
@@ -8,10 +10,19 @@ namespace wq::capi {
 
 namespace {
 
+// Programs ask errno what was wrong.
+work_queue* refused(const char* function, const Error& error) {
+    complain(function, error.message);
+    errno = error.code == ExitCode::unreachable   ? EADDRINUSE
+            : error.code == ExitCode::not_allowed ? EACCES
+                                                  : EINVAL;
+    return nullptr;
+}
+
 work_queue* create(const char* function, ManagerOptions options) {
     return guarded(function, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
         auto held = api::hold_port(options);
-        if (!held) return complain(me, held.error().message), nullptr;
+        if (!held) return refused(me, held.error());
         auto queue = std::make_unique<work_queue>(std::move(options), std::move(*held));
         Living<work_queue>::all().add(queue.get());
         return queue.release();
@@ -38,11 +49,12 @@ work_queue* work_queue_ssl_create(int port, const char* key, const char* certifi
         options.ssl_key = key == nullptr ? "" : key;
         options.ssl_certificate = certificate == nullptr ? "" : certificate;
         if (options.ssl_key.empty() != options.ssl_certificate.empty())
-            return complain(me, "key and certificate belong together: give both, or NULL for both"), nullptr;
+            return refused(me,
+                           {wq::ExitCode::usage, "key and certificate belong together: give both, or none"});
         if (!options.ssl_key.empty())
             if (const auto identity = wq::transport::read_identity(options.ssl_key, options.ssl_certificate);
                 !identity)
-                return complain(me, identity.error().message), nullptr;
+                return refused(me, identity.error());
         return create(me, std::move(options));
     });
 }

@@ -1,39 +1,81 @@
 #include "capi/task_box.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "capi/living.h"
 #include "capi/messages.h"
 #include "capi/summaries.h"
 
 namespace wq::capi {
 
+namespace {
+
+constexpr char* work_queue_task::*texts[] = {
+    &work_queue_task::tag,
+    &work_queue_task::command_line,
+    &work_queue_task::output,
+    &work_queue_task::reason,
+    &work_queue_task::host,
+    &work_queue_task::hostname,
+    &work_queue_task::category,
+    &work_queue_task::monitor_output_directory,
+    &work_queue_task::monitor_snapshot_file,
+    &work_queue_task::coprocess,
+};
+
+// What all tasks have that have not run.
+rmsummary* nothing() {
+    static rmsummary blank = blank_summary(-1);
+    return &blank;
+}
+
+rmsummary& written(std::unique_ptr<rmsummary>& own, rmsummary*& field) {
+    own = std::make_unique<rmsummary>(blank_summary(-1));
+    field = own.get();
+    return *own;
+}
+
+std::optional<std::string_view> or_null(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
+}
+
+}  // namespace
+
 TaskBox::TaskBox(Task specified)
-    : work_queue_task{},
-      spec(std::move(specified)),
-      requested_(blank_summary(-1)),
-      allocated_(blank_summary(-1)),
-      measured_(blank_summary(-1)) {
+    : work_queue_task{}, spec(std::move(specified)), requested_(blank_summary(-1)) {
     resources_requested = &requested_;
-    resources_allocated = &allocated_;
-    resources_measured = &measured_;
     show_spec(*this);
     clear_outcome(*this);
 }
 
-void TaskBox::set_text(char* work_queue_task::*field, std::optional<std::string> text) {
-    for (Text& one : texts_) {
-        if (one.field != nullptr && one.field != field) continue;
-        one.field = field;
-        one.text = text ? std::move(*text) : std::string();
-        this->*field = text ? one.text.data() : nullptr;
-        return;
+TaskBox::~TaskBox() {
+    for (const auto field : texts) delete[] (this->*field);
+}
+
+void TaskBox::set_text(char* work_queue_task::*field, std::optional<std::string_view> text) {
+    std::unique_ptr<char[]> copy;
+    if (text) {
+        copy = std::make_unique<char[]>(text->size() + 1);
+        std::copy(text->begin(), text->end(), copy.get());
     }
+    delete[] std::exchange(this->*field, copy.release());
+}
+
+rmsummary& TaskBox::allocated() {
+    return written(allocated_, resources_allocated);
+}
+rmsummary& TaskBox::measured() {
+    return written(measured_, resources_measured);
+}
+void TaskBox::clear_resources() {
+    resources_allocated = resources_measured = nothing();
+    allocated_.reset();
+    measured_.reset();
 }
 
 void show_spec(TaskBox& box) {
     const Task& spec = box.spec;
-    const auto or_null = [](const std::string& text) {
-        return text.empty() ? std::nullopt : std::optional(text);
-    };
     box.set_text(&work_queue_task::command_line, or_null(spec.command()));
     box.set_text(&work_queue_task::tag, or_null(spec.tag()));
     box.set_text(&work_queue_task::category, spec.category());

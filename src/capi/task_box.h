@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "capi/cctools/work_queue_task.h"
 #include "work_queue/task.h"
@@ -14,6 +16,7 @@ namespace wq::capi {
 
 struct TaskBox : work_queue_task {
     explicit TaskBox(Task specified);
+    ~TaskBox();
     TaskBox(const TaskBox&) = delete;
 
     Task spec;                    // as it is to be submitted
@@ -21,19 +24,18 @@ struct TaskBox : work_queue_task {
     // Names in the sandbox, each with what is there.
     std::map<std::string, std::string> files;
 
-    // Fields that are texts, each with what it points to.
-    void set_text(char* work_queue_task::*field, std::optional<std::string> text);
+    // Of a field that is a text: a copy; nothing: NULL.
+    void set_text(char* work_queue_task::*field, std::optional<std::string_view> text);
+    // resources_allocated and resources_measured, to be written; they say nothing of themselves after
+    // clear().
+    rmsummary& allocated();
+    rmsummary& measured();
+    void clear_resources();
 
   private:
-    static constexpr int most_texts = 10;
-    struct Text {
-        char* work_queue_task::*field = nullptr;
-        std::string text;
-    };
-    Text texts_[most_texts];
     rmsummary requested_;
-    rmsummary allocated_;
-    rmsummary measured_;
+    std::unique_ptr<rmsummary> allocated_;  // a task that has not run has none
+    std::unique_ptr<rmsummary> measured_;
 };
 
 // The fields that say what was specified, by `box.spec`.

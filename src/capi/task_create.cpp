@@ -16,7 +16,7 @@ work_queue_task* living_one(std::unique_ptr<TaskBox> box) {
 // What the manager does not know of.
 void copy_notes(const TaskBox& from, TaskBox& to) {
     const auto text = [](const char* from_c) {
-        return from_c == nullptr ? std::nullopt : std::optional<std::string>(from_c);
+        return from_c == nullptr ? std::nullopt : std::optional<std::string_view>(from_c);
     };
     for (char* work_queue_task::*field :
          {&work_queue_task::monitor_output_directory, &work_queue_task::monitor_snapshot_file,

@@ -15,7 +15,7 @@ std::int64_t need(std::int64_t count) {
 
 void specify_text(const char* function, work_queue_task* t, char* work_queue_task::*field, const char* text) {
     specify(function, t, [&](TaskBox& box) {
-        box.set_text(field, text == nullptr ? std::nullopt : std::optional<std::string>(text));
+        box.set_text(field, text == nullptr ? std::nullopt : std::optional<std::string_view>(text));
     });
 }
 

@@ -1,7 +1,6 @@
 // What became of a task, as fields of the struct.
 #include <algorithm>
 
-#include "capi/summaries.h"
 #include "capi/task_box.h"
 
 namespace wq::capi {
@@ -15,8 +14,8 @@ timestamp_t at_least_0(std::int64_t us) {
     return static_cast<timestamp_t>(std::max<std::int64_t>(us, 0));
 }
 
-std::optional<std::string> or_null(const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
+std::optional<std::string_view> or_null(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
 }
 
 void show_times(TaskBox& box, const Task& ended) {
@@ -60,13 +59,14 @@ void show_other_names(TaskBox& box) {
 
 void show_resources(TaskBox& box, const Task& ended) {
     const TaskResources given = ended.resources_allocated();
-    box.resources_allocated->cores = static_cast<double>(given.cores);
-    box.resources_allocated->memory = static_cast<double>(given.memory);
-    box.resources_allocated->disk = static_cast<double>(given.disk);
-    box.resources_allocated->gpus = static_cast<double>(given.gpus);
+    rmsummary& allocated = box.allocated();
+    allocated.cores = static_cast<double>(given.cores);
+    allocated.memory = static_cast<double>(given.memory);
+    allocated.disk = static_cast<double>(given.disk);
+    allocated.gpus = static_cast<double>(given.gpus);
     if (ended.execute_cmd_start() == 0) return;
     const TaskUsage& used = ended.resources_measured();
-    rmsummary& measured = *box.resources_measured;
+    rmsummary& measured = box.measured();
     measured.start = static_cast<double>(ended.execute_cmd_start()) / us_of_second;
     measured.end = static_cast<double>(ended.execute_cmd_finish()) / us_of_second;
     measured.wall_time = static_cast<double>(used.wall_time) / us_of_second;
@@ -95,7 +95,7 @@ void clear_outcome(TaskBox& box) {
     box.time_workers_execute_exhaustion = box.time_workers_execute_failure = 0;
     box.total_transfer_time = box.time_app_delay = 0;
     box.bytes_received = box.bytes_sent = box.bytes_transferred = 0;
-    *box.resources_allocated = *box.resources_measured = blank_summary(-1);
+    box.clear_resources();
     box.limits_exceeded = nullptr;
     show_other_names(box);
 }
@@ -124,7 +124,7 @@ void show_forsaken(TaskBox& box, const std::string& reason) {
     clear_outcome(box);
     box.taskid = id;
     box.result = WORK_QUEUE_RESULT_FORSAKEN;
-    box.set_text(&work_queue_task::output, std::string());
+    box.set_text(&work_queue_task::output, "");
     box.set_text(&work_queue_task::reason, reason);
 }
 

@@ -1,4 +1,5 @@
 /* A queue and workers over TCP: tasks with files there and back, results, cancelling, figures. */
+#include <errno.h>
 #include <list.h>
 #include <work_queue.h>
 
@@ -184,7 +185,9 @@ static void misuse(struct work_queue* q) {
     CHECK_REFUSED(work_queue_port(NULL), 0, "work_queue_port: the queue is NULL");
     CHECK_REFUSED(work_queue_specify_log(q, "late"), 0, "work_queue_specify_log: too late");
     CHECK_REFUSED((work_queue_get_stats(q, NULL), 0), 0, "work_queue_get_stats: the place");
+    errno = 0;
     CHECK_REFUSED(work_queue_create(work_queue_port(q)), NULL, "work_queue_create: port");
+    CHECK(errno == EADDRINUSE);
 }
 
 int main(void) {

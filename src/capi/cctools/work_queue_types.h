@@ -33,6 +33,13 @@ typedef enum {
     WORK_QUEUE_SUCCESS_ONLY = 64  /**< An output that is fetched only where the task succeeded. */
 } work_queue_file_flags_t;
 
+#ifdef __cplusplus
+/** For C++, where a number is no flag. */
+inline work_queue_file_flags_t operator|(work_queue_file_flags_t some, work_queue_file_flags_t more) {
+    return static_cast<work_queue_file_flags_t>(static_cast<int>(some) | static_cast<int>(more));
+}
+#endif
+
 /** How Work Queue chooses a worker. Taken and ignored: tasks go to whichever worker has room first. */
 typedef enum {
     WORK_QUEUE_SCHEDULE_UNSET = 0, /**< As the queue does it. */
