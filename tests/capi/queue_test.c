@@ -94,6 +94,23 @@ static void results(struct work_queue* q) {
     work_queue_task_delete(t);
 }
 
+/* The older functions, where outputs have their remote name first. */
+static void older_names(struct work_queue* q) {
+    struct work_queue_task* t = work_queue_task_create("cat a b c > d; cp d e");
+    write_file("first", "1");
+    CHECK(work_queue_task_specify_input_file(t, "first", "a") == 1);
+    CHECK(work_queue_task_specify_input_file_do_not_cache(t, "first", "b") == 1);
+    CHECK(work_queue_task_specify_input_buf(t, "23", 2, "c") == 1);
+    CHECK(work_queue_task_specify_output_file(t, "d", "fourth") == 1);
+    CHECK(work_queue_task_specify_output_file_do_not_cache(t, "e", "fifth") == 1);
+    work_queue_submit(q, t);
+    must_wait(q);
+    CHECK(t->result == WORK_QUEUE_RESULT_SUCCESS);
+    CHECK_TEXT(read_file("fourth"), "1123");
+    CHECK_TEXT(read_file("fifth"), "1123");
+    work_queue_task_delete(t);
+}
+
 static struct work_queue_task* tagged(struct work_queue* q, const char* command, const char* tag) {
     struct work_queue_task* t = work_queue_task_create(command);
     work_queue_task_specify_tag(t, tag);
@@ -197,6 +214,7 @@ int main(void) {
     const pid_t worker = start_worker_at(work_queue_port(q));
     there_and_back(q);
     results(q);
+    older_names(q);
     cancelling(q);
     figures(q);
     misuse(q);
