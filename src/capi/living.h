@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <unordered_set>
+#include <vector>
 
 namespace wq::capi {
 
@@ -18,14 +19,17 @@ class Living {
         const std::lock_guard lock(mutex_);
         objects_.insert(object);
     }
-    // false: there is none.
-    bool remove(const Object* object) {
+    void remove(const Object* object) {
         const std::lock_guard lock(mutex_);
-        return objects_.erase(object) > 0;
+        objects_.erase(object);
     }
     bool has(const Object* object) const {
         const std::lock_guard lock(mutex_);
         return objects_.contains(object);
+    }
+    std::vector<const Object*> list() const {
+        const std::lock_guard lock(mutex_);
+        return {objects_.begin(), objects_.end()};
     }
 
   private:

@@ -1,6 +1,10 @@
 // The ranks of an MPI job as workers of a queue.
 #include "capi/cctools/work_queue_mpi.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+
 #include "capi/guard.h"
 #include "capi/living.h"
 #include "capi/queue.h"
@@ -9,7 +13,8 @@
 struct work_queue_mpi {
     explicit work_queue_mpi(wq::MpiOptions options) : session(std::move(options)) {}
     wq::MpiSession session;
-    work_queue* queue = nullptr;  // that was made with them
+    const int process = ::getpid();  // behind the session, which forks
+    work_queue* queue = nullptr;     // that was made with them
 };
 
 namespace wq::capi {
@@ -30,6 +35,12 @@ void finish(work_queue_mpi* ranks) {
     delete ranks;
 }
 
+// What a program has not finished when it exits; its queue has been ended before.
+void finish_all() {
+    for (const work_queue_mpi* ranks : Living<work_queue_mpi>::all().list())
+        if (ranks->process == ::getpid()) finish(const_cast<work_queue_mpi*>(ranks));
+}
+
 }  // namespace
 
 }  // namespace wq::capi
@@ -42,6 +53,7 @@ work_queue_mpi* work_queue_mpi_start(work_queue_mpi_mode_t mode) {
         options.manager_only = mode == WORK_QUEUE_MPI_MANAGER_ONLY;
         auto* ranks = new work_queue_mpi(options);
         Living<work_queue_mpi>::all().add(ranks);
+        [[maybe_unused]] static const int once = std::atexit(finish_all);
         return ranks;
     });
 }
@@ -79,10 +91,8 @@ work_queue* work_queue_mpi_create(work_queue_mpi* ranks, int port) {
             if (!found) return complain(me, found.error().message), nullptr;
             held = std::move(*found);
         }
-        auto queue = std::make_unique<work_queue>(std::move(options), std::move(held));
-        Living<work_queue>::all().add(queue.get());
-        ranks->queue = queue.get();
-        return queue.release();
+        ranks->queue = new work_queue(std::move(options), std::move(held));
+        return ranks->queue;
     });
 }
 

@@ -1,5 +1,9 @@
 #include "capi/queue.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+
 #include "api/shapes.h"
 #include "api/task_data.h"
 #include "capi/debug_log.h"
@@ -8,12 +12,37 @@
 
 using wq::capi::TaskBox;
 
+namespace {
+
+using Queues = wq::capi::Living<work_queue>;
+
+// Programs may return from main() with a queue: its thread is to end before what it uses is destroyed.
+void end_all() {
+    for (const work_queue* queue : Queues::all().list())
+        if (queue->process() == ::getpid()) const_cast<work_queue*>(queue)->end();
+}
+
+}  // namespace
+
 work_queue::work_queue(wq::ManagerOptions given, wq::api::HeldPort held)
-    : options(std::move(given)), port(held.port), held_(std::move(held)) {}
+    : options(std::move(given)), port(held.port), held_(std::move(held)), process_(::getpid()) {
+    Queues::all().add(this);
+    [[maybe_unused]] static const int once = std::atexit(end_all);
+}
 
 work_queue::~work_queue() {
-    manager_.reset();
+    Queues::all().remove(this);
+    end();
     for (const auto& [id, box] : tasks) box->queue = nullptr;
+}
+
+// A process that was forked has the queue's memory, and not its thread.
+void work_queue::end() {
+    why_not_ = "the queue has ended";
+    if (process_ == ::getpid())
+        manager_.reset();
+    else
+        static_cast<void>(manager_.release());
 }
 
 wq::Manager* work_queue::serving() {

@@ -23,6 +23,9 @@ struct work_queue {
     work_queue(wq::ManagerOptions given, wq::api::HeldPort held);
     ~work_queue();
     work_queue(const work_queue&) = delete;
+    // Of its manager; it is not to be used any more.
+    void end();
+    int process() const { return process_; }  // that made it
 
     // The manager, which begins by that; null: it could not, and a line on stderr has said why.
     wq::Manager* serving();
@@ -54,6 +57,7 @@ struct work_queue {
     std::vector<std::function<void(wq::Manager&)>> orders_;
     std::deque<std::pair<std::int64_t, wq::Task>> waiting_;  // for the manager
     std::unique_ptr<wq::Manager> manager_;
+    const int process_;
     std::string why_not_;  // it could not begin
 };
 

@@ -2,7 +2,6 @@
 #include <cerrno>
 
 #include "capi/guard.h"
-#include "capi/living.h"
 #include "capi/queue.h"
 #include "transport/tls_identity.h"
 
@@ -23,9 +22,7 @@ work_queue* create(const char* function, ManagerOptions options) {
     return guarded(function, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
         auto held = api::hold_port(options);
         if (!held) return refused(me, held.error());
-        auto queue = std::make_unique<work_queue>(std::move(options), std::move(*held));
-        Living<work_queue>::all().add(queue.get());
-        return queue.release();
+        return new work_queue(std::move(options), std::move(*held));
     });
 }
 
@@ -62,9 +59,7 @@ work_queue* work_queue_ssl_create(int port, const char* key, const char* certifi
 void work_queue_delete(work_queue* q) {
     if (q == nullptr) return;
     guarded(__func__, [&](const char* me) {
-        if (queue_of(me, q) == nullptr) return;
-        Living<work_queue>::all().remove(q);
-        delete q;
+        if (queue_of(me, q) != nullptr) delete q;
     });
 }
 

@@ -50,7 +50,7 @@ TaskBox::TaskBox(Task specified)
 }
 
 TaskBox::~TaskBox() {
-    for (const auto field : texts) delete[] (this->*field);
+    for (const auto field : texts) delete[](this->*field);
 }
 
 void TaskBox::set_text(char* work_queue_task::*field, std::optional<std::string_view> text) {

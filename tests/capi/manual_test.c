@@ -1,8 +1,7 @@
 /* The calls of the manual's C examples, each doing what the manual says of it, with real workers. */
-#include "work_queue.h"
-#define CCTOOLS_NO_SHORT_NAMES
 #include "debug.h"
 #include "support.h"
+#include "work_queue.h"
 
 static struct work_queue* q;
 static pid_t worker;
@@ -207,6 +206,23 @@ static void a_queue_with_settings(void) {
     cctools_debug_flags_clear();
 }
 
+/* "SSL support", with the manual's openssl line but for the length of the key. */
+static void ssl_support(void) {
+    CHECK(
+        system(
+            "openssl req -x509 -newkey rsa:2048 -keyout MY_KEY.pem -out MY_CERT.pem -sha256 -days 365 -nodes "
+            "-subj /CN=test >openssl.log 2>&1") == 0);
+    q = work_queue_ssl_create(0, "MY_KEY.pem", "MY_CERT.pem");
+    CHECK(q != NULL);
+    if (!q) return;
+    char port[16];
+    sprintf(port, "%d", work_queue_port(q));
+    const char* words[] = {"--ssl", "localhost", port, NULL};
+    worker = start_worker(words);
+    work_queue_task_delete(run(work_queue_task_create("true")));
+    end();
+}
+
 /* "Project Names": in a registry of the test's own. */
 static void project_name(void) {
     char here[4096];
@@ -235,6 +251,7 @@ int main(void) {
     statistics();
     end();
     a_queue_with_settings();
+    ssl_support();
     project_name();
     leave_folder();
     return verdict("manual");

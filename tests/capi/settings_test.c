@@ -198,8 +198,41 @@ static void no_effect_yet(void) {
     work_queue_delete(q);
 }
 
+static int exit_code_of(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A program that exits with a queue leaves nothing behind; one that was forked from it does not end the
+ * queue. */
+static void exit_with_a_queue(void) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct work_queue* q = work_queue_create(0);
+        work_queue_specify_contact_file(q, "contact-of-child");
+        work_queue_submit(q, work_queue_task_create("true"));
+        work_queue_wait(q, 1);
+        exit(is_there("contact-of-child") ? 3 : 4);
+    }
+    CHECK(exit_code_of(child) == 3 && !is_there("contact-of-child"));
+
+    struct work_queue* q = work_queue_create(0);
+    work_queue_specify_contact_file(q, "contact");
+    CHECK(work_queue_hungry(q) > 0 && is_there("contact"));
+    fflush(NULL);
+    const pid_t other = fork();
+    if (other == 0) exit(5);
+    /* Under valgrind it has another code, as what the queue's threads held is lost to it. */
+    CHECK(exit_code_of(other) > 0 && is_there("contact"));
+    work_queue_delete(q);
+    CHECK(!is_there("contact"));
+}
+
 int main(void) {
     enter_folder();
+    exit_with_a_queue();
     password_and_logs();
     contact_and_name();
     tls();

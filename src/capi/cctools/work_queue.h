@@ -56,8 +56,8 @@ struct work_queue* work_queue_create(int port);
  * certificate of its own. Workers are started with `--ssl`. */
 struct work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate);
 
-/** Ends the queue. What runs is killed; workers look for another manager. Tasks that it still has stay yours,
- * to be deleted or submitted elsewhere. NULL does nothing. */
+/** Ends the queue, as the end of the process does. What runs is killed; workers look for another manager.
+ * Tasks that it still has stay yours, to be deleted or submitted elsewhere. NULL does nothing. */
 void work_queue_delete(struct work_queue* q);
 
 /** The port that workers connect to; 0: there is none. */
