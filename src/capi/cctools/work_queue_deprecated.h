@@ -16,7 +16,7 @@ struct work_queue;
 #define work_queue_master_preferred_connection \
     work_queue_manager_preferred_connection /**< @ref work_queue_manager_preferred_connection */
 #define work_queue_specify_master_mode \
-    work_queue_specify_manager_mode                    /**< @ref work_queue_specify_manager_mode */
+    work_queue_specify_manager_mode /**< @ref work_queue_specify_manager_mode */
 /**@}*/
 
 /** @name Older functions */

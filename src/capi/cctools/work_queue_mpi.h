@@ -27,7 +27,7 @@ extern "C" {
 struct work_queue_mpi;
 
 /** Who of the ranks works. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_MPI_ALL_WORK = 0,    /**< All of them; rank 0 does besides it manages. */
     WORK_QUEUE_MPI_MANAGER_ONLY = 1 /**< All but rank 0. */
 } work_queue_mpi_mode_t;

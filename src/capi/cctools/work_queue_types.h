@@ -2,6 +2,13 @@
 #ifndef WORK_QUEUE_TYPES_H
 #define WORK_QUEUE_TYPES_H
 
+/** In C an enum may have any value of an int, in C++ only where that is said. */
+#ifdef __cplusplus
+#define WORK_QUEUE_AS_INT : int
+#else
+#define WORK_QUEUE_AS_INT
+#endif
+
 /** The port that managers listen on unless told otherwise. */
 #define WORK_QUEUE_DEFAULT_PORT 9123
 /** For work_queue_create(): any free port. */
@@ -15,13 +22,13 @@
 #define WORK_QUEUE_DEFAULT_KEEPALIVE_TIMEOUT 30
 
 /** Which way a file goes. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_INPUT = 0, /**< To the worker, before the task begins. */
     WORK_QUEUE_OUTPUT = 1 /**< From the worker, after the task has ended. */
 } work_queue_file_type_t;
 
 /** How a file is treated: any of these, joined by `|`. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_NOCACHE = 0, /**< Only for this task; the default. */
     WORK_QUEUE_CACHE = 1,   /**< An input stays at the worker, for other tasks that bring the same content. */
     WORK_QUEUE_SYMLINK = 2, /**< Taken and ignored: files are copied. */
@@ -41,7 +48,7 @@ inline work_queue_file_flags_t operator|(work_queue_file_flags_t some, work_queu
 #endif
 
 /** How Work Queue chooses a worker. Taken and ignored: tasks go to whichever worker has room first. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_SCHEDULE_UNSET = 0, /**< As the queue does it. */
     WORK_QUEUE_SCHEDULE_FCFS,      /**< The first one. */
     WORK_QUEUE_SCHEDULE_FILES,     /**< Who has most of the task's inputs. */
@@ -52,7 +59,7 @@ typedef enum {
 
 /** What became of a task; what its command returned is another matter. work_queue_result_str() has the names.
  */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_RESULT_SUCCESS = 0,               /**< It ran to its end, whatever its exit code. */
     WORK_QUEUE_RESULT_INPUT_MISSING = 1,         /**< An input was not there; it was not started. */
     WORK_QUEUE_RESULT_OUTPUT_MISSING = 2,        /**< It did not make an output; the others came. */
@@ -70,7 +77,7 @@ typedef enum {
 } work_queue_result_t;
 
 /** Where a task is on its way. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_TASK_UNKNOWN = 0,       /**< There is none of this id. */
     WORK_QUEUE_TASK_READY,             /**< It waits for a worker. */
     WORK_QUEUE_TASK_RUNNING,           /**< A worker has it. */
@@ -81,7 +88,7 @@ typedef enum {
 } work_queue_task_state_t;
 
 /** What kinds of inputs there are. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_FILE = 1,   /**< A file, or a folder with all in it. */
     WORK_QUEUE_BUFFER,     /**< Bytes of the program. */
     WORK_QUEUE_REMOTECMD,  /**< What a command at the worker makes. */
@@ -91,7 +98,7 @@ typedef enum {
 } work_queue_file_t;
 
 /** How the resources of a category's tasks are found. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_ALLOCATION_MODE_FIXED = 0,         /**< As they are specified. */
     WORK_QUEUE_ALLOCATION_MODE_MAX = 1,           /**< The most that was seen. */
     WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE = 2,     /**< So that little is given in vain. */
@@ -99,7 +106,7 @@ typedef enum {
 } work_queue_category_mode_t;
 
 /** The older names of work_queue_category_mode_t. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     CATEGORY_ALLOCATION_MODE_FIXED = 0,         /**< @ref WORK_QUEUE_ALLOCATION_MODE_FIXED */
     CATEGORY_ALLOCATION_MODE_MAX = 1,           /**< @ref WORK_QUEUE_ALLOCATION_MODE_MAX */
     CATEGORY_ALLOCATION_MODE_MIN_WASTE = 2,     /**< @ref WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE */
@@ -107,7 +114,7 @@ typedef enum {
 } category_mode_t;
 
 /** Which allocation of its category a task has. */
-typedef enum {
+typedef enum WORK_QUEUE_AS_INT {
     CATEGORY_ALLOCATION_FIRST = 0, /**< The one that tasks begin with. */
     CATEGORY_ALLOCATION_AUTO = 0,  /**< The same. */
     CATEGORY_ALLOCATION_MAX,       /**< The largest one. */
