@@ -77,8 +77,10 @@ void work_queue_specify_catalog_servers(work_queue* q, const char*) {
     take(__func__, q, listing);
 }
 void work_queue_specify_priority(work_queue* q, int priority) {
+    work_queue* queue = queue_of(__func__, q);
+    if (queue == nullptr) return;
+    queue->priority = priority;
     take(__func__, q, "it only stands in the figures, for who reads them");
-    if (work_queue* queue = queue_of(__func__, q)) queue->priority = priority;
 }
 void work_queue_specify_num_tasks_left(work_queue* q, int) {
     take(__func__, q, "nobody reads it");

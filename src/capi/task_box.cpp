@@ -102,8 +102,7 @@ TaskBox* task_of(const char* function, const work_queue_task* task) {
 TaskBox* task_to_specify(const char* function, work_queue_task* task) {
     TaskBox* box = task_of(function, task);
     if (box == nullptr || box->queue == nullptr) return box;
-    complain(function,
-             "task " + std::to_string(box->taskid) + " is in a queue: specify it before, or cancel it first");
+    complain(function, "task " + std::to_string(box->taskid) + " is in a queue: wait for it, or cancel it");
     return nullptr;
 }
 

@@ -13,10 +13,13 @@ std::int64_t need(std::int64_t count) {
     return std::max<std::int64_t>(count, -1);
 }
 
-void specify_text(const char* function, work_queue_task* t, char* work_queue_task::*field, const char* text) {
-    specify(function, t, [&](TaskBox& box) {
+// A text that is kept and has no effect yet, which `why` says.
+void keep_text(const char* function, work_queue_task* t, char* work_queue_task::*field, const char* text,
+               const char* why) {
+    const bool kept = specify(function, t, [&](TaskBox& box) {
         box.set_text(field, text == nullptr ? std::nullopt : std::optional<std::string_view>(text));
     });
+    if (kept && text != nullptr) no_effect(function, why);
 }
 
 void specify_variable(const char* function, work_queue_task* t, const char* name, const char* value) {
@@ -99,16 +102,13 @@ void work_queue_task_specify_algorithm(work_queue_task* t, work_queue_schedule_t
     specify(__func__, t, [&](TaskBox& box) { box.worker_selection_algorithm = algorithm; });
 }
 void work_queue_task_specify_monitor_output(work_queue_task* t, const char* folder) {
-    specify_text(__func__, t, &work_queue_task::monitor_output_directory, folder);
-    no_effect(__func__, "tasks are not monitored");
+    keep_text(__func__, t, &work_queue_task::monitor_output_directory, folder, "tasks are not monitored");
 }
 void work_queue_task_specify_coprocess(work_queue_task* t, const char* name) {
-    specify_text(__func__, t, &work_queue_task::coprocess, name);
-    if (name != nullptr)
-        no_effect(__func__, "there are no coprocesses, and work_queue_submit() refuses the task");
+    keep_text(__func__, t, &work_queue_task::coprocess, name,
+              "there are no coprocesses, and work_queue_submit() refuses the task");
 }
 int work_queue_specify_snapshot_file(work_queue_task* t, const char* file) {
-    specify_text(__func__, t, &work_queue_task::monitor_snapshot_file, file);
-    no_effect(__func__, "tasks are not monitored");
+    keep_text(__func__, t, &work_queue_task::monitor_snapshot_file, file, "tasks are not monitored");
     return 0;
 }
