@@ -1,5 +1,5 @@
 // The files that a task brings along and takes home.
-#include "files/task_files.h"
+#include "base/relative_path.h"
 #include "base/units.h"
 #include "capi/cctools/work_queue_deprecated.h"
 #include "capi/specify.h"
@@ -26,7 +26,7 @@ Place refused(std::string why) {
 // `what`: no other file is the same.
 Place place_for(TaskBox& box, const char* name, const std::string& what) {
     if (name == nullptr) return refused("the remote name is NULL");
-    auto form = files::sandbox_name(name);
+    auto form = relative_path(name);
     if (!form)
         return refused("a file cannot be " + quote_for_message(name) +
                        " in a sandbox: give a relative path without '..'");
@@ -57,6 +57,7 @@ FileOptions output_options(work_queue_file_flags_t flags) {
     FileOptions options;
     options.failure_only = has(flags, WORK_QUEUE_FAILURE_ONLY);
     options.success_only = has(flags, WORK_QUEUE_SUCCESS_ONLY);
+    options.watch = has(flags, WORK_QUEUE_WATCH);
     return options;
 }
 
@@ -119,6 +120,38 @@ int work_queue_task_specify_file_piece(work_queue_task* t, const char* local_nam
 int work_queue_task_specify_buffer(work_queue_task* t, const char* data, int length, const char* remote_name,
                                    work_queue_file_flags_t flags) {
     return specify_buffer(__func__, t, data, length, remote_name, flags);
+}
+
+int work_queue_task_specify_directory(work_queue_task* t, const char* local_name, const char* remote_name,
+                                      work_queue_file_type_t type, work_queue_file_flags_t flags,
+                                      int recursive) {
+    if (type != WORK_QUEUE_INPUT || recursive != 0)
+        return specify_file(__func__, t, local_name, remote_name, type, flags);
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        const Place place = place_for(box, remote_name, "an empty folder");
+        if (!place.name.empty()) box.spec.input_folder(place.name);
+        return place.refusal;
+    });
+}
+
+int work_queue_task_specify_url(work_queue_task* t, const char* url, const char* remote_name,
+                                work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("what a URL names");
+        const Place place = place_for(box, remote_name, "url ", url, "the URL");
+        if (!place.name.empty()) box.spec.input_url(url, place.name, input_options(flags));
+        return place.refusal;
+    });
+}
+
+int work_queue_task_specify_file_command(work_queue_task* t, const char* command, const char* remote_name,
+                                         work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("what a command makes");
+        const Place place = place_for(box, remote_name, "command ", command, "the command");
+        if (!place.name.empty()) box.spec.input_command(command, place.name, input_options(flags));
+        return place.refusal;
+    });
 }
 
 // ---- older names ----

@@ -39,6 +39,10 @@ static void of_tasks(void) {
     ZERO(work_queue_task_specify_file(t, "a", "b", in, WORK_QUEUE_CACHE));
     ZERO(work_queue_task_specify_file_piece(t, "a", "b", 0, 1, in, WORK_QUEUE_CACHE));
     ZERO(work_queue_task_specify_buffer(t, "a", 1, "b", WORK_QUEUE_CACHE));
+    ZERO(work_queue_task_specify_directory(t, "a", "b", in, WORK_QUEUE_CACHE, 1));
+    ZERO(work_queue_task_specify_directory(t, "a", "b", in, WORK_QUEUE_CACHE, 0));
+    ZERO(work_queue_task_specify_url(t, "a", "b", in, WORK_QUEUE_CACHE));
+    ZERO(work_queue_task_specify_file_command(t, "a", "b", in, WORK_QUEUE_CACHE));
     ZERO(work_queue_task_specify_input_buf(t, "a", 1, "b"));
     ZERO(work_queue_task_specify_input_file(t, "a", "b"));
     ZERO(work_queue_task_specify_input_file_do_not_cache(t, "a", "b"));

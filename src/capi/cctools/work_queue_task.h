@@ -41,8 +41,8 @@ struct work_queue_task {
     double priority;                        /**< As specified. */
     int max_retries;                        /**< As specified; below 1: no limit. */
     int try_count;                          /**< How often it was given to a worker. */
-    int exhausted_attempts;                 /**< How often it was ended by exhausting a resource. */
-    int fast_abort_count;                   /**< How often it was ended for being slow. */
+    int exhausted_attempts;                 /**< 1 where its last attempt exhausted a resource. */
+    int fast_abort_count;                   /**< Not counted by task: 0. */
 
     timestamp_t time_when_submitted;             /**< us since 1970: work_queue_submit() took it. */
     timestamp_t time_when_done;                  /**< us since 1970: its result and outputs were here. */
@@ -133,6 +133,25 @@ int work_queue_task_specify_file_piece(struct work_queue_task* t, const char* lo
  */
 int work_queue_task_specify_buffer(struct work_queue_task* t, const char* data, int length,
                                    const char* remote_name, work_queue_file_flags_t flags);
+
+/** A folder. An input with @p recursive 0 is an empty one, of that name, and @p local_name may be NULL; else,
+ * and of outputs, it is one with all in it. As work_queue_task_specify_file() otherwise. */
+int work_queue_task_specify_directory(struct work_queue_task* t, const char* local_name,
+                                      const char* remote_name, work_queue_file_type_t type,
+                                      work_queue_file_flags_t flags, int recursive);
+
+/** What the worker fetches from @p url, as the input @p remote_name. An answer that is an error ends the task
+ * with
+ * @ref WORK_QUEUE_RESULT_INPUT_MISSING. As work_queue_task_specify_file() otherwise; outputs are refused. */
+int work_queue_task_specify_url(struct work_queue_task* t, const char* url, const char* remote_name,
+                                work_queue_file_type_t type, work_queue_file_flags_t flags);
+
+/** What the worker makes by the shell line @p command, as the input @p remote_name: the file that it writes
+ * where `%%` stands in the line, or without one, its stdout. As work_queue_task_specify_file() otherwise;
+ * outputs are refused. */
+int work_queue_task_specify_file_command(struct work_queue_task* t, const char* command,
+                                         const char* remote_name, work_queue_file_type_t type,
+                                         work_queue_file_flags_t flags);
 
 /** How often it may run again because its worker was lost: 5 are 6 tries. Below 1, the default: no limit. A
  * task that fails by itself is not run again. */
