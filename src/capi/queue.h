@@ -44,6 +44,7 @@ struct work_queue {
     int port = 0;
     wq::api::Tuning tuning;  // knows the names
     int priority = 0;
+    bool ends_slow_tasks = false;  // where a category has not said so itself
     wq::capi::Numbering ids;
     std::set<std::string> categories;                            // of all tasks that it has had
     std::unordered_map<std::int64_t, wq::capi::TaskBox*> tasks;  // all that it has, by the manager's ids

@@ -86,6 +86,12 @@ static void of_queues(void) {
     ZERO(work_queue_cancel_all_tasks(q));
     ZERO(work_queue_shut_down_workers(q, 0));
     ZERO(work_queue_specify_draining_by_hostname(q, "x", 1));
+    NOTHING(work_queue_block_host(q, "x"));
+    NOTHING(work_queue_block_host_with_timeout(q, "x", 1));
+    NOTHING(work_queue_unblock_host(q, "x"));
+    NOTHING(work_queue_unblock_all(q));
+    RETURNS(1, work_queue_activate_fast_abort(q, 2));
+    RETURNS(1, work_queue_activate_fast_abort_category(q, "x", 2));
     NOTHING(work_queue_invalidate_cached_file(q, "x", WORK_QUEUE_FILE));
     NOTHING(work_queue_get_stats(q, &s));
     NOTHING(work_queue_get_stats_hierarchy(q, &s));

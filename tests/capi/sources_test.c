@@ -116,15 +116,60 @@ static void watched(void) {
     work_queue_task_delete(t);
 }
 
+static void blocked_hosts(void) {
+    struct work_queue_task* t = run(work_queue_task_create("true"));
+    char* host = strdup(t->hostname);
+    work_queue_blacklist_add(q, host);
+    CHECK(work_queue_submit(q, t) > 0 && work_queue_wait(q, 1) == NULL);
+    work_queue_unblock_host(q, host);
+    CHECK(work_queue_wait(q, WORK_QUEUE_WAITFORTASK) == t);
+    work_queue_block_host_with_timeout(q, host, 1);
+    CHECK(work_queue_submit(q, t) > 0 && work_queue_wait(q, WORK_QUEUE_WAITFORTASK) == t);
+    work_queue_block_host(q, host);
+    work_queue_blacklist_clear(q);
+    run(t);
+    struct work_queue_stats s;
+    work_queue_get_stats(q, &s);
+    CHECK(s.workers_blocked >= 1 && s.workers_blacklisted == s.workers_blocked);
+    CHECK_REFUSED((work_queue_block_host(q, NULL), 0), 0,
+                  "work_queue_block_host: the name of the host is NULL");
+    free(host);
+    work_queue_task_delete(t);
+}
+
+/* The first attempt of a task hangs, the second does not. */
+static void fast_abort(void) {
+    CHECK_REFUSED(work_queue_activate_fast_abort(NULL, 2), 1,
+                  "work_queue_activate_fast_abort: the queue is NULL");
+    CHECK(work_queue_activate_fast_abort(q, 0) == 1 && work_queue_activate_fast_abort(q, 2) == 0);
+    CHECK(work_queue_activate_fast_abort_category(q, "others", 3) == 0);
+    CHECK(work_queue_activate_fast_abort_category(q, "others", 0) == 1);
+    CHECK(work_queue_activate_fast_abort_category(q, "others", -1) == 0);
+    for (int i = 0; i < 12; ++i) work_queue_task_delete(run(work_queue_task_create("true")));
+    char here[4096], command[5000];
+    CHECK(getcwd(here, sizeof here));
+    snprintf(command, sizeof command, "mkdir '%s/begun' && exec tail -f /dev/null; echo at last", here);
+    struct work_queue_task* t = run(work_queue_task_create(command));
+    CHECK(t->result == WORK_QUEUE_RESULT_SUCCESS && t->try_count == 2);
+    CHECK(strstr(t->output, "at last\n") != NULL);
+    struct work_queue_stats s;
+    work_queue_get_stats(q, &s);
+    CHECK(s.workers_fast_aborted == 1);
+    work_queue_task_delete(t);
+}
+
 int main(void) {
     enter_folder();
     q = work_queue_create(0);
     CHECK(q != NULL);
+    work_queue_block_host(q, "before it begins");
     const pid_t worker = start_worker_at(work_queue_port(q));
     folders();
     commands();
     urls();
     watched();
+    blocked_hosts();
+    fast_abort();
     work_queue_delete(q);
     end_worker(worker);
     leave_folder();

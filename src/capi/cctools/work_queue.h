@@ -49,7 +49,7 @@ struct work_queue;
 
 /** A queue whose workers connect to @p port; 0 or less, @ref WORK_QUEUE_RANDOM_PORT : to `WORK_QUEUE_PORT` of
  * the environment where that is set, else to the first free one from `WORK_QUEUE_LOW_PORT` (1024) to
- * `WORK_QUEUE_HIGH_PORT` (32767). NULL where it cannot be had. */
+ * `WORK_QUEUE_HIGH_PORT` (32767). NULL, with errno, where it cannot be had. */
 struct work_queue* work_queue_create(int port);
 
 /** The same, with TLS for every connection, by the key and the certificate in two PEM files; both NULL: by a
@@ -117,6 +117,18 @@ int work_queue_shut_down_workers(struct work_queue* q, int n);
 /** With @p drain not 0, workers of this host get no more tasks, and end when they have none; with 0 they do
  * again. Returns how many workers there are of it. */
 int work_queue_specify_draining_by_hostname(struct work_queue* q, const char* hostname, int drain);
+
+/** Workers of this host get no more tasks; what they run they finish. */
+void work_queue_block_host(struct work_queue* q, const char* hostname);
+
+/** The same for so many seconds; below 1: for good. */
+void work_queue_block_host_with_timeout(struct work_queue* q, const char* hostname, time_t seconds);
+
+/** Workers of this host get tasks again. */
+void work_queue_unblock_host(struct work_queue* q, const char* hostname);
+
+/** Workers of all hosts get tasks again. */
+void work_queue_unblock_all(struct work_queue* q);
 
 /** Nothing is to be done: inputs are kept by their content, so a file that was changed is another one. */
 void work_queue_invalidate_cached_file(struct work_queue* q, const char* local_name, work_queue_file_t type);

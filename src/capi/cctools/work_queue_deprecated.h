@@ -16,7 +16,12 @@ struct work_queue;
 #define work_queue_master_preferred_connection \
     work_queue_manager_preferred_connection /**< @ref work_queue_manager_preferred_connection */
 #define work_queue_specify_master_mode \
-    work_queue_specify_manager_mode /**< @ref work_queue_specify_manager_mode */
+    work_queue_specify_manager_mode                    /**< @ref work_queue_specify_manager_mode */
+#define work_queue_blacklist_add work_queue_block_host /**< @ref work_queue_block_host */
+#define work_queue_blacklist_add_with_timeout \
+    work_queue_block_host_with_timeout                      /**< @ref work_queue_block_host_with_timeout */
+#define work_queue_blacklist_remove work_queue_unblock_host /**< @ref work_queue_unblock_host */
+#define work_queue_blacklist_clear work_queue_unblock_all   /**< @ref work_queue_unblock_all */
 /**@}*/
 
 /** @name Older functions */

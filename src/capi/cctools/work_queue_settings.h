@@ -59,6 +59,15 @@ void work_queue_specify_keepalive_interval(struct work_queue* q, int interval);
 /** Seconds to wait for the answer; 60 by default. */
 void work_queue_specify_keepalive_timeout(struct work_queue* q, int timeout);
 
+/** A task that runs for more than @p multiplier times the mean of its category, of which 10 have succeeded,
+ * is killed and runs again, on another host where there is one; each time it may take twice as long as
+ * before. Below 1, the default: none is. Returns 0 where it is switched on now, 1 where it is off. */
+int work_queue_activate_fast_abort(struct work_queue* q, double multiplier);
+
+/** The same for the tasks of one category, instead of what holds for all. 0: none of them is; 1 or more: so
+ * many times the mean; everything else: as for all. */
+int work_queue_activate_fast_abort_category(struct work_queue* q, const char* category, double multiplier);
+
 /**@}*/
 /** @name No effect yet
  * These are taken, and say once on stderr that they do nothing; those with a value return 0. */

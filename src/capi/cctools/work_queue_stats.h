@@ -26,8 +26,8 @@ struct work_queue_stats {
     int workers_removed;      /**< That are gone, for any reason. */
     int workers_released;     /**< That the queue let go. */
     int workers_idled_out;    /**< That left because nothing came for them. */
-    int workers_fast_aborted; /**< That were let go for being slow. */
-    int workers_blocked;      /**< That the queue blocks. */
+    int workers_fast_aborted; /**< That were made to end a task that took too long. */
+    int workers_blocked;      /**< Of hosts that were blocked. */
     int workers_lost;         /**< That were lost. */
 
     int tasks_waiting;            /**< That wait for a worker. */

@@ -153,8 +153,10 @@ int work_queue_task_specify_file_command(struct work_queue_task* t, const char* 
                                          const char* remote_name, work_queue_file_type_t type,
                                          work_queue_file_flags_t flags);
 
-/** How often it may run again because its worker was lost: 5 are 6 tries. Below 1, the default: no limit. A
- * task that fails by itself is not run again. */
+/** How often it may run again because its worker was lost, it took too long
+ * (work_queue_activate_fast_abort()), or it ran out of memory without having said how much it needs: 5 are 6
+ * tries. Below 1, the default: no limit (out of memory: never). A task that fails by itself is not run again.
+ */
 void work_queue_task_specify_max_retries(struct work_queue_task* t, int64_t max_retries);
 
 /** Memory in MB of 2^20 bytes; below 0, the default: not specified. */

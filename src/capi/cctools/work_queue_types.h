@@ -69,7 +69,7 @@ typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_RESULT_TASK_TIMEOUT = 24,         /**< Its end time came. */
     WORK_QUEUE_RESULT_UNKNOWN = 32,              /**< It could not be started. */
     WORK_QUEUE_RESULT_FORSAKEN = 40,             /**< It was cancelled, or can never run. */
-    WORK_QUEUE_RESULT_MAX_RETRIES = 48,          /**< Its workers were lost too often. */
+    WORK_QUEUE_RESULT_MAX_RETRIES = 48,          /**< It was tried as often as it may be. */
     WORK_QUEUE_RESULT_TASK_MAX_RUN_TIME = 56,    /**< It ran longer than it might. */
     WORK_QUEUE_RESULT_DISK_ALLOC_FULL = 64,      /**< The worker's disk was full. */
     WORK_QUEUE_RESULT_RMONITOR_ERROR = 72,       /**< What it used could not be measured. */
