@@ -153,6 +153,47 @@ void files(wq::Manager& manager) {
         CHECK(sums.erase(line + "\n") == 1);
         std::filesystem::remove(result);
     }
+    CHECK(manager.stats().bytes_sent < 3 << 20);  // all ranks are of one node: the large one came once
+}
+
+// Each kind of input and output, and what is missing.
+void kinds_of_files(wq::Manager& manager) {
+    namespace fs = std::filesystem;
+    const fs::path here = fs::absolute("api_ranks_files." + std::to_string(::getpid()));
+    fs::create_directories(here / "tree/below");
+    std::ofstream(here / "tree/below/file") << "in a folder\n";
+    std::ofstream(here / "letters") << "abcdefgh";
+    const auto in = [&](const std::string& name) { return (here / name).string(); };
+    manager.submit(
+        wq::Task("cat tree/below/file piece url made line; ls -d empty; cp -r tree back; echo log > log")
+            .tag("good")
+            .input_file(in("tree"))
+            .input_piece(in("letters"), "piece", 2, 4)
+            .input_url("file://" + in("letters"), "url")
+            .input_command("tr a-z A-Z < url > %%", "made")
+            .input_command("echo line", "line", {.cache = true})
+            .input_folder("empty")
+            .output_file(in("back"))
+            .output_file(in("log"), "", {.watch = true})
+            .output_file(in("never"), "never", {.failure_only = true}));
+    manager.submit(wq::Task("true").tag("missing").input_file(in("none")));
+    manager.submit(wq::Task("true").tag("not made").input_command("echo why >&2; exit 3", "made"));
+    manager.submit(wq::Task("true").tag("no url").input_url("file://" + in("none"), "url"));
+    manager.submit(wq::Task("echo > made").tag("no output").output_file(in("made")).output_file(in("none")));
+    for (const wq::Task& task : drain(manager)) {
+        if (task.tag() == "good") {
+            CHECK(task.ok());
+            CHECK(task.output() == "in a folder\ncdeabcdefghABCDEFGHline\nempty\n");
+        } else if (task.tag() == "no output") {
+            CHECK(task.result() == wq::TaskResult::output_missing);
+        } else {
+            CHECK(task.result() == wq::TaskResult::input_missing);
+            CHECK(task.return_status() == (task.tag() == "missing" ? -1 : 1));
+        }
+    }
+    CHECK(fs::file_size(here / "back/below/file") == 12);
+    CHECK(fs::exists(here / "log") && fs::exists(here / "made") && !fs::exists(here / "never"));
+    fs::remove_all(here);
 }
 
 void calls(wq::Manager& manager, int ranks) {
@@ -267,6 +308,7 @@ int main(int argc, char** argv) {
     commands(manager, workers);
     environment_and_output(manager);
     files(manager);
+    kinds_of_files(manager);
     calls(manager, workers);
     failures(manager);
     ranges(manager);
