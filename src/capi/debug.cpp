@@ -47,7 +47,7 @@ struct State {
 };
 
 State& state() {
-    static State the_one;
+    static State& the_one = *new State;  // until the very end of the process
     return the_one;
 }
 
@@ -89,7 +89,8 @@ void append(const std::string& file, const std::string& line) {
 void add(std::int64_t flags, const std::string& text, bool always) {
     State& now = state();
     const std::lock_guard lock(now.mutex);
-    const bool on = (now.flags & flags) != 0;
+    constexpr std::int64_t said_always = D_FATAL | D_ERROR | D_NOTICE;
+    const bool on = flags == 0 || ((now.flags | said_always) & flags) != 0;
     if (!on && !always) return;
     const std::string line = line_of(now, flags, text);
     if (on) append(now.file, line);

@@ -12,7 +12,8 @@ template <class Object>
 class Living {
   public:
     static Living& all() {
-        static Living objects;
+        // Never destroyed: programs call us from their own atexit().
+        static Living& objects = *new Living;
         return objects;
     }
     void add(const Object* object) {

@@ -15,8 +15,8 @@ void complain(const char* function, const std::string& what) noexcept {
 }
 
 void no_effect(const char* function, const char* what) {
-    static std::mutex mutex;
-    static std::set<std::string> said;
+    static std::mutex& mutex = *new std::mutex;  // until the very end of the process
+    static auto& said = *new std::set<std::string>;
     const std::lock_guard lock(mutex);
     if (said.insert(function).second) std::fprintf(stderr, "%s: no effect yet: %s\n", function, what);
 }

@@ -37,15 +37,21 @@ work_queue::~work_queue() {
 }
 
 // A process that was forked has the queue's memory, and not its thread.
+// Nor is a manager that is waited for in this process to be destroyed: exit() in a signal handler, or in
+// another thread, would wait for that wait.
 void work_queue::end() {
     why_not_ = "the queue has ended";
-    if (process_ == ::getpid())
+    if (process_ == ::getpid() && waits_ == 0)
         manager_.reset();
     else
         static_cast<void>(manager_.release());
 }
 
 wq::Manager* work_queue::serving() {
+    if (begun() && process_ != ::getpid()) {
+        wq::capi::complain("work_queue", "the queue began in the process that this one was forked from");
+        return nullptr;
+    }
     if (!begun()) begin();
     return manager_.get();
 }
@@ -58,6 +64,7 @@ void work_queue::order(std::function<void(wq::Manager&)> what) {
 }
 
 void work_queue::begin() {
+    process_ = ::getpid();  // whose thread it is: it may have become a daemon since it was made
     options.sockets = held_.descriptors();
     options.listen = !options.sockets.empty();
     const wq::capi::DebugSettings debug = wq::capi::debug_settings();
@@ -134,7 +141,10 @@ TaskBox* work_queue::forsake_one(const std::string* tag) {
 TaskBox* work_queue::wait(int timeout, const std::string* tag) {
     wq::Manager* manager = serving();
     if (manager == nullptr) return forsake_one(tag);
-    return take_back(tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout));
+    ++waits_;
+    const auto ended = tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout);
+    --waits_;
+    return take_back(ended);
 }
 
 namespace wq::capi {

@@ -2,6 +2,7 @@
 // one, passwords and logs among it, wq::Manager takes all at once.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -58,8 +59,9 @@ struct work_queue {
     std::vector<std::function<void(wq::Manager&)>> orders_;
     std::deque<std::pair<std::int64_t, wq::Task>> waiting_;  // for the manager
     std::unique_ptr<wq::Manager> manager_;
-    const int process_;
-    std::string why_not_;  // it could not begin
+    int process_;                // whose it is: that made it, then in which it began
+    std::atomic<int> waits_{0};  // calls that wait in it
+    std::string why_not_;        // it could not begin
 };
 
 namespace wq::capi {

@@ -18,7 +18,11 @@ work_queue* refused(const char* function, const Error& error) {
     return nullptr;
 }
 
+// Of each stream of a task: as much as a manager takes. Programs for Work Queue count on a gigabyte.
+constexpr std::uint64_t most_output = 256u << 20;
+
 work_queue* create(const char* function, ManagerOptions options) {
+    options.output_limit = most_output;
     return guarded(function, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
         auto held = api::hold_port(options);
         if (!held) return refused(me, held.error());

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "capi/guard.h"
@@ -17,6 +18,13 @@ std::string text_of(const char* text) {
     return text == nullptr ? std::string() : text;
 }
 
+// The queue begins later, and the program may change its folder before.
+std::string absolute(const std::string& path) {
+    std::error_code unknown;
+    const auto whole = std::filesystem::absolute(path, unknown);
+    return unknown ? path : whole.string();
+}
+
 // 1 once `file` is the option; "" takes it back.
 int specify_log(const char* function, work_queue* q, std::string ManagerOptions::*option, const char* file) {
     return guarded(function, 0, [&](const char* me) {
@@ -28,7 +36,7 @@ int specify_log(const char* function, work_queue* q, std::string ManagerOptions:
             if (log < 0) return complain(me, path + ": " + std::system_category().message(errno)), 0;
             ::close(log);
         }
-        queue->options.*option = path;
+        queue->options.*option = path.empty() ? path : absolute(path);
         return 1;
     });
 }
@@ -78,7 +86,7 @@ int work_queue_specify_contact_file(work_queue* q, const char* file) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return 0;
         if (text_of(file).empty()) return complain(me, "the name of the file is missing"), 0;
-        queue->options.contact_file = file;
+        queue->options.contact_file = absolute(file);
         return 1;
     });
 }

@@ -54,6 +54,8 @@ TaskBox::~TaskBox() {
 }
 
 void TaskBox::set_text(char* work_queue_task::*field, std::optional<std::string_view> text) {
+    // Who holds a text keeps it while it says the same.
+    if (text && this->*field != nullptr && *text == this->*field) return;
     std::unique_ptr<char[]> copy;
     if (text) {
         copy = std::make_unique<char[]>(text->size() + 1);

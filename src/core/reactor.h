@@ -224,6 +224,7 @@ class Reactor {
     void unblock(const std::string& host);
     void unblock_what_is_over(Now now, Actions& actions);
     void release_the_last_hosts(Actions& actions);
+    void release_those_set_aside(Actions& actions);
     void judge_host(const Worker& worker, TaskId task, const Outcome& outcome, Now now, Actions& actions);
     std::uint64_t running_elsewhere(const std::string& host, CategoryId category) const;
     bool another_host_holds(ShapeId shape, const std::string& host) const;

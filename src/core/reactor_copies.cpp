@@ -159,6 +159,7 @@ void Reactor::go_on_with_copy(TaskId task, Actions& actions) {
     ledger_.change(task, TaskEvent::lease);
     take_copy(task);
     if (watches_pace_) watch_pace(task, ledger_.attempted(task));
+    watch_for_copy(task, ledger_.attempted(task));
 }
 
 std::optional<std::string> Reactor::audit_copies() const {

@@ -60,7 +60,11 @@ void Reactor::unblock_what_is_over(Now now, Actions& actions) {
 
 // The others have left, or are blocked: a bad host is better than none.
 void Reactor::release_the_last_hosts(Actions& actions) {
-    if (workers_.hosts_available() > 0 || !blocks_.any_by_itself()) return;
+    if (workers_.hosts_available() == 0) release_those_set_aside(actions);
+}
+
+void Reactor::release_those_set_aside(Actions& actions) {
+    if (!blocks_.any_by_itself()) return;
     std::vector<std::string> aside;
     for (const auto& [host, block] : blocks_.all())
         if (block.by_itself && workers_.of_host(host) != nullptr) aside.push_back(host);

@@ -62,7 +62,7 @@ void Reactor::on_event(const TaskReported& event, Now now, Actions& actions) {
     if (ticket) close_batch_if_over(actions);
 }
 
-void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
+void Reactor::on_event(const TaskGivenBack& event, Now now, Actions& actions) {
     answered_recall(event.worker);
     if (!holds(event.worker, event.task, event.attempt)) {
         ++stale_;
@@ -71,6 +71,11 @@ void Reactor::on_event(const TaskGivenBack& event, Now, Actions& actions) {
     if (is_copy(event.worker, event.task, event.attempt)) return drop_copy(event.task, false, actions);
     const bool ticket = ledger_.state(event.task) == TaskState::sealed;
     if (ticket) take_ticket_back(event.worker, event.task, 0);
+    // It had not even begun when its time was over: as it is, it would go the same way again.
+    if (!ticket && !stop_ && ledger_.attempted(event.task).told_to_end) {
+        free_lease(event.task);
+        return abort_attempt(event.task, {}, now, actions);
+    }
     give_back(event.task, actions);
     if (ticket) close_batch_if_over(actions);
 }

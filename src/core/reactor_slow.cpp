@@ -22,7 +22,7 @@ std::string times_the_mean(double factor) {
 }
 }  // namespace
 
-void Reactor::on_event(const FastAbortSet& event, Now, Actions&) {
+void Reactor::on_event(const FastAbortSet& event, Now now, Actions&) {
     const bool before = watches_pace_;
     pace_.set(event.category, event.multiplier);
     watches_pace_ = pace_.watches();
@@ -33,7 +33,9 @@ void Reactor::on_event(const FastAbortSet& event, Now, Actions&) {
             Attempted& attempted = ledger_.attempted(task);
             if (attempted.worker != id) continue;  // its copy
             attempted.pace.reset();
-            if (watches_pace_) watch_pace(task, attempted);
+            if (!watches_pace_) continue;
+            watch_pace(task, attempted);
+            if (attempted.told_to_end) look_again(task, attempted, now.instant + patience);
         }
 }
 

@@ -28,10 +28,12 @@ void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
     if (storage_trouble_) revoke(actions);
 }
 
-void Reactor::on_event(const Tuned& event, Now, Actions&) {
+void Reactor::on_event(const Tuned& event, Now, Actions& actions) {
     if (event.hold_until_workers) hold_until_workers_ = *event.hold_until_workers;
     if (event.copies_from) watch_for_copies(*event.copies_from);
-    if (event.sets_hosts_aside) options_.sets_hosts_aside = *event.sets_hosts_aside;
+    if (!event.sets_hosts_aside) return;
+    options_.sets_hosts_aside = *event.sets_hosts_aside;
+    if (!options_.sets_hosts_aside) release_those_set_aside(actions);
 }
 
 void Reactor::on_event(const Tick&, Now now, Actions& actions) {

@@ -38,7 +38,7 @@ void Reactor::expire(TaskId task, Now now, Actions& actions) {
     const Attempted* attempted = ledger_.find_attempted(task);
     AttemptEnded ended;
     ended.task = task;
-    ended.attempt = attempted == nullptr ? 1 : attempted->attempt + 1;
+    ended.attempt = attempted == nullptr ? 1 : attempted->next();
     ended.worker = unknown_worker;
     ended.category = ledger_.shape(ledger_.shape_of(task)).category;
     ended.submitted_us = ledger_.submitted(task);

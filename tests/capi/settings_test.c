@@ -109,7 +109,7 @@ static void cannot_begin(void) {
     CHECK_REFUSED(work_queue_submit(q, first), 0, "work_queue_submit: a key is required");
     struct work_queue_stats s;
     work_queue_get_stats(q, &s);
-    CHECK(s.workers_connected == 0 && work_queue_hungry(q) == 0 && work_queue_shut_down_workers(q, 0) == 0);
+    CHECK(s.workers_connected == 0 && work_queue_hungry(q) == 1 && work_queue_shut_down_workers(q, 0) == 0);
     work_queue_delete(q);
     work_queue_task_delete(first);
     work_queue_task_delete(second);

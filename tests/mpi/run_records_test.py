@@ -3,7 +3,6 @@
 
 import json
 import os
-import re
 import time
 import unittest
 
@@ -230,18 +229,6 @@ class Shown(Case):
         self.run_to_end("--shell", "/bin/sh", "--stats-log", "log", "tasks.sh")
         self.assertTrue(self.lines("log")[0].startswith("# time"), self.lines("log")[:1])
         self.assertEqual(self.lines("shell"), ["sh"])
-
-    def test_what_the_guide_says_is_0_for_now_is(self):
-        self.write("tasks.sh", "true\nfalse\n")
-        self.run_to_end("--stats-log", "log", "tasks.sh", code=1)
-        guide = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/doc/statistics.md")
-        with open(guide, encoding="utf-8") as file:
-            unused = re.findall(r"\| `(\w+)` .*; 0 for now \|", file.read())
-        self.assertIn("workers_blocked", unused)
-        names, *rows = [line.split() for line in self.lines("log")]
-        last = dict(zip(names[1:], rows[-1]))
-        self.assertEqual((last["tasks_done"], last["tasks_failed"]), ("2", "1"))
-        self.assertEqual({name: float(last[name]) for name in unused}, dict.fromkeys(unused, 0))
 
     def test_the_times_of_the_manager_are_parts_of_its_life(self):
         self.write("tasks.sh", "true\n" * 200 + "false\n")

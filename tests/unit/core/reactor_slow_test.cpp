@@ -131,6 +131,25 @@ TEST_F(SlowTest, ATaskThatTakesTooLongRunsElsewhereAndMayTakeLonger) {
     EXPECT_EQ(reactor_.stats(blue).workers_fast_aborted, 0);
 }
 
+// Its inputs may have been on their way, or it waited behind a call that nothing can end.
+TEST_F(SlowTest, OneThatHadNotBegunWhenItWasToldCountsToo) {
+    join_watched(1);
+    fast_abort(2);
+    ten_succeed();
+    add(1);
+    join_watched(2);
+    take([](const std::string&) {});
+    idle(10s);
+    expect({"kill 10 attempt 1 on 1"});
+    give_back(1, 10);
+    expect({"10.1 ended: took too long: more than 2 times the mean of its category", "lease 10.2 to 2"});
+    EXPECT_EQ(aborted(), 1);
+    idle(19s);
+    expect({});
+    idle(1s);
+    expect({"kill 10 attempt 2 on 2"});
+}
+
 TEST_F(SlowTest, ItsRetriesCountAsTheManualSays) {
     join_watched(1);
     fast_abort(1);
