@@ -258,6 +258,7 @@ void WorkerFiles::begin_streams_anew() {
         if (task->state == Task::State::running && std::exchange(task->watch_busy, false))
             in_background([task]() -> Background::Then {
                 for (auto& [output, watch] : task->watches) watch.sent = watch.taken;
+                task->watch_last.reset();
                 return {};
             });
         if (task->state == Task::State::fetching) {

