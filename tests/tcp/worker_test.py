@@ -426,9 +426,9 @@ class Refused(TcpCase):
                 self.assertIn(line.format(ours=between.ours, theirs=9), run.out)
 
     def test_an_option_without_effect_says_so_once(self):
-        run = self.refused(69, "no manager was reached", "-A", "x86_64", "--contact", self.path("none"), "--connect-timeout", "0.2",
+        run = self.refused(69, "no manager was reached", "--catalog", "host", "--contact", self.path("none"), "--connect-timeout", "0.2",
                            "-i", "0.1", "-b", "0.1")
-        self.assertEqual(run.err.count("--arch has no effect"), 1, run.err)
+        self.assertEqual(run.err.count("--catalog has no effect"), 1, run.err)
 
 
 if __name__ == "__main__":
