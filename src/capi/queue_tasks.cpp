@@ -62,10 +62,11 @@ work_queue_task* work_queue_wait_for_tag(work_queue* q, const char* tag, int tim
 
 int work_queue_hungry(work_queue* q) {
     return guarded(__func__, 0, [&](const char* me) {
-        const wq::Manager* manager = manager_of(me, q);
+        work_queue* const queue = queue_of(me, q);
+        if (queue == nullptr) return 0;
         // Of a queue that cannot begin: work_queue_submit() says why, and no loop waits for it.
-        if (manager == nullptr) return queue_of(me, q) == nullptr ? 0 : 1;
-        return manager->hungry();
+        const wq::Manager* manager = queue->serving();
+        return manager == nullptr ? 1 : manager->hungry();
     });
 }
 
