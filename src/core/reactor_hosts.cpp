@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "core/reactor.h"
+#include "core/wall_time.h"
 
 namespace wq::core {
 
@@ -104,7 +105,7 @@ void Reactor::judge_host(const Worker& worker, TaskId task, const Outcome& outco
     if (!options_.sets_hosts_aside || stop_) return;
     const ShapeId shape = ledger_.shape_of(task);
     const CategoryId category = ledger_.shape(shape).category;
-    const Duration wall = std::chrono::microseconds(outcome.wall_us);
+    const Duration wall = wall_time(outcome);
     const Tells tells = what_it_tells(outcome);
     if (tells == Tells::good) host_watch_.succeeded(worker.host, category, 1, wall);
     if (tells != Tells::bad || worker.blocked) return;

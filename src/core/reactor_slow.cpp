@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "core/reactor.h"
+#include "core/wall_time.h"
 
 namespace wq::core {
 
@@ -147,8 +148,7 @@ std::optional<Instant> Reactor::next_slow() const {
 void Reactor::learn_pace(TaskId task, const Outcome& outcome, Now now) {
     const Attempted& attempted = ledger_.attempted(task);
     const CategoryId category = ledger_.shape(ledger_.shape_of(task)).category;
-    const Duration took =
-        attempted.by_ticket ? std::chrono::microseconds(outcome.wall_us) : now.instant - attempted.since;
+    const Duration took = attempted.by_ticket ? wall_time(outcome) : now.instant - attempted.since;
     pace_.succeeded(category, 1, took);
     stragglers_.succeeded(category, 1, took);
 }
