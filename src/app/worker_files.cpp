@@ -186,11 +186,13 @@ void WorkerFiles::on(const wire::InputIsAt& message) {
 void WorkerFiles::copy(const TaskPointer& task) {
     in_background([this, task, store = store_]() -> Background::Then {
         const Task::Step step = task->take_from_neighbour(*store);
-        if (is_full(step.trouble)) store->cache->make_room();
-        return [this, task, step] {
+        const bool hopeless = is_full(step.trouble) && !store->cache->make_room();
+        return [this, task, step, hopeless] {
             if (task->dropped) return;
             if (!step.done) return copy(task);
             if (!step.trouble) return came(task);
+            // Else it would be told of the same place again, and again find no room.
+            if (hopeless) return fail(task, *step.trouble);
             fetch(task, !is_full(step.trouble));
         };
     });
