@@ -284,8 +284,11 @@ class Reactor {
 
     // reactor_recall.cpp
     bool someone_idles_while_leases_queue() const;
+    bool some_have_yet_to_account() const;
+    bool a_dry_rank_idles() const;
     void watch_idle_workers(Now now);
     void recall_for_idle_workers(Now now, Actions& actions);
+    void recall_leases(Actions& actions);
     std::int64_t recall(Worker& worker, std::int64_t cores, Actions& actions);
 
     std::string what_fits_nowhere() const;

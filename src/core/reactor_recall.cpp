@@ -1,4 +1,5 @@
-// Leases that wait in one worker's launcher while another worker idles are called back.
+// What waits in one worker's launcher while another worker idles is called back: leases one by one, tickets
+// by the end of their batch, after which they are leases.
 #include <algorithm>
 
 #include "core/reactor.h"
@@ -21,8 +22,22 @@ bool Reactor::someone_idles_while_leases_queue() const {
     return idle && queued;
 }
 
+// A rank that has seen the end of the batch finds nothing more, though others may have claimed more than they
+// run: those that have enough ask for no more, and so give no account.
+bool Reactor::some_have_yet_to_account() const {
+    return batch_ && !batch_->revoked && !batch_->dry.empty() && !stop_ && !storage_trouble_;
+}
+
+bool Reactor::a_dry_rank_idles() const {
+    return std::any_of(batch_->dry.begin(), batch_->dry.end(), [&](WorkerId id) {
+        const Worker* const rank = workers_.find(id);
+        return rank != nullptr && rank->available() &&
+               allocate(ledger_.shape(batch_->shape).needs, rank->whole).fits_in(rank->free());
+    });
+}
+
 void Reactor::watch_idle_workers(Now now) {
-    if (!someone_idles_while_leases_queue())
+    if (!someone_idles_while_leases_queue() && !some_have_yet_to_account())
         idle_since_.reset();
     else if (!idle_since_)
         idle_since_ = now.instant;
@@ -33,6 +48,11 @@ void Reactor::recall_for_idle_workers(Now now, Actions& actions) {
     idle_since_ = now.instant;
     // What comes back may fit the idle ones no better; so look ever more rarely until some task has ended.
     recall_pause_ = std::min(2 * recall_pause_, longest_recall_pause);
+    if (some_have_yet_to_account() && a_dry_rank_idles()) revoke(actions);
+    if (someone_idles_while_leases_queue()) recall_leases(actions);
+}
+
+void Reactor::recall_leases(Actions& actions) {
     std::int64_t idle = 0;
     int looked = 0;
     for (const auto& [kind, places] : workers_.kinds())

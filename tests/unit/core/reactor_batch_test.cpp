@@ -198,6 +198,42 @@ TEST_F(BatchTest, WorkersWithoutTicketsKeepTheirShare) {
 }
 
 // Who is made to leave would go on claiming; who leaves by itself does not.
+// Behind short tasks a rank claims ahead, and one with enough claimed asks for no more: it may hold long ones
+// that others would run now.
+TEST_F(BatchTest, WhatOthersHaveClaimedAheadIsGivenToARankThatIdles) {
+    seal_forty();
+    all_ok(1, 0, 18);
+    all_ok(2, 18, 36);
+    drop_all();
+    dry(1, 1);  // 2 has claimed the last four
+    idle(49ms);
+    expect({});
+    idle(10ms);
+    expect({"revoke batch 1"});
+    dry(2, 1, ids(36, 40));
+    expect({"batch 1 over"});
+    idle(100ms);
+    expect({"recall 1 from 2"});
+    give_back(2, 39);
+    expect({"lease 39.2 to 1"});
+}
+
+TEST_F(BatchTest, NothingIsCalledBackWhileTheRankThatSawTheEndIsBusy) {
+    seal_forty();
+    all_ok(2, 18, 38);
+    drop_all();
+    dry(1, 1, ids(39, 40));
+    for (int beat = 0; beat < 600; ++beat) {
+        idle(100ms);
+        hear(1);
+        hear(2);
+    }
+    ok(1, 39);
+    expect({"39.1 ended for good: exit 0"});
+    idle(50ms);
+    expect({"revoke batch 1"});
+}
+
 TEST_F(BatchTest, WhoIsMadeToLeaveClaimsNoMore) {
     seal_forty();
     drain(2);

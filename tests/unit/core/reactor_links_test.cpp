@@ -237,7 +237,7 @@ TEST_F(LinksTest, AMemberOfABatchThatStaysAwayIsLostWithItsTickets) {
         idle(1s);
         hear(1);
     }
-    expect({"dismiss 2: cut; not back after 60 s",
+    expect({"revoke batch 1", "dismiss 2: cut; not back after 60 s",
             "39.1 ended: worker lost: worker 2 on node2: cut; not back after 60 s", "batch 1 over",
             "lease 39.2 to 1"});
 }
