@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdio>
 #include <iostream>
+#include <memory>
+#include <vector>
 
 #include "api/function_table.h"
 #include "api/session_parts.h"
@@ -73,8 +75,9 @@ void waits_for_ranks() {
 }
 
 // To the end of the process, and destroyed by nobody.
-void keep(std::unique_ptr<LastSteps> last) {
-    ::on_exit([](int, void*) {}, last.release());
+void keep(std::shared_ptr<void> what) {
+    static auto& kept = *new std::vector<std::shared_ptr<void>>;
+    kept.push_back(std::move(what));
 }
 
 void leave_at_once(int code) {
@@ -272,7 +275,7 @@ MpiSession::~MpiSession() {
     // A function that does not return would be called while its program is taken apart.
     if (parts.functions && !parts.functions->end(close_limit)) {
         parts.lost_a_rank = true;
-        static_cast<void>(parts.functions.release());
+        keep(std::move(parts.functions));
     }
     if (parts.lost_a_rank) parts.mpi().note_lost_rank();
     parts.mpi().attached() ? parts.end_attached() : parts.end_own();

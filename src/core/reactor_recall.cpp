@@ -25,7 +25,7 @@ bool Reactor::someone_idles_while_leases_queue() const {
 // A rank that has seen the end of the batch finds nothing more, though others may have claimed more than they
 // run: those that have enough ask for no more, and so give no account.
 bool Reactor::some_have_yet_to_account() const {
-    return batch_ && !batch_->revoked && !batch_->dry.empty() && !stop_ && !storage_trouble_;
+    return batch_ && !batch_->revoked && !batch_->dry.empty() && !reserved_ && !stop_ && !storage_trouble_;
 }
 
 bool Reactor::a_dry_rank_idles() const {

@@ -134,7 +134,8 @@ void refused(const char* remedy) {
         if (std::string(error.what()).find(remedy) != std::string::npos) return;
         std::fprintf(stderr, "%s\n", error.what());
     }
-    CHECK(!"refused, with its remedy");
+    const bool refused_with_its_remedy = false;
+    CHECK(refused_with_its_remedy);
 }
 
 // What MPI numbers next: by the lowest number that is free, or the last that was freed. Collective.

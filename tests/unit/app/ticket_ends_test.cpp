@@ -45,9 +45,9 @@ class TicketEnds : public ::testing::Test {
         std::byte bytes[64];
     };
     struct Rank {
-        Rank(std::byte* segment, const transport::PoolShape& shape, std::uint32_t self,
+        Rank(std::byte* segment, const transport::PoolShape& of, std::uint32_t self,
              transport::Counters* counters, transport::Transport& transport)
-            : pool(segment, shape, self), taker(pool, whole, counters), outbox(transport, manager) {}
+            : pool(segment, of, self), taker(pool, whole, counters), outbox(transport, manager) {}
         transport::TicketPool pool;
         TicketTaker taker;
         Outbox outbox;

@@ -213,7 +213,7 @@ TEST_F(FunctionRunnerTest, ANameThatNobodyRegisteredIsNotStarted) {
     range(10, 13, "ecko");
     range(20, 22, "echo");  // it takes no index
     take_all();
-    for (const std::uint64_t task : {1, 10, 11, 12}) {
+    for (const std::uint64_t task : {1u, 10u, 11u, 12u}) {
         EXPECT_EQ(ended_[task].outcome.ending, Ending::not_started);
         EXPECT_EQ(ended_[task].outcome.exit_code, 127);
         EXPECT_THAT(ended_[task].outcome.reason, HasSubstr("'ecko'; it knows echo, fail, odd"));

@@ -96,7 +96,7 @@ TEST_F(ContactTest, NamesOfNoUtf8AreWrittenAllTheSame) {
 
 TEST_F(ContactTest, ReadableByOthersIsRefusedWithTheRemedy) {
     ASSERT_TRUE(write_contact(path, whole()).ok());
-    for (const mode_t mode : {0640, 0604, 0620, 0601}) {
+    for (const mode_t mode : {0640u, 0604u, 0620u, 0601u}) {
         ::chmod(path.c_str(), mode);
         EXPECT_THAT(refused(), AllOf(HasSubstr(path), HasSubstr("chmod 600 " + path)));
         EXPECT_EQ(read_contact(path).error().code, ExitCode::not_allowed);
