@@ -112,6 +112,7 @@ core::Shape shape_of(const TaskData& task) {
     shape.priority = task.priority;
     if (task.kind == TaskKind::range && task.count() >= large_range)
         shape.kind = static_cast<std::uint64_t>(task.id);
+    shape.unstoppable = task.kind != TaskKind::command && task.mode != CallMode::fork;
     if (task.kind != TaskKind::command)
         shape.features.push_back(std::string(core::function_feature) + task.text);
     if (!task.specs) return shape;

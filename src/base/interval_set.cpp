@@ -61,6 +61,13 @@ std::optional<Interval> IntervalSet::back() const {
     return Interval{ranges_.rbegin()->first, ranges_.rbegin()->second};
 }
 
+std::optional<Interval> IntervalSet::from(std::uint64_t value) const {
+    auto it = ranges_.upper_bound(value);
+    if (it != ranges_.begin() && std::prev(it)->second > value) return Interval{value, std::prev(it)->second};
+    if (it == ranges_.end()) return std::nullopt;
+    return Interval{it->first, it->second};
+}
+
 std::optional<Interval> IntervalSet::take_front(std::uint64_t most) {
     auto range = front();
     if (!range) return std::nullopt;

@@ -27,6 +27,8 @@ class IntervalSet {
     bool empty() const { return ranges_.empty(); }
     std::optional<Interval> front() const;  // the lowest range
     std::optional<Interval> back() const;   // the highest
+    // What lies from `value` on of the first range that reaches so far.
+    std::optional<Interval> from(std::uint64_t value) const;
     std::optional<Interval> take_front(
         std::uint64_t most);  // removes and returns up to `most` of the lowest range
     template <class F>

@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "base/time.h"
 #include "core/ledger.h"
 
 namespace wq::core {
@@ -29,6 +30,7 @@ struct Batch {
     BatchId id;
     ShapeId shape;
     double priority = 0;
+    Instant sealed_at;
     IntervalSet outstanding;     // sealed; no rank has named it yet
     std::set<WorkerId> members;  // ranks that were there when it was sealed and have not been lost since
     std::set<WorkerId> dry;      // of these, who saw the end of it

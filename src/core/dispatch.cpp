@@ -53,6 +53,7 @@ void Reactor::dispatch(Now now, Actions& actions) {
     awakened_.clear();
     for (const ShapeId shape : awakened) {
         skip_what_fits_nowhere(shape, now, actions);
+        release_whoever_holds(shape, actions);
         spread_suspects(shape, now, actions);
     }
     spread(awakened, now, actions);
@@ -65,10 +66,10 @@ void Reactor::dispatch(Now now, Actions& actions) {
 }
 
 void Reactor::spread_suspects(ShapeId shape, Now now, Actions& actions) {
-    while (const auto suspect = ledger_.ready(shape).next_suspect()) {
-        Worker* worker = roomiest(shape, suspect, now);
+    while (!ledger_.ready(shape).suspects.empty()) {
+        Worker* worker = roomiest(shape, true, now);
         if (worker == nullptr) return;
-        lease(*worker, *suspect, shape, now, actions);
+        lease(*worker, *takes(*worker, shape, true, now), shape, now, actions);
     }
 }
 
@@ -81,9 +82,9 @@ void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actio
         auto head = std::optional(heads.extract(heads.begin()).value());
         while (head) {
             const ShapeId shape = head->shape;
-            Worker* worker = roomiest(shape, std::nullopt, now);
+            Worker* worker = roomiest(shape, false, now);
             if (worker == nullptr) break;
-            lease(*worker, head->task, shape, now, actions);
+            lease(*worker, *takes(*worker, shape, false, now), shape, now, actions);
             head = ledger_.head(shape);
             if (!head || heads.empty()) continue;
             heads.insert(*head);
@@ -92,7 +93,7 @@ void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actio
     }
 }
 
-Worker* Reactor::roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now) {
+Worker* Reactor::roomiest(ShapeId shape, bool suspect, Now now) {
     const Shape& what = ledger_.shape(shape);
     Worker* best = nullptr;
     const auto consider = [&](WorkerId id) {
@@ -124,7 +125,10 @@ Worker* Reactor::roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now)
             // One with too little disk ends no search: nothing would make the others look again. Where tasks
             // ask for disk in more sizes than there are cuts, all of the kind may be looked at.
             if (could_hold(*workers_.find(it->id), shape, now)) {
-                if (consider(it->id) || ++looked == workers_looked_at) break;
+                if (consider(it->id)) break;
+                // One that is avoided says nothing of the others.
+                const bool wanted = has_one_for(shape, suspect, *workers_.find(it->id));
+                if (wanted && ++looked == workers_looked_at) break;
             } else {
                 ++looks_;
                 if (++too_small == too_small_looked_at && workers_.cut_disk(what.needs.disk_mb))
@@ -159,14 +163,16 @@ void Reactor::fill_with_others(Worker& worker, Now now, Actions& actions) {
         if (a == any.end() && b == pinned.end()) break;
         const bool from_any = b == pinned.end() || (a != any.end() && *a < *b);
         const ReadyHead head = from_any ? *a : *b;
-        if (takes(worker, head.shape, std::nullopt, now)) {
-            lease(worker, head.task, head.shape, now, actions);
+        if (const auto task = takes(worker, head.shape, false, now)) {
+            lease(worker, *task, head.shape, now, actions);
             ++leased;
             --looked;
-            // What follows in the shape has its place behind this one.
-            (from_any ? a : b) = (from_any ? any : pinned).upper_bound(head);
+            // What follows in the shape has its place behind this one, which is still there if it waits for
+            // another host.
+            (from_any ? a : b) = (from_any ? any : pinned).lower_bound(head);
         } else {
-            if (could_hold(worker, head.shape, now)) passed_over.emplace_back(head.shape, leased);
+            if (could_hold(worker, head.shape, now) && next_for(head.shape, worker))
+                passed_over.emplace_back(head.shape, leased);
             ++(from_any ? a : b);
         }
     }
@@ -182,9 +188,9 @@ void Reactor::fill_with_suspect(Worker& worker, Now now, Actions& actions) {
     std::optional<ShapeId> waiting;
     for (const ShapeId shape : ledger_.suspect_shapes()) {
         if (++looked > shapes_looked_at && !worker.leases.empty()) break;
-        const TaskId task = *ledger_.ready(shape).next_suspect();
-        if (takes(worker, shape, task, now)) return lease(worker, task, shape, now, actions);
-        if (!waiting && could_hold(worker, shape, now)) waiting = shape;
+        if (const auto task = takes(worker, shape, true, now))
+            return lease(worker, *task, shape, now, actions);
+        if (!waiting && could_hold(worker, shape, now) && next_suspect_for(shape, worker)) waiting = shape;
     }
     if (waiting && !reserved_) reserve(worker, *waiting, true);
 }
@@ -230,12 +236,12 @@ void Reactor::end_reservation() {
     if (Worker* worker = workers_.find(id)) workers_.changed(*worker);
 }
 
-// Nothing of the shape waits any more, or the time that the worker has left became too short for it.
+// Nothing of the shape waits for the worker any more, or the time that it has left became too short for it.
 void Reactor::end_idle_reservation(Now now) {
     if (!reserved_) return;
-    const ReadyTasks& queues = ledger_.ready(reserved_->shape);
-    const bool waits = reserved_->suspect ? !queues.suspects.empty() : queues.next().has_value();
-    if (!waits || !could_hold(*workers_.find(reserved_->worker), reserved_->shape, now)) end_reservation();
+    const Worker& worker = *workers_.find(reserved_->worker);
+    const bool waits = has_one_for(reserved_->shape, reserved_->suspect, worker);
+    if (!waits || !could_hold(worker, reserved_->shape, now)) end_reservation();
 }
 
 }  // namespace wq::core

@@ -29,88 +29,114 @@ double micros(Duration time) {
     return static_cast<double>(time / std::chrono::microseconds(1));
 }
 
-}  // namespace
-
-HostWatch::Total& HostWatch::total(CategoryId category) {
-    if (category.value() >= totals_.size()) totals_.resize(category.value() + 1);
-    return totals_[category.value()];
-}
-
-HostWatch::Row& HostWatch::row(Host& host, CategoryId category) {
-    const auto found = std::find_if(host.rows.begin(), host.rows.end(),
-                                    [&](const Row& each) { return each.category == category; });
-    if (found != host.rows.end()) return *found;
-    if (host.rows.size() == most_rows) host.rows.erase(host.rows.begin());
-    Row fresh;
-    fresh.category = category;
-    return host.rows.emplace_back(fresh);
-}
-
-Duration HostWatch::time_aside(std::uint32_t times_before) {
+Duration time_aside(std::uint32_t times_before) {
     return std::min(first_time_aside * (std::int64_t{1} << std::min(times_before, 10U)), longest_time_aside);
 }
 
-void HostWatch::succeeded(const std::string& name, CategoryId category, std::uint64_t tasks, Duration all) {
-    Total& sum = total(category);
+// So many failed in a row, and so many of those elsewhere: whether that is no chance, as far as so few can
+// say.
+bool is_no_chance(std::uint64_t failures, std::uint64_t failed_elsewhere, std::uint64_t elsewhere) {
+    if (elsewhere < least_elsewhere) return false;
+    const double share = (static_cast<double>(failed_elsewhere) + 1) / (static_cast<double>(elsewhere) + 2);
+    return static_cast<double>(failures) * -std::log(share) >= sure;
+}
+
+}  // namespace
+
+HostWatch::Kind& HostWatch::kind(AlikeId alike) {
+    if (alike.value() >= kinds_.size()) kinds_.resize(alike.value() + 1);
+    return kinds_[alike.value()];
+}
+
+HostWatch::Row& HostWatch::row(const std::string& name, AlikeId alike) {
+    const auto [found, added] = kind(alike).rows.try_emplace(name);
+    if (!added) return found->second;
+    Host& host = hosts_[name];
+    if (host.rows.size() == most_rows) {
+        kind(host.rows.front()).rows.erase(name);
+        host.rows.erase(host.rows.begin());
+    }
+    host.rows.push_back(alike);
+    return found->second;
+}
+
+void HostWatch::succeeded(const Ended& ended, std::uint64_t tasks) {
+    Kind& sum = kind(ended.alike);
     sum.succeeded += tasks;
-    sum.wall_us += micros(all);
+    sum.wall_us += micros(ended.wall);
     if (hosts_.empty()) return;
-    const auto found = hosts_.find(name);
+    sum.rows.erase(ended.host);
+    for (auto& [name, row] : sum.rows)
+        if (ended.begun >= row.begun) row.succeeded += tasks;
+    const auto found = hosts_.find(ended.host);
     if (found == hosts_.end()) return;
     Host& host = found->second;
-    std::erase_if(host.rows, [&](const Row& each) { return each.category == category; });
+    std::erase(host.rows, ended.alike);
     if (host.times_aside > 0 && ++host.good >= good_again) host.times_aside = 0;
     if (host.times_aside == 0 && host.rows.empty()) hosts_.erase(found);
 }
 
-std::optional<HostWatch::Verdict> HostWatch::failed(const std::string& name, CategoryId category,
-                                                    Duration wall, Instant now,
-                                                    const std::function<std::uint64_t()>& running_elsewhere) {
-    Total& sum = total(category);
-    ++sum.failed;
-    Host& host = hosts_[name];
-    Row& bad = row(host, category);
-    ++bad.failures;
-    bad.wall_us += micros(wall);
-    if (bad.failures < first_looked_at) return std::nullopt;
-    if (bad.failures == first_looked_at) {
-        bad.since = now;
-        bad.before = sum;
-        bad.running_elsewhere = running_elsewhere();
-        return std::nullopt;
+std::optional<HostWatch::Verdict> HostWatch::failed(const Ended& ended, Instant now,
+                                                    const Running& running_elsewhere) {
+    Row& bad = row(ended.host, ended.alike);
+    Kind& all = kind(ended.alike);
+    if (bad.all_failures++ == 0) {
+        bad.begun = ended.begun;
+        bad.failed_before = all.failed;
     }
-    const std::uint64_t counted = bad.failures - first_looked_at;
-    const double each_us = bad.wall_us / static_cast<double>(bad.failures);
-    const double passed_us = micros(now - bad.since);
-    if (now - bad.since < least_time) return std::nullopt;
+    ++all.failed;
+    ++bad.failures;
+    bad.wall_us += micros(ended.wall);
+    if (bad.failures < first_looked_at) return std::nullopt;
+    if (bad.failures == first_looked_at) bad.looked_at = now;
+    if (now - bad.looked_at < least_time) return std::nullopt;
 
-    const std::uint64_t good = sum.succeeded - bad.before.succeeded;
-    const std::uint64_t failed_there = sum.failed - bad.before.failed - counted;
-    const std::uint64_t ended = good + failed_there;
-    std::uint64_t went_on = 0;
-    if (passed_us >= surely_longer * each_us && bad.running_elsewhere > ended)
-        went_on = bad.running_elsewhere - ended;
-    const std::uint64_t elsewhere = ended + went_on;
-    if (elsewhere < least_elsewhere) return std::nullopt;
-    const double usual_us = sum.succeeded == 0 ? passed_us : sum.wall_us / static_cast<double>(sum.succeeded);
+    const double each_us = bad.wall_us / static_cast<double>(bad.failures);
+    const double usual_us =
+        all.succeeded == 0 ? micros(now - bad.begun) : all.wall_us / static_cast<double>(all.succeeded);
     if (each_us > std::max(usual_us, quick_us)) return std::nullopt;
-    // How likely a task is to fail elsewhere, as far as so few can say.
-    const double share = (static_cast<double>(failed_there) + 1) / (static_cast<double>(elsewhere) + 2);
-    if (static_cast<double>(counted) * -std::log(share) < sure) return std::nullopt;
+
+    const std::uint64_t counted = bad.failures - first_looked_at;
+    const std::uint64_t failed_there = all.failed - bad.failed_before - bad.all_failures;
+    std::uint64_t elsewhere = bad.succeeded + failed_there;
+    if (!is_no_chance(counted, failed_there, elsewhere)) {
+        if (bad.failures < bad.count_again_at) return std::nullopt;
+        bad.count_again_at = bad.failures + bad.failures / 4;
+        const double long_us = std::min(surely_longer * each_us, micros(now - bad.begun));
+        elsewhere +=
+            running_elsewhere(bad.begun, now - std::chrono::microseconds(static_cast<std::int64_t>(long_us)));
+        if (!is_no_chance(counted, failed_there, elsewhere)) return std::nullopt;
+    }
     return Verdict{bad.failures, std::chrono::microseconds(static_cast<std::int64_t>(each_us)), elsewhere,
-                   failed_there, time_aside(host.times_aside)};
+                   failed_there, time_aside(hosts_[ended.host].times_aside)};
 }
 
+// What is known of the others since it began to fail stays true until it succeeds.
 void HostWatch::set_aside(const std::string& name) {
     Host& host = hosts_[name];
-    host.rows.clear();
+    for (const AlikeId alike : host.rows) {
+        Row& row = kind(alike).rows.at(name);
+        row.failures = row.count_again_at = 0;
+        row.wall_us = 0;
+    }
     host.good = 0;
     ++host.times_aside;
 }
 
+void HostWatch::forget(const std::string& name) {
+    const auto found = hosts_.find(name);
+    if (found == hosts_.end()) return;
+    for (const AlikeId alike : found->second.rows) kind(alike).rows.erase(name);
+    hosts_.erase(found);
+}
+
 void HostWatch::forget_unless_bad(const std::string& name) {
     const auto found = hosts_.find(name);
-    if (found != hosts_.end() && found->second.times_aside == 0) hosts_.erase(found);
+    if (found != hosts_.end() && found->second.times_aside == 0) forget(name);
+}
+
+void HostWatch::forget_all() {
+    while (!hosts_.empty()) forget(std::string(hosts_.begin()->first));
 }
 
 }  // namespace wq::core

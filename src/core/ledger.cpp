@@ -35,10 +35,6 @@ std::optional<TaskId> ReadyQueue::next() const {
     return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-std::optional<TaskId> ReadyTasks::next_suspect() const {
-    return first_of(suspects);
-}
-
 // Tasks whose priorities or times differ are many; those whose shapes differ are few.
 ShapeId Ledger::intern(Shape shape) {
     shape.priority = 0;
@@ -187,7 +183,8 @@ void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
     if (before != after) move_head(shape, before, after);
     if (suspects_before && !suspects_after) suspect_shapes_.erase(shape);
     if (!suspects_before && suspects_after) suspect_shapes_.insert(shape);
-    if ((!before && after) || (!suspects_before && suspects_after)) awakened_.push_back(shape);
+    const bool wakes = ready && shapes_[shape.value()].wakes_always;
+    if (wakes || (!before && after) || (!suspects_before && suspects_after)) awakened_.push_back(shape);
 }
 
 void Ledger::move_head(ShapeId shape, std::optional<ReadyHead> before, std::optional<ReadyHead> after) {

@@ -87,7 +87,6 @@ struct ReadyTasks {
     std::optional<TaskId> next() const {
         return queues.empty() ? std::nullopt : queues.begin()->second.next();
     }
-    std::optional<TaskId> next_suspect() const;
     bool empty() const { return queues.empty() && suspects.empty(); }
 };
 
@@ -138,6 +137,9 @@ class Ledger {
     const std::set<ShapeId>& suspect_shapes() const { return suspect_shapes_; }
     // Shapes of which there were no ready tasks, or no suspects, and now are; each call forgets them.
     std::vector<ShapeId> take_awakened();
+    // Whether each task of the shape that becomes ready awakens it, as those before it may be waiting for
+    // something else.
+    void wake_always(ShapeId shape, bool on) { shapes_[shape.value()].wakes_always = on; }
 
     const IntervalSet& early() const { return early_; }  // ready, but for their time
     std::uint64_t count(CategoryId category, TaskState state) const;
@@ -165,6 +167,7 @@ class Ledger {
     struct ShapeInfo {
         Shape shape;
         ReadyTasks ready;
+        bool wakes_always = false;
     };
 
     const RangeInfo& range_of(TaskId task) const;

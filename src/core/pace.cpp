@@ -134,8 +134,9 @@ std::optional<Instant> Pace::next() const {
 }
 
 std::optional<TaskId> Pace::due(Instant now) const {
-    if (!told_.empty() && told_.begin()->first <= now) return told_.begin()->second;
-    if (by_due_.empty() || by_due_.begin()->first > now) return std::nullopt;
+    const auto at = next();
+    if (!at || *at > now) return std::nullopt;
+    if (!told_.empty() && told_.begin()->first == *at) return told_.begin()->second;
     return groups_.at(by_due_.begin()->second).running.begin()->second;
 }
 

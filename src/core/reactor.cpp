@@ -53,7 +53,7 @@ std::optional<Instant> Reactor::wakeup() const {
         if (last_event_ < at) consider(at);
     if (const auto at = ledger_.next_time(); at && !stop_) consider(when(*at));
     if (const auto at = blocks_.next_end()) consider(*at);
-    if (const auto at = stragglers_.next()) consider(*at);
+    if (const auto at = next_copy()) consider(*at);
     if (const auto at = next_slow()) consider(*at);
     if (idle_since_) consider(*idle_since_ + recall_pause_);
     if (tell_waits_at_ && !stop_ && !workers_.empty()) consider(*tell_waits_at_);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/batches.h"
@@ -99,9 +100,10 @@ class Reactor {
         bool killed = false;
     };
     struct ShapeState {
-        double mean_wall_us = -1;   // of attempts that ended, weighted towards the recent; -1: none yet
-        bool told_waiting = false;  // that no worker can hold it
-        std::uint64_t misfit = 0;   // pool version in which some rank was too small for it
+        double mean_wall_us = -1;      // of attempts that ended, weighted towards the recent; -1: none yet
+        bool told_waiting = false;     // that no worker can hold it
+        std::optional<AlikeId> alike;  // once it was asked for
+        std::uint64_t misfit = 0;      // pool version in which some rank was too small for it
         std::uint64_t passed_over =
             0;  // leases of later shapes, on workers large enough for it, while it waited
     };
@@ -169,10 +171,10 @@ class Reactor {
     void seal_where_tasks_abound(Now now, Actions& actions);
     IntervalSet sealable(ShapeId shape);
     bool fits_whole_pool(ShapeId shape);
-    void seal(ShapeId shape, IntervalSet tasks, Actions& actions);
+    void seal(ShapeId shape, IntervalSet tasks, Now now, Actions& actions);
     void revoke(Actions& actions);
     void adopt(Worker& worker, TaskId task, Now now);
-    bool has_more_urgent_tickets(const Worker& worker, ShapeId shape) const;
+    bool has_more_urgent_tickets(const Worker& worker, double priority) const;
     void reconcile(Now now, Actions& actions);
     void lose_ticket(TaskId task, Now now, Actions& actions);
     void close_batch_if_over(Actions& actions);
@@ -186,12 +188,20 @@ class Reactor {
     void end_slow(TaskId task, Now now, Actions& actions);
     void tell_again_to_end(TaskId task, Now now, Actions& actions);
     void abort_attempt(TaskId task, Outcome outcome, Now now, Actions& actions);
-    bool avoids(TaskId task, const Worker& worker) const;
-    bool head_avoids(ShapeId shape, const Worker& worker) const;
-    void stop_avoiding(TaskId task);
     std::optional<Instant> next_slow() const;
     void learn_pace(TaskId task, const Outcome& outcome, Now now);
     std::optional<std::string> audit_pace() const;
+
+    // reactor_avoid.cpp
+    void avoid(TaskId task, const std::string& host, Instant until);
+    void stop_avoiding(TaskId task);
+    void end_what_was_avoided_long_enough(Now now);
+    bool avoids(TaskId task, const Worker& worker) const;
+    std::optional<TaskId> first_for(const IntervalSet& tasks, const Worker& worker) const;
+    std::optional<ReadyHead> next_for(ShapeId shape, const Worker& worker) const;
+    std::optional<TaskId> next_suspect_for(ShapeId shape, const Worker& worker) const;
+    bool has_one_for(ShapeId shape, bool suspect, const Worker& worker) const;
+    std::optional<std::string> audit_avoided() const;
 
     // reactor_copies.cpp
     struct Copy {
@@ -206,6 +216,7 @@ class Reactor {
     void stop_watching_for_copy(TaskId task, Attempted& attempted);
     bool nothing_waits() const;
     void copy_stragglers(Now now, Actions& actions);
+    std::optional<Instant> next_copy() const;
     Worker* idle_elsewhere(TaskId task, Now now);
     void copy(TaskId task, Worker& worker, Now now, Actions& actions);
     const Copy* copy_at(WorkerId worker, TaskId task) const;
@@ -224,11 +235,23 @@ class Reactor {
     void unblock(const std::string& host);
     void unblock_what_is_over(Now now, Actions& actions);
     void release_the_last_hosts(Actions& actions);
+    void release_whoever_holds(ShapeId shape, Actions& actions);
     void release_those_set_aside(Actions& actions);
-    void judge_host(const Worker& worker, TaskId task, const Outcome& outcome, Now now, Actions& actions);
-    std::uint64_t running_elsewhere(const std::string& host, CategoryId category) const;
-    bool another_host_holds(ShapeId shape, const std::string& host) const;
+    void release(const std::string& host, Actions& actions);
+    std::vector<std::string> set_aside_here() const;
+    bool host_holds(const std::string& host, ShapeId shape) const;
+    bool some_host_holds(ShapeId shape, const std::string* but) const;
+    std::vector<ShapeId> what_waits_for(const std::string& host) const;
+    std::string blocked_hosts_for(ShapeId shape) const;
     std::optional<std::string> audit_hosts() const;
+
+    // reactor_judge.cpp
+    void judge_host(const Worker& worker, TaskId task, const Outcome& outcome, Now now, Actions& actions);
+    AlikeId alike(ShapeId shape);
+    Instant begun(WorkerId worker, TaskId task, const Outcome& outcome, Now now) const;
+    bool others_could_do(ShapeId failing, const std::string& host) const;
+    std::uint64_t running_elsewhere(const std::string& host, AlikeId kind, Instant from, Instant to);
+    std::uint64_t tickets_elsewhere(const std::string& host, AlikeId kind, Instant from, Instant to);
 
     // reactor_times.cpp
     void expire(Now now, Actions& actions);
@@ -254,7 +277,7 @@ class Reactor {
     void fill(Worker& worker, Now now, Actions& actions);
     void fill_with_suspect(Worker& worker, Now now, Actions& actions);
     void fill_with_others(Worker& worker, Now now, Actions& actions);
-    Worker* roomiest(ShapeId shape, std::optional<TaskId> suspect, Now now);
+    Worker* roomiest(ShapeId shape, bool suspect, Now now);
     void lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions& actions);
     void reserve(const Worker& worker, ShapeId shape, bool suspect);
     void end_reservation();
@@ -263,7 +286,9 @@ class Reactor {
     // room.cpp
     static bool has_time(std::optional<Instant> leaves, const Shape& shape, Now now);
     bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
-    bool takes(const Worker& worker, ShapeId shape, std::optional<TaskId> suspect, Now now) const;
+    bool is_open_to(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
+    std::optional<TaskId> takes(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
+    std::optional<TaskId> takes_suspect(const Worker& worker, ShapeId shape) const;
     std::uint32_t most_tries(TaskId task) const;  // 0: no limit
     bool last_chance(TaskId task) const;
     std::int64_t queue_depth(ShapeId shape, const Worker& worker) const;
@@ -277,6 +302,7 @@ class Reactor {
     void skip_ready(ShapeId shape, const std::function<Skipped(IntervalSet)>& why, Actions& actions);
     void tell_what_waits_later(Now now, bool grew);
     void tell_what_waits(Now now, Actions& actions);
+    void tell_what_is_blocked(const std::vector<ShapeId>& waiting, Actions& actions);
     bool is_misspelt(const Shape& shape) const;
     std::string what_is_missing(const Shape& shape) const;
     void note_functions(const Worker& worker);
@@ -292,6 +318,7 @@ class Reactor {
     std::int64_t recall(Worker& worker, std::int64_t cores, Actions& actions);
 
     std::string what_fits_nowhere() const;
+    std::string what_is_blocked() const;
     std::int64_t able_workers() const;
     ShapeState& state_of(ShapeId shape);
 
@@ -314,16 +341,22 @@ class Reactor {
     std::optional<Reservation> reserved_;  // one at a time
     HostBlocks blocks_;
     HostWatch host_watch_;
+    // By what makes tasks comparable: the category, whether they need GPUs, features and workers.
+    std::map<std::tuple<CategoryId, bool, std::vector<std::string>, std::vector<WorkerId>>, AlikeId> alike_;
+    std::uint64_t last_hosts_at_ = 0;  // pool version in which no host was set aside that tasks wait for
     Pace pace_;
     bool watches_pace_ = false;  // leases are timed
     Pace stragglers_;            // of those that may be copied
     bool copies_stragglers_ = false;
+    Instant copies_pause_until_;     // none of them is looked at before
     std::map<TaskId, Copy> copies_;  // beside the attempt that the ledger knows of
     struct Avoided {
         std::string host;
         Instant until;
+        ShapeId shape;
     };
-    std::map<TaskId, Avoided> avoided_;  // tasks that wait for another host than that one
+    std::map<TaskId, Avoided> avoided_;          // tasks that wait for another host than that one
+    std::map<ShapeId, std::uint32_t> avoiding_;  // how many of them
     std::set<std::pair<Instant, TaskId>> avoided_until_;
     Instant settled_at_;       // from then on, a worker that is not there will not come
     Instant pool_settled_at_;  // nor a rank that takes tickets
@@ -331,6 +364,7 @@ class Reactor {
     std::set<std::string> functions_seen_;  // that some worker has had, by their features
     std::optional<Instant> tell_waits_at_;  // what no worker can hold is told then,
     Instant tell_waits_by_;                 // or then, however the pool grows
+    bool told_blocked_ = false;             // that tasks wait for hosts that are blocked
     std::vector<ShapeId> awakened_;         // with tasks that could run now where they could not before
     std::optional<Instant> idle_since_;     // some worker idles while others have leases that wait
     Duration recall_pause_ = first_recall_pause;

@@ -24,7 +24,7 @@ void Reactor::seal_where_tasks_abound(Now now, Actions& actions) {
         // The pool would claim them before what is more urgent and could be leased to it.
         if (most_urgent && head.priority < *most_urgent) return;
         IntervalSet tasks = sealable(head.shape);
-        if (!tasks.empty()) return seal(head.shape, std::move(tasks), actions);
+        if (!tasks.empty()) return seal(head.shape, std::move(tasks), now, actions);
         if (!most_urgent && fits_whole_pool(head.shape)) most_urgent = head.priority;
     }
 }
@@ -69,13 +69,14 @@ IntervalSet Reactor::sealable(ShapeId shape) {
     return part;
 }
 
-void Reactor::seal(ShapeId shape, IntervalSet tasks, Actions& actions) {
+void Reactor::seal(ShapeId shape, IntervalSet tasks, Now now, Actions& actions) {
     const Shape& what = ledger_.shape(shape);
     tasks.for_each([&](Interval part) { ledger_.change(part, TaskEvent::seal); });
     batch_.emplace();
     batch_->id = BatchId(next_batch_++);
     batch_->shape = shape;
     batch_->priority = ledger_.priority(TaskId(tasks.front()->first));
+    batch_->sealed_at = now.instant;
     batch_->members = pool_;
     batch_->outstanding = tasks;
     const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
@@ -112,8 +113,8 @@ void Reactor::account(Worker& worker, const IntervalSet& holding, Now now, Actio
 }
 
 // Leases go before tickets at a rank: it gets none that is less urgent than the tickets.
-bool Reactor::has_more_urgent_tickets(const Worker& worker, ShapeId shape) const {
-    return may_claim(worker) && !batch_->revoked && ledger_.head(shape)->priority < batch_->priority;
+bool Reactor::has_more_urgent_tickets(const Worker& worker, double priority) const {
+    return may_claim(worker) && !batch_->revoked && priority < batch_->priority;
 }
 
 // A ticket that a rank holds becomes a lease, without a word to the rank.

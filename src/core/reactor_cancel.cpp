@@ -42,6 +42,7 @@ void Reactor::cancel_attempted(TaskId task, Actions& actions) {
         free_lease(task);
         drop_copy(task, true, actions);
     }
+    stop_avoiding(task);
     if (last_chance(task)) --last_chances_;
     ledger_.change(task, TaskEvent::cancel);
 }

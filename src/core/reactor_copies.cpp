@@ -14,6 +14,8 @@ namespace {
 constexpr int workers_looked_at = 8;  // of one kind
 constexpr Duration shortest_pause = std::chrono::seconds(1);
 constexpr Duration longest_pause = std::chrono::minutes(1);
+// Stragglers that are looked at in a row and find no worker.
+constexpr int most_in_vain = 16;
 }  // namespace
 
 void Reactor::watch_for_copies(double multiplier) {
@@ -29,10 +31,10 @@ void Reactor::watch_for_copies(double multiplier) {
         }
 }
 
-// Files of a task come home under one name; calls without a process of their own cannot be ended.
+// Files of a task come home under one name, and of what cannot be ended two would run to their ends.
 void Reactor::watch_for_copy(TaskId task, Attempted& attempted) {
     const Shape& shape = ledger_.shape(ledger_.shape_of(task));
-    if (!copies_stragglers_ || shape.leased_only || copies_.contains(task)) return;
+    if (!copies_stragglers_ || shape.leased_only || shape.unstoppable || copies_.contains(task)) return;
     attempted.straggling = PaceMark{shape.category, 0, attempted.since, {}};
     stragglers_.began(task, *attempted.straggling);
 }
@@ -48,23 +50,35 @@ bool Reactor::nothing_waits() const {
     return ledger_.ready_shapes().empty() && ledger_.suspect_shapes().empty() && !batch_ && avoided_.empty();
 }
 
+std::optional<Instant> Reactor::next_copy() const {
+    const auto next = stragglers_.next();
+    if (!next) return std::nullopt;
+    return std::max(*next, copies_pause_until_);
+}
+
+// However many tasks run: where none can be copied a few of them are looked at, and the others later.
 void Reactor::copy_stragglers(Now now, Actions& actions) {
+    if (now.instant < copies_pause_until_ || !stragglers_.due(now.instant)) return;
+    copies_pause_until_ = now.instant + shortest_pause;
+    if (!gives_out() || !nothing_waits()) return;
+    int in_vain = 0;
     while (const auto task = stragglers_.due(now.instant)) {
         Attempted& attempted = ledger_.attempted(*task);
         const CategoryId category = ledger_.shape(ledger_.shape_of(*task)).category;
         Worker* idle = nullptr;
-        if (gives_out() && nothing_waits() && attempted.losses == 0 && !attempted.told_to_end)
-            idle = idle_elsewhere(*task, now);
+        if (attempted.losses == 0 && !attempted.told_to_end) idle = idle_elsewhere(*task, now);
         if (idle != nullptr) {
             copy(*task, *idle, now, actions);
             continue;
         }
+        if (++in_vain > most_in_vain) return;
         const Duration usual = stragglers_.mean(category).value_or(longest_pause);
         stragglers_.ended(*task, *attempted.straggling);
         attempted.straggling->again_at =
             now.instant + std::clamp<Duration>(usual, shortest_pause, longest_pause);
         stragglers_.began(*task, *attempted.straggling);
     }
+    copies_pause_until_ = now.instant;
 }
 
 // A worker with room for it, on another host if one of those that are looked at is.
@@ -75,7 +89,8 @@ Worker* Reactor::idle_elsewhere(TaskId task, Now now) {
     Worker* best = nullptr;
     const auto consider = [&](WorkerId id) {
         Worker* worker = workers_.find(id);
-        if (worker == nullptr || worker == first || !takes(*worker, shape, std::nullopt, now)) return false;
+        ++looks_;
+        if (worker == nullptr || worker == first || !is_open_to(*worker, shape, false, now)) return false;
         if (!allocate(what.needs, worker->whole).fits_in(worker->free())) return false;
         if (best == nullptr || best->host == first->host) best = worker;
         return best->host != first->host;

@@ -1,10 +1,8 @@
-// Hosts that get no tasks: those that the user blocks, and those that fail what succeeds elsewhere. What runs
-// there goes on; workers of theirs may come, and wait.
+// Hosts that get no tasks: those that the user blocks, and those that fail what succeeds elsewhere, as long
+// as others could run what waits. What runs there goes on; workers of theirs may come, and wait.
 #include <algorithm>
 
-#include "base/units.h"
 #include "core/reactor.h"
-#include "core/wall_time.h"
 
 namespace wq::core {
 
@@ -12,6 +10,7 @@ void Reactor::on_event(const HostBlocked& event, Now now, Actions& actions) {
     std::optional<Instant> until;
     if (event.time) until = now.instant + *event.time;
     block(event.host, {until, false}, actions);
+    tell_what_waits_later(now, false);
 }
 
 void Reactor::on_event(const HostUnblocked& event, Now, Actions&) {
@@ -48,6 +47,7 @@ void Reactor::unblock(const std::string& host) {
     for (const WorkerId id : workers_of(host)) {
         Worker& worker = *workers_.find(id);
         workers_.block(worker, false);
+        told_blocked_ = false;
         if (worker.available()) gets_tasks(worker);
     }
 }
@@ -61,104 +61,101 @@ void Reactor::unblock_what_is_over(Now now, Actions& actions) {
 
 // The others have left, or are blocked: a bad host is better than none.
 void Reactor::release_the_last_hosts(Actions& actions) {
+    if (!blocks_.any_by_itself() || last_hosts_at_ == pool_version_) return;
     if (workers_.hosts_available() == 0) release_those_set_aside(actions);
+    for (const std::string& host : set_aside_here())
+        for (const ShapeId shape : what_waits_for(host)) release_whoever_holds(shape, actions);
+    last_hosts_at_ = pool_version_;
+}
+
+// Where none of those that get tasks could ever run what waits.
+void Reactor::release_whoever_holds(ShapeId shape, Actions& actions) {
+    if (!blocks_.any_by_itself() || ledger_.ready(shape).empty() || some_host_holds(shape, nullptr)) return;
+    for (const std::string& host : set_aside_here())
+        if (host_holds(host, shape)) release(host, actions);
 }
 
 void Reactor::release_those_set_aside(Actions& actions) {
-    if (!blocks_.any_by_itself()) return;
-    std::vector<std::string> aside;
-    for (const auto& [host, block] : blocks_.all())
-        if (block.by_itself && workers_.of_host(host) != nullptr) aside.push_back(host);
-    for (const std::string& host : aside) {
-        actions.push_back(HostReleased{host});
-        unblock(host);
-    }
+    for (const std::string& host : set_aside_here()) release(host, actions);
 }
 
-// ---- hosts that fail what succeeds elsewhere ----
+void Reactor::release(const std::string& host, Actions& actions) {
+    if (blocks_.find(host) == nullptr) return;
+    actions.push_back(HostReleased{host});
+    unblock(host);
+}
+
+// By the manager itself, and with workers.
+std::vector<std::string> Reactor::set_aside_here() const {
+    std::vector<std::string> aside;
+    if (!blocks_.any_by_itself()) return aside;
+    for (const auto& [host, block] : blocks_.all())
+        if (block.by_itself && workers_.of_host(host) != nullptr) aside.push_back(host);
+    return aside;
+}
+
+// ---- which hosts could run what, were they idle ----
 
 namespace {
 
-enum class Tells { good, bad, nothing };
-
-// Of its host. Times, memory and what the manager itself did or did not do are no fault of that.
-Tells what_it_tells(const Outcome& outcome) {
-    switch (outcome.ending) {
-        case Ending::exited:
-            return outcome.exit_code == 0 ? Tells::good : Tells::bad;
-        case Ending::signalled:
-        case Ending::not_started:
-        case Ending::raised:
-        case Ending::output_missing:
-        case Ending::disk_full:
-        case Ending::worker_lost:  // only its launcher was
-            return Tells::bad;
-        default:
-            return Tells::nothing;
-    }
+bool could_ever_run(const Worker& worker, const Shape& what) {
+    return ever_holds(worker.whole, worker.features, what) &&
+           (what.workers.empty() ||
+            std::find(what.workers.begin(), what.workers.end(), worker.id) != what.workers.end());
 }
 
 }  // namespace
 
-void Reactor::judge_host(const Worker& worker, TaskId task, const Outcome& outcome, Now now,
-                         Actions& actions) {
-    if (!options_.sets_hosts_aside || stop_) return;
-    const ShapeId shape = ledger_.shape_of(task);
-    const CategoryId category = ledger_.shape(shape).category;
-    const Duration wall = wall_time(outcome);
-    const Tells tells = what_it_tells(outcome);
-    if (tells == Tells::good) host_watch_.succeeded(worker.host, category, 1, wall);
-    if (tells != Tells::bad || worker.blocked) return;
-    const auto elsewhere = [&] { return running_elsewhere(worker.host, category); };
-    const auto verdict = host_watch_.failed(worker.host, category, wall, now.instant, elsewhere);
-    if (!verdict || !another_host_holds(shape, worker.host)) return;
-    host_watch_.set_aside(worker.host);
-    std::string why = "its last " + std::to_string(verdict->failures) + " tasks failed, after " +
-                      format_duration(verdict->each) + " each (the last one: " + describe(outcome) + ");";
-    why += " elsewhere " + std::to_string(verdict->failed_elsewhere) + " of " +
-           std::to_string(verdict->elsewhere) + " did";
-    const std::string host = worker.host;
-    actions.push_back(
-        HostSetAside{host, std::move(why), now.wall + verdict->time / std::chrono::microseconds(1)});
-    block(host, {now.instant + verdict->time, true}, actions);
+// Whether it gets tasks or not.
+bool Reactor::host_holds(const std::string& host, ShapeId shape) const {
+    const std::vector<WorkerId> there = workers_of(host);
+    return std::any_of(there.begin(), there.end(),
+                       [&](WorkerId id) { return could_ever_run(*workers_.find(id), ledger_.shape(shape)); });
 }
 
-// Or fewer.
-std::uint64_t Reactor::running_elsewhere(const std::string& host, CategoryId category) const {
-    std::uint64_t here = 0;
-    for (const WorkerId id : *workers_.of_host(host)) here += workers_.find(id)->leases.size();
-    const std::uint64_t leased = ledger_.count(category, TaskState::leased);
-    std::uint64_t count = leased - std::min(leased, here);
-    if (!batch_ || ledger_.shape(batch_->shape).category != category) return count;
-    // As long as there are tickets, every rank runs as many as it has room for.
-    std::uint64_t tickets = 0;
-    for (const WorkerId id : batch_->members) {
-        const Worker& member = *workers_.find(id);
-        if (member.host != host && !batch_->dry.contains(id))
-            tickets += static_cast<std::uint64_t>(std::max<std::int64_t>(member.free().cores, 0));
-    }
-    const std::int64_t each = std::max<std::int64_t>(ledger_.shape(batch_->shape).needs.cores, 1);
-    count += tickets / static_cast<std::uint64_t>(each);
-    return count;
-}
-
-// So that what waits can go on.
-bool Reactor::another_host_holds(ShapeId shape, const std::string& host) const {
+// One that gets tasks, other than `but`.
+bool Reactor::some_host_holds(ShapeId shape, const std::string* but) const {
     const Shape& what = ledger_.shape(shape);
-    const auto holds = [&](const Worker* worker) {
-        return worker != nullptr && worker->available() && worker->host != host &&
-               ever_holds(worker->whole, worker->features, what);
+    const auto counts = [&](const Worker* worker) {
+        return worker != nullptr && worker->available() && (but == nullptr || worker->host != *but) &&
+               could_ever_run(*worker, what);
     };
     for (const WorkerId id : what.workers)
-        if (holds(workers_.find(id))) return true;
+        if (counts(workers_.find(id))) return true;
     if (!what.workers.empty()) return false;
     for (const auto& [kind, places] : workers_.kinds()) {
         if (!ever_holds(kind.at_most.whole, kind.at_most.features, what)) continue;
         if (std::any_of(places.begin(), places.end(),
-                        [&](const Place& place) { return holds(workers_.find(place.id)); }))
+                        [&](const Place& place) { return counts(workers_.find(place.id)); }))
             return true;
     }
     return false;
+}
+
+// Those that alone could run it, where no other one gets tasks; nothing: there is another one, or none.
+std::string Reactor::blocked_hosts_for(ShapeId shape) const {
+    constexpr std::size_t most_named = 8;
+    if (blocks_.empty() || some_host_holds(shape, nullptr)) return "";
+    std::vector<std::string> hosts;
+    for (const auto& [host, block] : blocks_.all())
+        if (host_holds(host, shape)) hosts.push_back(host);
+    std::string named;
+    for (std::size_t i = 0; i < std::min(hosts.size(), most_named); ++i)
+        named += (named.empty() ? "" : ", ") + hosts[i];
+    if (hosts.size() <= most_named) return named;
+    return named + " and " + std::to_string(hosts.size() - most_named) + " more";
+}
+
+// Shapes with ready tasks that it could run.
+std::vector<ShapeId> Reactor::what_waits_for(const std::string& host) const {
+    std::set<ShapeId> shapes(ledger_.suspect_shapes());
+    for (const ReadyHead& head : ledger_.ready_shapes()) shapes.insert(head.shape);
+    for (const WorkerId id : workers_of(host))
+        for (const ReadyHead& head : ledger_.ready_shapes_for(id)) shapes.insert(head.shape);
+    std::vector<ShapeId> held;
+    for (const ShapeId shape : shapes)
+        if (host_holds(host, shape)) held.push_back(shape);
+    return held;
 }
 
 std::optional<std::string> Reactor::audit_hosts() const {
@@ -167,9 +164,13 @@ std::optional<std::string> Reactor::audit_hosts() const {
         if (worker.blocked != (blocks_.find(worker.host) != nullptr))
             return "worker " + std::to_string(id.value()) + " of " + worker.host +
                    (worker.blocked ? " is blocked" : " is not blocked");
-    if (!workers_.empty() && workers_.hosts_available() == 0 && blocks_.any_by_itself())
-        for (const auto& [host, block] : blocks_.all())
-            if (block.by_itself && workers_.of_host(host) != nullptr) return "the last host is set aside";
+    const std::vector<std::string> aside = set_aside_here();
+    if (!aside.empty() && workers_.hosts_available() == 0) return "the last host is set aside";
+    const bool looked = !stop_ && !storage_trouble_ && hold_until_workers_ == 0 && ledger_.expired().empty();
+    if (!looked) return std::nullopt;
+    for (const std::string& host : aside)
+        for (const ShapeId shape : what_waits_for(host))
+            if (!some_host_holds(shape, nullptr)) return host + " is set aside, and tasks wait for it alone";
     return std::nullopt;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t longest_us = 10'000'000'000'000;
 }  // namespace
 
-void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
+void Reactor::on_event(const RangeReported& event, Now now, Actions& actions) {
     const Worker* worker = workers_.find(event.worker);
     const std::uint64_t reported = event.done.count();
     const Ended ended = worker == nullptr ? Ended{} : end_all(event, actions);
@@ -33,8 +33,10 @@ void Reactor::on_event(const RangeReported& event, Now, Actions& actions) {
         pace_.succeeded(what.category, tasks.count(), std::chrono::microseconds(wall_us));
         stragglers_.succeeded(what.category, tasks.count(), std::chrono::microseconds(wall_us));
         if (options_.sets_hosts_aside)
-            host_watch_.succeeded(worker->host, what.category, tasks.count(),
-                                  std::chrono::microseconds(wall_us));
+            host_watch_.succeeded(
+                {worker->host, alike(shape), std::chrono::microseconds(wall_us),
+                 now.instant - std::chrono::microseconds(static_cast<std::int64_t>(each_us))},
+                tasks.count());
         actions.push_back(RangeEnded{event.worker, tasks, what.category, allocate(what.needs, worker->whole),
                                      event.started_us, wall_us});
         tasks.for_each([&](Interval part) { apply(groups_.succeeded(part), actions); });

@@ -60,11 +60,7 @@ void Reactor::look_again(TaskId task, Attempted& attempted, Instant at) {
 
 void Reactor::end_what_is_slow(Now now, Actions& actions) {
     while (const auto task = pace_.due(now.instant)) end_slow(*task, now, actions);
-    while (!avoided_until_.empty() && avoided_until_.begin()->first <= now.instant) {
-        const TaskId task = avoided_until_.begin()->second;
-        stop_avoiding(task);
-        awakened_.push_back(ledger_.shape_of(task));
-    }
+    end_what_was_avoided_long_enough(now);
 }
 
 // The worker may have its result under way: what it says first is true. Only if it says nothing the task is
@@ -108,33 +104,7 @@ void Reactor::abort_attempt(TaskId task, Outcome outcome, Now now, Actions& acti
     if (ledger_.state(task) != TaskState::ready || host.empty()) return;
     const Duration usual = pace_.mean(category).value_or(longest_avoided);
     const Instant until = now.instant + std::clamp<Duration>(usual, std::chrono::seconds(1), longest_avoided);
-    stop_avoiding(task);
-    avoided_[task] = {host, until};
-    avoided_until_.insert({until, task});
-}
-
-// Whether the task is to wait for another host than this worker's.
-bool Reactor::avoids(TaskId task, const Worker& worker) const {
-    if (avoided_.empty()) return false;
-    const auto found = avoided_.find(task);
-    return found != avoided_.end() && found->second.host == worker.host && workers_.hosts_available() > 1;
-}
-
-// The next task of the shape.
-bool Reactor::head_avoids(ShapeId shape, const Worker& worker) const {
-    if (avoided_.empty()) return false;
-    const auto head = ledger_.head(shape);
-    return head && avoids(head->task, worker);
-}
-
-// What waited behind it there may go on.
-void Reactor::stop_avoiding(TaskId task) {
-    const auto found = avoided_.find(task);
-    if (found == avoided_.end()) return;
-    if (const auto* there = workers_.of_host(found->second.host))
-        for (const WorkerId id : *there) workers_.changed(*workers_.find(id));
-    avoided_until_.erase({found->second.until, task});
-    avoided_.erase(found);
+    avoid(task, host, until);
 }
 
 std::optional<Instant> Reactor::next_slow() const {
@@ -166,7 +136,6 @@ std::optional<std::string> Reactor::audit_pace() const {
             if (attempted->pace) ++watched;
         }
     if (watched != pace_.running()) return "tasks that do not run are timed";
-    if (avoided_.size() != avoided_until_.size()) return "tasks avoid a host without an end";
     return std::nullopt;
 }
 

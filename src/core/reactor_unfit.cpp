@@ -100,6 +100,7 @@ void Reactor::tell_what_waits(Now now, Actions& actions) {
         if (waiting.size() == most_shapes_told) break;
         waiting.push_back(head.shape);
     }
+    tell_what_is_blocked(waiting, actions);
     for (const ShapeId shape : waiting) {
         if (fits_somewhere(shape)) continue;
         const Shape& what = ledger_.shape(shape);
@@ -114,6 +115,16 @@ void Reactor::tell_what_waits(Now now, Actions& actions) {
         } else if (!std::exchange(state_of(shape).told_waiting, true)) {
             actions.push_back(Warning{"tasks wait for a worker with " + what_is_missing(what)});
         }
+    }
+}
+
+// Once, until a host gets tasks again.
+void Reactor::tell_what_is_blocked(const std::vector<ShapeId>& waiting, Actions& actions) {
+    for (const ShapeId shape : waiting) {
+        const std::string hosts = blocked_hosts_for(shape);
+        if (hosts.empty() || std::exchange(told_blocked_, true)) continue;
+        actions.push_back(Warning{"tasks wait, and all hosts that could run them are blocked: " + hosts +
+                                  "; unblock_host() or unblock_all() ends that"});
     }
 }
 

@@ -112,6 +112,19 @@ std::string Reactor::what_fits_nowhere() const {
     return "";
 }
 
+// The first ready task that only hosts could run that are blocked.
+std::string Reactor::what_is_blocked() const {
+    int looked = 0;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (blocks_.empty() || ++looked > 64) break;
+        const std::string hosts = blocked_hosts_for(head.shape);
+        if (hosts.empty()) continue;
+        return "a host that is not blocked, for task " + std::to_string(head.task.value()) +
+               ": unblock_host() lets it run on " + hosts;
+    }
+    return "";
+}
+
 std::string Reactor::waiting_for() const {
     const auto count = [&](TaskState state) { return ledger_.count(state); };
     const std::uint64_t out = count(TaskState::leased) + count(TaskState::sealed);
@@ -125,9 +138,7 @@ std::string Reactor::waiting_for() const {
                " workers to be there at once: " + std::to_string(there) + " are";
     if (workers_.empty()) return joined_ == 0 ? "workers: none has joined" : "workers: none is left";
     if (out > 0) return std::to_string(out) + " tasks to end" + away;
-    if (workers_.hosts_available() == 0 && !blocks_.empty())
-        return "a worker of a host that is not blocked: " + std::to_string(blocks_.size()) +
-               (blocks_.size() == 1 ? " is" : " are");
+    if (const std::string what = what_is_blocked(); !what.empty()) return what;
     if (const std::string what = what_fits_nowhere(); !what.empty()) return what + away;
     if (const std::uint64_t early = ledger_.early().count(); early > 0 && early == count(TaskState::ready))
         return "the start time of " + std::to_string(early) + " tasks";
@@ -142,6 +153,7 @@ std::optional<std::string> Reactor::audit() const {
     if (auto wrong = ledger_.audit()) return wrong;
     if (auto wrong = workers_.audit()) return wrong;
     if (auto wrong = audit_pace()) return wrong;
+    if (auto wrong = audit_avoided()) return wrong;
     if (auto wrong = audit_hosts()) return wrong;
     if (auto wrong = audit_copies()) return wrong;
     std::uint64_t leases = 0;

@@ -53,27 +53,39 @@ bool Reactor::could_hold(const Worker& worker, ShapeId shape, Now now) const {
     return has_time(worker.leaves_at, what, now) && ever_holds(worker.whole, worker.features, what);
 }
 
-// Whether it can be leased to `worker` now; as a suspect, if one is named.
-bool Reactor::takes(const Worker& worker, ShapeId shape, std::optional<TaskId> suspect, Now now) const {
+// Whether anything of the shape can go to it now, as far as its own room does not decide.
+bool Reactor::is_open_to(const Worker& worker, ShapeId shape, bool suspect, Now now) const {
     if (worker.alone || !worker.available() || !could_hold(worker, shape, now)) return false;
     if (reserved_ && reserved_->worker == worker.id &&
-        (reserved_->shape != shape || reserved_->suspect != suspect.has_value()))
+        (reserved_->shape != shape || reserved_->suspect != suspect))
         return false;
     const Resources give = allocate(ledger_.shape(shape).needs, worker.whole);
     const bool weightless = give.cores == 0 && give.gpus == 0;
-    if (weightless && worker.leases.size() >= static_cast<std::size_t>(most_weightless(worker.whole)))
-        return false;
-    if (suspect) {
-        if (worker.suspect || avoids(*suspect, worker)) return false;
-        // On its last chance a task runs by itself: if its worker is lost again, it is the one.
-        if (last_chance(*suspect))
-            return worker.leases.empty() && !(batch_ && batch_->members.contains(worker.id));
-        return give.fits_in(worker.free());
-    }
-    if (has_more_urgent_tickets(worker, shape) || head_avoids(shape, worker)) return false;
-    if (give.fits_in(worker.free())) return true;
+    return !weightless || worker.leases.size() < static_cast<std::size_t>(most_weightless(worker.whole));
+}
+
+// The ready task of the shape that can be leased to `worker` now; of its suspects, or of the others.
+std::optional<TaskId> Reactor::takes(const Worker& worker, ShapeId shape, bool suspect, Now now) const {
+    if (!is_open_to(worker, shape, suspect, now)) return std::nullopt;
+    if (suspect) return takes_suspect(worker, shape);
+    const auto next = next_for(shape, worker);
+    if (!next || has_more_urgent_tickets(worker, next->priority)) return std::nullopt;
+    const Resources give = allocate(ledger_.shape(shape).needs, worker.whole);
+    if (give.fits_in(worker.free())) return next->task;
     // Beyond what runs at once, some more may wait in the launcher; but not while it is to give some back.
-    return worker.recalled == 0 && fits_queued(give, worker.free(), queue_depth(shape, worker));
+    if (worker.recalled > 0 || !fits_queued(give, worker.free(), queue_depth(shape, worker)))
+        return std::nullopt;
+    return next->task;
+}
+
+std::optional<TaskId> Reactor::takes_suspect(const Worker& worker, ShapeId shape) const {
+    const auto next = worker.suspect ? std::nullopt : next_suspect_for(shape, worker);
+    if (!next) return std::nullopt;
+    // On its last chance a task runs by itself: if its worker is lost again, it is the one.
+    const bool fits = last_chance(*next)
+                          ? worker.leases.empty() && !(batch_ && batch_->members.contains(worker.id))
+                          : allocate(ledger_.shape(shape).needs, worker.whole).fits_in(worker.free());
+    return fits ? next : std::nullopt;
 }
 
 }  // namespace wq::core

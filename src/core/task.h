@@ -40,6 +40,7 @@ struct Shape {
     // travels as a template. 0: none.
     std::uint64_t kind = 0;
     bool leased_only = false;  // not sealed: a ticket is a text, and it has files
+    bool unstoppable = false;  // a call without a process of its own: once begun, nobody can end it
     auto operator<=>(const Shape&) const = default;
 };
 

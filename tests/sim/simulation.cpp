@@ -57,8 +57,8 @@ Simulation::Simulation(const Weather& weather, std::uint64_t seed, Plan plan)
       reactor_(options(weather, plan_), now()) {
     const std::size_t tasks = plan_.tasks.size();
     own_failures_.resize(tasks), final_records_.resize(tasks), last_attempt_.resize(tasks),
-        losses_.resize(tasks), exhausted_.resize(tasks), aborted_.resize(tasks), copied_.resize(tasks),
-        slow_runs_.resize(tasks), runs_.resize(tasks);
+        losses_.resize(tasks), exhausted_.resize(tasks), aborted_.resize(tasks), slow_runs_.resize(tasks),
+        runs_.resize(tasks);
     present_.resize(plan_.workers.size());
 }
 
@@ -243,6 +243,8 @@ void Simulation::obey(const core::Action& action) {
     } else if (const auto* one = std::get_if<core::Kill>(&action)) {
         check_told(one->worker, "kill");
         ++counts_.killed;
+        for (std::uint64_t id = one->tasks.first; id < one->tasks.end; ++id)
+            told_to_end_.insert({TaskId(id), one->attempt});
         send(one->worker);
     } else if (const auto* kill = std::get_if<core::KillAll>(&action)) {
         send(kill->worker);
@@ -289,7 +291,10 @@ void Simulation::check_times_and_priority(const core::Lease& lease, const std::s
                             lease.timeout > std::chrono::microseconds(*shape.not_after - now().wall)))
         wrong(name + " may run beyond its end time");
     const auto head = ledger.head(ledger.shape_of(lease.task));
-    if (head && head->priority > shape.priority && ledger.find_attempted(lease.task)->losses == 0)
+    // One that was too slow somewhere waits for another host, and others do not wait with it.
+    const core::Attempted* before = head ? ledger.find_attempted(head->task) : nullptr;
+    const bool waits = before != nullptr && before->aborted > 0;
+    if (head && !waits && head->priority > shape.priority && ledger.find_attempted(lease.task)->losses == 0)
         wrong(name + " is leased before task " + std::to_string(head->task.value()) +
               ", which is more urgent");
 }
@@ -305,12 +310,17 @@ void Simulation::check_lease(const core::Lease& lease) {
     if (std::exchange(last_attempt_[lease.task.value()], lease.attempt) >= lease.attempt)
         wrong(name + " is no new attempt");
     if (lease.attempt == 1 && board_.was_claimed(lease.task)) wrong(name + " was a ticket before");
-    if (lease.copy) ++counts_.copies, copied_[lease.task.value()] = true;
-    for (const auto& life : lives_)
-        if (life->known && life->worker->alive() && life->worker->holds().contains(lease.task) &&
-            !copied_[lease.task.value()])
+    if (lease.copy) ++counts_.copies;
+    int held = 0;
+    for (const auto& life : lives_) {
+        const auto found = life->worker->holds().find(lease.task);
+        if (!life->known || !life->worker->alive() || found == life->worker->holds().end() ||
+            told_to_end_.contains({lease.task, found->second.attempt}))
+            continue;
+        if (++held > (lease.copy ? 1 : 0))
             wrong(name + " is leased while worker " + std::to_string(life->worker->id().value()) +
                   " holds it");
+    }
     const core::Worker* worker = reactor_.workers().find(lease.worker);
     if (worker == nullptr) return wrong(name + " is leased to nobody");
     check_times_and_priority(lease, name);

@@ -112,7 +112,7 @@ class Simulation {
     std::vector<Attempt> last_attempt_;
     std::vector<std::uint32_t> losses_;
     std::vector<std::uint32_t> exhausted_;
-    std::vector<bool> copied_;
+    std::set<std::pair<TaskId, Attempt>> told_to_end_;
     std::vector<std::uint32_t> aborted_;    // as too slow
     std::vector<std::uint32_t> slow_runs_;  // begun
     std::vector<std::uint32_t> runs_;       // leases and tickets, as the manager knows them

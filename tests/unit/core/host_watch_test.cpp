@@ -8,18 +8,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr CategoryId red{0};
-constexpr CategoryId blue{1};
+constexpr AlikeId red{0};
+constexpr AlikeId blue{1};
 
 class HostWatchTest : public ::testing::Test {
   protected:
     // Whether it is to be set aside now.
-    bool fail(const std::string& host, Duration wall = 100ms, CategoryId category = red) {
-        verdict_ = watch_.failed(host, category, wall, Instant(clock_), [this] { return running_; });
+    bool fail(const std::string& host, Duration wall = 100ms, AlikeId alike = red) {
+        const auto running = [this](Instant from, Instant to) {
+            ++counts_;
+            return running_since_ >= from && running_since_ <= to ? running_ : 0;
+        };
+        const Instant now(clock_);
+        verdict_ = watch_.failed({host, alike, wall, now - wall}, now, running);
         return verdict_.has_value();
     }
-    void succeed(const std::string& host, Duration wall = 10s, CategoryId category = red) {
-        watch_.succeeded(host, category, 1, wall);
+    // One that began so long ago.
+    void succeed(const std::string& host, Duration wall = 0s, AlikeId alike = red) {
+        watch_.succeeded({host, alike, wall, Instant(clock_) - wall}, 1);
     }
     // Fails on `bad`, each 100 ms, until it is set aside; so often at most. Returns how often it failed.
     int fail_until_aside(const std::string& bad, int most, const std::function<void()>& meanwhile) {
@@ -33,7 +39,9 @@ class HostWatchTest : public ::testing::Test {
 
     HostWatch watch_;
     Duration clock_{1h};
-    std::uint64_t running_ = 0;
+    std::uint64_t running_ = 0;  // on other hosts
+    Instant running_since_{clock_};
+    int counts_ = 0;  // so often they were asked for
     std::optional<HostWatch::Verdict> verdict_;
 };
 
@@ -94,8 +102,26 @@ TEST_F(HostWatchTest, ThoseThatFailLaterAreNotTakenForGood) {
     }
 }
 
+// What went wrong may have done so since then, or the list has a stretch that is wrong.
+TEST_F(HostWatchTest, WhatBeganBeforeTellsNothing) {
+    EXPECT_EQ(fail_until_aside("one", 1000, [&] { succeed("other", 1h); }), 1001);
+    running_ = 16;
+    running_since_ = Instant(clock_ - 1h);
+    EXPECT_EQ(fail_until_aside("two", 1000, [] {}), 1001);
+    const Duration began = clock_;
+    const auto succeed_at_last = [&] { succeed("other", clock_ - began); };
+    EXPECT_LE(fail_until_aside("three", 1000, succeed_at_last), 30);
+}
+
+// Those that run are counted anew when there is more to be said of the host.
+TEST_F(HostWatchTest, ThoseThatRunAreCountedRarely) {
+    running_ = 4;
+    EXPECT_EQ(fail_until_aside("bad", 10'000, [] {}), 10'001);
+    EXPECT_LE(counts_, 40);
+}
+
 TEST_F(HostWatchTest, CategoriesAreComparedWithThemselves) {
-    EXPECT_EQ(fail_until_aside("gpu", 1000, [&] { succeed("cpu", 10s, blue); }), 1001);
+    EXPECT_EQ(fail_until_aside("gpu", 1000, [&] { succeed("cpu", 0s, blue); }), 1001);
 }
 
 TEST_F(HostWatchTest, FailuresThatTakeLongDoNoHarm) {

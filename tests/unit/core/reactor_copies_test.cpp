@@ -128,6 +128,37 @@ TEST_F(CopiesTest, NothingIsCopiedWhileOthersWaitNorWithFilesNorWhenItIsOff) {
     EXPECT_EQ(copies(), 1);
 }
 
+TEST_F(CopiesTest, WhatNobodyCanEndIsNotCopied) {
+    Shape call;
+    call.unstoppable = true;
+    straggle(call);
+    idle(1h);
+    expect({"lease 10.1 to 1"});
+    EXPECT_EQ(copies(), 0);
+}
+
+// A thousand of them run, and nobody has room for a copy.
+TEST_F(CopiesTest, AFewAreLookedAtHoweverManyRun) {
+    join_watched(2, 1000);
+    add(1000);
+    const std::uint64_t before = reactor_.looks();
+    idle(10s);
+    std::uint64_t ticks = 0;
+    const Duration end = clock_ + 60s;
+    for (auto at = reactor_.wakeup(); at && *at <= Instant(end); at = reactor_.wakeup()) {
+        clock_ = std::max(clock_, at->time_since_epoch());
+        tick();
+        ++ticks;
+    }
+    take([](const std::string&) {});
+    EXPECT_LE(ticks, 120u);
+    EXPECT_LE(reactor_.looks() - before, 40 * ticks);
+    join_watched(3, 2000);
+    idle(2min);
+    take([](const std::string&) {});
+    EXPECT_EQ(copies(), 1000);
+}
+
 TEST_F(CopiesTest, ACancelledTaskIsKilledTwice) {
     straggle();
     cancel(10);

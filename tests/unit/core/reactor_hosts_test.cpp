@@ -14,6 +14,9 @@ class BlockTest : public RunFixture {
     }
     void block(const std::string& host, std::optional<Duration> time = {}) { event(HostBlocked{host, time}); }
     void unblock(std::optional<std::string> host) { event(HostUnblocked{std::move(host)}); }
+    static constexpr const char* told =
+        "warning: tasks wait, and all hosts that could run them are blocked: node1; unblock_host() or "
+        "unblock_all() ends that";
 };
 
 TEST_F(BlockTest, ABlockedHostGetsNothingAndEndsWhatItRuns) {
@@ -26,9 +29,10 @@ TEST_F(BlockTest, ABlockedHostGetsNothingAndEndsWhatItRuns) {
     EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end");
     ok(1, 0);
     expect({"0.1 ended for good: exit 0"});
-    EXPECT_EQ(reactor_.waiting_for(), "a worker of a host that is not blocked: 1 is");
+    const char* const blocked = "a host that is not blocked, for task 1: unblock_host() lets it run on node1";
+    EXPECT_EQ(reactor_.waiting_for(), blocked);
     idle(24h);
-    expect({});
+    expect({told});
     join_watched(2);
     expect({"lease 1.1 to 2"});
     EXPECT_EQ(reactor_.stats().workers_blocked, 1);
@@ -57,12 +61,39 @@ TEST_F(BlockTest, WorkersThatComeFromThereWait) {
     expect({"lease 0.1 to 1"});
 }
 
+// Others have room, and not for these.
+TEST_F(BlockTest, ThatAllHostsForATaskAreBlockedIsToldOnce) {
+    join_watched(1, 4);
+    join_watched(2);
+    block("node1");
+    add(3, cores(4));
+    add(1);
+    expect({"lease 3.1 to 2"});
+    idle(4s);
+    expect({});
+    idle(2s);
+    expect({told});
+    ok(2, 3);
+    add(1, cores(3));
+    expect({"3.1 ended for good: exit 0"});
+    EXPECT_THAT(reactor_.waiting_for(), ::testing::StartsWith("a host that is not blocked, for task 0: "));
+    idle(24h);
+    expect({});
+    unblock("node1");
+    block("node1");
+    idle(24h);
+    take([](const std::string& line) {
+        EXPECT_THAT(line, ::testing::AnyOf(::testing::StartsWith("lease "), ::testing::StartsWith("recall "),
+                                           ::testing::StrEq(told)));
+    });
+}
+
 TEST_F(BlockTest, ATimeEndsItAndTheLastWordCounts) {
     join_watched(1);
     block("node1", 10s);
     add(1);
     idle(9999ms);
-    expect({});
+    expect({told});
     idle(1ms);
     expect({"lease 0.1 to 1"});
     block("node1", 10s);
@@ -70,7 +101,7 @@ TEST_F(BlockTest, ATimeEndsItAndTheLastWordCounts) {
     add(1);
     ok(1, 0);
     idle(1h);
-    expect({"recall 1 from 1", "0.1 ended for good: exit 0"});
+    expect({"recall 1 from 1", "0.1 ended for good: exit 0", told});
     block("node1", 5s);
     idle(5s);
     expect({"lease 1.1 to 1"});
@@ -133,6 +164,12 @@ class AsideTest : public BlockTest {
             ++failed_;
         }
     }
+    void join_with_gpus(std::uint32_t worker, std::int64_t cores = 1) {
+        WorkerJoined joined{
+            WorkerId(worker), "node" + std::to_string(worker), {cores, cores * 1000, 0, 1}, {}};
+        joined.watched = true;
+        event(joined);
+    }
     void succeed_on(std::uint32_t worker) {
         const auto& leases = reactor_.workers().find(WorkerId(worker))->leases;
         if (!leases.empty()) ok(worker, leases.begin()->value(), 1);
@@ -188,6 +225,84 @@ TEST_F(AsideTest, NeverTheLastOneThatCouldHoldTheTasks) {
     leave(2);
     take([](const std::string&) {});
     EXPECT_EQ(reactor_.workers().hosts_available(), 1u);
+}
+
+Shape gpu_task() {
+    Shape shape;
+    shape.needs.gpus = shape.needs.cores = 1;
+    return shape;
+}
+
+// The only one with GPUs, whatever it fails.
+TEST_F(AsideTest, NeverTheLastOneForWhatWaitsBesides) {
+    join_with_gpus(1);
+    join_watched(2, 8);
+    add(60);
+    add(2, gpu_task());
+    fail_on_node1(50);
+    EXPECT_GE(failed_, 50);
+    EXPECT_TRUE(said().empty());
+}
+
+TEST_F(AsideTest, ItIsReleasedWhenItIsTheLastOneForWhatComes) {
+    join_with_gpus(1);
+    join_watched(2, 8);
+    add(1000);
+    fail_on_node1(1000);
+    ASSERT_EQ(said().size(), 1u);
+    add(2, gpu_task());
+    EXPECT_EQ(said(), std::vector<std::string>{"released node1"});
+    failed_ = 0;
+    fail_on_node1(100);
+    EXPECT_EQ(failed_, 100);
+    EXPECT_TRUE(said().empty());
+}
+
+TEST_F(AsideTest, ItIsReleasedWhenItBecomesTheLastOneForWhatWaits) {
+    join_with_gpus(1);
+    join_with_gpus(2, 8);
+    join_watched(3, 8);
+    add(1000);
+    add(20, gpu_task());
+    fail_on_node1(1000);
+    ASSERT_EQ(said().size(), 1u);
+    block("node2");
+    EXPECT_EQ(said(), std::vector<std::string>{"released node1"});
+    unblock("node2");
+    take([](const std::string&) {});
+}
+
+// Lines of the list are wrong, and the others have been busy for long with what came before them.
+TEST_F(AsideTest, AStretchOfTheListThatIsWrongSetsNobodyAside) {
+    join_watched(2, 8);
+    add(8);
+    pass(10min);
+    join_watched(1);
+    add(500);
+    for (int i = 0; i < 25; ++i) {
+        fail_on_node1(1);
+        if (i >= 8) continue;
+        ok(2, static_cast<std::uint64_t>(i), 1, 10min);
+        const auto leases = reactor_.workers().find(WorkerId(2))->leases;
+        for (const TaskId task : leases)
+            if (task.value() >= 8) fail(2, task.value());
+    }
+    EXPECT_EQ(failed_, 25);
+    EXPECT_TRUE(said().empty());
+}
+
+// In a list without categories.
+TEST_F(AsideTest, WhatNeedsGpusIsComparedWithSuch) {
+    join_with_gpus(1);
+    join_watched(2, 8);
+    join_with_gpus(3);
+    block("node3");
+    add(8);
+    add(200, gpu_task());
+    unblock("node3");
+    take([](const std::string&) {});
+    fail_on_node1(100);
+    EXPECT_TRUE(said().empty());
 }
 
 TEST_F(AsideTest, WhenTheOthersLeaveItIsTheLastOne) {

@@ -299,10 +299,84 @@ TEST_F(SlowTest, TheNextRoomOnAnotherHostIsItsOwn) {
     idle(5s);
     expect({"11.1 ended for good: exit 0", "lease 12.1 to 2", "kill 10 attempt 1 on 1"});
     end(1, 10, 1, Ending::killed);
-    expect({"10.1 ended: took too long: more than 2 times the mean of its category"});
+    expect({"10.1 ended: took too long: more than 2 times the mean of its category", "lease 13.1 to 1"});
     idle(1s);
     ok(2, 12);
-    expect({"12.1 ended for good: exit 0", "lease 10.2 to 2", "lease 13.1 to 1"});
+    expect({"12.1 ended for good: exit 0", "lease 10.2 to 2"});
+}
+
+// Whether they were there before or come later, and whatever room the host gets.
+TEST_F(SlowTest, OthersOfItsShapeDoNotWaitWithIt) {
+    join_watched(1);
+    fast_abort(2);
+    ten_succeed();
+    leave(1);
+    join_watched(1, 2);
+    join_watched(2);
+    add(1, pinned({2}));
+    add(1);
+    idle(10s);
+    ok(2, 10);
+    add(1, pinned({2}));
+    take([](const std::string&) {});
+    end(1, 11, 1, Ending::killed);
+    expect({"11.1 ended: took too long: more than 2 times the mean of its category"});
+    add(1);
+    expect({"lease 13.1 to 1"});
+    add(2);
+    expect({"lease 14.1 to 1"});
+    ok(1, 13);
+    expect({"13.1 ended for good: exit 0", "lease 15.1 to 1"});
+    ok(2, 12);
+    expect({"12.1 ended for good: exit 0", "lease 11.2 to 2"});
+    event(Tick{});
+}
+
+// The host that it avoids has more idle workers than are looked at.
+TEST_F(SlowTest, ItFindsAnotherHostBehindManyWorkersOfTheOne) {
+    const auto on_one_host = [&](std::uint32_t id, std::int64_t cores) {
+        WorkerJoined joined{WorkerId(id), "node1", {cores, 1000, 0, 0}, {}};
+        joined.watched = true;
+        event(joined);
+    };
+    on_one_host(1, 1);
+    fast_abort(2);
+    ten_succeed();
+    add(1);
+    expect({"lease 10.1 to 1"});
+    for (std::uint32_t id = 3; id < 23; ++id) on_one_host(id, 4);
+    WorkerJoined other{WorkerId(2), "node2", {4, 1000, 0, 0}, {}};
+    other.watched = true;
+    event(other);
+    add(1, pinned({2}));
+    idle(10s);
+    ok(2, 11);
+    take([](const std::string&) {});
+    end(1, 10, 1, Ending::killed);
+    expect({"10.1 ended: took too long: more than 2 times the mean of its category", "lease 10.2 to 2"});
+}
+
+// It would stay empty for the whole time.
+TEST_F(SlowTest, NoWorkerIsKeptFreeForATaskThatAvoidsIt) {
+    options({.max_losses = 3, .away_limit = 60s, .wait_for_fitting = true});
+    join_watched(1);
+    fast_abort(2);
+    ten_succeed();
+    join_watched(2);
+    join_watched(3);
+    add(1);
+    add(1, pinned({2}));
+    add(1, pinned({3}));
+    expect({"lease 10.1 to 1", "lease 11.1 to 2", "lease 12.1 to 3"});
+    lose(1);
+    join_watched(1);
+    expect({"10.1 ended: worker lost: worker 1 on node1: gone", "lease 10.2 to 1"});
+    idle(10s);
+    end(1, 10, 2, Ending::killed);
+    take([](const std::string&) {});
+    ASSERT_FALSE(reactor_.ledger().suspect_shapes().empty()) << "it waits for another host";
+    add(1, pinned({1}));
+    expect({"lease 13.1 to 1"});
 }
 
 TEST_F(SlowTest, AnotherHostIsNotWaitedForInVain) {
