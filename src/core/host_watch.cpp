@@ -33,6 +33,13 @@ Duration time_aside(std::uint32_t times_before) {
     return std::min(first_time_aside * (std::int64_t{1} << std::min(times_before, 10U)), longest_time_aside);
 }
 
+// What is compared with failures that go on since `begun` may have begun as long before. So neither some that
+// are wrong in the middle of a list are held against long tasks from its beginning, nor may a bad host fail
+// for as long as the longest task runs.
+Instant period_begin(Instant begun, Instant now) {
+    return begun - std::max<Duration>(now - begun, Duration{0});
+}
+
 // So many failed in a row, and so many of those elsewhere: whether that is no chance, as far as so few can
 // say.
 bool is_no_chance(std::uint64_t failures, std::uint64_t failed_elsewhere, std::uint64_t elsewhere) {
@@ -66,8 +73,10 @@ void HostWatch::succeeded(const Ended& ended, std::uint64_t tasks) {
     sum.wall_us += micros(ended.wall);
     if (hosts_.empty()) return;
     sum.rows.erase(ended.host);
+    const Instant end =
+        ended.begun + ended.wall / static_cast<std::int64_t>(std::max<std::uint64_t>(tasks, 1));
     for (auto& [name, row] : sum.rows)
-        if (ended.begun >= row.begun) row.succeeded += tasks;
+        if (ended.begun >= period_begin(row.begun, end)) row.succeeded += tasks;
     const auto found = hosts_.find(ended.host);
     if (found == hosts_.end()) return;
     Host& host = found->second;
@@ -103,8 +112,8 @@ std::optional<HostWatch::Verdict> HostWatch::failed(const Ended& ended, Instant 
         if (bad.failures < bad.count_again_at) return std::nullopt;
         bad.count_again_at = bad.failures + bad.failures / 4;
         const double long_us = std::min(surely_longer * each_us, micros(now - bad.begun));
-        elsewhere +=
-            running_elsewhere(bad.begun, now - std::chrono::microseconds(static_cast<std::int64_t>(long_us)));
+        elsewhere += running_elsewhere(period_begin(bad.begun, now),
+                                       now - std::chrono::microseconds(static_cast<std::int64_t>(long_us)));
         if (!is_no_chance(counted, failed_there, elsewhere)) return std::nullopt;
     }
     return Verdict{bad.failures, std::chrono::microseconds(static_cast<std::int64_t>(each_us)), elsewhere,

@@ -84,8 +84,6 @@ bool Reactor::others_could_do(ShapeId failing, const std::string& host) const {
 namespace {
 // More make nobody surer.
 constexpr std::uint64_t running_counted = 64;
-// Tickets that are claimed when their batch is sealed begin so much later at the latest.
-constexpr Duration claim_time = std::chrono::seconds(1);
 }  // namespace
 
 // Or fewer. Looks at all workers: it is asked when a host has failed a quarter more tasks than the last time.
@@ -110,8 +108,7 @@ std::uint64_t Reactor::running_elsewhere(const std::string& host, AlikeId kind, 
 // As long as there are tickets, every rank runs as many as it has room for; since when is known of the first
 // ones only.
 std::uint64_t Reactor::tickets_elsewhere(const std::string& host, AlikeId kind, Instant from, Instant to) {
-    if (!batch_ || batch_->sealed_at + claim_time < from || batch_->sealed_at > to ||
-        alike(batch_->shape) != kind)
+    if (!batch_ || batch_->sealed_at < from || batch_->sealed_at > to || alike(batch_->shape) != kind)
         return 0;
     std::uint64_t cores = 0;
     for (const WorkerId id : batch_->members) {

@@ -109,8 +109,16 @@ TEST_F(HostWatchTest, WhatBeganBeforeTellsNothing) {
     running_since_ = Instant(clock_ - 1h);
     EXPECT_EQ(fail_until_aside("two", 1000, [] {}), 1001);
     const Duration began = clock_;
-    const auto succeed_at_last = [&] { succeed("other", clock_ - began); };
-    EXPECT_LE(fail_until_aside("three", 1000, succeed_at_last), 30);
+    EXPECT_LE(fail_until_aside("three", 1000, [&] { succeed("other", clock_ - began); }), 30);
+}
+
+// As long before as it fails since then.
+TEST_F(HostWatchTest, WhatBeganAWhileBeforeTellsSomethingInTime) {
+    running_ = 16;
+    running_since_ = Instant(clock_ - 20s);
+    const int failures = fail_until_aside("bad", 1000, [] {});
+    EXPECT_GT(failures, 200);
+    EXPECT_LE(failures, 270);
 }
 
 // Those that run are counted anew when there is more to be said of the host.
