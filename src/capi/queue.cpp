@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "api/shapes.h"
@@ -101,7 +102,11 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
     } else {
         waiting_.emplace_back(manager_id, std::move(task));
     }
-    tasks.emplace(manager_id, &box);
+    {
+        const std::lock_guard lock(mutex_);
+        tasks.emplace(manager_id, &box);
+    }
+    submitted_.notify_all();
     categories.insert(box.spec.category());
     ids.take();
     wq::capi::clear_outcome(box);
@@ -111,6 +116,7 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
 }
 
 TaskBox* work_queue::remove(std::int64_t id) {
+    const std::lock_guard lock(mutex_);
     const auto found = tasks.find(id);
     if (found == tasks.end()) return nullptr;
     TaskBox* box = found->second;
@@ -138,10 +144,20 @@ TaskBox* work_queue::forsake_one(const std::string* tag) {
     return nullptr;
 }
 
+// As in Work Queue: a program that asks again and again is to find the queue empty, but not to spin
+// meanwhile. Who waits for as long as it takes would wait for ever.
+void work_queue::wait_until_one_is_there(int timeout) {
+    if (timeout == WORK_QUEUE_WAITFORTASK) return;
+    std::unique_lock lock(mutex_);
+    const std::chrono::seconds limit(timeout > 0 ? timeout : timeout == 0 ? 1 : 5);
+    submitted_.wait_for(lock, limit, [this] { return !tasks.empty(); });
+}
+
 TaskBox* work_queue::wait(int timeout, const std::string* tag) {
     wq::Manager* manager = serving();
     if (manager == nullptr) return forsake_one(tag);
     ++waits_;
+    wait_until_one_is_there(timeout);
     const auto ended = tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout);
     --waits_;
     return take_back(ended);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,10 +19,11 @@
 #include "api/tuning.h"
 #include "capi/cctools/work_queue.h"
 #include "capi/numbering.h"
+#include "capi/quarantine.h"
 #include "capi/task_box.h"
 #include "work_queue/manager.h"
 
-struct work_queue {
+struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     work_queue(wq::ManagerOptions given, wq::api::HeldPort held);
     ~work_queue();
     work_queue(const work_queue&) = delete;
@@ -53,6 +56,7 @@ struct work_queue {
   private:
     void begin();
     wq::capi::TaskBox* forsake_one(const std::string* tag);
+    void wait_until_one_is_there(int timeout);
     wq::capi::TaskBox* remove(std::int64_t id);
 
     wq::api::HeldPort held_;
@@ -61,7 +65,9 @@ struct work_queue {
     std::unique_ptr<wq::Manager> manager_;
     int process_;                // whose it is: that made it, then in which it began
     std::atomic<int> waits_{0};  // calls that wait in it
-    std::string why_not_;        // it could not begin
+    std::mutex mutex_;
+    std::condition_variable submitted_;
+    std::string why_not_;  // it could not begin
 };
 
 namespace wq::capi {

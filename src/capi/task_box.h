@@ -8,20 +8,22 @@
 #include <string_view>
 
 #include "capi/cctools/work_queue_task.h"
+#include "capi/quarantine.h"
 #include "work_queue/task.h"
 
 struct work_queue;
 
 namespace wq::capi {
 
-struct TaskBox : work_queue_task {
+// Of 4096 that were deleted, 3 MB, each is still told from those that live.
+struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
     explicit TaskBox(Task specified);
     ~TaskBox();
     TaskBox(const TaskBox&) = delete;
 
     Task spec;                    // as it is to be submitted
     work_queue* queue = nullptr;  // that has it
-    // Names in the sandbox, each with what is there.
+    // Names in the sandbox, each with what is there; the bytes of buffers are in `spec` alone.
     std::map<std::string, std::string> files;
 
     // Of a field that is a text: a copy; nothing: NULL.

@@ -1,4 +1,8 @@
 // The files that a task brings along and takes home.
+#include <algorithm>
+#include <string_view>
+
+#include "api/task_data.h"
 #include "base/relative_path.h"
 #include "base/units.h"
 #include "capi/cctools/work_queue_deprecated.h"
@@ -77,15 +81,29 @@ int specify_file(const char* function, work_queue_task* t, const char* local_nam
     });
 }
 
+constexpr const char* buffer = "buffer";
+
+// Whether the task has a file of this name with these very bytes.
+bool is_buffer(const TaskBox& box, const char* name, std::string_view bytes) {
+    const auto form = name == nullptr ? std::nullopt : relative_path(name);
+    const TaskData& data = TaskAccess::data(box.spec);
+    if (!form || !data.specs || !data.specs->files) return false;
+    const auto& inputs = data.specs->files->inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const files::Input& input) {
+        return input.source == files::Source::buffer && input.name == *form && input.from == bytes;
+    });
+}
+
 int specify_buffer(const char* function, work_queue_task* t, const char* data, int length, const char* name,
                    work_queue_file_flags_t flags) {
     return specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
         if (data == nullptr && length != 0) return "the data is NULL";
         if (length < 0) return "the length is negative";
-        std::string bytes(data == nullptr ? "" : data, static_cast<std::size_t>(length));
-        const Place place = place_for(box, name, "buffer " + bytes);
+        const std::string_view bytes(data == nullptr ? "" : data, static_cast<std::size_t>(length));
+        const Place place = place_for(box, name, is_buffer(box, name, bytes) ? buffer : "another buffer");
         if (place.name.empty()) return place.refusal;
-        box.spec.input_buffer(std::move(bytes), place.name, input_options(flags));
+        box.files[place.name] = buffer;
+        box.spec.input_buffer(std::string(bytes), place.name, input_options(flags));
         return {};
     });
 }

@@ -134,6 +134,31 @@ static void of_queues(void) {
     NOTHING(work_queue_specify_estimate_capacity_on(q, 1));
 }
 
+/* Its place in memory is not soon another one's, which would be deleted in its stead. */
+static void deleted_twice(void) {
+    enum { many = 1000 };
+    static struct work_queue_task* others[many];
+    struct work_queue_task* gone = work_queue_task_create("true");
+    work_queue_task_delete(gone);
+    int same = 0;
+    for (int i = 0; i < many; ++i) {
+        others[i] = work_queue_task_create("true");
+        same += others[i] == gone;
+    }
+    CHECK(same == 0);
+    NOTHING(work_queue_task_delete(gone));
+    begin_stderr();
+    for (int i = 0; i < many; ++i) work_queue_task_delete(others[i]);
+    CHECK_TEXT(end_stderr(), "");
+    struct work_queue* first = work_queue_create(0);
+    work_queue_delete(first);
+    struct work_queue* second = work_queue_create(0);
+    CHECK(second != first);
+    NOTHING(work_queue_delete(first));
+    CHECK(work_queue_port(second) > 0);
+    work_queue_delete(second);
+}
+
 int main(void) {
     enter_folder();
     of_tasks();
@@ -151,6 +176,7 @@ int main(void) {
     work_queue_task_delete(NULL);
     work_queue_delete(NULL);
     CHECK_TEXT(end_stderr(), "");
+    deleted_twice();
     CHECK(calls > 160);
     leave_folder();
     return verdict("misuse");

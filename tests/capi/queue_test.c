@@ -1,6 +1,7 @@
 /* A queue and workers over TCP: tasks with files there and back, results, cancelling, figures. */
 #include <errno.h>
 #include <list.h>
+#include <time.h>
 #include <work_queue.h>
 
 #include "support.h"
@@ -54,7 +55,14 @@ static void there_and_back(struct work_queue* q) {
     CHECK_TEXT(t->output, "");
     work_queue_task_delete(t);
     CHECK(work_queue_empty(q));
-    CHECK(work_queue_wait(q, 5) == NULL);
+    CHECK(work_queue_wait(q, WORK_QUEUE_WAITFORTASK) == NULL);
+    struct timespec began, ended;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    CHECK(work_queue_wait(q, 1) == NULL);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    const double passed =
+        (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) / 1e9;
+    CHECK(passed >= 0.999);
 }
 
 static void results(struct work_queue* q) {

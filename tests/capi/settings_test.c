@@ -198,6 +198,11 @@ static void no_effect_yet(void) {
     work_queue_delete(q);
 }
 
+static int under_valgrind(void) {
+    const char* preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "vgpreload") != NULL;
+}
+
 static int exit_code_of(pid_t child) {
     int status = 0;
     waitpid(child, &status, 0);
@@ -225,7 +230,10 @@ static void exit_with_a_queue(void) {
     const pid_t other = fork();
     if (other == 0) exit(5);
     /* Under valgrind it has another code, as what the queue's threads held is lost to it. */
-    CHECK(exit_code_of(other) > 0 && is_there("contact"));
+    const int code = exit_code_of(other);
+    CHECK(code == 5 || (under_valgrind() && code == 99));
+    if (code != 5) printf("the forked program ended with %d\n", code);
+    CHECK(is_there("contact"));
     work_queue_delete(q);
     CHECK(!is_there("contact"));
 }

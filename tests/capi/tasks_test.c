@@ -80,6 +80,9 @@ static void files(void) {
     CHECK_REFUSED(work_queue_task_specify_buffer(t, "data", -1, "b", WORK_QUEUE_CACHE), 0,
                   "work_queue_task_specify_buffer: the length is negative");
     CHECK(work_queue_task_specify_buffer(t, NULL, 0, "b", WORK_QUEUE_NOCACHE) == 1);
+    CHECK(work_queue_task_specify_buffer(t, "", 0, "./b", WORK_QUEUE_NOCACHE) == 1);
+    CHECK_REFUSED(work_queue_task_specify_buffer(t, "other", 5, "b", WORK_QUEUE_NOCACHE), 0,
+                  "work_queue_task_specify_buffer: another file of the task is 'b'");
     work_queue_task_delete(t);
 }
 
