@@ -345,15 +345,15 @@ TEST_F(SlowTest, ItFindsAnotherHostBehindManyWorkersOfTheOne) {
     add(1);
     expect({"lease 10.1 to 1"});
     for (std::uint32_t id = 3; id < 23; ++id) on_one_host(id, 4);
-    WorkerJoined other{WorkerId(2), "node2", {4, 1000, 0, 0}, {}};
+    WorkerJoined other{WorkerId(50), "node2", {4, 1000, 0, 0}, {}};
     other.watched = true;
     event(other);
-    add(1, pinned({2}));
+    add(1, pinned({50}));
     idle(10s);
-    ok(2, 11);
+    ok(50, 11);
     take([](const std::string&) {});
     end(1, 10, 1, Ending::killed);
-    expect({"10.1 ended: took too long: more than 2 times the mean of its category", "lease 10.2 to 2"});
+    expect({"10.1 ended: took too long: more than 2 times the mean of its category", "lease 10.2 to 50"});
 }
 
 // It would stay empty for the whole time.
