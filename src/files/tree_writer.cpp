@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -25,6 +26,18 @@ std::string random_suffix() {
     std::string text;
     for (int i = 0; i < 10; ++i, bits /= 36) text += "0123456789abcdefghijklmnopqrstuvwxyz"[bits % 36];
     return text;
+}
+
+// What a process that was killed has left there goes: nobody has it locked any more. Where no locks can be
+// had, it is never taken for that.
+bool is_free(int folder, const std::string& name) {
+    constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    Descriptor left(::openat(folder, name.c_str(), O_RDWR | flags));  // NFS locks what can be written
+    if (!left.valid() && errno == EISDIR) left.reset(::openat(folder, name.c_str(), O_RDONLY | flags));
+    if (!left.valid()) return errno == ENOENT;
+    if (::flock(left.get(), LOCK_EX | LOCK_NB) != 0) return false;
+    remove_tree(folder, name);
+    return ::faccessat(folder, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
 }  // namespace
@@ -67,10 +80,37 @@ Trouble TreeWriter::make(const Entry& entry) {
     if (has_root_ && folders_.empty()) return refused(target_, "what arrived has two roots");
     if (folders_.empty() != entry.name.empty() || (!folders_.empty() && !is_component(entry.name)))
         return refused(target_, "what arrived has a name that is none: '" + entry.name + "'");
-    if (!has_root_) {
-        if (auto trouble = prepare()) return trouble;
-    }
+    return has_root_ ? make_inner(entry) : make_root(entry);
+}
+
+Trouble TreeWriter::make_root(const Entry& entry) {
+    if (auto trouble = prepare()) return trouble;
     has_root_ = true;
+    const std::string beginning = "." + name_.substr(0, 200);
+    temporary_ = beginning + ".wq-part";
+    is_common_ = durable() && is_free(beside_.get(), temporary_);
+    if (is_common_ && !make_inner(entry)) return std::nullopt;
+    // Another one writes the same target.
+    folders_.clear();
+    file_.reset();
+    if (hold_.valid()) remove_tree(beside_.get(), temporary_);
+    hold_.reset();
+    is_common_ = false;
+    temporary_ = beginning + ".part-" + random_suffix();
+    return make_inner(entry);
+}
+
+// Between our making it and locking it, another one may have taken it for left.
+bool TreeWriter::hold(int root) {
+    if (!is_common_) return true;
+    struct stat status {};
+    if (::flock(root, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    if (::fstat(root, &status) != 0 || status.st_nlink == 0) return false;
+    hold_.reset(::fcntl(root, F_DUPFD_CLOEXEC, 0));
+    return hold_.valid();
+}
+
+Trouble TreeWriter::make_inner(const Entry& entry) {
     switch (entry.kind) {
         case EntryKind::file:
             return make_file(entry);
@@ -91,7 +131,6 @@ Trouble TreeWriter::prepare() {
     if (error) return problem_of_errno(folder, error.value());
     beside_.reset(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!beside_.valid()) return problem_of_errno(folder, errno);
-    temporary_ = "." + name_.substr(0, 200) + ".part-" + random_suffix();
     return std::nullopt;
 }
 
@@ -99,6 +138,7 @@ Trouble TreeWriter::make_file(const Entry& entry) {
     Descriptor file(::openat(place(), name_of(entry).c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) return problem_of_errno(target_, errno);
+    if (folders_.empty() && !hold(file.get())) return refused(target_, "is written by another one, too");
     file_ = std::move(file);
     file_mode_ = entry.mode;
     file_left_ = entry.size;
@@ -111,6 +151,7 @@ Trouble TreeWriter::make_folder(const Entry& entry) {
     Descriptor made(
         ::openat(place(), name_of(entry).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!made.valid()) return problem_of_errno(target_, errno);
+    if (folders_.empty() && !hold(made.get())) return refused(target_, "is written by another one, too");
     if (folders_.empty()) is_folder_ = true;
     folders_.push_back({std::move(made), entry.mode});
     return std::nullopt;
@@ -174,6 +215,7 @@ Trouble TreeWriter::move_to_target() {
     // NFS and Lustre cannot: for a moment there is neither.
     if (errno != EINVAL && errno != ENOSYS) return problem_of_errno(target_, errno);
     const std::string aside = temporary_ + ".old";
+    remove_tree(at, aside);
     if (::renameat(at, name_.c_str(), at, aside.c_str()) != 0) return problem_of_errno(target_, errno);
     if (::renameat(at, temporary_.c_str(), at, name_.c_str()) != 0) {
         const auto trouble = problem_of_errno(target_, errno);

@@ -1,6 +1,8 @@
 // Makes the file or folder of a stream (tree_format.h): under a name of its own beside the target, which it
-// gets in one step when all is there. Whatever the stream says, nothing outside the target is touched: names
-// are single components, each folder is entered by its descriptor, and links that would lead out are refused.
+// gets in one step when all is there. What is to be kept has the same name of its own each time: what a
+// killed process has left there, the next writer of the target removes. Whatever the stream says, nothing
+// outside the target is touched: names are single components, each folder is entered by its descriptor, and
+// links that would lead out are refused.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +46,8 @@ class TreeWriter {
     };
 
     Trouble make(const Entry& entry);
+    Trouble make_root(const Entry& entry);
+    Trouble make_inner(const Entry& entry);
     Trouble make_file(const Entry& entry);
     Trouble make_folder(const Entry& entry);
     Trouble make_link(const Entry& entry);
@@ -52,6 +56,7 @@ class TreeWriter {
     Trouble end_file();
     bool durable() const { return purpose_ == Purpose::kept; }
     Trouble prepare();
+    bool hold(int root);
     Trouble move_to_target();
     int place() const { return folders_.empty() ? beside_.get() : folders_.back().descriptor.get(); }
     const std::string& name_of(const Entry& entry) const {
@@ -60,10 +65,12 @@ class TreeWriter {
 
     std::string target_;
     Purpose purpose_;
-    Descriptor beside_;      // the target's folder
-    std::string name_;       // the target's name in it
-    std::string temporary_;  // the same of what is not complete; empty: nothing is made yet
-    std::string pending_;    // a part of an entry
+    Descriptor beside_;       // the target's folder
+    std::string name_;        // the target's name in it
+    std::string temporary_;   // the same of what is not complete; empty: nothing is made yet
+    bool is_common_ = false;  // that name: other writers of the target look for it, too
+    Descriptor hold_;         // locked then, for as long as this process has it
+    std::string pending_;     // a part of an entry
     std::vector<Folder> folders_;
     std::optional<Descriptor> file_;
     std::uint32_t file_mode_ = 0;

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <random>
@@ -264,6 +266,44 @@ TEST(TreeWriter, LeavesNothingOfAnUnfinishedOne) {
     }
     EXPECT_EQ(read_file(place / "target"), "before");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path()), {}), 1);
+}
+
+TEST(TreeWriter, RemovesWhatAKilledOneHasLeft) {
+    Folder place;
+    const std::string stream = tree({folder(""), file("f", 4)}) + "half";
+    for (const std::string& half : {stream, stream_of("half of it").substr(0, 30)}) {
+        // Its descriptors, and so its lock, go with it; its destructor does not run.
+        const pid_t killed = ::fork();
+        if (killed == 0) {
+            TreeWriter writer(place / "target", Purpose::kept);
+            ::_exit(writer.write(half) ? 1 : 0);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(killed, &status, 0), killed);
+        ASSERT_EQ(status, 0);
+        EXPECT_TRUE(std::filesystem::exists(place / ".target.wq-part"));
+        TreeWriter writer(place / "target", Purpose::kept);
+        EXPECT_FALSE(write_all(writer, stream_of("whole")));
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path()), {}), 1);
+    }
+}
+
+TEST(TreeWriter, TakesNothingFromOneThatWritesTheSame) {
+    for (const bool folders : {false, true}) {
+        Folder place;
+        const auto content = [&](const std::string& name) {
+            return folders ? tree({folder(""), file(name), leave, end}) : stream_of(name);
+        };
+        TreeWriter one(place / "target", Purpose::kept), other(place / "target", Purpose::kept);
+        const std::string first = content("first"), second = content("second");
+        EXPECT_FALSE(one.write(first.substr(0, first.size() - 7)));
+        EXPECT_FALSE(write_all(other, second));
+        EXPECT_EQ(stream_from(place / "target"), second);
+        EXPECT_FALSE(one.write(first.substr(first.size() - 7)));
+        EXPECT_FALSE(one.finish());
+        EXPECT_EQ(stream_from(place / "target"), first);
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path()), {}), 1);
+    }
 }
 
 // A limit on the size of files stands for the full disk: the same error reaches the same place.
