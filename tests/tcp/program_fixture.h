@@ -42,7 +42,8 @@ class Program : public ::testing::Test {
     }
 
     pid_t start_worker() { return start_worker({"--contact", folder_ + "/contact"}); }
-    pid_t start_worker(std::vector<std::string> words) {
+    // `environment`: NAME=VALUE, in place of ours of that name.
+    pid_t start_worker(std::vector<std::string> words, std::vector<std::string> environment = {}) {
         std::vector<std::string> before{"program_test", "worker"};
         const auto by_default = [&](const std::string& option, const std::string& value) {
             if (std::find(words.begin(), words.end(), option) == words.end())
@@ -51,14 +52,25 @@ class Program : public ::testing::Test {
         by_default("-s", folder_);
         by_default("--cores", "1");
         words.insert(words.begin(), before.begin(), before.end());
-        std::vector<char*> arguments;
+        return start("/proc/self/exe", std::move(words), std::move(environment));
+    }
+    pid_t start(const std::string& program, std::vector<std::string> words,
+                std::vector<std::string> environment) {
+        std::vector<char*> arguments, variables;
         for (std::string& word : words) arguments.push_back(word.data());
         arguments.push_back(nullptr);
+        for (std::string& variable : environment) variables.push_back(variable.data());
+        for (char** variable = environ; *variable != nullptr; ++variable) {
+            const std::string name = std::string(*variable).substr(0, std::string(*variable).find('=') + 1);
+            const auto named = [&](const std::string& other) { return other.starts_with(name); };
+            if (std::none_of(environment.begin(), environment.end(), named)) variables.push_back(*variable);
+        }
+        variables.push_back(nullptr);
         const pid_t child = ::fork();
         if (child == 0) {
             const int nothing = ::open("/dev/null", O_WRONLY);
             ::dup2(nothing, STDOUT_FILENO);
-            ::execv("/proc/self/exe", arguments.data());
+            ::execve(program.c_str(), arguments.data(), variables.data());
             ::_exit(127);
         }
         children_.insert(child);

@@ -1,0 +1,150 @@
+// Either side is killed at each step of a transfer (kill_at_step.c), one after the other: outputs are
+// complete or as they were before, and another worker, or the next run, makes what is missing.
+#include <sys/file.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "base/descriptor.h"
+#include "files_fixture.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class KilledTransfer : public wq::testing::Files {
+  protected:
+    static constexpr std::size_t two_parts = 300 << 10;
+    static constexpr int most_steps = 1000;
+
+    // Different each time: nothing of it is in a cache, and what was brought home is told apart.
+    void write_inputs(int number) const {
+        const std::string text = std::to_string(number) + "\n";
+        write("in", text + large_text(two_parts));
+        write("shared", "shared " + text + large_text(two_parts));
+        write("tree/a/file", "tree " + text);
+        write("shared_tree/a/file", "shared_tree " + text);
+        if (!fs::exists(here("tree/link"))) fs::create_symlink("a/file", here("tree/link"));
+    }
+    bool is_whole_file(const std::string& out, int number) const {
+        const std::string text = std::to_string(number) + "\n";
+        return read(out) == text + large_text(two_parts) + "shared " + text + large_text(two_parts);
+    }
+    static constexpr auto command =
+        "cat in shared > home/out; cp -a tree home/made; cp -r shared_tree home/made/more";
+
+    bool is_whole_tree(const std::string& made, int number) const {
+        const std::string text = std::to_string(number) + "\n";
+        return read(made + "/a/file") == "tree " + text && read(made + "/link") == "tree " + text &&
+               read(made + "/more/a/file") == "shared_tree " + text;
+    }
+    // Of workers that were killed, their launchers remove what there was.
+    void expect_only_the_cache_is_left() const {
+        for (const std::string& name : names_in(spaces())) {
+            const wq::Descriptor lock(::open((spaces() + "/" + name + "/work_queue.lock").c_str(), O_RDWR));
+            if (lock.valid()) ::flock(lock.get(), LOCK_EX);
+        }
+        EXPECT_EQ(names_in(spaces()), std::set<std::string>{"kept"});
+        for (const auto& entry : fs::recursive_directory_iterator(spaces() + "/kept"))
+            EXPECT_EQ(entry.path().string().find(".part-"), std::string::npos) << entry.path();
+    }
+    std::string spaces() const { return folder_ + "/spaces"; }
+    pid_t start_worker_of(const std::string& contact, std::vector<std::string> environment = {}) {
+        return start_worker({"--contact", contact, "-s", spaces(), "--keep-cache", spaces() + "/kept", "-i",
+                             "0.01", "-b", "0.05"},
+                            std::move(environment));
+    }
+    static std::set<std::string> names_in(const std::string& folder) {
+        std::set<std::string> names;
+        for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+        return names;
+    }
+    // An element more of a list in the environment.
+    static std::string with(const std::string& name, const std::string& element) {
+        const char* const others = std::getenv(name.c_str());
+        const std::string before = others == nullptr || *others == '\0' ? "" : std::string(others) + ":";
+        return name + "=" + before + element;
+    }
+    // The sanitizer's library, where it is one, finds ours before it.
+    static std::vector<std::string> doomed(int step, const std::string& below) {
+        return {with("LD_PRELOAD", KILL_AT_STEP), with("ASAN_OPTIONS", "verify_asan_link_order=0"),
+                "KILL_AT_STEP=" + std::to_string(step), "KILL_BELOW=" + below};
+    }
+    // Whether by SIGKILL.
+    bool end_of(pid_t child) {
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        children_.erase(child);
+        return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    }
+};
+
+// The worker that takes its place is given what is left of its cache.
+TEST_F(KilledTransfer, OfAWorkerIsMadeUpForByTheNext) {
+    const std::string contact = folder_ + "/contact";
+    bool killed = true;
+    int step = 0;
+    while (killed && step < most_steps && !HasFailure()) {
+        ++step;
+        write_inputs(step);
+        const pid_t first = start_worker_of(contact, doomed(step, spaces()));
+        std::optional<pid_t> next;
+        std::thread heir([&] {
+            killed = end_of(first);
+            if (killed) next = start_worker_of(contact);
+        });
+        const auto task = run(wq::Task(command)
+                                  .input_file(here("in"))
+                                  .input_file(here("shared"), "", {.cache = true})
+                                  .input_file(here("tree"))
+                                  .input_file(here("shared_tree"), "", {.cache = true})
+                                  .output_file(here("home/out"), "home/out")
+                                  .output_file(here("home/made"), "home/made"));
+        ::kill(first, SIGTERM);
+        heir.join();
+        if (next) {
+            ::kill(*next, SIGTERM);
+            EXPECT_FALSE(end_of(*next));
+        }
+        EXPECT_TRUE(task.ok()) << step << ": " << task.reason() << task.error_output();
+        EXPECT_TRUE(is_whole_file(here("home/out"), step)) << step;
+        EXPECT_TRUE(is_whole_tree(here("home/made"), step)) << step;
+    }
+    EXPECT_FALSE(killed);
+    EXPECT_EQ(names_in(here("home")), (std::set<std::string>{"made", "out"}));
+    expect_only_the_cache_is_left();
+    std::printf("killed at each of %d steps\n", step - 1);
+}
+
+// What was there before is there still, or what came is there whole. The next run brings all of it.
+TEST_F(KilledTransfer, OfAManagerIsMadeUpForByTheNextRun) {
+    write("list",
+          "#WQ input=in input=shared input=tree input=shared_tree output=home/out output=home/made\n" +
+              std::string(command) + "\n");
+    // Of which step what is at home is.
+    int file = 0, tree = 0, step = 0;
+    bool killed = true;
+    while (killed && step < most_steps && !HasFailure()) {
+        ++step;
+        write_inputs(step);
+        const std::string run = folder_ + "/run" + std::to_string(step);
+        const pid_t manager =
+            start(TEST_MANAGER, {"test_manager", run, here("list"), run + ".contact", "--files", here("")},
+                  doomed(step, here("")));
+        const pid_t worker = start_worker_of(run + ".contact");
+        killed = end_of(manager);
+        kill_worker(worker);  // it would wait for another manager
+        if (is_whole_file(here("home/out"), step)) file = step;
+        if (is_whole_tree(here("home/made"), step)) tree = step;
+        EXPECT_TRUE(file == 0 ? !fs::exists(here("home/out")) : is_whole_file(here("home/out"), file));
+        EXPECT_TRUE(tree == 0 ? !fs::exists(here("home/made")) : is_whole_tree(here("home/made"), tree));
+        fs::remove_all(run);
+    }
+    EXPECT_FALSE(killed);
+    EXPECT_EQ(file, step);
+    EXPECT_EQ(tree, step);
+    EXPECT_EQ(names_in(here("home")), (std::set<std::string>{"made", "out"}));
+    std::printf("killed at each of %d steps\n", step - 1);
+}
+
+}  // namespace
