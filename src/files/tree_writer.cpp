@@ -59,10 +59,13 @@ Trouble TreeWriter::write(std::string_view bytes) {
             continue;
         }
         const std::size_t before = pending_.size();
-        pending_.append(bytes.substr(0, entry_head_bytes + most_entry_bytes - before));
-        const auto decoded = decode(pending_);
+        if (before > 0) pending_.append(bytes.substr(0, entry_head_bytes + most_entry_bytes - before));
+        const auto decoded = decode(before > 0 ? pending_ : bytes);
         if (!decoded) return refused(target_, "what arrived is no file");
-        if (decoded->used == 0) return std::nullopt;  // all of `bytes` is pending: entries are bounded
+        if (decoded->used == 0) {  // entries are bounded: all of `bytes` is a part of one
+            if (before == 0) pending_ = bytes;
+            return std::nullopt;
+        }
         bytes.remove_prefix(decoded->used - before);
         pending_.clear();
         if (auto trouble = make(decoded->entry)) return trouble;
