@@ -151,7 +151,7 @@ void WorkerFiles::on(const wire::InputPart& message) {
         const wire::InputFile& file = task->lease.files->inputs[input];
         const files::Trouble trouble = task->take(*store, {file, stream, *bytes, last});
         const bool gone = trouble && store->gone();
-        const bool again = is_full(trouble) && store->cache->make_room();
+        const bool again = is_full(trouble) && store->make_room();
         return [this, task, trouble, gone, again, stream, last, keyed = !file.key.empty(),
                 size = bytes->size()] {
             if (task->dropped || task->stream != stream) return;
@@ -186,7 +186,7 @@ void WorkerFiles::on(const wire::InputIsAt& message) {
 void WorkerFiles::copy(const TaskPointer& task) {
     in_background([this, task, store = store_]() -> Background::Then {
         const Task::Step step = task->take_from_neighbour(*store);
-        const bool hopeless = is_full(step.trouble) && !store->cache->make_room();
+        const bool hopeless = is_full(step.trouble) && !store->make_room();
         return [this, task, step, hopeless] {
             if (task->dropped) return;
             if (!step.done) return copy(task);
@@ -251,7 +251,16 @@ void WorkerFiles::forget(const TaskPointer& task) {
         task->clean_up(*store);
         return {};
     });
+    remove_some();
     brought(task);
+}
+
+// The files of others have their turn between.
+void WorkerFiles::remove_some() {
+    in_background([this, store = store_]() -> Background::Then {
+        if (!store->remove_some()) return {};
+        return [this] { remove_some(); };
+    });
 }
 
 void WorkerFiles::begin_streams_anew() {

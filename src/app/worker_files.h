@@ -110,6 +110,7 @@ class WorkerFiles {
     void lost(const TaskPointer& task);
     void delivered(const TaskPointer& task);
     void forget(const TaskPointer& task);
+    void remove_some();
     void in_background(Background::Job job);
 
     Background& background_;

@@ -18,6 +18,8 @@ namespace {
 
 // Between two others of the background's jobs.
 constexpr std::size_t bytes_a_job = 4 << 20;
+// Some file systems take a millisecond for each.
+constexpr std::size_t removed_a_job = 256;
 
 files::Problem refused(const std::string& what) {
     return {files::Problem::Kind::refused, what};
@@ -43,6 +45,24 @@ files::Trouble WorkerFiles::Store::enter(const std::string& where, const std::st
     cache_folder = cache_at.empty() ? folder + "/cache" : cache_at;
     cache.emplace(cache_folder);
     return cache->open();
+}
+
+void WorkerFiles::Store::remove(const std::string& path) {
+    const std::string aside = folder + "/gone." + std::to_string(++left);
+    if (::rename(path.c_str(), aside.c_str()) == 0) return leaving.push_back(aside);
+    if (errno != ENOENT) files::remove_tree(AT_FDCWD, path);
+}
+
+bool WorkerFiles::Store::remove_some() {
+    for (std::size_t most = removed_a_job; !leaving.empty(); leaving.pop_front())
+        if (!files::remove_some(AT_FDCWD, leaving.front(), most)) return true;
+    return false;
+}
+
+bool WorkerFiles::Store::make_room() {
+    if (leaving.empty()) return cache->make_room();
+    while (remove_some()) continue;
+    return true;
 }
 
 std::optional<std::string> WorkerFiles::Store::content_key(const wire::InputFile& input) {
@@ -125,7 +145,7 @@ files::Trouble WorkerFiles::Task::place(Store& store, wire::InputFile& input, bo
 
 files::Trouble WorkerFiles::Task::place(Store& store, const std::string& key, const std::string& to) const {
     auto trouble = store.cache->place(key, to, store.sharing);
-    while (trouble && trouble->kind == files::Problem::Kind::full && store.cache->make_room()) {
+    while (trouble && trouble->kind == files::Problem::Kind::full && store.make_room()) {
         files::remove_tree(AT_FDCWD, to);
         if (!store.cache->has(key)) break;
         trouble = store.cache->place(key, to, store.sharing);
@@ -293,8 +313,8 @@ void WorkerFiles::Task::clean_up(Store& store) {
     intake.reset();
     neighbour.reset();
     if (sandbox.empty()) return;
-    files::remove_tree(AT_FDCWD, sandbox);
-    files::remove_tree(AT_FDCWD, making_folder());
+    store.remove(sandbox);
+    store.remove(making_folder());
     if (!store.cache || store.sharing != files::Sharing::linked) return;
     for (const wire::InputFile& one : lease.files->inputs)
         if (const auto key = store.content_key(one)) store.cache->fresh(*key);

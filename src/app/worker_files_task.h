@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,11 +23,18 @@ struct WorkerFiles::Store {
     std::map<std::string, std::string> made;  // content keys of what URLs and commands gave, by their keys
     files::Trouble trouble;                   // with it no task can be staged
     files::Sharing sharing;
+    std::deque<std::string> leaving;  // what is removed, a few files a job
+    std::uint64_t left = 0;           // that was to be
 
     Store();
     bool gone() const;  // with a launcher that died
     // `cache_at`: empty: the cache goes with the folder.
     files::Trouble enter(const std::string& where, const std::string& cache_at);
+    // It is nobody's any more, and out of the way at once.
+    void remove(const std::string& path);
+    bool remove_some();  // of that; returns whether there is more
+    // The disk is full: false: nothing is left that could go.
+    bool make_room();
     // Of an input that is cached here; nothing: it is not.
     std::optional<std::string> content_key(const wire::InputFile& input);
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <string_view>
 
 #include "base/descriptor.h"
@@ -25,21 +26,30 @@ Descriptor open_folder(int at, const std::string& name) {
 }  // namespace
 
 void remove_tree(int at, const std::string& name) {
-    if (::unlinkat(at, name.c_str(), 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    remove_some(at, name, most);
+}
+
+bool remove_some(int at, const std::string& name, std::size_t& most) {
+    if (most == 0) return false;
+    if (::unlinkat(at, name.c_str(), 0) == 0) return --most, true;
+    if (errno != EISDIR && errno != EPERM) return true;
     Descriptor folder = open_folder(at, name);
-    if (!folder.valid()) return;
+    if (!folder.valid()) return true;
     ::fchmod(folder.get(), 0700);
     const int descriptor = folder.release();
+    bool all = true;
     if (DIR* const stream = ::fdopendir(descriptor)) {
-        while (const dirent* entry = ::readdir(stream)) {
+        while (const dirent* entry = all ? ::readdir(stream) : nullptr) {
             const std::string_view child = entry->d_name;
-            if (child != "." && child != "..") remove_tree(descriptor, entry->d_name);
+            if (child != "." && child != "..") all = remove_some(descriptor, entry->d_name, most);
         }
         ::closedir(stream);
     } else {
         ::close(descriptor);
     }
-    ::unlinkat(at, name.c_str(), AT_REMOVEDIR);
+    if (all && ::unlinkat(at, name.c_str(), AT_REMOVEDIR) == 0 && most > 0) --most;
+    return all;
 }
 
 }  // namespace wq::files

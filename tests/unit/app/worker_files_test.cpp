@@ -128,6 +128,25 @@ TEST_F(WorkerFilesTest, OutputsThatWereCutOffGoFromTheirBeginning) {
     EXPECT_THAT(files_->next(), SizeIs(1));
 }
 
+TEST_F(WorkerFilesTest, ALargeSandboxIsRemovedBetweenTheFilesOfOthers) {
+    stage(0);
+    part(0, stream_of(""), true);
+    const std::string sandbox = staged().at(0);
+    for (int number = 0; number < 2'000; ++number) std::ofstream(sandbox + "/" + std::to_string(number));
+    files_->drop({TaskId(0), 1});
+    files_->stage(lease(1, ""));
+    said_.clear();
+    while (said_.empty()) ASSERT_TRUE(background_.step());
+    const auto left = [&] {
+        std::filesystem::recursive_directory_iterator all(folder_.path());
+        return std::distance(all, {});
+    };
+    EXPECT_FALSE(std::filesystem::exists(sandbox));
+    EXPECT_GT(left(), 1'000);
+    background_.run();
+    EXPECT_LT(left(), 10);
+}
+
 TEST_F(WorkerFilesTest, WhatTwoTasksShareIsAskedForOnce) {
     const std::string stream = stream_of("shared");
     stage(0, key_of(stream));
