@@ -98,10 +98,12 @@ void WorkerFiles::go_on(const TaskPointer& task) {
     in_background([this, task, store = store_]() -> Background::Then {
         files::Trouble trouble;
         const bool able = !task->sandbox.empty() || task->make_sandbox(*store, trouble);
-        if (able && !trouble) trouble = task->place_what_is_here(*store);
+        bool more = false;
+        if (able && !trouble) trouble = task->place_what_is_here(*store, more);
         const bool gone = trouble && store->gone();
-        return [this, task, trouble, able, gone] {
+        return [this, task, trouble, able, gone, more] {
             if (task->dropped) return;
+            if (more) return go_on(task);
             if (!able || gone) return unable(task, trouble->what, gone);
             if (trouble) return fail(task, *trouble);
             if (task->next_input < task->lease.files->inputs.size()) return bring(task);

@@ -65,6 +65,10 @@ bool WorkerFiles::Store::make_room() {
     return true;
 }
 
+bool WorkerFiles::Store::check_some(const wire::InputFile& input) {
+    return input.kind == wire::InputKind::content && !input.key.empty() && cache->check_some(input.key);
+}
+
 std::optional<std::string> WorkerFiles::Store::content_key(const wire::InputFile& input) {
     std::string key = input.key;
     if (input.kind != wire::InputKind::content) {
@@ -153,9 +157,10 @@ files::Trouble WorkerFiles::Task::place(Store& store, const std::string& key, co
     return trouble;
 }
 
-files::Trouble WorkerFiles::Task::place_what_is_here(Store& store) {
+files::Trouble WorkerFiles::Task::place_what_is_here(Store& store, bool& more) {
     for (; next_input < lease.files->inputs.size(); ++next_input) {
         if (store.closed) return std::nullopt;
+        if ((more = store.check_some(lease.files->inputs[next_input]))) return std::nullopt;
         bool placed = false;
         auto trouble = place(store, lease.files->inputs[next_input], placed);
         if (trouble || !placed) return trouble;

@@ -35,6 +35,8 @@ struct WorkerFiles::Store {
     bool remove_some();  // of that; returns whether there is more
     // The disk is full: false: nothing is left that could go.
     bool make_room();
+    // Whether it has to be read before it is known; then the next few megabytes were.
+    bool check_some(const wire::InputFile& input);
     // Of an input that is cached here; nothing: it is not.
     std::optional<std::string> content_key(const wire::InputFile& input);
 };
@@ -98,8 +100,9 @@ struct WorkerFiles::Task {
 
     // False: this worker cannot, whatever the task is.
     bool make_sandbox(const Store& store, files::Trouble& trouble);
-    // The inputs from next_input on, up to one that is to be fetched or made.
-    files::Trouble place_what_is_here(Store& store);
+    // The inputs from next_input on, up to one that is to be fetched or made; or, with `more`, one of which
+    // there is more to be read.
+    files::Trouble place_what_is_here(Store& store, bool& more);
     // The next bytes of an input that comes from the manager.
     struct InputBytes {
         const wire::InputFile& input;

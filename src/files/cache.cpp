@@ -15,6 +15,8 @@ namespace wq::files {
 
 namespace {
 
+constexpr std::size_t checked_at_once = 4 << 20;
+
 // Tasks may link to a cached file: its time of change tells nothing.
 std::string print_of(const std::string& path) {
     return fingerprint_of(path, Compared::modification).print;
@@ -40,15 +42,29 @@ Trouble Cache::open() {
 }
 
 bool Cache::has(const std::string& key) {
+    while (check_some(key)) continue;
+    return trees_.contains(key);
+}
+
+bool Cache::check_some(const std::string& key) {
     const auto found = trees_.find(key);
-    if (found == trees_.end()) return false;
-    if (found->second.trusted) return true;
-    Trouble trouble;
-    const auto content = content_of(path_of(key), trouble);
-    if (!content || content->key != key) return drop(key), false;
-    trees_[key] = {content->bytes, true, 0, print_of(path_of(key))};
-    bytes_ += content->bytes;
-    return true;
+    if (found == trees_.end() || found->second.trusted) return false;
+    auto begun = checks_.find(key);
+    if (begun == checks_.end()) {
+        Check check{TreeReader(path_of(key)), print_of(path_of(key)), {}, 0};
+        begun = checks_.emplace(key, std::move(check)).first;
+    }
+    Check& check = begun->second;
+    std::string bytes;
+    const auto trouble = check.reader.read(bytes, checked_at_once);
+    check.maker.add(bytes);
+    check.bytes += bytes.size();
+    if (!trouble && !check.reader.done()) return true;
+    if (trouble || check.maker.key() != key) return drop(key), false;
+    found->second = {check.bytes, true, 0, std::move(check.fingerprint)};
+    bytes_ += check.bytes;
+    checks_.erase(begun);
+    return false;
 }
 
 bool Cache::fresh(const std::string& key) {
@@ -64,6 +80,7 @@ void Cache::drop(const std::string& key) {
     if (found == trees_.end()) return;
     bytes_ -= found->second.bytes;
     trees_.erase(found);
+    checks_.erase(key);
     remove_tree(AT_FDCWD, path_of(key));
 }
 

@@ -16,6 +16,7 @@
 #include "files/content_key.h"
 #include "files/copy_tree.h"
 #include "files/problem.h"
+#include "files/tree_reader.h"
 #include "files/tree_writer.h"
 
 namespace wq::files {
@@ -28,6 +29,9 @@ class Cache {
     Trouble open();
 
     bool has(const std::string& key);
+    // Reads the next few megabytes of a tree of an earlier worker, whose key is not made yet. True: there are
+    // more to read before has() answers at once.
+    bool check_some(const std::string& key);
 
     // A tree on its way in: the bytes of its stream, cut anywhere.
     class Incoming {
@@ -63,10 +67,18 @@ class Cache {
         std::string fingerprint;   // of names, sizes and times, as they were when it came
     };
 
+    struct Check {
+        TreeReader reader;
+        std::string fingerprint;  // from before it was read
+        KeyMaker maker;
+        std::uint64_t bytes = 0;
+    };
+
     std::string path_of(const std::string& key) const { return folder_ + "/" + key; }
 
     std::string folder_;
     std::map<std::string, Tree> trees_;
+    std::map<std::string, Check> checks_;  // that were begun
     std::uint64_t placements_ = 0;
     std::uint64_t bytes_ = 0;
 };

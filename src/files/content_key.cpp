@@ -5,12 +5,9 @@
 #include <array>
 #include <new>
 
-#include "files/tree_reader.h"
-
 namespace wq::files {
 
 namespace {
-constexpr std::size_t bytes_at_once = 256 << 10;
 constexpr std::string_view digits = "0123456789abcdef";
 }  // namespace
 
@@ -43,21 +40,6 @@ std::string KeyMaker::key() {
 
 bool is_key(std::string_view text) {
     return text.size() == key_digits && text.find_first_not_of(digits) == text.npos;
-}
-
-std::optional<Content> content_of(const std::string& path, Trouble& trouble) {
-    TreeReader reader(path);
-    KeyMaker maker;
-    Content content;
-    std::string bytes;
-    while (!reader.done()) {
-        bytes.clear();
-        if ((trouble = reader.read(bytes, bytes_at_once))) return std::nullopt;
-        maker.add(bytes);
-        content.bytes += bytes.size();
-    }
-    content.key = maker.key();
-    return content;
 }
 
 }  // namespace wq::files

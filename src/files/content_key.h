@@ -4,11 +4,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-
-#include "files/problem.h"
 
 namespace wq::files {
 
@@ -31,11 +28,10 @@ class KeyMaker {
 
 bool is_key(std::string_view text);
 
-// Of the file or folder at `path`, and how long its stream is. Of what is written to meanwhile: changed.
+// Of a stream, and how long it is.
 struct Content {
     std::string key;
     std::uint64_t bytes = 0;
 };
-std::optional<Content> content_of(const std::string& path, Trouble& trouble);
 
 }  // namespace wq::files
