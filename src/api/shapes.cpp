@@ -99,8 +99,9 @@ Status check(TaskData& task) {
         if (task.kind == TaskKind::range) return no_task("the calls of a range have no files");
         if (const Status sound = check(task.say_files()); !sound) return sound;
     }
-    if (task.kind != TaskKind::command && task.text.empty())
-        return no_task("a call needs the name of a function");
+    if (task.text.empty())
+        return no_task(task.kind == TaskKind::command ? "a task needs a command"
+                                                      : "a call needs the name of a function");
     if (task.kind == TaskKind::range && task.count() == 0)
         return no_task("a range needs at least one index: last is to be greater than first");
     if (task.count() > most_indexes) return no_task("a range has at most 2^48 indexes");

@@ -253,15 +253,19 @@ void WorkerFiles::forget(const TaskPointer& task) {
         task->clean_up(*store);
         return {};
     });
-    remove_some();
+    more_to_remove_ = true;
+    if (!std::exchange(removes_, true)) remove_some();
     brought(task);
 }
 
 // The files of others have their turn between.
 void WorkerFiles::remove_some() {
+    more_to_remove_ = false;
     in_background([this, store = store_]() -> Background::Then {
-        if (!store->remove_some()) return {};
-        return [this] { remove_some(); };
+        return [this, more = store->remove_some()] {
+            removes_ = more || more_to_remove_;
+            if (removes_) remove_some();
+        };
     });
 }
 

@@ -113,6 +113,8 @@ class WorkerFiles {
     void remove_some();
     void in_background(Background::Job job);
 
+    bool removes_ = false;         // what tasks have left
+    bool more_to_remove_ = false;  // that came meanwhile
     Background& background_;
     Say say_;
     std::shared_ptr<Store> store_;

@@ -1,8 +1,10 @@
 #include "capi/queue.h"
 
+#include <poll.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
+#include <climits>
 #include <cstdlib>
 
 #include "api/shapes.h"
@@ -102,11 +104,7 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
     } else {
         waiting_.emplace_back(manager_id, std::move(task));
     }
-    {
-        const std::lock_guard lock(mutex_);
-        tasks.emplace(manager_id, &box);
-    }
-    submitted_.notify_all();
+    tasks.emplace(manager_id, &box);
     categories.insert(box.spec.category());
     ids.take();
     wq::capi::clear_outcome(box);
@@ -116,7 +114,6 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
 }
 
 TaskBox* work_queue::remove(std::int64_t id) {
-    const std::lock_guard lock(mutex_);
     const auto found = tasks.find(id);
     if (found == tasks.end()) return nullptr;
     TaskBox* box = found->second;
@@ -145,19 +142,21 @@ TaskBox* work_queue::forsake_one(const std::string* tag) {
 }
 
 // As in Work Queue: a program that asks again and again is to find the queue empty, but not to spin
-// meanwhile. Who waits for as long as it takes would wait for ever.
-void work_queue::wait_until_one_is_there(int timeout) {
+// meanwhile. Who waits for as long as it takes would wait for ever. A signal ends it.
+void work_queue::wait_in_vain(int timeout) {
     if (timeout == WORK_QUEUE_WAITFORTASK) return;
-    std::unique_lock lock(mutex_);
-    const std::chrono::seconds limit(timeout > 0 ? timeout : timeout == 0 ? 1 : 5);
-    submitted_.wait_for(lock, limit, [this] { return !tasks.empty(); });
+    const int seconds = timeout > 0 ? timeout : timeout == 0 ? 1 : 5;
+    ::poll(nullptr, 0, std::min(seconds, INT_MAX / 1000) * 1000);
 }
 
 TaskBox* work_queue::wait(int timeout, const std::string* tag) {
     wq::Manager* manager = serving();
     if (manager == nullptr) return forsake_one(tag);
+    if (tasks.empty()) {
+        wait_in_vain(timeout);
+        return nullptr;
+    }
     ++waits_;
-    wait_until_one_is_there(timeout);
     const auto ended = tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout);
     --waits_;
     return take_back(ended);

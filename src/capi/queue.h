@@ -56,7 +56,7 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
   private:
     void begin();
     wq::capi::TaskBox* forsake_one(const std::string* tag);
-    void wait_until_one_is_there(int timeout);
+    void wait_in_vain(int timeout);
     wq::capi::TaskBox* remove(std::int64_t id);
 
     wq::api::HeldPort held_;
@@ -65,8 +65,6 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     std::unique_ptr<wq::Manager> manager_;
     int process_;                // whose it is: that made it, then in which it began
     std::atomic<int> waits_{0};  // calls that wait in it
-    std::mutex mutex_;
-    std::condition_variable submitted_;
     std::string why_not_;  // it could not begin
 };
 

@@ -25,6 +25,7 @@ struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
     work_queue* queue = nullptr;  // that has it
     // Names in the sandbox, each with what is there; the bytes of buffers are in `spec` alone.
     std::map<std::string, std::string> files;
+    std::string refused_file;  // why one was; it is not submitted without it
 
     // Of a field that is a text: a copy; nothing: NULL.
     void set_text(char* work_queue_task::*field, std::optional<std::string_view> text);

@@ -25,6 +25,7 @@ void copy_notes(const TaskBox& from, TaskBox& to) {
     to.worker_selection_algorithm = from.worker_selection_algorithm;
     to.max_retries = from.max_retries;
     to.files = from.files;
+    to.refused_file = from.refused_file;
     to.min_running_time = from.min_running_time;
 }
 

@@ -20,6 +20,8 @@ constexpr double sure = 20;
 // Failures that take longer than this and than tasks that succeed do no harm to the queue.
 constexpr double quick_us = 1'000'000;
 constexpr std::size_t most_rows = 16;
+// Where more hosts fail at once, it is not theirs.
+constexpr std::size_t most_hosts = 256;
 
 constexpr Duration first_time_aside = std::chrono::minutes(1);
 constexpr Duration longest_time_aside = std::chrono::hours(1);
@@ -87,8 +89,12 @@ void HostWatch::succeeded(const Ended& ended, std::uint64_t tasks) {
 
 std::optional<HostWatch::Verdict> HostWatch::failed(const Ended& ended, Instant now,
                                                     const Running& running_elsewhere) {
-    Row& bad = row(ended.host, ended.alike);
     Kind& all = kind(ended.alike);
+    if (all.rows.size() >= most_hosts && !all.rows.contains(ended.host)) {
+        ++all.failed;
+        return std::nullopt;
+    }
+    Row& bad = row(ended.host, ended.alike);
     if (bad.all_failures++ == 0) {
         bad.begun = ended.begun;
         bad.failed_before = all.failed;
@@ -109,7 +115,9 @@ std::optional<HostWatch::Verdict> HostWatch::failed(const Ended& ended, Instant 
     const std::uint64_t failed_there = all.failed - bad.failed_before - bad.all_failures;
     std::uint64_t elsewhere = bad.succeeded + failed_there;
     if (!is_no_chance(counted, failed_there, elsewhere)) {
-        if (bad.failures < bad.count_again_at) return std::nullopt;
+        if (bad.failures < bad.count_again_at ||
+            !is_no_chance(counted, failed_there, elsewhere + most_running))
+            return std::nullopt;
         bad.count_again_at = bad.failures + bad.failures / 4;
         const double long_us = std::min(surely_longer * each_us, micros(now - bad.begun));
         elsewhere += running_elsewhere(period_begin(bad.begun, now),

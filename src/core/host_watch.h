@@ -36,7 +36,9 @@ class HostWatch {
         Duration wall{0};  // of all of them
         Instant begun;
     };
-    // How many of these tasks other hosts run, or fewer, that began within the time.
+    // How many of these tasks other hosts run, or fewer, that began within the time. More than so many make
+    // nobody surer.
+    static constexpr std::uint64_t most_running = 64;
     using Running = std::function<std::uint64_t(Instant from, Instant to)>;
 
     void succeeded(const Ended& ended, std::uint64_t tasks);

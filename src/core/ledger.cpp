@@ -184,7 +184,10 @@ void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
     if (suspects_before && !suspects_after) suspect_shapes_.erase(shape);
     if (!suspects_before && suspects_after) suspect_shapes_.insert(shape);
     const bool wakes = ready && shapes_[shape.value()].wakes_always;
-    if (wakes || (!before && after) || (!suspects_before && suspects_after)) awakened_.push_back(shape);
+    // What waits already may wait behind what is more urgent elsewhere.
+    const bool more_urgent = before && after && after->priority > before->priority;
+    if (wakes || more_urgent || (!before && after) || (!suspects_before && suspects_after))
+        awakened_.push_back(shape);
 }
 
 void Ledger::move_head(ShapeId shape, std::optional<ReadyHead> before, std::optional<ReadyHead> after) {

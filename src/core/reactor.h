@@ -195,6 +195,7 @@ class Reactor {
     // reactor_avoid.cpp
     void avoid(TaskId task, const std::string& host, Instant until);
     void stop_avoiding(TaskId task);
+    void stop_avoiding(Interval tasks);
     void end_what_was_avoided_long_enough(Now now);
     bool avoids(TaskId task, const Worker& worker) const;
     std::optional<TaskId> first_for(const IntervalSet& tasks, const Worker& worker) const;

@@ -26,6 +26,12 @@ void Reactor::stop_avoiding(TaskId task) {
     }
 }
 
+void Reactor::stop_avoiding(Interval tasks) {
+    for (auto one = avoided_.lower_bound(TaskId(tasks.first));
+         one != avoided_.end() && one->first.value() < tasks.end;)
+        stop_avoiding((one++)->first);
+}
+
 void Reactor::end_what_was_avoided_long_enough(Now now) {
     while (!avoided_until_.empty() && avoided_until_.begin()->first <= now.instant) {
         const TaskId task = avoided_until_.begin()->second;
@@ -72,7 +78,10 @@ bool Reactor::has_one_for(ShapeId shape, bool suspect, const Worker& worker) con
 std::optional<std::string> Reactor::audit_avoided() const {
     if (avoided_.size() != avoided_until_.size()) return "tasks avoid a host without an end";
     std::map<ShapeId, std::uint32_t> avoiding;
-    for (const auto& [task, avoided] : avoided_) ++avoiding[avoided.shape];
+    for (const auto& [task, avoided] : avoided_) {
+        ++avoiding[avoided.shape];
+        if (ledger_.state(task) != TaskState::ready) return "a task that does not wait avoids a host";
+    }
     if (avoiding != avoiding_) return "the count of tasks that avoid a host is wrong";
     return std::nullopt;
 }

@@ -81,16 +81,12 @@ bool Reactor::others_could_do(ShapeId failing, const std::string& host) const {
                        [&](ShapeId shape) { return some_host_holds(shape, &host); });
 }
 
-namespace {
-// More make nobody surer.
-constexpr std::uint64_t running_counted = 64;
-}  // namespace
-
-// Or fewer. Looks at all workers: it is asked when a host has failed a quarter more tasks than the last time.
+// Or fewer. Looks at all workers: it is asked where it could matter, and when a host has failed a quarter
+// more tasks than the last time.
 std::uint64_t Reactor::running_elsewhere(const std::string& host, AlikeId kind, Instant from, Instant to) {
     std::uint64_t count = tickets_elsewhere(host, kind, from, to);
     for (const auto& [id, worker] : workers_.all()) {
-        if (count >= running_counted) break;
+        if (count >= HostWatch::most_running) break;
         if (worker.host == host || worker.away()) continue;
         std::uint64_t there = 0;
         for (const TaskId task : worker.leases) {

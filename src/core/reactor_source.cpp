@@ -24,7 +24,10 @@ void Reactor::on_event(const InputEnded&, Now, Actions&) {
 
 void Reactor::apply(const GroupChange& change, Actions& actions) {
     const IntervalSet dead = ledger_.unended(change.dead);
-    dead.for_each([&](Interval part) { ledger_.change(part, TaskEvent::skip); });
+    dead.for_each([&](Interval part) {
+        ledger_.change(part, TaskEvent::skip);
+        stop_avoiding(part);
+    });
     if (!dead.empty()) {
         const bool cancelled = ledger_.state(change.because) == TaskState::cancelled;
         const std::string reason = "task " + std::to_string(change.because.value()) + " of its group " +

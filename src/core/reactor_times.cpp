@@ -46,6 +46,7 @@ void Reactor::expire(TaskId task, Now now, Actions& actions) {
     actions.push_back(std::move(ended));
     if (last_chance(task)) --last_chances_;
     ledger_.change(task, TaskEvent::expire);
+    stop_avoiding(task);
     end_in_failure(task, now, actions);
 }
 

@@ -66,6 +66,7 @@ void Reactor::skip_ready(ShapeId shape, const std::function<Skipped(IntervalSet)
             if (last_chance(TaskId(id))) --last_chances_;
             ledger_.change(TaskId(id), TaskEvent::skip);
         }
+        stop_avoiding(part);
     };
     for (const auto& [priority, queue] : queues.queues) {
         queue.fresh.for_each([&](Interval part) {

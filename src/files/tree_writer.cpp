@@ -28,16 +28,42 @@ std::string random_suffix() {
     return text;
 }
 
+// Invalid: errno says why not.
+Descriptor open_there(int folder, const std::string& name) {
+    constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    Descriptor there(::openat(folder, name.c_str(), O_RDWR | flags));  // NFS locks what can be written
+    if (!there.valid() && errno == EISDIR) there.reset(::openat(folder, name.c_str(), O_RDONLY | flags));
+    return there;
+}
+
+bool lock(int file) {
+    return ::flock(file, LOCK_EX | LOCK_NB) == 0;
+}
+
+// Whether it is still what the name means.
+bool is_named(int file, int folder, const std::string& name) {
+    struct stat opened {};
+    struct stat named {};
+    return ::fstat(file, &opened) == 0 && ::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+bool is_there(int folder, const std::string& name) {
+    return ::faccessat(folder, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
 // What a process that was killed has left there goes: nobody has it locked any more. Where no locks can be
 // had, it is never taken for that.
 bool is_free(int folder, const std::string& name) {
-    constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    Descriptor left(::openat(folder, name.c_str(), O_RDWR | flags));  // NFS locks what can be written
-    if (!left.valid() && errno == EISDIR) left.reset(::openat(folder, name.c_str(), O_RDONLY | flags));
+    const Descriptor left = open_there(folder, name);
     if (!left.valid()) return errno == ENOENT;
-    if (::flock(left.get(), LOCK_EX | LOCK_NB) != 0) return false;
+    if (!lock(left.get()) || !is_named(left.get(), folder, name)) return false;
     remove_tree(folder, name);
-    return ::faccessat(folder, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+    return !is_there(folder, name);
+}
+
+std::string aside(const std::string& temporary) {
+    return temporary + ".old";
 }
 
 }  // namespace
@@ -48,7 +74,12 @@ TreeWriter::TreeWriter(std::string target, Purpose purpose) : target_(std::move(
 
 TreeWriter::~TreeWriter() {
     folders_.clear();
-    if (beside_.valid() && !temporary_.empty()) remove_tree(beside_.get(), temporary_);
+    if (beside_.valid() && !temporary_.empty() && is_ours()) remove_tree(beside_.get(), temporary_);
+}
+
+// Where locks hold on one host only, another host may have taken the common name for left.
+bool TreeWriter::is_ours() const {
+    return !is_common_ || is_named(hold_.get(), beside_.get(), temporary_);
 }
 
 Trouble TreeWriter::write(std::string_view bytes) {
@@ -92,23 +123,31 @@ Trouble TreeWriter::make_root(const Entry& entry) {
     const std::string beginning = "." + name_.substr(0, 200);
     temporary_ = beginning + ".wq-part";
     is_common_ = durable() && is_free(beside_.get(), temporary_);
+    if (is_common_) restore();
     if (is_common_ && !make_inner(entry)) return std::nullopt;
     // Another one writes the same target.
     folders_.clear();
     file_.reset();
-    if (hold_.valid()) remove_tree(beside_.get(), temporary_);
+    if (hold_.valid() && is_ours()) remove_tree(beside_.get(), temporary_);
     hold_.reset();
     is_common_ = false;
     temporary_ = beginning + ".part-" + random_suffix();
     return make_inner(entry);
 }
 
+// The old one, where a process was killed while there was neither.
+void TreeWriter::restore() {
+    const int at = beside_.get();
+    const std::string old = aside(temporary_);
+    if (!is_there(at, name_)) static_cast<void>(::renameat(at, old.c_str(), at, name_.c_str()));
+    remove_tree(at, old);
+}
+
 // Between our making it and locking it, another one may have taken it for left.
 bool TreeWriter::hold(int root) {
     if (!is_common_) return true;
-    struct stat status {};
-    if (::flock(root, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-    if (::fstat(root, &status) != 0 || status.st_nlink == 0) return false;
+    if (!lock(root) && errno == EWOULDBLOCK) return false;
+    if (!is_named(root, beside_.get(), temporary_)) return false;
     hold_.reset(::fcntl(root, F_DUPFD_CLOEXEC, 0));
     return hold_.valid();
 }
@@ -128,7 +167,7 @@ Trouble TreeWriter::prepare() {
     const std::filesystem::path path(target_);
     const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
     name_ = path.filename().string();
-    if (!is_component(name_)) return refused(target_, "is no name of a file");
+    if (!is_component(name_)) return refused(target_, "this is no file's name: give the path of one");
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) return problem_of_errno(folder, error.value());
@@ -205,27 +244,45 @@ Trouble TreeWriter::finish() {
     return std::nullopt;
 }
 
+// A user's own: what is no output of before is not to be lost by a wrong name.
+Trouble TreeWriter::refuse_what_is_there() const {
+    struct stat there {};
+    if (::fstatat(beside_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+    if (S_ISDIR(there.st_mode) && !is_folder_)
+        return refused(target_, "is a folder, and the output is a file: name a file in it");
+    if (S_ISREG(there.st_mode) && is_folder_)
+        return refused(target_, "is a file, and the output is a folder");
+    if (!S_ISDIR(there.st_mode) && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
+        return refused(target_, "is a device, pipe or socket, which an output does not replace");
+    return std::nullopt;
+}
+
 Trouble TreeWriter::move_to_target() {
     const int at = beside_.get();
+    if (!is_ours()) return refused(target_, "is written by another one, too");
+    if (auto trouble = durable() ? refuse_what_is_there() : std::nullopt) return trouble;
     if (::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0) return temporary_.clear(), std::nullopt;
     // A folder that is not empty, or where one is a folder and the other is not: they change places.
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EISDIR && errno != ENOTDIR)
         return problem_of_errno(target_, errno);
+    // The old one is locked before it has the common name, or the next writer would take it for left.
+    const Descriptor old = open_there(at, name_);
+    if (old.valid()) lock(old.get());
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) == 0) {
-        remove_tree(at, temporary_);
+        if (!old.valid() || is_named(old.get(), at, temporary_)) remove_tree(at, temporary_);
         return temporary_.clear(), std::nullopt;
     }
     // NFS and Lustre cannot: for a moment there is neither.
     if (errno != EINVAL && errno != ENOSYS) return problem_of_errno(target_, errno);
-    const std::string aside = temporary_ + ".old";
-    remove_tree(at, aside);
-    if (::renameat(at, name_.c_str(), at, aside.c_str()) != 0) return problem_of_errno(target_, errno);
+    const std::string away = aside(temporary_);
+    remove_tree(at, away);
+    if (::renameat(at, name_.c_str(), at, away.c_str()) != 0) return problem_of_errno(target_, errno);
     if (::renameat(at, temporary_.c_str(), at, name_.c_str()) != 0) {
         const auto trouble = problem_of_errno(target_, errno);
-        static_cast<void>(::renameat(at, aside.c_str(), at, name_.c_str()));
+        static_cast<void>(::renameat(at, away.c_str(), at, name_.c_str()));
         return trouble;
     }
-    remove_tree(at, aside);
+    remove_tree(at, away);
     return temporary_.clear(), std::nullopt;
 }
 

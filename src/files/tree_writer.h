@@ -56,7 +56,10 @@ class TreeWriter {
     Trouble end_file();
     bool durable() const { return purpose_ == Purpose::kept; }
     Trouble prepare();
+    void restore();
     bool hold(int root);
+    bool is_ours() const;
+    Trouble refuse_what_is_there() const;
     Trouble move_to_target();
     int place() const { return folders_.empty() ? beside_.get() : folders_.back().descriptor.get(); }
     const std::string& name_of(const Entry& entry) const {

@@ -48,7 +48,17 @@ static void fields(void) {
 
     struct work_queue_task* empty = work_queue_task_create(NULL);
     CHECK(empty && empty->command_line == NULL);
+    struct work_queue* q = work_queue_create(0);
+    CHECK_REFUSED(work_queue_submit(q, empty), 0, "work_queue_submit: a task needs a command");
     work_queue_task_delete(empty);
+
+    // Without the file it would not do what was meant.
+    struct work_queue_task* lacking = work_queue_task_create("true");
+    CHECK_REFUSED(work_queue_task_specify_file(lacking, "here", "/there", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
+                  "work_queue_task_specify_file: a file cannot be '/there' in a sandbox");
+    CHECK_REFUSED(work_queue_submit(q, lacking), 0, "work_queue_submit: a file of the task was refused: a file");
+    work_queue_task_delete(lacking);
+    work_queue_delete(q);
 }
 
 static void files(void) {

@@ -16,6 +16,7 @@ class KilledTransfer : public wq::testing::Files {
   protected:
     static constexpr std::size_t two_parts = 300 << 10;
     static constexpr int most_steps = 1000;
+    static constexpr int least_steps = 30;  // fewer: it is not killed where it is to be
 
     // Different each time: nothing of it is in a cache, and what was brought home is told apart.
     void write_inputs(int number) const {
@@ -111,6 +112,7 @@ TEST_F(KilledTransfer, OfAWorkerIsMadeUpForByTheNext) {
         EXPECT_TRUE(is_whole_tree(here("home/made"), step)) << step;
     }
     EXPECT_FALSE(killed);
+    EXPECT_GT(step, least_steps);
     EXPECT_EQ(names_in(here("home")), (std::set<std::string>{"made", "out"}));
     expect_only_the_cache_is_left();
     std::printf("killed at each of %d steps\n", step - 1);
@@ -141,6 +143,7 @@ TEST_F(KilledTransfer, OfAManagerIsMadeUpForByTheNextRun) {
         fs::remove_all(run);
     }
     EXPECT_FALSE(killed);
+    EXPECT_GT(step, least_steps);
     EXPECT_EQ(file, step);
     EXPECT_EQ(tree, step);
     EXPECT_EQ(names_in(here("home")), (std::set<std::string>{"made", "out"}));

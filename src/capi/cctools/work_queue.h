@@ -72,15 +72,15 @@ const char* work_queue_name(struct work_queue* q);
 
 /** Hands the task to the queue, which has it until work_queue_wait() or a cancelling function returns it.
  * Returns its id, from 1; 0 where it cannot be run: it is in a queue already, its files contradict each
- * other, or the queue cannot work. A task that came back may be submitted again, with a new id. */
+ * other, one was refused, or the queue cannot work. A task that came back may be submitted again, with a new id. */
 int work_queue_submit(struct work_queue* q, struct work_queue_task* t);
 
 /** Ids are at least @p id from now on. Returns the next one. (Logs count from 1 all the same.) */
 int work_queue_specify_min_taskid(struct work_queue* q, int id);
 
-/** The next task that has ended: the pointer that was submitted. NULL when @p timeout seconds are over, and
- * at once when the queue has no task. @ref WORK_QUEUE_WAITFORTASK : as long as it takes; 0: 1 s; other
- * negative ones: 5 s. */
+/** The next task that has ended: the pointer that was submitted. NULL when @p timeout seconds are over, also
+ * where the queue has no task. @ref WORK_QUEUE_WAITFORTASK : as long as it takes, and at once where there is
+ * none; 0: 1 s; other negative ones: 5 s. */
 struct work_queue_task* work_queue_wait(struct work_queue* q, int timeout);
 
 /** The same for tasks of one tag; others stay for other calls. NULL: for all. */

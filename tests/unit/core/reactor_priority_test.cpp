@@ -104,6 +104,19 @@ TEST_F(PriorityTest, AnUrgentLargeTaskGetsItsWorkerInTheEnd) {
     }
 }
 
+// The same shape waits already, behind tickets that are more urgent than that.
+TEST_F(PriorityTest, WhatIsMoreUrgentThanTheTicketsIsGivenOutBesideLessUrgentOnesThatWait) {
+    options({.expected_workers = 2, .seal_batches = true});
+    join(1, 1, true);
+    join(2, 1, true);
+    event(TasksAdded{{TaskId(0), 40, urgent(5), {}}, {}, {}});
+    expect({"seal batch 1: 0-39"});
+    add(1, urgent(1));
+    expect({});
+    add(1, urgent(10));
+    expect({"lease 41.1 to 1"});
+}
+
 TEST_F(PriorityTest, OnlyTheMostUrgentAreSealed) {
     options({.expected_workers = 0, .wait_for_fitting = true, .seal_batches = true});
     barrier();

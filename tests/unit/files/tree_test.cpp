@@ -1,6 +1,6 @@
 // What goes through a stream comes out the same, wherever it is cut, and nothing comes out elsewhere.
 #include <fcntl.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <random>
+#include <thread>
 
 #include "files/remove_tree.h"
 #include "files/tree_reader.h"
@@ -247,8 +249,57 @@ TEST(TreeWriter, PutsTheWholeInPlaceOfWhatWasThere) {
     };
     const std::string one = tree({folder(""), file("a"), leave, end});
     const std::string other = tree({folder(""), folder("b"), leave, leave, end});
-    for (const std::string& stream : {stream_of("1"), stream_of("2"), one, other, stream_of("3"), other})
-        put(stream);
+    for (const std::string& stream : {stream_of("1"), stream_of("2")}) put(stream);
+    std::filesystem::remove(place / "target");
+    for (const std::string& stream : {one, other}) put(stream);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path()), {}), 1);
+}
+
+TEST(TreeWriter, LosesNothingThatIsNoOutputOfBefore) {
+    Folder place;
+    std::filesystem::create_directory(place / "folder");
+    write_file(place / "folder/precious", "gold");
+    write_file(place / "file", "gold");
+    ASSERT_EQ(::mkfifo((place / "fifo").c_str(), 0600), 0);
+    const std::string tree_stream = tree({folder(""), file("a"), leave, end});
+    const auto put = [&](const std::string& name, const std::string& stream) {
+        TreeWriter writer(place / name, Purpose::kept);
+        const auto trouble = write_all(writer, stream);
+        return trouble ? trouble->what : "";
+    };
+    EXPECT_THAT(put("folder", stream_of("1")), ::testing::HasSubstr("name a file in it"));
+    EXPECT_THAT(put("file", tree_stream), ::testing::HasSubstr("the output is a folder"));
+    EXPECT_THAT(put("fifo", stream_of("1")), ::testing::HasSubstr("does not replace"));
+    EXPECT_EQ(read_file(place / "folder/precious"), "gold");
+    EXPECT_EQ(read_file(place / "file"), "gold");
+    EXPECT_TRUE(std::filesystem::is_fifo(place / "fifo"));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path()), {}), 3);
+}
+
+// Of writers of one target, with what killed ones have left there: what is in place is always one of them,
+// whole.
+TEST(TreeWriter, WritersOfOneTargetDisturbNoOther) {
+    constexpr int writers = 4, rounds = 150;
+    constexpr std::size_t size = 5000;
+    Folder place;
+    std::atomic<int> torn{0};
+    const auto write_rounds = [&](char letter) {
+        std::mt19937 random(static_cast<unsigned char>(letter));
+        for (int round = 0; round < rounds; ++round) {
+            // What a killed one leaves; where there is one that lives, nothing.
+            ::close(::open((place / ".target.wq-part").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+            TreeWriter writer(place / "target", Purpose::kept);
+            EXPECT_FALSE(write_all(writer, stream_of(std::string(size, letter)), &random));
+            const std::string found = read_file(place / "target");
+            if (found != std::string(size, found.empty() ? '?' : found.front())) ++torn;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int id = 0; id < writers; ++id) threads.emplace_back(write_rounds, static_cast<char>('a' + id));
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(torn, 0);
+    TreeWriter last(place / "target", Purpose::kept);
+    EXPECT_FALSE(write_all(last, stream_of("last")));
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path()), {}), 1);
 }
 
