@@ -27,33 +27,29 @@ Place refused(std::string why) {
     return {{}, std::move(why)};
 }
 
+// Where CCTools ends the program: without the file the task would not do what was meant.
+Place keep_back(TaskBox& box, std::string why) {
+    box.refused_file = why;
+    return refused(std::move(why));
+}
+
 // `what`: no other file is the same.
 Place place_for(TaskBox& box, const char* name, const std::string& what) {
-    if (name == nullptr) return refused("the remote name is NULL");
+    if (name == nullptr) return keep_back(box, "the remote name is NULL");
     auto form = relative_path(name);
     if (!form)
-        return refused("a file cannot be " + quote_for_message(name) +
-                       " in a sandbox: give a relative path without '..'");
+        return keep_back(box, "a file cannot be " + quote_for_message(name) +
+                                  " in a sandbox: give a relative path without '..'");
     const auto [file, added] = box.files.emplace(*form, what);
     if (added) return {std::move(*form), {}};
     if (file->second == what) return {};
     return refused("another file of the task is " + quote_for_message(*form));
 }
 
-// For functions that specify a file.
-template <class Work>
-int specify_one(const char* function, work_queue_task* task, const Work& work) noexcept {
-    return specify_or_refuse(function, task, [&](TaskBox& box) {
-        std::string refusal = work(box);
-        if (!refusal.empty()) box.refused_file = refusal;
-        return refusal;
-    });
-}
-
 // The same for one from `from`, which is called `called` in messages.
 Place place_for(TaskBox& box, const char* name, const char* kind, const char* from, const char* called) {
-    if (from == nullptr) return refused(std::string(called) + " is NULL");
-    if (*from == '\0') return refused(std::string(called) + " is empty");
+    if (from == nullptr) return keep_back(box, std::string(called) + " is NULL");
+    if (*from == '\0') return keep_back(box, std::string(called) + " is empty");
     return place_for(box, name, std::string(kind) + from);
 }
 
@@ -77,7 +73,7 @@ FileOptions output_options(work_queue_file_flags_t flags) {
 
 int specify_file(const char* function, work_queue_task* t, const char* local_name, const char* remote_name,
                  work_queue_file_type_t type, work_queue_file_flags_t flags) {
-    return specify_one(function, t, [&](TaskBox& box) -> std::string {
+    return specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
         if (type != WORK_QUEUE_INPUT && type != WORK_QUEUE_OUTPUT)
             return "the type is neither WORK_QUEUE_INPUT nor WORK_QUEUE_OUTPUT";
         const char* kind = type == WORK_QUEUE_INPUT ? "input " : "output ";
@@ -106,7 +102,7 @@ bool is_buffer(const TaskBox& box, const char* name, std::string_view bytes) {
 
 int specify_buffer(const char* function, work_queue_task* t, const char* data, int length, const char* name,
                    work_queue_file_flags_t flags) {
-    return specify_one(function, t, [&](TaskBox& box) -> std::string {
+    return specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
         if (data == nullptr && length != 0) return "the data is NULL";
         if (length < 0) return "the length is negative";
         const std::string_view bytes(data == nullptr ? "" : data, static_cast<std::size_t>(length));
@@ -132,7 +128,7 @@ int work_queue_task_specify_file(work_queue_task* t, const char* local_name, con
 int work_queue_task_specify_file_piece(work_queue_task* t, const char* local_name, const char* remote_name,
                                        off_t start_byte, off_t end_byte, work_queue_file_type_t type,
                                        work_queue_file_flags_t flags) {
-    return specify_one(__func__, t, [&](TaskBox& box) -> std::string {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
         if (type != WORK_QUEUE_INPUT) return refusal_of_output("a piece of a file");
         if (start_byte < 0 || end_byte < start_byte)
             return "a piece goes from a byte, 0 or more, to the same or a later one";
@@ -155,7 +151,7 @@ int work_queue_task_specify_directory(work_queue_task* t, const char* local_name
                                       int recursive) {
     if (type != WORK_QUEUE_INPUT || recursive != 0)
         return specify_file(__func__, t, local_name, remote_name, type, flags);
-    return specify_one(__func__, t, [&](TaskBox& box) -> std::string {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
         const Place place = place_for(box, remote_name, "an empty folder");
         if (!place.name.empty()) box.spec.input_folder(place.name);
         return place.refusal;
@@ -164,7 +160,7 @@ int work_queue_task_specify_directory(work_queue_task* t, const char* local_name
 
 int work_queue_task_specify_url(work_queue_task* t, const char* url, const char* remote_name,
                                 work_queue_file_type_t type, work_queue_file_flags_t flags) {
-    return specify_one(__func__, t, [&](TaskBox& box) -> std::string {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
         if (type != WORK_QUEUE_INPUT) return refusal_of_output("what a URL names");
         const Place place = place_for(box, remote_name, "url ", url, "the URL");
         if (!place.name.empty()) box.spec.input_url(url, place.name, input_options(flags));
@@ -174,7 +170,7 @@ int work_queue_task_specify_url(work_queue_task* t, const char* url, const char*
 
 int work_queue_task_specify_file_command(work_queue_task* t, const char* command, const char* remote_name,
                                          work_queue_file_type_t type, work_queue_file_flags_t flags) {
-    return specify_one(__func__, t, [&](TaskBox& box) -> std::string {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
         if (type != WORK_QUEUE_INPUT) return refusal_of_output("what a command makes");
         const Place place = place_for(box, remote_name, "command ", command, "the command");
         if (!place.name.empty()) box.spec.input_command(command, place.name, input_options(flags));

@@ -7,6 +7,7 @@
 #include "support.h"
 
 static struct work_queue* q;
+static struct work_queue_task* never; /* submitted: what is refused of one keeps it from that */
 
 static struct work_queue_task* run(struct work_queue_task* t) {
     CHECK(work_queue_submit(q, t) > 0);
@@ -22,8 +23,9 @@ static void folders(void) {
     CHECK(work_queue_task_specify_directory(t, NULL, "empty", WORK_QUEUE_INPUT, WORK_QUEUE_NOCACHE, 0) == 1);
     CHECK(work_queue_task_specify_directory(t, "result", "out", WORK_QUEUE_OUTPUT, WORK_QUEUE_NOCACHE, 1) ==
           1);
-    CHECK_REFUSED(work_queue_task_specify_directory(t, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_NOCACHE, 1), 0,
-                  "work_queue_task_specify_directory: the local name is NULL");
+    CHECK_REFUSED(
+        work_queue_task_specify_directory(never, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_NOCACHE, 1), 0,
+        "work_queue_task_specify_directory: the local name is NULL");
     run(t);
     CHECK(t->result == WORK_QUEUE_RESULT_SUCCESS && t->return_status == 0);
     CHECK_TEXT(t->output, "");
@@ -38,10 +40,11 @@ static void commands(void) {
                                                WORK_QUEUE_CACHE));
     CHECK(work_queue_task_specify_file_command(t, "echo by name >%%", "made", WORK_QUEUE_INPUT,
                                                WORK_QUEUE_NOCACHE));
-    CHECK_REFUSED(work_queue_task_specify_file_command(t, "true", "x", WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE),
-                  0, "work_queue_task_specify_file_command: what a command makes is an input only");
-    CHECK_REFUSED(work_queue_task_specify_file_command(t, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
-                  "work_queue_task_specify_file_command: the command is NULL");
+    CHECK_REFUSED(
+        work_queue_task_specify_file_command(never, "true", "x", WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE), 0,
+        "work_queue_task_specify_file_command: what a command makes is an input only");
+    CHECK_REFUSED(work_queue_task_specify_file_command(never, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE),
+                  0, "work_queue_task_specify_file_command: the command is NULL");
     CHECK_TEXT(run(t)->output, "by stdout\nby name\n");
     work_queue_task_delete(t);
     t = work_queue_task_create("true");
@@ -86,9 +89,9 @@ static void urls(void) {
     sprintf(url, "http://127.0.0.1:%d/data", port);
     struct work_queue_task* t = work_queue_task_create("cat data");
     CHECK(work_queue_task_specify_url(t, url, "data", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE) == 1);
-    CHECK_REFUSED(work_queue_task_specify_url(t, url, "x", WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE), 0,
+    CHECK_REFUSED(work_queue_task_specify_url(never, url, "x", WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE), 0,
                   "work_queue_task_specify_url: what a URL names is an input only");
-    CHECK_REFUSED(work_queue_task_specify_url(t, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
+    CHECK_REFUSED(work_queue_task_specify_url(never, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
                   "work_queue_task_specify_url: the URL is NULL");
     CHECK_TEXT(run(t)->output, "fetched\n");
     work_queue_task_delete(t);
@@ -164,12 +167,14 @@ int main(void) {
     CHECK(q != NULL);
     work_queue_block_host(q, "before it begins");
     const pid_t worker = start_worker_at(work_queue_port(q));
+    never = work_queue_task_create("true");
     folders();
     commands();
     urls();
     watched();
     blocked_hosts();
     fast_abort();
+    work_queue_task_delete(never);
     work_queue_delete(q);
     end_worker(worker);
     leave_folder();

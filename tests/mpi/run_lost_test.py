@@ -32,10 +32,15 @@ class Lost(Case):
 
     def kill_when(self, count, victim, ranks=3, tasks=60, code=None):
         """A run of many tasks whose victim(run) is killed after `count` tasks have begun."""
-        self.write("tasks.sh", "".join(count_task(n) for n in range(1, tasks + 1)))
+        gate = self.gate()  # so that the run is not over before
+        held = "; [ -e go ] || read x < gate"
+        self.write("tasks.sh", "".join(count_task(n, held if n > count + 10 else "") for n in range(1, tasks + 1)))
         run = self.start("tasks.sh", "--run-dir", "r", ranks=ranks)
         self.ring.wait(count)
         os.kill(victim(run), signal.SIGKILL)
+        self.write("go", "")
+        for _ in range(tasks):
+            gate.open()
         run.wait()
         if code is not None:
             self.assertEqual(run.code, code, str(run))
