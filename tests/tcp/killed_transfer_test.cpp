@@ -68,7 +68,9 @@ class KilledTransfer : public wq::testing::Files {
     }
     // The sanitizer's library, where it is one, finds ours before it.
     static std::vector<std::string> doomed(int step, const std::string& below) {
-        return {with("LD_PRELOAD", KILL_AT_STEP), with("ASAN_OPTIONS", "verify_asan_link_order=0"),
+        const std::string preload = folder_ + "/preload.so";  // a list: no path in it has a space
+        if (!fs::exists(preload)) fs::create_symlink(KILL_AT_STEP, preload);
+        return {with("LD_PRELOAD", preload), with("ASAN_OPTIONS", "verify_asan_link_order=0"),
                 "KILL_AT_STEP=" + std::to_string(step), "KILL_BELOW=" + below};
     }
     // Whether by SIGKILL.
