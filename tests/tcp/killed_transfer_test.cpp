@@ -67,7 +67,7 @@ class KilledTransfer : public wq::testing::Files {
         return name + "=" + before + element;
     }
     // The sanitizer's library, where it is one, finds ours before it.
-    static std::vector<std::string> doomed(int step, const std::string& below) {
+    std::vector<std::string> doomed(int step, const std::string& below) const {
         const std::string preload = folder_ + "/preload.so";  // a list: no path in it has a space
         if (!fs::exists(preload)) fs::create_symlink(KILL_AT_STEP, preload);
         return {with("LD_PRELOAD", preload), with("ASAN_OPTIONS", "verify_asan_link_order=0"),
