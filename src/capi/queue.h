@@ -65,7 +65,7 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     std::unique_ptr<wq::Manager> manager_;
     int process_;                // whose it is: that made it, then in which it began
     std::atomic<int> waits_{0};  // calls that wait in it
-    std::string why_not_;  // it could not begin
+    std::string why_not_;        // it could not begin
 };
 
 namespace wq::capi {

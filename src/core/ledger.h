@@ -135,7 +135,8 @@ class Ledger {
     const ReadyShapes& ready_shapes() const { return ready_shapes_; }  // that any worker may run
     const ReadyShapes& ready_shapes_for(WorkerId worker) const;        // that are pinned to it, among others
     const std::set<ShapeId>& suspect_shapes() const { return suspect_shapes_; }
-    // Shapes of which there were no ready tasks, or no suspects, and now are; each call forgets them.
+    // Shapes of which there were no ready tasks, or no suspects, and now are, or whose most urgent one is
+    // more urgent than before; those that are always woken (below) with each. Each call forgets them.
     std::vector<ShapeId> take_awakened();
     // Whether each task of the shape that becomes ready awakens it, as those before it may be waiting for
     // something else.

@@ -240,6 +240,7 @@ Trouble TreeWriter::finish() {
     if (!complete_) return refused(target_, "what arrived has no end");
     if (durable() && is_folder_ && ::syncfs(beside_.get()) != 0) return problem_of_errno(target_, errno);
     if (auto trouble = move_to_target()) return trouble;
+    hold_.reset();  // a program that somebody has open for writing cannot be started (ETXTBSY)
     if (durable() && ::fsync(beside_.get()) != 0) return problem_of_errno(target_, errno);
     return std::nullopt;
 }

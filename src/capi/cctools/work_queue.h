@@ -71,8 +71,9 @@ const char* work_queue_name(struct work_queue* q);
 /**@{*/
 
 /** Hands the task to the queue, which has it until work_queue_wait() or a cancelling function returns it.
- * Returns its id, from 1; 0 where it cannot be run: it is in a queue already, its files contradict each
- * other, one was refused, or the queue cannot work. A task that came back may be submitted again, with a new id. */
+ * Returns its id, from 1; 0 where it cannot be run: it is in a queue already, it has no command, its files
+ * contradict each other, one was refused for its name, or the queue cannot work. A task that came back may be
+ * submitted again, with a new id. */
 int work_queue_submit(struct work_queue* q, struct work_queue_task* t);
 
 /** Ids are at least @p id from now on. Returns the next one. (Logs count from 1 all the same.) */

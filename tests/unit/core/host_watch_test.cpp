@@ -88,6 +88,17 @@ TEST_F(HostWatchTest, OthersNeedNotHaveEndedYet) {
     EXPECT_EQ(verdict_->elsewhere, 16u);
 }
 
+// Each of them costs the others' successes a step. What fails on so many is no fault of theirs.
+TEST_F(HostWatchTest, OfSoManyThatFailAtOnceNoFurtherOneIsJudged) {
+    const auto name = [](int number) { return "bad" + std::to_string(number); };
+    for (int host = 1; host <= 256; ++host) EXPECT_FALSE(fail(name(host)));
+    EXPECT_EQ(fail_until_aside("late", 1000, [&] { succeed("good"); }), 1001);
+    EXPECT_LE(fail_until_aside("bad256", 1000, [&] { succeed("good"); }), 1000)
+        << "the others are, as before";
+    succeed("bad1");
+    EXPECT_LE(fail_until_aside("late", 1000, [&] { succeed("good"); }), 1000) << "once there is room";
+}
+
 // They may only be slower to fail: at first nothing tells which of them is the bad one.
 TEST_F(HostWatchTest, ThoseThatFailLaterAreNotTakenForGood) {
     running_ = 16;
