@@ -60,7 +60,8 @@ Result<transport::TlsIdentity> identity_of(const ManagerOptions& options) {
 }
 
 constexpr const char* cure =
-    "give it a contact_file (workers: --contact FILE) or a password_file (workers: --password FILE)";
+    "give it a password file, work_queue_specify_password_file() in C (workers: --password FILE), or a "
+    "contact_file (workers: --contact FILE)";
 
 Status check_open(const ManagerOptions& options, const Variables& variables) {
     const std::string required = value_of(variables, "WORK_QUEUE_REQUIRE_KEY");

@@ -290,7 +290,10 @@ int ProgramManager::drain(const std::string& host, bool on) {
 void ProgramManager::block(const std::string& host, std::int64_t seconds) {
     std::optional<Duration> time;
     if (seconds >= 1) time = std::chrono::seconds(std::min(seconds, most_seconds));
-    queue_.ask([&] { manager_->block(host, time, app::now()); });
+    queue_.ask([&] {
+        if (host.empty()) return options_.say("block_host: the name of the host is empty");
+        manager_->block(host, time, app::now());
+    });
 }
 
 void ProgramManager::unblock(const std::string* host) {

@@ -21,6 +21,7 @@ struct Parameter {
     double value;  // at the start
     double least;  // `none`: any
     std::string_view alias{};
+    bool or_zero = false;  // below the least one
 };
 
 // Work Queue's table. The manual's misspelt example is taken as what it means.
@@ -46,8 +47,18 @@ constexpr std::array parameters{
     Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
     Parameter{"ramp-down-heuristic", 0, 0},
     Parameter{"set-hosts-aside", 1, 0},  // of our own, as the next one
-    Parameter{"speculate", 0, 0},
+    Parameter{"speculate", 0, 1, "", true},
 };
+
+bool takes(const Parameter& parameter, double value) {
+    return std::isfinite(value) && (value >= parameter.least || (parameter.or_zero && value == 0));
+}
+
+std::string values_of(const Parameter& parameter) {
+    if (parameter.least == none) return "a number";
+    return (parameter.or_zero ? "0, or a number of at least " : "a number of at least ") +
+           std::to_string(std::lround(parameter.least));
+}
 
 // How many letters are to be changed, put in or taken out.
 std::size_t distance(std::string_view from, std::string_view to) {
@@ -86,12 +97,8 @@ Tuning::Tuning() {
 Status Tuning::set(const std::string& name, double value) {
     for (const Parameter& parameter : parameters) {
         if (name != parameter.name && (parameter.alias.empty() || name != parameter.alias)) continue;
-        if (!std::isfinite(value) || value < parameter.least)
-            return Error{ExitCode::usage,
-                         "tune: " + name + " takes a number" +
-                             (parameter.least == none
-                                  ? std::string()
-                                  : " of at least " + std::to_string(std::lround(parameter.least)))};
+        if (!takes(parameter, value))
+            return Error{ExitCode::usage, "tune: " + name + " takes " + values_of(parameter)};
         const std::lock_guard lock(mutex_);
         values_.find(parameter.name)->second = value;
         return success();

@@ -284,8 +284,8 @@ WorkerFiles::Task::Made WorkerFiles::Task::look_for_outputs(bool good) const {
         struct stat status {};
         if (::stat(path_of(output.name).c_str(), &status) == 0)
             made.outputs.push_back(n);
-        else if (made.missing.empty())
-            made.missing = output.name;
+        else
+            made.missing.push_back(output.name);
     }
     return made;
 }

@@ -130,7 +130,7 @@ struct WorkerFiles::Task {
     // What it made of what is wanted.
     struct Made {
         std::vector<std::uint32_t> outputs;
-        std::string missing;  // the first
+        std::vector<std::string> missing;
     };
     Made look_for_outputs(bool good) const;
     // The next part of its outputs, at most `most` bytes; of one that cannot be read, why.

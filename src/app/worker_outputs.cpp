@@ -7,8 +7,19 @@
 namespace wq::app {
 
 namespace {
+
 constexpr Duration between_looks = std::chrono::seconds(1);
+constexpr std::size_t most_named = 5;
+
+std::string what_was_not_made(const std::vector<std::string>& names) {
+    std::string text = "it made no";
+    for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i)
+        text += (i == 0 ? " '" : ", '") + names[i] + "'";
+    if (names.size() > most_named) text += " and " + std::to_string(names.size() - most_named) + " more";
+    return text;
 }
+
+}  // namespace
 
 // ---- while they run ----
 
@@ -64,7 +75,7 @@ void WorkerFiles::deliver(host::TaskEnded end) {
             task->state = Task::State::sending;
             if (gone) return lost(task);
             if (!made.missing.empty())
-                task->note(core::Ending::output_missing, "it made no '" + made.missing + "'");
+                task->note(core::Ending::output_missing, what_was_not_made(made.missing));
             if (made.outputs.empty()) return delivered(task);
             send_more(task);
         };

@@ -12,7 +12,8 @@ void order_of_host(const char* function, work_queue* q, const char* hostname, co
     guarded(function, [&](const char* me) {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return;
-        if (hostname == nullptr) return complain(me, "the name of the host is NULL");
+        if (hostname == nullptr || *hostname == '\0')
+            return complain(me, "the name of the host is NULL or empty");
         queue->order([order, host = std::string(hostname)](Manager& manager) { order(manager, host); });
     });
 }
@@ -52,7 +53,10 @@ void work_queue_unblock_host(work_queue* q, const char* hostname) {
                   [](wq::Manager& manager, const std::string& host) { manager.unblock_host(host); });
 }
 void work_queue_unblock_all(work_queue* q) {
-    order_of_host(__func__, q, "", [](wq::Manager& manager, const std::string&) { manager.unblock_all(); });
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            queue->order([](wq::Manager& manager) { manager.unblock_all(); });
+    });
 }
 
 int work_queue_activate_fast_abort(work_queue* q, double multiplier) {

@@ -19,6 +19,8 @@ constexpr double surely_longer = 3;
 constexpr double sure = 20;
 // Failures that take longer than this and than tasks that succeed do no harm to the queue.
 constexpr double quick_us = 1'000'000;
+// To find that nobody else could do what waits takes a look at every shape of it.
+constexpr std::uint64_t most_unjudged = 32;
 constexpr std::size_t most_rows = 16;
 // Where more hosts fail at once, it is not theirs.
 constexpr std::size_t most_hosts = 256;
@@ -104,7 +106,7 @@ std::optional<HostWatch::Verdict> HostWatch::failed(const Ended& ended, Instant 
     bad.wall_us += micros(ended.wall);
     if (bad.failures < first_looked_at) return std::nullopt;
     if (bad.failures == first_looked_at) bad.looked_at = now;
-    if (now - bad.looked_at < least_time) return std::nullopt;
+    if (now - bad.looked_at < least_time || bad.failures < bad.judge_again_at) return std::nullopt;
 
     const double each_us = bad.wall_us / static_cast<double>(bad.failures);
     const double usual_us =
@@ -133,11 +135,16 @@ void HostWatch::set_aside(const std::string& name) {
     Host& host = hosts_[name];
     for (const AlikeId alike : host.rows) {
         Row& row = kind(alike).rows.at(name);
-        row.failures = row.count_again_at = 0;
+        row.failures = row.count_again_at = row.judge_again_at = 0;
         row.wall_us = 0;
     }
     host.good = 0;
     ++host.times_aside;
+}
+
+void HostWatch::spared(const std::string& name, AlikeId alike) {
+    Row& bad = kind(alike).rows.at(name);
+    bad.judge_again_at = bad.failures + std::min(bad.failures / 4 + 1, most_unjudged);
 }
 
 void HostWatch::forget(const std::string& name) {

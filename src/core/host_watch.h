@@ -46,6 +46,8 @@ class HostWatch {
 
     // It was set aside, and will be for longer the next time, unless it does well in between.
     void set_aside(const std::string& host);
+    // It was not, as nobody else could do what waits: it is judged again when it has failed some more.
+    void spared(const std::string& host, AlikeId alike);
     // The user knows better, or it has gone and is not remembered.
     void forget(const std::string& host);
     void forget_unless_bad(const std::string& host);
@@ -63,6 +65,7 @@ class HostWatch {
         std::uint64_t succeeded = 0;
         std::uint64_t failed_before = 0;   // anywhere
         std::uint64_t count_again_at = 0;  // failures: then those that run elsewhere are counted anew
+        std::uint64_t judge_again_at = 0;  // failures, where it was spared
     };
     struct Kind {  // tasks that are alike
         std::uint64_t succeeded = 0;

@@ -73,6 +73,8 @@ class Reactor {
     bool stopping() const { return stop_.has_value(); }
     // Whether it may run something: leases, or tickets of which it has yet to give account.
     bool may_run(const Worker& worker) const { return !worker.leases.empty() || may_claim(worker); }
+    // Whether it was too slow on the worker's host, and waits for another one.
+    bool avoids(TaskId task, const Worker& worker) const;
 
     // Counters of the manual's table that the core knows; times of the manager itself are added by app/.
     ManagerStats stats() const;
@@ -197,7 +199,6 @@ class Reactor {
     void stop_avoiding(TaskId task);
     void stop_avoiding(Interval tasks);
     void end_what_was_avoided_long_enough(Now now);
-    bool avoids(TaskId task, const Worker& worker) const;
     std::optional<TaskId> first_for(const IntervalSet& tasks, const Worker& worker) const;
     std::optional<ReadyHead> next_for(ShapeId shape, const Worker& worker) const;
     std::optional<TaskId> next_suspect_for(ShapeId shape, const Worker& worker) const;

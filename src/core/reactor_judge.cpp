@@ -62,7 +62,8 @@ void Reactor::judge_host(const Worker& worker, TaskId task, const Outcome& outco
         return running_elsewhere(ended.host, ended.alike, from, to);
     };
     const auto verdict = host_watch_.failed(ended, now.instant, elsewhere);
-    if (!verdict || !others_could_do(shape, ended.host)) return;
+    if (!verdict) return;
+    if (!others_could_do(shape, ended.host)) return host_watch_.spared(ended.host, ended.alike);
     host_watch_.set_aside(ended.host);
     std::string why = "its last " + std::to_string(verdict->failures) + " tasks failed, after " +
                       format_duration(verdict->each) + " each (the last one: " + describe(outcome) + ");";

@@ -135,7 +135,7 @@ static void blocked_hosts(void) {
     work_queue_get_stats(q, &s);
     CHECK(s.workers_blocked >= 1 && s.workers_blacklisted == s.workers_blocked);
     CHECK_REFUSED((work_queue_block_host(q, NULL), 0), 0,
-                  "work_queue_block_host: the name of the host is NULL");
+                  "work_queue_block_host: the name of the host is NULL or empty");
     free(host);
     work_queue_task_delete(t);
 }

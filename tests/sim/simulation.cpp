@@ -291,9 +291,9 @@ void Simulation::check_times_and_priority(const core::Lease& lease, const std::s
                             lease.timeout > std::chrono::microseconds(*shape.not_after - now().wall)))
         wrong(name + " may run beyond its end time");
     const auto head = ledger.head(ledger.shape_of(lease.task));
-    // One that was too slow somewhere waits for another host, and others do not wait with it.
-    const core::Attempted* before = head ? ledger.find_attempted(head->task) : nullptr;
-    const bool waits = before != nullptr && before->aborted > 0;
+    // One that was too slow there waits for another host, and others do not wait with it.
+    const core::Worker* const worker = reactor_.workers().find(lease.worker);
+    const bool waits = head && worker != nullptr && reactor_.avoids(head->task, *worker);
     if (head && !waits && head->priority > shape.priority && ledger.find_attempted(lease.task)->losses == 0)
         wrong(name + " is leased before task " + std::to_string(head->task.value()) +
               ", which is more urgent");

@@ -97,9 +97,12 @@ TEST_F(Files, AMissingInputStartsNothing) {
 
 TEST_F(Files, OfAMissingOutputTheOthersCome) {
     start_worker();
-    const auto task =
-        run(wq::Task("echo made > made; exit 3").output_file(here("made")).output_file(here("not_made")));
+    const auto task = run(wq::Task("echo made > made; exit 3")
+                              .output_file(here("made"))
+                              .output_file(here("not_made"))
+                              .output_file(here("nor_this")));
     EXPECT_EQ(task.result(), wq::TaskResult::output_missing);
+    EXPECT_NE(task.reason().find("it made no 'not_made', 'nor_this'"), std::string::npos) << task.reason();
     EXPECT_EQ(task.return_status(), 3);
     EXPECT_EQ(read(here("made")), "made\n");
     EXPECT_FALSE(fs::exists(here("not_made")));

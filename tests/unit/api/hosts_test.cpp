@@ -79,6 +79,13 @@ TEST_F(HostsTest, AHostThatFailsWhatGoesOnElsewhereIsSetAsideAndSaidSo) {
     bad.wait_for_leases(leases + 1);
 }
 
+TEST_F(HostsTest, AHostWithoutANameIsNotBlocked) {
+    start(1);
+    program_->block("", 0);
+    EXPECT_TRUE(program_->blocked_hosts().empty());
+    EXPECT_THAT(said(), HasSubstr("block_host: the name of the host is empty"));
+}
+
 TEST_F(HostsTest, NoneIsSetAsideWhereThatIsTunedAway) {
     start(1);
     EXPECT_TRUE(program_->tune("set-hosts-aside", 0, error_));

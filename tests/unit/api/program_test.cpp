@@ -344,6 +344,9 @@ TEST_F(ProgramTest, KnowsEveryParameterOfTheManual) {
     EXPECT_THAT(error_, HasSubstr("no-such-thing"));
     EXPECT_FALSE(program_->tune("resource-submit-multiplier", 0.5, error_));
     EXPECT_FALSE(program_->tune("hungry-minimum", std::nan(""), error_));
+    EXPECT_TRUE(program_->tune("speculate", 0, error_));
+    EXPECT_FALSE(program_->tune("speculate", 0.5, error_));
+    EXPECT_EQ(error_, "tune: speculate takes 0, or a number of at least 1");
 }
 
 TEST_F(ProgramTest, KeepAlivesAreTunedWhileItRuns) {

@@ -88,6 +88,20 @@ TEST_F(HostWatchTest, OthersNeedNotHaveEndedYet) {
     EXPECT_EQ(verdict_->elsewhere, 16u);
 }
 
+// That nobody else could do what waits is not found out again with each failure.
+TEST_F(HostWatchTest, OneThatWasSparedIsJudgedAgainWhenItHasFailedSomeMore) {
+    int verdicts = 0;
+    for (int failures = 1; failures <= 1000; ++failures) {
+        clock_ += 100ms;
+        succeed("good");
+        if (!fail("bad")) continue;
+        ++verdicts;
+        watch_.spared("bad", red);
+    }
+    EXPECT_GE(verdicts, 1000 / 32);
+    EXPECT_LE(verdicts, 1000 / 16);
+}
+
 // Each of them costs the others' successes a step. What fails on so many is no fault of theirs.
 TEST_F(HostWatchTest, OfSoManyThatFailAtOnceNoFurtherOneIsJudged) {
     const auto name = [](int number) { return "bad" + std::to_string(number); };
