@@ -1,0 +1,44 @@
+// Amounts of the four resources that a category sizes its tasks by. Units, here and in all that deals with
+// categories: cores and GPUs in thousandths (1500: one and a half), memory and disk in MB of 2^20 bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace wq::core {
+
+enum class ResourceKind : std::uint8_t { cores, memory, disk, gpus };
+inline constexpr std::array<ResourceKind, 4> resource_kinds{ResourceKind::cores, ResourceKind::memory,
+                                                            ResourceKind::disk, ResourceKind::gpus};
+
+template <class T>
+struct PerResource {
+    std::array<T, resource_kinds.size()> values{};
+
+    T& at(ResourceKind kind) { return values[static_cast<std::size_t>(kind)]; }
+    const T& at(ResourceKind kind) const { return values[static_cast<std::size_t>(kind)]; }
+    bool operator==(const PerResource&) const = default;
+};
+
+// Nobody says, or nobody has measured; so does every other negative amount that comes from outside.
+inline constexpr std::int64_t unsaid = -1;
+
+struct Sizes {
+    std::int64_t cores = unsaid;
+    std::int64_t memory_mb = unsaid;
+    std::int64_t disk_mb = unsaid;
+    std::int64_t gpus = unsaid;
+
+    std::int64_t& at(ResourceKind kind) { return this->*field(kind); }
+    std::int64_t at(ResourceKind kind) const { return this->*field(kind); }
+    bool operator==(const Sizes&) const = default;
+
+  private:
+    static std::int64_t Sizes::*field(ResourceKind kind) {
+        constexpr std::array fields{&Sizes::cores, &Sizes::memory_mb, &Sizes::disk_mb, &Sizes::gpus};
+        return fields[static_cast<std::size_t>(kind)];
+    }
+};
+
+}  // namespace wq::core
