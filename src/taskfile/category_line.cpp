@@ -1,0 +1,170 @@
+#include "taskfile/category_line.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "base/units.h"
+#include "taskfile/setting_values.h"
+#include "taskfile/tags.h"
+
+namespace wq::taskfile {
+
+namespace {
+
+constexpr std::int64_t most_concurrent = 1'000'000'000;
+
+struct Part {
+    std::string_view name;
+    std::string_view nickname;
+    std::optional<CategoryResources> CategoryLine::*sizes;
+};
+
+constexpr std::array<Part, 3> parts{{{"max", "maximum", &CategoryLine::max},
+                                     {"min", "minimum", &CategoryLine::min},
+                                     {"first", "guess", &CategoryLine::first}}};
+
+constexpr std::array<std::pair<std::string_view, CategoryMode>, 4> modes{
+    {{"fixed", CategoryMode::fixed},
+     {"max", CategoryMode::max},
+     {"min-waste", CategoryMode::min_waste},
+     {"max-throughput", CategoryMode::max_throughput}}};
+
+Status set_mode(CategoryLine& line, std::string_view value) {
+    const auto* mode = std::ranges::find(modes, value, &std::pair<std::string_view, CategoryMode>::first);
+    if (mode == modes.end())
+        return Error{ExitCode::bad_input,
+                     quote_for_message(value) + " is none of fixed, max, min-waste and max-throughput"};
+    line.mode = mode->second;
+    return success();
+}
+
+// With 0 its tasks would wait for ever.
+Status set_concurrent(CategoryLine& line, std::string_view value) {
+    if (value.empty()) {
+        line.concurrent = CategoryLine::unlimited;
+        return success();
+    }
+    return set_field(line.concurrent, value,
+                     [](std::string_view text) { return parse_count(text, 1, most_concurrent); });
+}
+
+struct Key {
+    std::string_view name;
+    std::string_view nickname;
+    Status (*set_size)(CategoryResources&, std::string_view);
+    Status (*set)(CategoryLine&, std::string_view) = nullptr;  // it is of the whole line
+};
+
+using Sizes = CategoryResources;
+constexpr std::array<Key, 6> keys{{
+    {"cores", "cpus", [](Sizes& s, std::string_view v) { return set_field(s.cores, v, parse_number); }},
+    {"memory", "mem", [](Sizes& s, std::string_view v) { return set_field(s.memory_mb, v, parse_memory); }},
+    {"disk", "tmp", [](Sizes& s, std::string_view v) { return set_field(s.disk_mb, v, parse_megabytes); }},
+    {"gpus", "gres", [](Sizes& s, std::string_view v) { return set_field(s.gpus, v, parse_number); }},
+    {"mode", "allocation", nullptr, set_mode},
+    {"concurrent", "max-concurrent", nullptr, set_concurrent},
+}};
+
+Error bad(std::string message) {
+    return Error{ExitCode::bad_input,
+                 std::move(message) +
+                     "; write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= behind max, "
+                     "min or first, and mode= concurrent="};
+}
+
+Error unknown(std::string_view word, bool has_value) {
+    std::string hint = has_value ? std::string{} : did_you_mean(word, parts);
+    if (hint.empty()) hint = did_you_mean(word, keys);
+    return bad("unknown word " + quote_for_message(word) + " in a #WQ-CATEGORY line" + hint);
+}
+
+// A name like that is a line's whose name was forgotten.
+bool is_part_or_key(std::string_view word) {
+    const std::string_view key = word.substr(0, word.find('='));
+    return std::ranges::find(parts, word, &Part::name) != parts.end() ||
+           (key.size() < word.size() && std::ranges::find(keys, key, &Key::name) != keys.end());
+}
+
+Result<std::string> take_name(std::string_view& words) {
+    const std::string_view word = take_word(words);
+    if (word.empty() || word == "#") return bad("a #WQ-CATEGORY line without a category");
+    if (is_part_or_key(word))
+        return bad(quote_for_message(word) + " stands where the name of the category belongs");
+    auto name = parse_category_name(word);
+    if (!name) return Error{ExitCode::bad_input, name.error().message};
+    return name;
+}
+
+class LineParser {
+  public:
+    explicit LineParser(CategoryLine& line) : line_(line) {}
+
+    Status take(std::string_view word) {
+        const auto* part = std::ranges::find(parts, word, &Part::name);
+        if (part != parts.end()) {
+            part_ = part;
+            sizes();
+            return success();
+        }
+        const std::size_t sign = word.find('=');
+        const std::string_view name = word.substr(0, sign);
+        const auto* key = std::ranges::find(keys, name, &Key::name);
+        if (key == keys.end()) return unknown(name, sign != std::string_view::npos);
+        const std::string quoted = "'" + std::string(name) + "'";
+        if (sign == std::string_view::npos)
+            return bad(quoted + " has no value; write " + std::string(name) + "=VALUE");
+        if (!given_.insert({key->set == nullptr ? part_ : nullptr, key}).second)
+            return bad(quoted + " is given twice in one #WQ-CATEGORY line; keep one");
+        const std::string_view value = word.substr(sign + 1);
+        auto status = key->set == nullptr ? key->set_size(sizes(), value) : key->set(line_, value);
+        return status ? status : bad("bad value of " + quoted + ": " + status.error().message);
+    }
+
+  private:
+    CategoryResources& sizes() {
+        auto& sizes = line_.*part_->sizes;
+        return sizes ? *sizes : sizes.emplace();
+    }
+
+    CategoryLine& line_;
+    const Part* part_ = parts.data();
+    std::set<std::pair<const Part*, const Key*>> given_;
+};
+
+// The maximum would hold, and nobody would learn why.
+Status check_bounds(const CategoryLine& line) {
+    if (!line.min || !line.max) return success();
+    const auto above = [](const std::optional<std::int64_t>& least, const std::optional<std::int64_t>& most) {
+        return least && most && *least > *most;
+    };
+    const char* name = above(line.min->cores, line.max->cores)           ? "cores"
+                       : above(line.min->memory_mb, line.max->memory_mb) ? "memory"
+                       : above(line.min->disk_mb, line.max->disk_mb)     ? "disk"
+                       : above(line.min->gpus, line.max->gpus)           ? "gpus"
+                                                                         : nullptr;
+    if (name == nullptr) return success();
+    return Error{ExitCode::bad_input,
+                 std::string("the min of '") + name + "' is above its max; raise the max"};
+}
+
+}  // namespace
+
+Result<CategoryLine> parse_category_line(std::string_view words) {
+    auto name = take_name(words);
+    if (!name) return name.error();
+    CategoryLine line;
+    line.name = *name;
+    LineParser parser(line);
+    bool any = false;
+    for (auto word = take_word(words); !word.empty() && word != "#"; word = take_word(words)) {
+        if (auto status = parser.take(word); !status) return status.error();
+        any = true;
+    }
+    if (!any) return bad("nothing is said of the category " + quote_for_message(line.name));
+    if (auto status = check_bounds(line); !status) return status.error();
+    return line;
+}
+
+}  // namespace wq::taskfile

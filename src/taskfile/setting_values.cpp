@@ -1,0 +1,57 @@
+#include "taskfile/setting_values.h"
+
+#include <numeric>
+#include <vector>
+
+#include "base/units.h"
+#include "taskfile/tags.h"
+
+namespace wq::taskfile {
+
+namespace {
+
+constexpr std::int64_t most_count = 1'000'000;
+constexpr std::int64_t bytes_per_mb = std::int64_t{1} << 20;
+
+}  // namespace
+
+Result<std::int64_t> parse_number(std::string_view text) {
+    return parse_count(text, 0, most_count);
+}
+
+Result<std::int64_t> parse_megabytes(std::string_view text) {
+    auto bytes = parse_size(text);
+    if (!bytes) return bytes;
+    return *bytes / bytes_per_mb + (*bytes % bytes_per_mb != 0 ? 1 : 0);
+}
+
+Result<std::int64_t> parse_memory(std::string_view text) {
+    auto megabytes = parse_megabytes(text);
+    if (megabytes && *megabytes == 0) {
+        return Error{ExitCode::usage, "no task runs in '0' bytes; 'memory=' goes back to the default"};
+    }
+    return megabytes;
+}
+
+Result<std::string> parse_category_name(std::string_view text) {
+    if (is_name(text)) return std::string(text);
+    return Error{ExitCode::usage,
+                 quote_for_message(text) + " is no name of a category; use letters, digits and _ . -"};
+}
+
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+    std::vector<std::size_t> row(to.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < to.size(); ++j) {
+            const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+}  // namespace wq::taskfile
