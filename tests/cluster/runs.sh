@@ -14,11 +14,12 @@ grouped_tasks() {
     for ((i = 1; i <= $1; ++i)); do echo "echo \$(hostname) >> $DONE/$i #+group$((i % 7))"; done
 }
 
-# held_tasks FIRST LAST: like plain ones, but they end only once the gate is open, so that a run can be kept from ending.
+# held_tasks FIRST LAST: like plain ones, but they end only once the gate is open, so that a run can be kept from ending;
+# WORK/began.NUMBER has the host where one began.
 held_tasks() {
     local i
     for ((i = $1; i <= $2; ++i)); do
-        echo "touch $WORK/began.$i; until [ -e $WORK/gate ]; do sleep 0.1; done; echo \$(hostname) >> $DONE/$i"
+        echo "hostname > $WORK/began.$i; until [ -e $WORK/gate ]; do sleep 0.1; done; echo \$(hostname) >> $DONE/$i"
     done
 }
 
