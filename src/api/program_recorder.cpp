@@ -1,6 +1,7 @@
 #include "api/program_recorder.h"
 
 #include "api/outcomes.h"
+#include "api/shapes.h"
 #include "stats/transactions.h"
 
 namespace wq::api {
@@ -35,10 +36,10 @@ stats::Recorder::Wants ProgramRecorder::wants() const {
 
 void ProgramRecorder::submitted(TaskId first, const TaskData& task, WallMicros when) {
     if (!wants().transactions) return;
-    const TaskResources needs = task.specs ? task.specs->needs : TaskResources{};
+    const core::Needs needs = needs_of(task);
     const Interval all{first.value(), first.value() + task.count()};
     transaction(when, stats::task_waiting_text(all, task.category,
-                                               {needs.cores, needs.memory, needs.disk, needs.gpus}));
+                                               {needs.cores, needs.memory_mb, needs.disk_mb, needs.gpus}));
 }
 
 void ProgramRecorder::fill(TaskReport& report, stats::Recorded& ended) const {
@@ -51,7 +52,8 @@ void ProgramRecorder::fill(TaskReport& report, stats::Recorded& ended) const {
     report.output = std::move(ended.output.out);
     report.error_output = std::move(ended.output.err);
     report.packed_result = std::move(ended.output.result);
-    report.allocated = {record.given.cores, record.given.memory_mb, record.given.disk_mb, record.given.gpus};
+    report.allocated = {record.given.cores.as_double(), record.given.memory_mb, record.given.disk_mb,
+                        record.given.gpus.as_double()};
     report.submit_time = record.submitted_us;
     report.commit_time = record.dispatched_us;
     report.finish_time = record.received_us;

@@ -1,7 +1,9 @@
 #include "api/shapes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 
 #include "base/relative_path.h"
@@ -26,21 +28,40 @@ std::uint32_t tries(std::int64_t max_retries) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(max_retries, UINT32_MAX - 1)) + 1;
 }
 
+std::string text_of(double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+}
+
 Error no_task(std::string why) {
     return {ExitCode::usage, std::move(why)};
 }
 
 Status check(const TaskResources& needs) {
-    struct Need {
+    struct Amount {
         const char* name;
         std::int64_t said;
     };
-    for (const auto& [name, said] : {Need{"cores", needs.cores}, Need{"memory", needs.memory},
-                                     Need{"disk", needs.disk}, Need{"gpus", needs.gpus}})
+    for (const auto& [name, said] : {Amount{"memory", needs.memory}, Amount{"disk", needs.disk}})
         if (said < -1)
             return no_task(std::string(name) + "(" + std::to_string(said) +
                            "): give 0 or more, or -1 for not specified");
+    struct Fraction {
+        const char* name;
+        double said;
+    };
+    for (const auto& [name, said] : {Fraction{"cores", needs.cores}, Fraction{"gpus", needs.gpus}})
+        if (!(said == -1 || (said >= 0 && said <= static_cast<double>(core::most_cores))))
+            return no_task(std::string(name) + "(" + text_of(said) + "): give a number from 0 to " +
+                           std::to_string(core::most_cores) + ", or -1 for not specified");
     return success();
+}
+
+// 0 says nothing, as in Work Queue. Less than a thousandth is one.
+Count count_of(double said) {
+    if (!(said > 0)) return -1;
+    return std::max(Count::of_thousandths(std::llround(said * 1000)), Count::of_thousandths(1));
 }
 
 // Names are brought into one form.
@@ -108,8 +129,21 @@ Status check(TaskData& task) {
     return task.specs ? check(*task.specs) : success();
 }
 
+core::Needs needs_of(const TaskData& task) {
+    core::Needs needs;
+    if (task.specs) {
+        const TaskResources& said = task.specs->needs;
+        needs = {count_of(said.cores), said.memory > 0 ? said.memory : -1, said.disk > 0 ? said.disk : -1,
+                 count_of(said.gpus)};
+    }
+    // Calls are many and have one thread each.
+    if (task.kind != TaskKind::command && needs == core::Needs{}) needs.cores = 1;
+    return needs;
+}
+
 core::Shape shape_of(const TaskData& task) {
     core::Shape shape;
+    shape.needs = needs_of(task);
     shape.priority = task.priority;
     if (task.kind == TaskKind::range && task.count() >= large_range)
         shape.kind = static_cast<std::uint64_t>(task.id);
@@ -119,7 +153,6 @@ core::Shape shape_of(const TaskData& task) {
     if (!task.specs) return shape;
     shape.leased_only = task.specs->files != nullptr;
     const TaskSpecs& specs = *task.specs;
-    shape.needs = {specs.needs.cores, specs.needs.memory, specs.needs.disk, specs.needs.gpus};
     shape.timeout = seconds(specs.running_time_max);
     shape.min_time = seconds(specs.running_time_min);
     shape.max_tries = tries(specs.max_retries);

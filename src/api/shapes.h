@@ -10,6 +10,9 @@ namespace wq::api {
 // Whether it can be a task at all. Error: usage.
 Status check(TaskData& task);
 
+// What it says, or what such a task is given that says nothing.
+core::Needs needs_of(const TaskData& task);
+
 // But for its category, which has an id of the run.
 core::Shape shape_of(const TaskData& task);
 

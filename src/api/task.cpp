@@ -124,7 +124,7 @@ Task& Task::priority(double value) {
     own().priority = value;
     return *this;
 }
-Task& Task::cores(std::int64_t count) {
+Task& Task::cores(double count) {
     own().say().needs.cores = count;
     return *this;
 }
@@ -136,7 +136,7 @@ Task& Task::disk(std::int64_t mb) {
     own().say().needs.disk = mb;
     return *this;
 }
-Task& Task::gpus(std::int64_t count) {
+Task& Task::gpus(double count) {
     own().say().needs.gpus = count;
     return *this;
 }

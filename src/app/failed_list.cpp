@@ -18,6 +18,9 @@ std::string text_of(std::int64_t value) {
 std::string text_of(std::uint32_t value) {
     return std::to_string(value);
 }
+std::string text_of(Count value) {
+    return format_count_with_fraction(value);
+}
 const std::string& text_of(const std::string& value) {
     return value;
 }

@@ -25,13 +25,23 @@ std::optional<T> or_default(const std::optional<T>& said, const Default& value, 
 taskfile::Settings with_defaults(taskfile::Settings settings, const TaskDefaults& defaults) {
     constexpr std::int64_t none = 0;
     constexpr std::int64_t one = 1;
-    settings.cores = or_default(settings.cores, defaults.needs.cores, none);
+    settings.cores = or_default(settings.cores, defaults.needs.cores, Count(0));
     settings.memory_mb = or_default(settings.memory_mb, defaults.needs.memory_mb, one);
     settings.disk_mb = or_default(settings.disk_mb, defaults.needs.disk_mb, none);
-    settings.gpus = or_default(settings.gpus, defaults.needs.gpus, none);
+    settings.gpus = or_default(settings.gpus, defaults.needs.gpus, Count(0));
     settings.time = or_default(settings.time, defaults.timeout, Duration{1});
     settings.retries = or_default(settings.retries, defaults.retries, 1U);
     return settings;
+}
+
+// A line that says nothing of cores needs one, so that a list fills the machine; one that wants GPUs none.
+core::Needs needs_of(const taskfile::Settings& settings) {
+    core::Needs needs;
+    needs.memory_mb = settings.memory_mb.value_or(-1);
+    needs.disk_mb = settings.disk_mb.value_or(-1);
+    needs.gpus = settings.gpus.value_or(-1);
+    needs.cores = settings.cores.value_or(needs.gpus > 0 ? -1 : 1);
+    return needs;
 }
 
 }  // namespace
@@ -44,10 +54,7 @@ void Feeder::feed(const std::vector<taskfile::Item>& items, Manager& manager, co
 core::Shape Feeder::shape(Manager& manager) {
     taskfile::Settings settings = with_defaults(settings_, options_.defaults);
     core::Shape shape;
-    shape.needs.cores = settings.cores.value_or(-1);
-    shape.needs.memory_mb = settings.memory_mb.value_or(-1);
-    shape.needs.disk_mb = settings.disk_mb.value_or(-1);
-    shape.needs.gpus = settings.gpus.value_or(-1);
+    shape.needs = needs_of(settings);
     shape.timeout = settings.time.value_or(Duration{0});
     shape.min_time = settings.min_time.value_or(Duration{0});
     shape.retries = settings.retries.value_or(0);

@@ -73,7 +73,7 @@ void Manager::on_message(Link& link, wire::Hello& message, core::Now now) {
     link.record = record;
     link.shares_files = !options_.mark_path.empty();  // of a list's ranks that is taken for granted
     link.takes_tickets = message.takes_tickets;
-    if (link.takes_tickets) pool_cores_[record.host] += record.offers.cores;
+    if (link.takes_tickets) pool_cores_[record.host] += record.offers.cores.rounded_down();
     workers_[record.worker] = {link.transport, link.peer};
     if (desk_) desk_->joined(record.worker, message.node);
     recorder_.worker(record);
@@ -163,7 +163,8 @@ void Manager::drop(LinkKey key, const std::string& why, stats::Departure departu
     const auto record = found->second.record;
     if (found->second.takes_tickets) {
         const auto host = pool_cores_.find(record->host);
-        if (host != pool_cores_.end() && (host->second -= record->offers.cores) <= 0) pool_cores_.erase(host);
+        if (host != pool_cores_.end() && (host->second -= record->offers.cores.rounded_down()) <= 0)
+            pool_cores_.erase(host);
     }
     const bool rank = found->second.session == nullptr && !found->second.stranger;
     links_.erase(found);

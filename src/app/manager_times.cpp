@@ -44,7 +44,7 @@ void ManagerTimes::ended(std::uint64_t count, bool succeeded, std::int64_t wall_
     if (succeeded) succeeded_ += attempts;
     growing_.attempts += attempts;
     growing_.wall_us += static_cast<double>(wall_us);
-    growing_.cores += attempts * static_cast<double>(given.cores);
+    growing_.cores += attempts * given.cores.as_double();
     growing_.memory_mb += attempts * static_cast<double>(given.memory_mb);
     growing_.disk_mb += attempts * static_cast<double>(given.disk_mb);
     had_tasks_ = true;

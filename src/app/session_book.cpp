@@ -98,8 +98,8 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello) {
     if (!is_platform(hello.os) || !is_platform(hello.arch)) return "its platform has no proper name";
     if (hello.node.size() > longest_name || !plain(hello.node)) return "its node has no proper name";
     const core::Resources& offers = hello.offers;
-    if (!within(offers.cores, core::most_cores) || !within(offers.memory_mb, most_mb) ||
-        !within(offers.disk_mb, most_mb) || !within(offers.gpus, core::most_cores))
+    if (!within(offers.cores.rounded_up(), core::most_cores) || !within(offers.memory_mb, most_mb) ||
+        !within(offers.disk_mb, most_mb) || !within(offers.gpus.rounded_up(), core::most_cores))
         return "it offers what no machine has";
     return nonsense_in(hello.features);
 }

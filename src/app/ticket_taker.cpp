@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/task_table.h"
+#include "core/allocation.h"
 
 namespace wq::app {
 
@@ -63,10 +64,10 @@ std::int64_t TicketTaker::lanes() const {
     const auto fit = [&](std::int64_t whole, std::int64_t one) {
         if (one > 0) lanes = std::min(lanes, whole / one);
     };
-    fit(whole_.cores, give_.cores);
+    fit(whole_.cores.thousandths(), give_.cores.thousandths());
     fit(whole_.memory_mb, give_.memory_mb);
     fit(whole_.disk_mb, give_.disk_mb);
-    fit(whole_.gpus, give_.gpus);
+    fit(whole_.gpus.thousandths(), give_.gpus.thousandths());
     return lanes;
 }
 

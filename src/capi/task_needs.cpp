@@ -50,10 +50,10 @@ void work_queue_task_specify_disk(work_queue_task* t, std::int64_t disk) {
     specify(__func__, t, [&](TaskBox& box) { box.spec.disk(need(disk)); });
 }
 void work_queue_task_specify_cores(work_queue_task* t, int cores) {
-    specify(__func__, t, [&](TaskBox& box) { box.spec.cores(need(cores)); });
+    specify(__func__, t, [&](TaskBox& box) { box.spec.cores(static_cast<double>(need(cores))); });
 }
 void work_queue_task_specify_gpus(work_queue_task* t, int gpus) {
-    specify(__func__, t, [&](TaskBox& box) { box.spec.gpus(need(gpus)); });
+    specify(__func__, t, [&](TaskBox& box) { box.spec.gpus(static_cast<double>(need(gpus))); });
 }
 void work_queue_task_specify_end_time(work_queue_task* t, std::int64_t useconds) {
     specify(__func__, t, [&](TaskBox& box) { box.spec.end_time(useconds); });

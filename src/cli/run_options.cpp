@@ -124,6 +124,10 @@ auto counted(std::int64_t low, std::int64_t high) {
     return [=](const std::string& text) { return parse_count(text, low, high); };
 }
 
+auto fraction(std::int64_t high) {
+    return [=](const std::string& text) { return parse_count_with_fraction(text, 0, high); };
+}
+
 Status take_port(const po::variables_map& given, std::optional<std::uint16_t>& port) {
     if (given.count("listen") == 0) return success();
     std::int64_t number = 0;
@@ -166,10 +170,10 @@ Status convert(const po::variables_map& given, RunOptions& run) {
         if (!status && !bad) bad = std::move(status);
     };
     Duration walltime{0};
-    check(take(given, "cores", run.defaults.needs.cores, counted(0, 1'000'000)));
+    check(take(given, "cores", run.defaults.needs.cores, fraction(1'000'000)));
     check(take(given, "memory", run.defaults.needs.memory_mb, megabytes));
     check(take(given, "disk", run.defaults.needs.disk_mb, megabytes));
-    check(take(given, "gpus", run.defaults.needs.gpus, counted(0, 10'000)));
+    check(take(given, "gpus", run.defaults.needs.gpus, fraction(10'000)));
     check(take(given, "timeout", run.defaults.timeout, duration()));
     check(take(given, "retries", run.defaults.retries, counted(0, 1'000'000)));
     check(take(given, "max-losses", run.max_losses, counted(1, 1'000'000)));

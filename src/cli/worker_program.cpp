@@ -163,7 +163,8 @@ class Program {
         launcher_->open(worker.launcher).or_throw();
         say("creating workspace " + launcher_->scratch());
         say("using " + resources_line(resources.offers));
-        const auto cores = static_cast<std::size_t>(std::max<std::int64_t>(resources.offers.cores, 1));
+        const auto cores =
+            static_cast<std::size_t>(std::max<std::int64_t>(resources.offers.cores.rounded_down(), 1));
         functions_.emplace(function_table_, cores);
         files_.emplace();
         worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_, &*functions_, &*files_);

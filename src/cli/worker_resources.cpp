@@ -39,8 +39,9 @@ WorkerResources worker_resources(const host::Machine& machine, std::int64_t free
 }
 
 std::string resources_line(const core::Resources& offers) {
-    return std::to_string(offers.cores) + " cores, " + std::to_string(offers.memory_mb) + " MB memory, " +
-           std::to_string(offers.disk_mb) + " MB disk, " + std::to_string(offers.gpus) + " gpus";
+    return format_count_with_fraction(offers.cores) + " cores, " + std::to_string(offers.memory_mb) +
+           " MB memory, " + std::to_string(offers.disk_mb) + " MB disk, " +
+           format_count_with_fraction(offers.gpus) + " gpus";
 }
 
 }  // namespace wq::cli

@@ -11,15 +11,22 @@ constexpr std::int64_t most_resource = std::int64_t{1} << 40;
 
 template <class Amounts>
 void put_amounts(ByteWriter& out, const Amounts& value) {
-    for (const std::int64_t field : {value.cores, value.memory_mb, value.disk_mb, value.gpus}) out.i64(field);
+    for (const std::int64_t field :
+         {value.cores.thousandths(), value.memory_mb, value.disk_mb, value.gpus.thousandths()})
+        out.i64(field);
 }
 
 template <class Amounts>
 void get_amounts(ByteReader& in, Amounts& value, std::int64_t least) {
-    for (std::int64_t* field : {&value.cores, &value.memory_mb, &value.disk_mb, &value.gpus}) {
-        *field = in.i64();
-        if (*field < least || *field > most_resource) in.fail();
-    }
+    const auto amount = [&](std::int64_t from) {
+        const std::int64_t field = in.i64();
+        if (field < from || field > most_resource) in.fail();
+        return field;
+    };
+    value.cores = Count::of_thousandths(amount(1000 * least));
+    value.memory_mb = amount(least);
+    value.disk_mb = amount(least);
+    value.gpus = Count::of_thousandths(amount(1000 * least));
 }
 
 int get_int(ByteReader& in) {

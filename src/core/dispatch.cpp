@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -22,11 +23,11 @@ constexpr int too_small_looked_at = 8;
 constexpr std::uint64_t patience = 200;
 
 // Before all with as many free cores and as much memory.
-Place first_of(std::int64_t free_cores, std::int64_t memory_mb) {
+Place first_of(Count free_cores, std::int64_t memory_mb) {
     return {free_cores, memory_mb, Instant::max(), WorkerId(0)};
 }
 // Behind all that have an end, too.
-Place last_of(std::int64_t free_cores, std::int64_t memory_mb) {
+Place last_of(Count free_cores, std::int64_t memory_mb) {
     return {free_cores, memory_mb, Instant::min(), unknown_worker};
 }
 }  // namespace

@@ -317,7 +317,7 @@ class Reactor {
     void watch_idle_workers(Now now);
     void recall_for_idle_workers(Now now, Actions& actions);
     void recall_leases(Actions& actions);
-    std::int64_t recall(Worker& worker, std::int64_t cores, Actions& actions);
+    Count recall(Worker& worker, Count cores, Actions& actions);
 
     std::string what_fits_nowhere() const;
     std::string what_is_blocked() const;

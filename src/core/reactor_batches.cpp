@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -55,7 +56,7 @@ IntervalSet Reactor::sealable(ShapeId shape) {
     if (tasks.count() < enough) return {};
     std::uint64_t pool_cores = 0;
     for (const WorkerId rank : pool_)
-        pool_cores += static_cast<std::uint64_t>(workers_.find(rank)->whole.cores);
+        pool_cores += static_cast<std::uint64_t>(workers_.find(rank)->whole.cores.rounded_down());
     if (pool_cores >= total_cores) return tasks;
     // The share of those that take no tickets stays to be leased.
     const double share = static_cast<double>(pool_cores) / static_cast<double>(total_cores);
@@ -136,7 +137,7 @@ void Reactor::reconcile(Now now, Actions& actions) {
     // A lost node takes its unclaimed tickets with it. Where more is missing than its ranks could run, nobody
     // is blamed, but none of these is sealed again: a lease says who held it.
     std::int64_t lanes = 0;
-    for (const LostMember& member : batch_->lost) lanes += member.whole.cores;
+    for (const LostMember& member : batch_->lost) lanes += member.whole.cores.rounded_down();
     const bool lost = !batch_->lost.empty();
     const bool blame = lost && batch_->outstanding.count() <= 2 * static_cast<std::uint64_t>(lanes);
     std::exchange(batch_->outstanding, {}).for_each([&](Interval part) {

@@ -6,6 +6,7 @@
 // nothing, with its worker or by a limit, the copy takes its place.
 #include <algorithm>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {

@@ -107,14 +107,15 @@ std::uint64_t Reactor::running_elsewhere(const std::string& host, AlikeId kind, 
 std::uint64_t Reactor::tickets_elsewhere(const std::string& host, AlikeId kind, Instant from, Instant to) {
     if (!batch_ || batch_->sealed_at < from || batch_->sealed_at > to || alike(batch_->shape) != kind)
         return 0;
-    std::uint64_t cores = 0;
+    Count cores;
     for (const WorkerId id : batch_->members) {
         const Worker& member = *workers_.find(id);
         if (member.host != host && !batch_->dry.contains(id))
-            cores += static_cast<std::uint64_t>(std::max<std::int64_t>(member.free().cores, 0));
+            cores += std::max<Count>(member.free().cores, 0);
     }
-    const std::int64_t each = std::max<std::int64_t>(ledger_.shape(batch_->shape).needs.cores, 1);
-    return cores / static_cast<std::uint64_t>(each);
+    const Count wanted = ledger_.shape(batch_->shape).needs.cores;
+    const std::int64_t each = (wanted > 0 ? wanted : Count(1)).thousandths();
+    return static_cast<std::uint64_t>(cores.thousandths() / each);
 }
 
 }  // namespace wq::core

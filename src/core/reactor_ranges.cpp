@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {

@@ -2,6 +2,7 @@
 // by the end of their batch, after which they are leases.
 #include <algorithm>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -53,7 +54,7 @@ void Reactor::recall_for_idle_workers(Now now, Actions& actions) {
 }
 
 void Reactor::recall_leases(Actions& actions) {
-    std::int64_t idle = 0;
+    Count idle;
     int looked = 0;
     for (const auto& [kind, places] : workers_.kinds())
         for (auto it = places.begin();
@@ -70,11 +71,11 @@ void Reactor::recall_leases(Actions& actions) {
 }
 
 // Leases for `cores` cores, at most; returns for how many.
-std::int64_t Reactor::recall(Worker& worker, std::int64_t cores, Actions& actions) {
-    const std::int64_t each = worker.cores_a_lease();
+Count Reactor::recall(Worker& worker, Count cores, Actions& actions) {
+    const Count each = worker.cores_a_lease();
     if (worker.recalled == 0) {
-        const auto enough = static_cast<std::uint64_t>((cores + each - 1) / each);
-        worker.recalled = std::min(enough, worker.queue());
+        const std::int64_t enough = (cores.thousandths() + each.thousandths() - 1) / each.thousandths();
+        worker.recalled = std::min(static_cast<std::uint64_t>(enough), worker.queue());
         actions.push_back(Recall{worker.id, worker.recalled});
     }
     return static_cast<std::int64_t>(worker.recalled) * each;

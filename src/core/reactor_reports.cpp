@@ -1,6 +1,7 @@
 // How attempts end.
 #include <utility>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {

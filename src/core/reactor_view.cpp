@@ -1,6 +1,7 @@
 // What others may see of the reactor: figures, an explanation, and for tests the audit.
 #include <algorithm>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -24,16 +25,17 @@ ManagerStats Reactor::stats() const {
     stats.tasks_done = count(TaskState::done) + count(TaskState::failed);
     stats.tasks_failed = count(TaskState::failed);
     stats.tasks_cancelled = count(TaskState::cancelled);
-    stats.total_cores = workers_.total().cores;
+    stats.total_cores = workers_.total().cores.rounded_down();
     stats.total_memory = workers_.total().memory_mb;
     stats.total_disk = workers_.total().disk_mb;
     // Tickets are no leases; but each that runs has its cores.
-    std::int64_t by_ticket = 0;
+    Count by_ticket;
     if (batch_) {
-        const std::int64_t cores = ledger_.shape(batch_->shape).needs.cores;
-        by_ticket = count(TaskState::sealed) * (cores < 0 ? 1 : cores);
+        const Count cores = ledger_.shape(batch_->shape).needs.cores;
+        by_ticket = count(TaskState::sealed) * (cores < 0 ? Count(1) : cores);
     }
-    stats.committed_cores = std::min(workers_.committed().cores + by_ticket, workers_.total().cores);
+    stats.committed_cores =
+        std::min(workers_.committed().cores + by_ticket, workers_.total().cores).rounded_up();
     stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
     stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
     // What runs is what is out, less what waits in the workers' launchers for a core.
@@ -45,7 +47,7 @@ ManagerStats Reactor::stats() const {
             low = first ? value : std::min(low, value);
             high = std::max(high, value);
         };
-        widen(stats.min_cores, stats.max_cores, offer.whole.cores);
+        widen(stats.min_cores, stats.max_cores, offer.whole.cores.rounded_down());
         widen(stats.min_memory, stats.max_memory, offer.whole.memory_mb);
         widen(stats.min_disk, stats.max_disk, offer.whole.disk_mb);
     }
@@ -68,7 +70,7 @@ std::int64_t Reactor::able_workers() const {
     }
     return std::count_if(workers_.all().begin(), workers_.all().end(), [&](const auto& each) {
         const Worker& worker = each.second;
-        return !worker.away() && allocate(largest, worker.whole).fits_in(worker.whole);
+        return !worker.away() && ever_fits(largest, worker.whole);
     });
 }
 

@@ -11,8 +11,8 @@ void append(std::string& text, const std::string& part) {
     text += part;
 }
 
-std::string counted(std::int64_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+std::string counted(Count count, const char* noun) {
+    return format_count_with_fraction(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string megabytes(std::int64_t mb) {
@@ -21,18 +21,6 @@ std::string megabytes(std::int64_t mb) {
 }
 
 }  // namespace
-
-Resources allocate(const Needs& needs, const Resources& whole) {
-    Resources share;
-    share.gpus = std::max<std::int64_t>(needs.gpus, 0);
-    share.cores = needs.cores >= 0 ? needs.cores : (share.gpus > 0 ? 0 : 1);
-    share.disk_mb = std::max<std::int64_t>(needs.disk_mb, 0);
-    if (needs.memory_mb >= 0)
-        share.memory_mb = needs.memory_mb;
-    else if (whole.cores > 0)
-        share.memory_mb = whole.memory_mb * std::min(share.cores, whole.cores) / whole.cores;
-    return share;
-}
 
 std::string describe(const Resources& resources) {
     std::string text;
@@ -44,9 +32,9 @@ std::string describe(const Resources& resources) {
 }
 
 std::string describe(const Needs& needs) {
-    const Resources said{std::max<std::int64_t>(needs.cores, 0), std::max<std::int64_t>(needs.memory_mb, 0),
-                         std::max<std::int64_t>(needs.disk_mb, 0), std::max<std::int64_t>(needs.gpus, 0)};
-    if (said == Resources{}) return counted(1, "core");
+    const Resources said{std::max<Count>(needs.cores, 0), std::max<std::int64_t>(needs.memory_mb, 0),
+                         std::max<std::int64_t>(needs.disk_mb, 0), std::max<Count>(needs.gpus, 0)};
+    if (said == Resources{}) return needs.cores == 0 ? "nothing" : "a whole worker";
     return describe(said);
 }
 

@@ -1,18 +1,20 @@
-// What a task needs and what a worker has, in the units of Work Queue: cores and GPUs as counts, memory and
-// disk in MB of 2^20 bytes.
+// What a task needs and what a worker has, in the units of Work Queue: cores and GPUs as counts (with
+// fractions, which it does not have), memory and disk in MB of 2^20 bytes.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <string>
 
+#include "base/count.h"
+
 namespace wq::core {
 
 struct Resources {
-    std::int64_t cores = 0;
+    Count cores;
     std::int64_t memory_mb = 0;
     std::int64_t disk_mb = 0;
-    std::int64_t gpus = 0;
+    Count gpus;
 
     auto operator<=>(const Resources&) const = default;
     Resources& operator+=(const Resources& other) {
@@ -33,24 +35,22 @@ struct Resources {
 // No machine has more cores, or GPUs: what says so is refused.
 inline constexpr std::int64_t most_cores = 100'000;
 
-// What a task line asks for; -1: it does not say.
+// What a task asks for; -1: it does not say. Cores of 0 hold no core (for tasks that only wait); of the
+// others 0 says nothing, as in Work Queue.
 struct Needs {
-    std::int64_t cores = -1;
+    Count cores = -1;
     std::int64_t memory_mb = -1;
     std::int64_t disk_mb = -1;
-    std::int64_t gpus = -1;
+    Count gpus = -1;
     auto operator<=>(const Needs&) const = default;
-};
 
-// The share of a worker with `whole` resources that a task with `needs` is given: what it says; else 1 core
-// (0 when it asks for GPUs only), no GPU, no disk, and memory in proportion to its cores, rounded down.
-// Integer arithmetic throughout: n tasks of 1/n fill the worker for every n.
-Resources allocate(const Needs& needs, const Resources& whole);
+    bool weightless() const { return cores == 0 && gpus <= 0; }
+};
 
 // How many tasks that hold neither a core nor a GPU (`cores=0`, for those that only wait) a worker runs at
 // once.
 inline std::int64_t most_weightless(const Resources& whole) {
-    return 64 * (whole.cores > 0 ? whole.cores : 1);
+    return 64 * std::max<std::int64_t>(whole.cores.rounded_up(), 1);
 }
 
 // "2 cores, 4.0 GiB memory, 1 GPU": for messages.

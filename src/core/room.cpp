@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -28,8 +29,7 @@ bool ever_holds(const Resources& whole, const std::vector<std::string>& features
     const auto has = [&](const std::string& feature) {
         return std::binary_search(features.begin(), features.end(), feature);
     };
-    return allocate(shape.needs, whole).fits_in(whole) &&
-           std::all_of(shape.features.begin(), shape.features.end(), has);
+    return ever_fits(shape.needs, whole) && std::all_of(shape.features.begin(), shape.features.end(), has);
 }
 
 bool Reactor::has_time(std::optional<Instant> leaves, const Shape& shape, Now now) {
@@ -41,7 +41,7 @@ std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker) const {
     const double mean = shape_states_[shape.value()].mean_wall_us;
     if (mean < 0 || mean > queue_longest_task_us) return 0;
     const auto per_core = static_cast<std::int64_t>(std::ceil(queue_cover_us / std::max(mean, 100.0)));
-    return std::min(queue_limit, per_core * std::max<std::int64_t>(worker.whole.cores, 1));
+    return std::min(queue_limit, per_core * std::max<std::int64_t>(worker.whole.cores.rounded_down(), 1));
 }
 
 // Whether it may run there at all, and has the time to.

@@ -13,6 +13,9 @@ constexpr Duration heard_grain = std::chrono::milliseconds(100);
 
 constexpr std::size_t most_cuts = 8;
 
+// Those that hold none among them say little of the rest.
+constexpr Count least_cores_a_lease = Count::of_thousandths(100);
+
 using EndClass = std::chrono::duration<std::int64_t, std::ratio<6 * 3600>>;
 
 std::int64_t within_twice(std::int64_t amount) {
@@ -48,14 +51,16 @@ Resources Worker::free() const {
     return left;
 }
 
-std::int64_t Worker::cores_a_lease() const {
+Count Worker::cores_a_lease() const {
     const auto count = static_cast<std::int64_t>(leases.size());
-    return count == 0 ? 1 : std::max<std::int64_t>(used.cores / count, 1);
+    if (count == 0) return 1;
+    return std::max(Count::of_thousandths(used.cores.thousandths() / count), least_cores_a_lease);
 }
 
 std::uint64_t Worker::queue() const {
-    const std::int64_t cores = std::max<std::int64_t>(used.cores - whole.cores, 0);
-    return static_cast<std::uint64_t>((cores + cores_a_lease() - 1) / cores_a_lease());
+    const std::int64_t beyond = std::max<Count>(used.cores - whole.cores, 0).thousandths();
+    const std::int64_t each = cores_a_lease().thousandths();
+    return static_cast<std::uint64_t>((beyond + each - 1) / each);
 }
 
 Worker& WorkerTable::add(const WorkerJoined& joined, Instant now, bool blocked) {
@@ -160,7 +165,7 @@ const std::set<WorkerId>* WorkerTable::of_host(const std::string& host) const {
 std::int64_t WorkerTable::available_cores() const {
     std::int64_t cores = 0;
     for (const auto& [kind, workers] : kinds_)
-        cores += kind.at_most.whole.cores * static_cast<std::int64_t>(workers.size());
+        cores += kind.at_most.whole.cores.rounded_down() * static_cast<std::int64_t>(workers.size());
     return cores;
 }
 

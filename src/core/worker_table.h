@@ -37,7 +37,7 @@ struct WorkerKind {
 // A worker's place in its kind: most free cores first. Of these the least memory first, so that those with
 // enough for a task are found at once, however many sizes tasks have; then who stays longest.
 struct Place {
-    std::int64_t free_cores = 0;
+    Count free_cores;
     std::int64_t memory_mb = 0;
     std::optional<Instant> leaves_at;
     WorkerId id;
@@ -76,9 +76,9 @@ struct Worker {
     bool available() const { return !away() && !draining && !blocked; }  // gets tasks
     Offer offer() const { return {whole, features}; }
     Place place() const { return {free().cores, whole.memory_mb, leaves_at, id}; }
-    Resources free() const;              // negative where leases wait in its launcher
-    std::int64_t cores_a_lease() const;  // on average, at least 1
-    std::uint64_t queue() const;         // leases that wait in its launcher, as far as cores tell
+    Resources free() const;       // negative where leases wait in its launcher
+    Count cores_a_lease() const;  // on average
+    std::uint64_t queue() const;  // leases that wait in its launcher, as far as cores tell
 };
 
 class WorkerTable {

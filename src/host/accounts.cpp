@@ -24,8 +24,8 @@ std::optional<Holding> Accounts::take(const core::Resources& give) {
     if (!give.fits_in(free_)) return std::nullopt;
     Holding holding;
     holding.amount = give;
-    holding.cores = pick_cores(free_cores_, to_count(give.cores));
-    holding.gpus = pick_cores(free_gpus_, to_count(give.gpus));
+    holding.cores = pick_cores(free_cores_, to_count(give.cores.rounded_up()));
+    holding.gpus = pick_cores(free_gpus_, to_count(give.gpus.rounded_up()));
     for (const std::size_t core : holding.cores) free_cores_[core] = false;
     for (const std::size_t gpu : holding.gpus) free_gpus_[gpu] = false;
     free_ -= give;

@@ -83,13 +83,13 @@ void TaskEnvironment::update(const TaskFacts& facts) {
     set(attempt_number, std::to_string(facts.attempt));
     set(memory, std::to_string(facts.give.memory_mb));
     set(disk, std::to_string(facts.give.disk_mb));
-    set(gpus, std::to_string(facts.give.gpus));
+    set(gpus, format_count_with_fraction(facts.give.gpus));
     set(visible, facts.visible_gpus);
     if (facts.give.cores == last_cores_) return;
     last_cores_ = facts.give.cores;
-    set(cores, std::to_string(facts.give.cores));
+    set(cores, format_count_with_fraction(facts.give.cores));
     // A task that holds no core (GPUs only) still runs one thread, not as many as the node has cores.
-    const std::string threads = std::to_string(std::max<std::int64_t>(1, facts.give.cores));
+    const std::string threads = std::to_string(std::max<std::int64_t>(1, facts.give.cores.rounded_up()));
     for (const Index slot : {omp, openblas, mkl, numexpr, veclib}) set(slot, threads);
 }
 

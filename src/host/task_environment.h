@@ -80,7 +80,7 @@ class TaskEnvironment {
     std::vector<char*> pointers_;  // slots in use, base, nullptr
     std::vector<std::string> extra_;
     std::vector<char*> extra_pointers_;
-    std::int64_t last_cores_ = -1;
+    Count last_cores_ = -1;
     bool gpus_managed_;
 };
 

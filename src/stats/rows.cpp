@@ -20,8 +20,8 @@ TaskRow begin_row(const Record& record) {
     TaskRow row;
     row.worker = record.worker.value();
     row.category = record.category.value();
-    row.given_cores = count(record.given.cores);
-    row.given_gpus = count(record.given.gpus);
+    row.given_cores = record.given.cores.as_double();
+    row.given_gpus = record.given.gpus.as_double();
     row.given_memory = record.given.memory_mb;
     row.given_disk = record.given.disk_mb;
     row.received = record.received_us;
@@ -75,8 +75,8 @@ WorkerRow row_of(const WorkerRecord& record) {
     WorkerRow row;
     row.worker = record.worker.value();
     row.rank = record.rank;
-    row.cores = count(record.offers.cores);
-    row.gpus = count(record.offers.gpus);
+    row.cores = count(record.offers.cores.rounded_down());
+    row.gpus = count(record.offers.gpus.rounded_down());
     row.memory = record.offers.memory_mb;
     row.disk = record.offers.disk_mb;
     row.joined = record.joined_us;

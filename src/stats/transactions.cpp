@@ -7,11 +7,14 @@ namespace wq::stats {
 
 namespace {
 
-void put_quantity(std::string& out, std::string_view name, std::int64_t value, std::string_view unit) {
+void put_quantity(std::string& out, std::string_view name, Count value, std::string_view unit) {
     if (value < 0) return;  // not specified
     out += out.back() == '{' ? "\"" : ",\"";
     out.append(name).append("\":[");
-    put_number(out, value);
+    if (value.is_whole())
+        put_number(out, value.rounded_down());
+    else
+        out += format_count_with_fraction(value);
     out.append(",\"").append(unit).append("\"]");
 }
 

@@ -59,10 +59,10 @@ struct Key {
 
 using Sizes = CategoryResources;
 constexpr std::array<Key, 6> keys{{
-    {"cores", "cpus", [](Sizes& s, std::string_view v) { return set_field(s.cores, v, parse_number); }},
+    {"cores", "cpus", [](Sizes& s, std::string_view v) { return set_field(s.cores, v, parse_fraction); }},
     {"memory", "mem", [](Sizes& s, std::string_view v) { return set_field(s.memory_mb, v, parse_memory); }},
     {"disk", "tmp", [](Sizes& s, std::string_view v) { return set_field(s.disk_mb, v, parse_megabytes); }},
-    {"gpus", "gres", [](Sizes& s, std::string_view v) { return set_field(s.gpus, v, parse_number); }},
+    {"gpus", "gres", [](Sizes& s, std::string_view v) { return set_field(s.gpus, v, parse_fraction); }},
     {"mode", "allocation", nullptr, set_mode},
     {"concurrent", "max-concurrent", nullptr, set_concurrent},
 }};

@@ -12,15 +12,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/count.h"
 #include "base/result.h"
 
 namespace wq::taskfile {
 
 struct CategoryResources {  // unset: not said
-    std::optional<std::int64_t> cores;
+    std::optional<Count> cores;
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
-    std::optional<std::int64_t> gpus;
+    std::optional<Count> gpus;
     bool operator==(const CategoryResources&) const = default;
 };
 

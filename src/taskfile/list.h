@@ -30,6 +30,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/count.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -37,10 +38,10 @@ namespace wq::taskfile {
 
 // What `#WQ key=value` lines have said so far; unset: the run's default.
 struct Settings {
-    std::optional<std::int64_t> cores;
+    std::optional<Count> cores;
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
-    std::optional<std::int64_t> gpus;
+    std::optional<Count> gpus;
     std::optional<Duration> time;  // limit of wall time
     std::optional<Duration> min_time;
     std::optional<std::uint32_t> retries;

@@ -19,6 +19,10 @@ Result<std::int64_t> parse_number(std::string_view text) {
     return parse_count(text, 0, most_count);
 }
 
+Result<Count> parse_fraction(std::string_view text) {
+    return parse_count_with_fraction(text, 0, most_count);
+}
+
 Result<std::int64_t> parse_megabytes(std::string_view text) {
     auto bytes = parse_size(text);
     if (!bytes) return bytes;

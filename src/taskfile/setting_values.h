@@ -7,12 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/count.h"
 #include "base/result.h"
 
 namespace wq::taskfile {
 
 // Whole numbers from 0 to a million. Errors here (usage): the message alone.
 Result<std::int64_t> parse_number(std::string_view text);
+// With up to three digits behind a point, in the same bounds.
+Result<Count> parse_fraction(std::string_view text);
 // A size as MB of 2^20 bytes, rounded up.
 Result<std::int64_t> parse_megabytes(std::string_view text);
 // The same above 0.

@@ -65,11 +65,11 @@ struct Key {
 };
 
 constexpr std::array<Key, 10> keys{{
-    {"cores", "cpus", [](Settings& s, std::string_view v) { return set_field(s.cores, v, parse_number); }},
+    {"cores", "cpus", [](Settings& s, std::string_view v) { return set_field(s.cores, v, parse_fraction); }},
     {"memory", "mem",
      [](Settings& s, std::string_view v) { return set_field(s.memory_mb, v, parse_memory); }},
     {"disk", "tmp", [](Settings& s, std::string_view v) { return set_field(s.disk_mb, v, parse_megabytes); }},
-    {"gpus", "gres", [](Settings& s, std::string_view v) { return set_field(s.gpus, v, parse_number); }},
+    {"gpus", "gres", [](Settings& s, std::string_view v) { return set_field(s.gpus, v, parse_fraction); }},
     {"time", "timeout", [](Settings& s, std::string_view v) { return set_field(s.time, v, parse_limit); }},
     {"min-time", "time-min",
      [](Settings& s, std::string_view v) { return set_field(s.min_time, v, parse_duration); }},

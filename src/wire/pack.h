@@ -43,6 +43,7 @@ class Pack {
         out_.pack_bin(static_cast<std::uint32_t>(value.size()));
         out_.pack_bin_body(value.data(), static_cast<std::uint32_t>(value.size()));
     }
+    void put(Count value) { out_.pack(value.thousandths()); }
     void put(Duration value) { out_.pack(static_cast<std::int64_t>(value.count())); }
     void put(const IntervalSet& value) {  // gaps and lengths
         out_.pack_array(static_cast<std::uint32_t>(2 * value.ranges()));

@@ -66,6 +66,11 @@ class Unpack {
         get(in, number);
         value = Id<Tag, Rep>(number);
     }
+    void get(const msgpack::object& in, Count& value) {
+        std::int64_t thousandths = 0;
+        get_number(in, thousandths);
+        value = Count::of_thousandths(thousandths);
+    }
     template <class T>
     void get(const msgpack::object& in, std::optional<T>& value) {
         if (in.type == msgpack::type::NIL) return value.reset();
@@ -105,8 +110,10 @@ class Unpack {
     void get_amounts(const msgpack::object& in, Amounts& value, std::int64_t least) {
         constexpr std::int64_t most = std::int64_t{1} << 40;
         nested(in, value);
-        for (const std::int64_t amount : {value.cores, value.memory_mb, value.disk_mb, value.gpus})
+        for (const std::int64_t amount : {value.memory_mb, value.disk_mb})
             if (amount < least || amount > most) fail();
+        for (const Count amount : {value.cores, value.gpus})
+            if (amount < least || amount.thousandths() > most) fail();
     }
     template <class T>
     void nested(const msgpack::object& in, T& value) {

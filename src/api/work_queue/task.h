@@ -61,12 +61,13 @@ enum class TaskKind : std::uint8_t {
     range     // calls of a function over a range of indexes, in one submission
 };
 
-// Cores and GPUs are counts, memory and disk MB of 2^20 bytes. -1: not specified.
+// Cores and GPUs are counts, of which there are fractions (thousandths); memory and disk are MB of 2^20 bytes.
+// -1: not specified.
 struct TaskResources {
-    std::int64_t cores = -1;
+    double cores = -1;
     std::int64_t memory = -1;
     std::int64_t disk = -1;
-    std::int64_t gpus = -1;
+    double gpus = -1;
 };
 
 // Of one attempt that ended. Times are microseconds; memory is MB of 2^20 bytes.
@@ -135,11 +136,15 @@ class Task {
     Task& category(std::string category);  // tasks that are alike; default "default"
     Task& priority(double priority);  // higher ones start first; default 0; equals in order of submission
 
-    // Of each 0 or more, or -1: not specified (cores: by proportion); submit() refuses others.
-    Task& cores(std::int64_t count);
+    // What it needs at least. -1 or 0: not specified; submit() refuses other negative ones, and more than a machine
+    // has. A command that specifies nothing gets a whole worker without its GPUs, a call one core. One that specifies
+    // something gets of cores, memory and disk as large a part as of that of which it asks for most, rounded up so
+    // that a whole number of such tasks fills the worker; no GPU that it does not ask for; and no cores where it asks
+    // for GPUs only.
+    Task& cores(double count);        // 0.5: half a core, shared with another such task
     Task& memory(std::int64_t mb);    // MB of 2^20 bytes
     Task& disk(std::int64_t mb);      // MB of 2^20 bytes
-    Task& gpus(std::int64_t count);
+    Task& gpus(double count);         // 0.25: a quarter of one
     Task& feature(std::string name);  // runs only on workers that have it; may be called for several
     // ---- its files ----
     //
@@ -201,10 +206,10 @@ class Task {
     void specify_tag(std::string text) { tag(std::move(text)); }
     void specify_category(std::string name) { category(std::move(name)); }
     void specify_priority(double value) { priority(value); }
-    void specify_cores(std::int64_t n) { cores(n); }
+    void specify_cores(double n) { cores(n); }
     void specify_memory(std::int64_t mb) { memory(mb); }
     void specify_disk(std::int64_t mb) { disk(mb); }
-    void specify_gpus(std::int64_t n) { gpus(n); }
+    void specify_gpus(double n) { gpus(n); }
     void specify_feature(std::string name) { feature(std::move(name)); }
     void specify_max_retries(std::int64_t n) { max_retries(n); }
     void specify_environment_variable(std::string name, std::optional<std::string> value = {}) {

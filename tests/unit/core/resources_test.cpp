@@ -7,42 +7,14 @@
 namespace wq::core {
 namespace {
 
-Resources leases(const Resources& whole, const Needs& needs, std::int64_t count) {
-    Resources used;
-    for (std::int64_t i = 0; i < count; ++i) used += allocate(needs, whole);
-    return used;
-}
-
-TEST(Allocate, SharesOfOneNthFillTheWorkerForEveryN) {
-    for (std::int64_t n = 1; n <= 300; ++n) {
-        for (const std::int64_t memory : {n, 1000 + n, std::int64_t{64'000}, std::int64_t{1} << 40}) {
-            const Resources whole{n, memory, 500, 0};
-            EXPECT_TRUE(leases(whole, {}, n).fits_in(whole)) << n << " tasks of 1/" << n;
-            EXPECT_FALSE(leases(whole, {}, n + 1).fits_in(whole)) << n + 1 << " tasks of 1/" << n;
-            // Nothing but the rounding is left over.
-            EXPECT_LT(memory - leases(whole, {}, n).memory_mb, n);
-        }
-    }
-}
-
-TEST(Allocate, GivesWhatIsSaidAndDefaultsForTheRest) {
-    const Resources whole{8, 8000, 100, 2};
-    EXPECT_EQ(allocate({}, whole), (Resources{1, 1000, 0, 0}));
-    EXPECT_EQ(allocate({.cores = 3}, whole), (Resources{3, 3000, 0, 0}));
-    EXPECT_EQ(allocate({.memory_mb = 5}, whole), (Resources{1, 5, 0, 0}));
-    EXPECT_EQ(allocate({.gpus = 1}, whole), (Resources{0, 0, 0, 1}));
-    EXPECT_EQ(allocate({.cores = 2, .disk_mb = 10, .gpus = 1}, whole), (Resources{2, 2000, 10, 1}));
-    // More cores than there are fit nowhere, and ask for all of the memory, not for more.
-    EXPECT_EQ(allocate({.cores = 16}, whole), (Resources{16, 8000, 0, 0}));
-    EXPECT_FALSE(allocate({.cores = 16}, whole).fits_in(whole));
-    EXPECT_EQ(allocate({}, Resources{}), (Resources{1, 0, 0, 0}));
-}
-
 TEST(Describe, SaysWhatThereIs) {
     EXPECT_EQ(describe(Resources{2, 4000, 0, 1}), "2 cores, 4000 MB memory, 1 GPU");
     EXPECT_EQ(describe(Resources{1, 64 * 1024, 10, 2}), "1 core, 64 GB memory, 10 MB disk, 2 GPUs");
     EXPECT_EQ(describe(Resources{}), "nothing");
-    EXPECT_EQ(describe(Needs{}), "1 core");
+    EXPECT_EQ(describe(Resources{Count::of_thousandths(1500), 0, 0, Count::of_thousandths(250)}),
+              "1.5 cores, 0.25 GPUs");
+    EXPECT_EQ(describe(Needs{}), "a whole worker");
+    EXPECT_EQ(describe(Needs{.cores = 0}), "nothing");
     EXPECT_EQ(describe(Needs{.gpus = 3}), "3 GPUs");
 }
 

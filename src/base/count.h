@@ -1,0 +1,54 @@
+// A number of cores or of GPUs, of which there are fractions: thousandths, so that a sum is exact.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace wq {
+
+class Count {
+  public:
+    // No machine has more.
+    static constexpr std::int64_t most = std::int64_t{1} << 50;
+
+    constexpr Count() = default;
+    // Implicit, as whole numbers are counts. Beyond +-`most`: that.
+    constexpr Count(std::int64_t whole) : thousandths_(std::clamp(whole, -most, most) * 1000) {}
+    static constexpr Count of_thousandths(std::int64_t thousandths) {
+        Count count;
+        count.thousandths_ = thousandths;
+        return count;
+    }
+
+    constexpr std::int64_t thousandths() const { return thousandths_; }
+    constexpr bool is_whole() const { return thousandths_ % 1000 == 0; }
+    // Of counts that are not negative.
+    constexpr std::int64_t rounded_down() const { return thousandths_ / 1000; }
+    constexpr std::int64_t rounded_up() const { return (thousandths_ + 999) / 1000; }
+    constexpr double as_double() const { return static_cast<double>(thousandths_) / 1000; }
+
+    constexpr auto operator<=>(const Count&) const = default;
+    constexpr Count& operator+=(Count other) { return thousandths_ += other.thousandths_, *this; }
+    constexpr Count& operator-=(Count other) { return thousandths_ -= other.thousandths_, *this; }
+    friend constexpr Count operator+(Count a, Count b) { return a += b; }
+    friend constexpr Count operator-(Count a, Count b) { return a -= b; }
+    friend constexpr Count operator*(std::int64_t times, Count count) {
+        return of_thousandths(times * count.thousandths_);
+    }
+
+  private:
+    std::int64_t thousandths_ = 0;
+};
+
+// "2", "0.5", "1.25": up to three digits behind the point. Error (usage) for anything else, and outside
+// [low, high].
+Result<Count> parse_count_with_fraction(std::string_view text, Count low, Count high);
+
+std::string format_count_with_fraction(Count count);  // "2", "0.5", "-1"
+
+}  // namespace wq

@@ -1,0 +1,33 @@
+// How much of a worker a task is given. Rules of the Work Queue manual, "Task Resources":
+//
+//  1. A task that asks for nothing gets the whole worker, without its GPUs.
+//  2. It gets at least what it asks for.
+//  3. GPUs that it does not ask for: none.
+//  4. Cores that it does not ask for, where it asks for GPUs: none.
+//  5. Cores, memory and disk otherwise: so many n of these tasks fit the worker by what they ask for, and
+//  each gets
+//     one n-th; cores rounded down to whole ones, one at least.
+//
+// Beyond the manual: cores and GPUs may be fractions, which are given as they are asked for where no more
+// than that is due; `cores=0` holds no core and gets what it says, no more. All in integers: n tasks of 1/n
+// fill the worker for every n, where floating point loses one of 93, 99, 105, 117, 123...
+#pragma once
+
+#include "core/resources.h"
+
+namespace wq::core {
+
+struct AllocationRules {
+    bool proportional =
+        true;                 // false: without rule 5; what it does not ask for it gets none of, but one core
+    bool whole_tasks = true;  // false: not one n-th, but the share of what it asks for most
+    auto operator<=>(const AllocationRules&) const = default;
+};
+
+// More than `whole` in what it asks for, where that is more: then it fits nowhere.
+Resources allocate(const Needs& needs, const Resources& whole, const AllocationRules& rules = {});
+
+// Whether an idle worker with so much holds it.
+bool ever_fits(const Needs& needs, const Resources& whole);
+
+}  // namespace wq::core

@@ -1,0 +1,142 @@
+#include "core/allocation.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+namespace wq::core {
+namespace {
+
+constexpr std::int64_t gb = 1024;
+
+Count thousandths(std::int64_t number) {
+    return Count::of_thousandths(number);
+}
+
+// How many of these tasks an empty worker runs at once.
+std::int64_t fill(const Needs& needs, const Resources& whole, const AllocationRules& rules = {}) {
+    Resources used;
+    for (std::int64_t tasks = 0;; ++tasks) {
+        used += allocate(needs, whole, rules);
+        if (!used.fits_in(whole)) return tasks;
+    }
+}
+
+// The manual's worker.
+const Resources manual{4, 12 * gb, 36 * gb, 0};
+
+TEST(Allocation, ManualsExampleOfOneCore) {
+    EXPECT_EQ(allocate({.cores = 1}, manual), (Resources{1, 3 * gb, 9 * gb, 0}));
+}
+
+TEST(Allocation, ManualsExampleOfOneCoreAndHalfOfTheMemory) {
+    EXPECT_EQ(allocate({.cores = 1, .memory_mb = 6 * gb}, manual), (Resources{2, 6 * gb, 18 * gb, 0}));
+}
+
+TEST(Allocation, ManualsExampleOfThreeQuartersWhichNoOtherTaskCouldUse) {
+    const Needs needs{.cores = 1, .memory_mb = 6 * gb, .disk_mb = 27 * gb};
+    EXPECT_EQ(allocate(needs, manual), manual);
+    EXPECT_EQ(allocate(needs, manual, {.whole_tasks = false}), (Resources{3, 9 * gb, 27 * gb, 0}));
+    EXPECT_EQ(allocate(needs, manual, {.proportional = false}), (Resources{1, 6 * gb, 27 * gb, 0}));
+}
+
+TEST(Allocation, WhoSaysNothingGetsAllButTheGpus) {
+    const Resources whole{8, 8000, 100, 2};
+    for (const bool proportional : {true, false}) {
+        EXPECT_EQ(allocate({}, whole, {.proportional = proportional}), (Resources{8, 8000, 100, 0}));
+        // Zeros say nothing, as in Work Queue; but for cores, of which a task may hold none.
+        EXPECT_EQ(allocate({.memory_mb = 0, .disk_mb = 0, .gpus = 0}, whole, {.proportional = proportional}),
+                  (Resources{8, 8000, 100, 0}));
+    }
+    EXPECT_EQ(allocate({}, Resources{}), Resources{});
+    EXPECT_TRUE(ever_fits({}, Resources{}));
+}
+
+TEST(Allocation, WhoAsksForGpusOnlyGetsNoCores) {
+    const Resources whole{8, 8000, 100, 4};
+    EXPECT_EQ(allocate({.gpus = 1}, whole), (Resources{0, 2000, 25, 1}));
+    EXPECT_EQ(allocate({.cores = 1, .gpus = 1}, whole), (Resources{2, 2000, 25, 1}));
+    EXPECT_EQ(allocate({.gpus = 4}, whole), (Resources{0, 8000, 100, 4}));
+    EXPECT_EQ(fill({.gpus = 1}, whole), 4);
+}
+
+TEST(Allocation, TasksThatHoldNoCoreGetWhatTheySay) {
+    const Resources whole{8, 8000, 100, 2};
+    EXPECT_EQ(allocate({.cores = 0}, whole), Resources{});
+    EXPECT_EQ(allocate({.cores = 0, .memory_mb = 10}, whole), (Resources{0, 10, 0, 0}));
+}
+
+TEST(Allocation, FractionsAreGivenAsTheyAreAskedFor) {
+    const Resources whole{4, 4000, 800, 2};
+    EXPECT_EQ(allocate({.cores = thousandths(500)}, whole), (Resources{thousandths(500), 500, 100, 0}));
+    EXPECT_EQ(fill({.cores = thousandths(500)}, whole), 8);
+    EXPECT_EQ(fill({.cores = thousandths(300)}, whole), 13);
+    // More is due by memory, and then whole cores are.
+    EXPECT_EQ(allocate({.cores = thousandths(500), .memory_mb = 2000}, whole), (Resources{2, 2000, 400, 0}));
+    EXPECT_EQ(allocate({.gpus = thousandths(250)}, whole), (Resources{0, 500, 100, thousandths(250)}));
+    EXPECT_EQ(fill({.gpus = thousandths(250)}, whole), 8);
+}
+
+TEST(Allocation, WhatNoWorkerHasFitsNowhere) {
+    const Resources whole{8, 8000, 100, 0};
+    for (const Needs& needs : {Needs{.cores = 9}, Needs{.cores = 1, .memory_mb = 8001}, Needs{.disk_mb = 101},
+                               Needs{.gpus = 1}, Needs{.cores = thousandths(8001)}}) {
+        EXPECT_FALSE(ever_fits(needs, whole));
+        EXPECT_FALSE(allocate(needs, whole).fits_in(whole));
+    }
+}
+
+// Where floating point loses one of 93, 99, 105, 117, 123...
+TEST(Allocation, TasksOfOneCoreFillWorkersOfAnyNumberOfCores) {
+    for (std::int64_t cores = 1; cores <= 256; ++cores)
+        for (const std::int64_t memory : {cores, 1000 + cores, 64 * gb, std::int64_t{1} << 40}) {
+            const Resources whole{cores, memory, 500'000, 0};
+            EXPECT_EQ(fill({.cores = 1}, whole), cores) << cores << " cores, " << memory << " MB";
+            EXPECT_LT(memory - cores * allocate({.cores = 1}, whole).memory_mb, cores);
+        }
+}
+
+// Each k-th part, by cores and by memory, of each worker: the number of tasks is a whole one, none fits
+// besides, and each has at least what it asks for.
+TEST(Allocation, OverSizesOfTasksAndWorkers) {
+    for (std::int64_t cores = 1; cores <= 64; ++cores)
+        for (std::int64_t wanted = 1; wanted <= cores; ++wanted) {
+            const Resources whole{cores, 3 * gb * cores + 7, 11 * gb + cores, 0};
+            const Needs by_cores{.cores = wanted};
+            EXPECT_EQ(fill(by_cores, whole), cores / wanted);
+            const Needs by_memory{.memory_mb = whole.memory_mb / wanted};
+            EXPECT_EQ(fill(by_memory, whole), wanted) << cores;
+        }
+}
+
+// Sizes without any order.
+TEST(Allocation, GivesWhatIsAskedForAndNoMoreTasksThanFitByThat) {
+    std::mt19937_64 random(7);
+    const auto up_to = [&](std::int64_t most) {
+        return std::uniform_int_distribution<std::int64_t>(0, most)(random);
+    };
+    for (int i = 0; i < 20'000; ++i) {
+        const Resources whole{1 + up_to(255), 1 + up_to(1 << 20), 1 + up_to(1 << 22), up_to(8)};
+        Needs needs{.cores = thousandths(1000 * up_to(4) + 500 * up_to(1)),
+                    .memory_mb = up_to(1 << 18) - 1,
+                    .disk_mb = up_to(1 << 20) - 1,
+                    .gpus = up_to(2) - 1};
+        if (needs.cores == 0) needs.cores = -1;
+        if (!ever_fits(needs, whole)) continue;
+        for (const bool whole_tasks : {true, false}) {
+            const Resources give = allocate(needs, whole, {.whole_tasks = whole_tasks});
+            ASSERT_TRUE(give.fits_in(whole)) << describe(needs) << " of " << describe(whole);
+            ASSERT_TRUE(needs.cores <= give.cores && needs.memory_mb <= give.memory_mb &&
+                        needs.disk_mb <= give.disk_mb && needs.gpus <= give.gpus);
+        }
+        // As many as fit by what is said, but for cores that are whole and one at least.
+        const std::int64_t tasks = fill(needs, whole);
+        const std::int64_t by_need = fill(needs, whole, {.proportional = false});
+        ASSERT_LE(tasks, by_need);
+        if (needs.cores > 0 || needs.gpus > 0)
+            ASSERT_EQ(tasks, by_need) << describe(needs) << " of " << describe(whole);
+    }
+}
+
+}  // namespace
+}  // namespace wq::core
