@@ -11,7 +11,10 @@ constexpr std::uint32_t group_count = 4;
 
 core::Shape random_shape(const Weather& weather, Random& random, std::uint32_t workers) {
     core::Shape shape;
-    if (chance(random, 0.4)) shape.needs.cores = 1 + static_cast<std::int64_t>(below(random, 4));
+    if (chance(random, 0.4))
+        shape.needs.cores = 1 + static_cast<std::int64_t>(below(random, 4));
+    else if (chance(random, 0.8))
+        shape.needs.cores = chance(random, 0.8) ? Count(1) : Count::of_thousandths(250);
     if (chance(random, 0.2)) shape.needs.memory_mb = 1 + static_cast<std::int64_t>(below(random, 4000));
     if (chance(random, 0.1)) shape.needs.gpus = 1;
     if (weather.pins && chance(random, 0.4))

@@ -62,8 +62,9 @@ TEST(Codec, ValuesComeBack) {
 TEST(Codec, AmountsBeyondReasonAreRefused) {
     EXPECT_FALSE(refused<Resources>(amounts(0, 0, 0, 0)));
     EXPECT_TRUE(refused<Resources>(amounts(0, -1, 0, 0)));
-    EXPECT_FALSE(refused<Needs>(amounts(-1, -1, -1, -1)));
-    EXPECT_TRUE(refused<Needs>(amounts(-1, -1, -1, -2)));
+    EXPECT_FALSE(refused<Needs>(amounts(-1000, -1, -1, -1000)));  // thousandths of cores and GPUs
+    EXPECT_TRUE(refused<Needs>(amounts(-1000, -1, -2, -1000)));
+    EXPECT_TRUE(refused<Needs>(amounts(-1000, -1, -1, -1001)));
     const std::int64_t most = std::int64_t{1} << 40;
     EXPECT_FALSE(refused<Resources>(amounts(most, most, most, most)));
     EXPECT_TRUE(refused<Resources>(amounts(0, 0, most + 1, 0)));

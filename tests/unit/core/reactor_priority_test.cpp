@@ -384,6 +384,7 @@ TEST_F(TimesTest, AnAttemptHasUntilTheEndTime) {
     std::vector<Action> actions;
     const auto lease_of = [&](Shape shape) {
         actions.clear();
+        shape.needs.cores = 1;
         reactor_.on(TasksAdded{{TaskId(reactor_.ledger().size()), 1, std::move(shape), {}}, {}, {}}, now(),
                     actions);
         return std::get<Lease>(actions.at(0)).timeout;

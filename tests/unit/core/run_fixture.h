@@ -57,6 +57,8 @@ class RunFixture : public ::testing::Test {
 
     void add(std::uint64_t count, Shape shape = {}, std::vector<GroupTag> groups = {}, IntervalSet done = {},
              IntervalSet failed = {}) {
+        // Tasks of these tests need one core, unless they say otherwise.
+        if (shape.needs == Needs{}) shape.needs.cores = 1;
         event(TasksAdded{
             {TaskId(reactor_.ledger().size()), count, std::move(shape), std::move(groups)}, done, failed});
     }

@@ -29,7 +29,7 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
     table.lease(*table.find(WorkerId(2)), TaskId(0), {1, 0, 0, 0});
     table.lease(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});
     ASSERT_EQ(table.kinds().size(), 1u);
-    std::vector<std::pair<std::int64_t, std::uint32_t>> places;
+    std::vector<std::pair<Count, std::uint32_t>> places;
     for (const Place& place : table.kinds().begin()->second)
         places.emplace_back(place.free_cores, place.id.value());
     EXPECT_THAT(places, ElementsAre(Pair(4, 3), Pair(3, 2), Pair(-2, 1)));
