@@ -27,10 +27,10 @@ namespace wq::stats {
     X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                      \
     X(core::Ending, ending, "1", "how the attempt ended")                                               \
     X(Flag, final, "1", "no further attempt follows")                                                   \
-    X(double, given_cores, "cores", "cores that it was given")                                          \
-    X(double, given_gpus, "GPUs", "GPUs that it was given")                                             \
     X(std::uint32_t, calls, "calls",                                                                    \
       "1; of a range: how many of its calls this row tells of, `task` being the lowest, times summed")  \
+    X(double, given_cores, "cores", "cores that it was given")                                          \
+    X(double, given_gpus, "GPUs", "GPUs that it was given")                                             \
     X(std::int64_t, given_memory, "MB", "memory that it was given")                                     \
     X(std::int64_t, given_disk, "MB", "disk that it was given")                                         \
     X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                            \
