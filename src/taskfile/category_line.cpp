@@ -136,9 +136,7 @@ class LineParser {
 // The maximum would hold, and nobody would learn why.
 Status check_bounds(const CategoryLine& line) {
     if (!line.min || !line.max) return success();
-    const auto above = [](const std::optional<std::int64_t>& least, const std::optional<std::int64_t>& most) {
-        return least && most && *least > *most;
-    };
+    const auto above = [](const auto& least, const auto& most) { return least && most && *least > *most; };
     const char* name = above(line.min->cores, line.max->cores)           ? "cores"
                        : above(line.min->memory_mb, line.max->memory_mb) ? "memory"
                        : above(line.min->disk_mb, line.max->disk_mb)     ? "disk"

@@ -14,8 +14,8 @@ using namespace wq::taskfile;
 std::string text_of(const char* part, const std::optional<CategoryResources>& sizes) {
     if (!sizes) return {};
     std::string text = std::string(" ") + part;
-    const auto add = [&](const char* key, const std::optional<std::int64_t>& value) {
-        if (value) text += std::string(" ") + key + "=" + std::to_string(*value);
+    const auto add = [&](const char* key, const std::optional<wq::Count>& value) {
+        if (value) text += std::string(" ") + key + "=" + wq::format_count_with_fraction(*value);
     };
     add("cores", sizes->cores);
     add("memory", sizes->memory_mb);
