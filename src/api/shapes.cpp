@@ -136,8 +136,7 @@ core::Needs needs_of(const TaskData& task) {
         needs = {count_of(said.cores), said.memory > 0 ? said.memory : -1, said.disk > 0 ? said.disk : -1,
                  count_of(said.gpus)};
     }
-    // Calls are many and have one thread each.
-    if (task.kind != TaskKind::command && needs == core::Needs{}) needs.cores = 1;
+    if (needs == core::Needs{}) needs.cores = 1;
     return needs;
 }
 
