@@ -11,8 +11,8 @@ namespace wq::taskfile::testing {
 
 inline std::string text_of(const Settings& s) {
     std::string text;
-    const auto add = [&](const char* key, const auto& value) {
-        if (value) text += std::string(" ") + key + "=" + std::to_string(*value);
+    const auto add = [&](const char* key, const std::optional<Count>& value) {
+        if (value) text += std::string(" ") + key + "=" + format_count_with_fraction(*value);
     };
     add("cores", s.cores);
     add("memory", s.memory_mb);
