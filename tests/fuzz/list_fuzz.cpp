@@ -70,8 +70,9 @@ void check_settings(std::string_view words) {
         require(applied.error().message.find('\n') == std::string::npos, "an error is one line");
         return;
     }
-    for (const std::optional<Count>& amount : {settings.cores, std::optional<Count>(settings.memory_mb),
-                                               std::optional<Count>(settings.disk_mb), settings.gpus})
+    for (const std::optional<wq::Count>& amount :
+         {settings.cores, std::optional<wq::Count>(settings.memory_mb),
+          std::optional<wq::Count>(settings.disk_mb), settings.gpus})
         require(!amount || *amount >= 0, "an amount is not negative");
 }
 
