@@ -50,7 +50,7 @@ Proportion proportion(const Needs& needs, const Resources& whole) {
     return result;
 }
 
-// Not more than what is said, and a core where nothing but memory or disk is.
+// A core where nothing but memory or disk is said.
 Resources as_said(const Needs& needs) {
     Resources share{needs.cores, std::max<std::int64_t>(needs.memory_mb, 0),
                     std::max<std::int64_t>(needs.disk_mb, 0), std::max<Count>(needs.gpus, 0)};
@@ -65,7 +65,12 @@ Resources allocate(const Needs& needs, const Resources& whole, const AllocationR
     if (needs.weightless()) return give;
     const Proportion asked = proportion(needs, whole);
     if (!asked.asks()) return {whole.cores, whole.memory_mb, whole.disk_mb, 0};
-    if (!rules.proportional) return give;
+    if (!rules.proportional) {
+        const Count cores = std::min(give.cores, whole.cores);
+        if (give.memory_mb == 0 && cores > 0)
+            give.memory_mb = Share{cores.thousandths(), whole.cores.thousandths()}.of(whole.memory_mb);
+        return give;
+    }
     const Share share = rules.whole_tasks ? asked.whole_task() : asked.exact();
     if (give.cores > 0) give.cores = std::max(give.cores, Count(share.of(whole.cores.thousandths()) / 1000));
     give.memory_mb = std::max(give.memory_mb, share.of(whole.memory_mb));

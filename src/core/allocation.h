@@ -18,9 +18,10 @@
 namespace wq::core {
 
 struct AllocationRules {
-    bool proportional =
-        true;                 // false: without rule 5; what it does not ask for it gets none of, but one core
-    bool whole_tasks = true;  // false: not one n-th, but the share of what it asks for most
+    // False: not rule 5, but what it asks for and no more; of memory, where it does not say, the part that
+    // its cores are of the worker's, and no disk.
+    bool proportional = false;
+    bool whole_tasks = true;  // false: not one n-th, but the part of what it asks for most
     auto operator<=>(const AllocationRules&) const = default;
 };
 

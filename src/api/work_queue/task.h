@@ -136,11 +136,8 @@ class Task {
     Task& category(std::string category);  // tasks that are alike; default "default"
     Task& priority(double priority);  // higher ones start first; default 0; equals in order of submission
 
-    // What it needs at least. -1 or 0: not specified; submit() refuses other negative ones, and more than a machine
-    // has. A task that specifies nothing gets one core, with its part of memory and disk. One that specifies
-    // something gets of cores, memory and disk as large a part as of that of which it asks for most, rounded up
-    // so that a whole number of such tasks fills the worker; no GPU that it does not ask for; and no cores where
-    // it asks for GPUs only.
+    // -1 or 0: not specified; submit() refuses other negative ones, and more than a machine has. Not specified, it is
+    // one core (none where it asks for GPUs), that part of the memory, no disk and no GPU.
     Task& cores(double count);        // 0.5: half a core, shared with another such task
     Task& memory(std::int64_t mb);    // MB of 2^20 bytes
     Task& disk(std::int64_t mb);      // MB of 2^20 bytes

@@ -14,7 +14,8 @@ Count thousandths(std::int64_t number) {
 }
 
 // How many of these tasks an empty worker runs at once.
-std::int64_t fill(const Needs& needs, const Resources& whole, const AllocationRules& rules = {}) {
+std::int64_t fill(const Needs& needs, const Resources& whole,
+                  const AllocationRules& rules = {.proportional = true}) {
     Resources used;
     for (std::int64_t tasks = 0;; ++tasks) {
         used += allocate(needs, whole, rules);
@@ -22,21 +23,25 @@ std::int64_t fill(const Needs& needs, const Resources& whole, const AllocationRu
     }
 }
 
+Resources share(const Needs& needs, const Resources& whole, bool whole_tasks = true) {
+    return allocate(needs, whole, {.proportional = true, .whole_tasks = whole_tasks});
+}
+
 // The manual's worker.
 const Resources manual{4, 12 * gb, 36 * gb, 0};
 
 TEST(Allocation, ManualsExampleOfOneCore) {
-    EXPECT_EQ(allocate({.cores = 1}, manual), (Resources{1, 3 * gb, 9 * gb, 0}));
+    EXPECT_EQ(share({.cores = 1}, manual), (Resources{1, 3 * gb, 9 * gb, 0}));
 }
 
 TEST(Allocation, ManualsExampleOfOneCoreAndHalfOfTheMemory) {
-    EXPECT_EQ(allocate({.cores = 1, .memory_mb = 6 * gb}, manual), (Resources{2, 6 * gb, 18 * gb, 0}));
+    EXPECT_EQ(share({.cores = 1, .memory_mb = 6 * gb}, manual), (Resources{2, 6 * gb, 18 * gb, 0}));
 }
 
 TEST(Allocation, ManualsExampleOfThreeQuartersWhichNoOtherTaskCouldUse) {
     const Needs needs{.cores = 1, .memory_mb = 6 * gb, .disk_mb = 27 * gb};
-    EXPECT_EQ(allocate(needs, manual), manual);
-    EXPECT_EQ(allocate(needs, manual, {.whole_tasks = false}), (Resources{3, 9 * gb, 27 * gb, 0}));
+    EXPECT_EQ(share(needs, manual), manual);
+    EXPECT_EQ(share(needs, manual, false), (Resources{3, 9 * gb, 27 * gb, 0}));
     EXPECT_EQ(allocate(needs, manual, {.proportional = false}), (Resources{1, 6 * gb, 27 * gb, 0}));
 }
 
@@ -54,26 +59,26 @@ TEST(Allocation, WhoSaysNothingGetsAllButTheGpus) {
 
 TEST(Allocation, WhoAsksForGpusOnlyGetsNoCores) {
     const Resources whole{8, 8000, 100, 4};
-    EXPECT_EQ(allocate({.gpus = 1}, whole), (Resources{0, 2000, 25, 1}));
-    EXPECT_EQ(allocate({.cores = 1, .gpus = 1}, whole), (Resources{2, 2000, 25, 1}));
-    EXPECT_EQ(allocate({.gpus = 4}, whole), (Resources{0, 8000, 100, 4}));
+    EXPECT_EQ(share({.gpus = 1}, whole), (Resources{0, 2000, 25, 1}));
+    EXPECT_EQ(share({.cores = 1, .gpus = 1}, whole), (Resources{2, 2000, 25, 1}));
+    EXPECT_EQ(share({.gpus = 4}, whole), (Resources{0, 8000, 100, 4}));
     EXPECT_EQ(fill({.gpus = 1}, whole), 4);
 }
 
 TEST(Allocation, TasksThatHoldNoCoreGetWhatTheySay) {
     const Resources whole{8, 8000, 100, 2};
-    EXPECT_EQ(allocate({.cores = 0}, whole), Resources{});
-    EXPECT_EQ(allocate({.cores = 0, .memory_mb = 10}, whole), (Resources{0, 10, 0, 0}));
+    EXPECT_EQ(share({.cores = 0}, whole), Resources{});
+    EXPECT_EQ(share({.cores = 0, .memory_mb = 10}, whole), (Resources{0, 10, 0, 0}));
 }
 
 TEST(Allocation, FractionsAreGivenAsTheyAreAskedFor) {
     const Resources whole{4, 4000, 800, 2};
-    EXPECT_EQ(allocate({.cores = thousandths(500)}, whole), (Resources{thousandths(500), 500, 100, 0}));
+    EXPECT_EQ(share({.cores = thousandths(500)}, whole), (Resources{thousandths(500), 500, 100, 0}));
     EXPECT_EQ(fill({.cores = thousandths(500)}, whole), 8);
     EXPECT_EQ(fill({.cores = thousandths(300)}, whole), 13);
     // More is due by memory, and then whole cores are.
-    EXPECT_EQ(allocate({.cores = thousandths(500), .memory_mb = 2000}, whole), (Resources{2, 2000, 400, 0}));
-    EXPECT_EQ(allocate({.gpus = thousandths(250)}, whole), (Resources{0, 500, 100, thousandths(250)}));
+    EXPECT_EQ(share({.cores = thousandths(500), .memory_mb = 2000}, whole), (Resources{2, 2000, 400, 0}));
+    EXPECT_EQ(share({.gpus = thousandths(250)}, whole), (Resources{0, 500, 100, thousandths(250)}));
     EXPECT_EQ(fill({.gpus = thousandths(250)}, whole), 8);
 }
 
@@ -82,8 +87,21 @@ TEST(Allocation, WhatNoWorkerHasFitsNowhere) {
     for (const Needs& needs : {Needs{.cores = 9}, Needs{.cores = 1, .memory_mb = 8001}, Needs{.disk_mb = 101},
                                Needs{.gpus = 1}, Needs{.cores = thousandths(8001)}}) {
         EXPECT_FALSE(ever_fits(needs, whole));
-        EXPECT_FALSE(allocate(needs, whole).fits_in(whole));
+        EXPECT_FALSE(share(needs, whole).fits_in(whole));
     }
+}
+
+TEST(Allocation, ExactlyWhatIsSaidWithoutProportions) {
+    const Resources whole{8, 8000, 100, 2};
+    EXPECT_EQ(allocate({.cores = 3}, whole), (Resources{3, 3000, 0, 0}));
+    EXPECT_EQ(allocate({.cores = thousandths(500)}, whole), (Resources{thousandths(500), 500, 0, 0}));
+    EXPECT_EQ(allocate({.memory_mb = 5}, whole), (Resources{1, 5, 0, 0}));
+    EXPECT_EQ(allocate({.gpus = 1}, whole), (Resources{0, 0, 0, 1}));
+    EXPECT_EQ(allocate({.cores = 2, .disk_mb = 10, .gpus = 1}, whole), (Resources{2, 2000, 10, 1}));
+    EXPECT_EQ(allocate({.cores = 0}, whole), Resources{});
+    // More cores than there are fit nowhere, and ask for all of the memory, not for more.
+    EXPECT_EQ(allocate({.cores = 16}, whole), (Resources{16, 8000, 0, 0}));
+    EXPECT_FALSE(allocate({.cores = 16}, whole).fits_in(whole));
 }
 
 // Where floating point loses one of 93, 99, 105, 117, 123...
@@ -92,7 +110,7 @@ TEST(Allocation, TasksOfOneCoreFillWorkersOfAnyNumberOfCores) {
         for (const std::int64_t memory : {cores, 1000 + cores, 64 * gb, std::int64_t{1} << 40}) {
             const Resources whole{cores, memory, 500'000, 0};
             EXPECT_EQ(fill({.cores = 1}, whole), cores) << cores << " cores, " << memory << " MB";
-            EXPECT_LT(memory - cores * allocate({.cores = 1}, whole).memory_mb, cores);
+            EXPECT_LT(memory - cores * share({.cores = 1}, whole).memory_mb, cores);
         }
 }
 
@@ -124,7 +142,7 @@ TEST(Allocation, GivesWhatIsAskedForAndNoMoreTasksThanFitByThat) {
         if (needs.cores == 0) needs.cores = -1;
         if (!ever_fits(needs, whole)) continue;
         for (const bool whole_tasks : {true, false}) {
-            const Resources give = allocate(needs, whole, {.whole_tasks = whole_tasks});
+            const Resources give = share(needs, whole, whole_tasks);
             ASSERT_TRUE(give.fits_in(whole)) << describe(needs) << " of " << describe(whole);
             ASSERT_TRUE(needs.cores <= give.cores && needs.memory_mb <= give.memory_mb &&
                         needs.disk_mb <= give.disk_mb && needs.gpus <= give.gpus);
