@@ -1,0 +1,82 @@
+// Which cores and GPUs a task gets: a value that counts what is free. No clock, no process, no hwloc.
+//
+// Amounts are in thousandths: 2500 is two whole cores, which are the task's alone, and half of a third, which
+// it shares with other fractions. Whole cores stand close together (core_pool.h). A fraction goes to the
+// fullest core that has room for it, so that few cores are shared. GPUs likewise; a task with GPUs has its
+// cores on their nodes, as far as they are free there, each GPU's share on its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "host/core_pool.h"
+
+namespace wq::host {
+
+inline constexpr std::int64_t one_whole = 1000;
+
+struct Ask {
+    std::int64_t cores = 0;  // thousandths; negative counts as 0
+    std::int64_t gpus = 0;
+};
+
+// A part of one core, or of one GPU.
+struct Part {
+    std::size_t index = 0;
+    std::int64_t thousandths = 0;  // 0: none
+};
+
+struct Seat {
+    std::vector<std::size_t> cores;  // ascending; the shared one among them
+    std::vector<std::size_t> gpus;   // likewise
+    Part core_part;
+    Part gpu_part;
+};
+
+class Placement {
+  public:
+    // `gpu_nodes`: of each GPU the Place::node that it is near to; -1: not known.
+    explicit Placement(std::vector<Place> cores, std::vector<int> gpu_nodes = {});
+
+    // Nothing: it does not fit now.
+    std::optional<Seat> take(const Ask& ask);
+    // A seat that take() gave, once.
+    void give_back(const Seat& seat);
+
+    const CorePool& pool() const { return pool_; }  // whole cores
+    std::int64_t free_cores() const;                // thousandths, those of shared cores too
+    std::int64_t free_gpus() const;
+
+  private:
+    static constexpr std::size_t no_package = static_cast<std::size_t>(-1);
+    struct Near {                        // GPUs of one node
+        std::vector<std::size_t> nodes;  // of the pool; empty: not known
+        std::vector<std::size_t> gpus;
+        std::size_t package = no_package;
+    };
+    struct Wish {  // cores to have on the nodes of the GPUs that were chosen
+        const Near* near;
+        std::size_t gpus;
+    };
+
+    bool cores_fit(std::size_t whole, std::int64_t part) const;
+    bool any_shared_has(std::int64_t part) const;
+    bool gpus_fit(std::size_t whole, std::int64_t part) const;
+    std::vector<Wish> take_gpus(Seat& seat, std::size_t whole, std::int64_t part, std::size_t cores);
+    std::size_t free_gpus_of(const Near& near) const;
+    std::size_t free_cores_of(const Near& near) const;
+    struct Search;
+    const Near* best_near(const Search& search) const;
+    void take_cores(Seat& seat, std::size_t whole, std::int64_t part, const std::vector<Wish>& wishes);
+    void take_near(Seat& seat, std::size_t whole, const std::vector<Wish>& wishes);
+    void take_core_part(Seat& seat, std::int64_t part, const std::vector<Wish>& wishes);
+
+    CorePool pool_;
+    std::vector<std::int64_t> core_left_;  // of shared cores and free ones; 0: all is taken
+    std::vector<std::size_t> shared_cores_;
+    std::vector<std::int64_t> gpu_left_;
+    std::vector<Near> nears_;
+};
+
+}  // namespace wq::host
