@@ -18,16 +18,17 @@ _work_queue_run() {
     --progress | --plots) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --run-dir | --output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
+    --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --retries | --max-losses | --away-limit | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
-        --storage-patience | --index-variable)
+        --storage-patience | --index-variable | --threads-per-core)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--array --away-limit --cores --disk --dry-run --each --gpus --grace
+            mapfile -t COMPREPLY < <(compgen -W "--array --away-limit --bind --cores --disk --dry-run --each --gpus --grace
                 --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --name --output
                 --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
-                --storage-patience --tickets --timeout --verbose --version --walltime -v" \
+                --storage-patience --threads-per-core --tickets --timeout --verbose --version --walltime -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -60,17 +61,20 @@ _work_queue_worker() {
     --task-wrapper) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --contact | --password | -P | --ssl-ca | --debug-file | -o) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --cores | --memory | --disk | --gpus) mapfile -t COMPREPLY < <(compgen -W "all" -- "$word") ;;
+    --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --debug | -d) mapfile -t COMPREPLY < <(compgen -W "all wq tcp auth task resource notice" -- "$word") ;;
     --timeout | -t | --connect-timeout | --idle-timeout | --min-backoff | -i | --max-backoff | -b | --wall-time | --grace | \
-        --feature | --from-factory | --manager-name | -M | --arch | --os | --url-timeout | --volatility | --debug-rotate-max)
+        --feature | --from-factory | --manager-name | -M | --arch | --os | --url-timeout | --volatility | --debug-rotate-max | \
+        --threads-per-core)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--connect-timeout --contact --arch --cores --debug --debug-file
-                --debug-rotate-max --disk --feature --from-factory --gpus --grace --help --idle-timeout --keep-cache --manager-name
-                --max-backoff --memory --min-backoff --os --parent-death --password --single-shot --ssl --ssl-ca
-                --task-wrapper --timeout --url-timeout --version --volatility --wall-time --workdir -M -P -b -d -h -i -o -s -t -v" \
+            mapfile -t COMPREPLY < <(compgen -W "--arch --bind --connect-timeout --contact --cores --debug --debug-file
+                --debug-rotate-max --detect --disk --draw --feature --from-factory --gpus --grace --help --idle-timeout --json
+                --keep-cache --manager-name --max-backoff --memory --min-backoff --os --parent-death --password --single-shot
+                --ssl --ssl-ca --task-wrapper --threads-per-core --timeout --url-timeout --version --volatility --wall-time
+                --workdir -M -P -b -d -h -i -o -s -t -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")

@@ -1,7 +1,9 @@
 #include "app/mpi_node_share.h"
 
 #include "base/bytes.h"
+#include "host/batch_share.h"
 #include "host/divide.h"
+#include "host/restrict.h"
 #include "host/topology.h"
 #include "host/wire_fields.h"
 
@@ -47,8 +49,11 @@ std::string encode(const host::Slice& slice, const std::vector<std::string>& rem
 // All shares, one blob a rank, made by the node's first rank alone: reading the topology of a large node
 // takes a while.
 Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
-    const auto machine = host::discover(ranks.allowed);
+    auto machine = host::discover(ranks.allowed);
     if (!machine) return machine.error();
+    // What is said of one process is not said of the ranks together.
+    machine->bounds = host::of_node(machine->bounds);
+    host::restrict_to(*machine, host::of_node(host::batch_bounds(host::batch_environment())));
     const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
     const std::vector<host::Slice> slices = host::divide(*machine, host::free_disk_mb(folder), workers);
     ByteWriter out;

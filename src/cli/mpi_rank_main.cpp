@@ -12,6 +12,7 @@
 #include "app/rank_worker.h"
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
+#include "host/divide.h"
 #include "transport/mpi_transport.h"
 
 namespace wq::cli {
@@ -31,7 +32,9 @@ app::WorkerOptions worker_options(const RunOptions& options, int rank, const app
                                   std::optional<Instant> leaves_at) {
     const auto shell = app::find_shell(options.shell);
     if (!shell) throw Failure{{shell.error().code, "--shell: " + shell.error().message}};
-    return app::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
+    auto worker = app::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
+    host::bind_as(worker.launcher.slice, options.bind, options.threads_per_core);
+    return worker;
 }
 
 void dismiss(transport::Transport& ranks, int size, const std::string& why) {

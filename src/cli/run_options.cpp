@@ -8,6 +8,7 @@
 
 #include "app/away.h"
 #include "base/units.h"
+#include "cli/binding_word.h"
 #include "cli/help_text.h"
 #include "taskfile/sources.h"
 
@@ -36,6 +37,10 @@ po::options_description visible_options() {
         "memory, e.g. 4G; above it the task is ended (default: its share, not enforced)")(
         "disk", po::value<std::string>()->value_name("SIZE"), "disk (default: none reserved)")(
         "gpus", po::value<std::string>()->value_name("N"), "GPUs (default 0)")(
+        "bind", po::value<std::string>()->value_name("none|core|numa"),
+        "bind it to its cores, or to those of their NUMA nodes (default: core, where no two ranks share "
+        "cores)")("threads-per-core", po::value<std::string>()->value_name("N"),
+                  "of each core it has the first N hardware threads (default: all)")(
         "timeout", po::value<std::string>()->value_name("TIME"),
         "wall time of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
         "retries", po::value<std::string>()->value_name("N"),
@@ -174,6 +179,12 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "memory", run.defaults.needs.memory_mb, megabytes));
     check(take(given, "disk", run.defaults.needs.disk_mb, megabytes));
     check(take(given, "gpus", run.defaults.needs.gpus, fraction(10'000)));
+    std::size_t threads = 0;
+    host::Binding bind{};
+    check(take(given, "bind", bind, parse_binding));
+    if (given.count("bind") != 0) run.bind = bind;
+    check(take(given, "threads-per-core", threads, parse_threads));
+    if (threads > 0) run.threads_per_core = threads;
     check(take(given, "timeout", run.defaults.timeout, duration()));
     check(take(given, "retries", run.defaults.retries, counted(0, 1'000'000)));
     check(take(given, "max-losses", run.max_losses, counted(1, 1'000'000)));

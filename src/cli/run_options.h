@@ -9,6 +9,7 @@
 #include "app/source.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "host/launcher.h"
 
 namespace wq::cli {
 
@@ -34,8 +35,10 @@ struct RunOptions {
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
     Duration storage_patience = std::chrono::seconds(60);
-    std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
-    std::string shell;           // empty: bash, else sh
+    std::optional<host::Binding> bind;            // nothing: to cores, where each rank has its own
+    std::optional<std::size_t> threads_per_core;  // nothing: all of them
+    std::string index_variable;                   // a further name of WORK_QUEUE_TASK_INDEX; empty: none
+    std::string shell;                            // empty: bash, else sh
     std::string stats_log;
     std::uint64_t output_limit = 8u << 20;
     Progress progress = Progress::automatic;

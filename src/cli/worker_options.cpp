@@ -8,6 +8,7 @@
 #include "app/registry.h"
 #include "app/session_book.h"
 #include "base/units.h"
+#include "cli/binding_word.h"
 #include "cli/help_text.h"
 #include "core/resources.h"
 #include "core/task.h"
@@ -45,10 +46,16 @@ po::options_description visible_options() {
         "memory", text("MB|all"), "memory (default: all)")(
         "disk", text("MB|all"), "disk, at most what is free (default: all)")("gpus", text("N|all"),
                                                                              "GPUs (default: all)")(
+        "bind", text("none|core|numa"),
+        "bind a task to its cores, or to those of their NUMA nodes (default: core, where the cores are ours "
+        "alone)")("threads-per-core", text("N"),
+                  "of each core tasks have the first N hardware threads (default: all)")(
         "wall-time", text("TIME"),
         "this worker ends in TIME: no task begins that needs longer (default: what the batch system says)")(
         "feature", po::value<std::vector<std::string>>()->value_name("NAME"),
-        "it has NAME, for tasks that ask for it; may be repeated");
+        "it has NAME, for tasks that ask for it; may be repeated")(
+        "detect", "print what would be offered and why, and end")("json", "with --detect: as JSON")(
+        "draw", "with --detect: a picture of the machine");
     po::options_description work("How it works", help_width, help_width / 2);
     work.add_options()("workdir,s", text("DIR"),
                        "where its workspace is made (default: _CONDOR_SCRATCH_DIR, TMPDIR, /tmp)")(
@@ -112,12 +119,21 @@ std::optional<std::string> refused_word(std::string_view word) {
 
 using Given = po::variables_map;
 
+template <class T>
+struct Plain {
+    using type = T;
+};
+template <class T>
+struct Plain<std::optional<T>> {
+    using type = T;
+};
+
 template <class T, class Convert>
 Status take(const Given& given, const char* name, T& target, Convert convert) {
     if (given.count(name) == 0) return success();
     auto value = convert(given[name].as<std::string>());
     if (!value) return usage(std::string("--") + name + ": " + value.error().message);
-    target = static_cast<T>(*value);
+    target = static_cast<typename Plain<T>::type>(*value);
     return success();
 }
 
@@ -144,11 +160,15 @@ Status take_amounts(const Given& given, const std::function<const char*(const ch
         const char* variable;
         bool in_mb;
         Amount& target;
+        host::BoundKind what;
     };
+    using host::BoundKind;
     const bool zero_is_all = true;
-    for (const Kind& kind :
-         {Kind{"cores", "CORES", false, work.cores}, Kind{"memory", "MEMORY", true, work.memory_mb},
-          Kind{"disk", "DISK", true, work.disk_mb}, Kind{"gpus", "GPUS", false, work.gpus}}) {
+    for (const Kind& kind : {Kind{"cores", "CORES", false, work.cores, BoundKind::cores},
+                             Kind{"memory", "MEMORY", true, work.memory_mb, BoundKind::memory},
+                             Kind{"disk", "DISK", true, work.disk_mb, BoundKind::disk},
+                             Kind{"gpus", "GPUS", false, work.gpus, BoundKind::gpus}}) {
+        std::string& said_by = work.said_by[static_cast<std::size_t>(kind.what)];
         const bool no_gpus = kind.option == std::string("gpus");
         std::string name = std::string("--") + kind.option;
         std::string word;
@@ -156,6 +176,7 @@ Status take_amounts(const Given& given, const std::function<const char*(const ch
             word = given[kind.option].as<std::string>();
         } else if (const char* value = variable(kind.variable); value != nullptr && *value != '\0') {
             name = kind.variable + std::string(" in the environment");
+            said_by = name;
             word = value;
         } else {
             continue;
@@ -165,6 +186,19 @@ Status take_amounts(const Given& given, const std::function<const char*(const ch
         kind.target = *value;
     }
     return success();
+}
+
+Status take_binding(const Given& given, WorkerProgramOptions& work) {
+    const Status status = take(given, "bind", work.bind, parse_binding);
+    return status ? take(given, "threads-per-core", work.threads_per_core, parse_threads) : status;
+}
+
+// Without a manager: it is not asked.
+bool takes_detect(const Given& given, WorkerCommand& command) {
+    command.json = given.count("json") != 0;
+    command.draw = given.count("draw") != 0;
+    if (given.count("detect") != 0) command.kind = WorkerCommand::Kind::detect;
+    return command.kind == WorkerCommand::Kind::detect;
 }
 
 Result<double> fraction(const std::string& word, double most) {
@@ -267,8 +301,12 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     if (given.count("version") != 0) command.kind = WorkerCommand::Kind::version;
     if (command.kind != WorkerCommand::Kind::work) return command;
     WorkerProgramOptions& work = command.work;
-    for (const Status& status :
-         {take_place(given, work), take_times(given, work), take_amounts(given, variable, work)})
+    const bool detects = takes_detect(given, command);
+    if (!detects && (command.json || command.draw))
+        return usage(std::string(command.json ? "--json" : "--draw") + " belongs to --detect");
+    if (command.json && command.draw) return usage("--json and --draw: give one of them");
+    for (const Status& status : {detects ? success() : take_place(given, work), take_times(given, work),
+                                 take_amounts(given, variable, work), take_binding(given, work)})
         if (!status) return status.error();
     const auto given_text = [&](const char* name, std::string& target) {
         if (given.count(name) != 0) target = given[name].as<std::string>();
@@ -313,6 +351,7 @@ std::string worker_help_text() {
             "       work_queue_worker [OPTIONS] \"HOST:PORT;HOST:PORT\"\n"
             "       work_queue_worker [OPTIONS] --contact FILE\n"
             "       work_queue_worker [OPTIONS] -M REGEX\n"
+            "       work_queue_worker [OPTIONS] --detect [--json | --draw]\n"
             "\n"
             "Runs tasks of a manager on this machine, and comes back to it when the\n"
             "connection was lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it hands\n"
@@ -325,6 +364,7 @@ std::string worker_help_text() {
             "                                                     of work_queue_run --listen\n"
             "  work_queue_worker -M 'myproject.*' --cores 8       by the manager's name\n"
             "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
+            "  work_queue_worker --detect                         what it would offer here, and why\n"
             "\nExit codes: 0 told to leave, or no task came, 64 usage, 65 bad input,\n"
             "69 no manager could be reached, 70 our bug,\n"
             "77 not allowed (another key, password or version).\n";

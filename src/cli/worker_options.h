@@ -1,6 +1,7 @@
 // The command line of work_queue_worker as a struct.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,6 +10,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "host/bound.h"
+#include "host/launcher.h"
 #include "transport/tcp_options.h"
 
 namespace wq::cli {
@@ -34,6 +37,10 @@ struct WorkerProgramOptions {
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
     std::optional<std::int64_t> gpus;
+    // By host::BoundKind who said that: an option, or "CORES in the environment".
+    std::array<std::string, 4> said_by{"--cores", "--memory", "--disk", "--gpus"};
+    std::optional<host::Binding> bind;            // nothing: to cores, where they are ours
+    std::optional<std::size_t> threads_per_core;  // nothing: all of them
     std::optional<Duration> wall_time;
     std::vector<std::string> features;
 
@@ -56,8 +63,10 @@ struct WorkerProgramOptions {
 };
 
 struct WorkerCommand {
-    enum class Kind { work, help, version };
+    enum class Kind { work, help, version, detect };
     Kind kind = Kind::work;
+    bool json = false;  // of detect: how it is told
+    bool draw = false;
     WorkerProgramOptions work;
 };
 

@@ -3,38 +3,62 @@
 #include <algorithm>
 
 #include "host/divide.h"
+#include "host/restrict.h"
 
 namespace wq::cli {
 
 namespace {
 
-// Every core as all PUs: the kernel spreads what runs on them.
-void share_all(host::Slice& slice, std::size_t cores) {
-    std::vector<int> all;
-    for (const auto& core : slice.cores) all.insert(all.end(), core.begin(), core.end());
-    slice.cores.assign(cores, all);
-    slice.bind = false;
+using host::Binding;
+using host::BoundKind;
+
+host::Bounds said(const WorkerProgramOptions& options) {
+    host::Bounds bounds;
+    const auto add = [&](BoundKind kind, const std::optional<std::int64_t>& amount) {
+        // More disk than is free would be found missing in the middle of a task.
+        const bool decides = kind != BoundKind::disk;
+        if (amount)
+            bounds.push_back(
+                {kind, *amount, options.said_by[static_cast<std::size_t>(kind)], false, decides, {}});
+    };
+    add(BoundKind::cores, options.cores);
+    add(BoundKind::memory, options.memory_mb);
+    add(BoundKind::disk, options.disk_mb);
+    add(BoundKind::gpus, options.gpus);
+    return bounds;
+}
+
+std::string why_unbound(const host::Machine& machine, const WorkerProgramOptions& options) {
+    if (!machine.this_machine) return "the machine is only described (" + machine.origin + ")";
+    if (machine.core_count && *machine.core_count > machine.cores.size())
+        return std::to_string(*machine.core_count) + " cores of " + std::to_string(machine.cores.size());
+    if (machine.core_count)
+        return std::to_string(*machine.core_count) + " of " + std::to_string(machine.cores.size()) +
+               " cores, and nothing says which; --bind core takes the nearest, if nobody else has them";
+    if (options.bind == Binding::none) return "--bind none";
+    return {};
 }
 
 }  // namespace
 
-WorkerResources worker_resources(const host::Machine& machine, std::int64_t free_disk_mb,
-                                 const WorkerProgramOptions& options) {
+WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_mb,
+                                 const WorkerProgramOptions& options, const host::Bounds& batch) {
+    host::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", true, false, {}}};
+    bounds.insert(bounds.end(), batch.begin(), batch.end());
+    for (const host::Bound& bound : said(options)) bounds.push_back(bound);
+    host::restrict_to(machine, bounds);
+    if (options.bind && *options.bind != Binding::none) host::choose_nearest(machine);
+    if (options.threads_per_core) host::leave_threads(machine, *options.threads_per_core);
+
     WorkerResources found;
+    const auto disk = host::binding_bound(machine.bounds, BoundKind::disk);
     host::Slice& slice = found.slice;
-    slice = host::divide(machine, free_disk_mb, 1).front();
-    if (options.cores && static_cast<std::size_t>(*options.cores) != slice.cores.size())
-        share_all(slice, static_cast<std::size_t>(*options.cores));
-    if (options.memory_mb) slice.memory_mb = *options.memory_mb;
-    if (options.disk_mb) slice.disk_mb = std::min(*options.disk_mb, slice.disk_mb);
-    if (options.gpus) {
-        const auto wanted = static_cast<std::size_t>(*options.gpus);
-        if (wanted > slice.gpus.size()) slice.gpus = host::first_numbers(wanted);
-        slice.gpus.resize(wanted);
-        if (slice.gpu_variable.empty() && wanted > 0) slice.gpu_variable = "CUDA_VISIBLE_DEVICES";
-    }
+    slice = host::divide(machine, disk ? disk->amount : free_disk_mb, 1).front();
+    if (slice.bind != Binding::none) slice.bind = options.bind.value_or(Binding::core);
     found.offers = {static_cast<std::int64_t>(slice.cores.size()), slice.memory_mb, slice.disk_mb,
                     static_cast<std::int64_t>(slice.gpus.size())};
+    found.unbound = why_unbound(machine, options);
+    found.machine = std::move(machine);
     return found;
 }
 

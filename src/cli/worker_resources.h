@@ -1,4 +1,4 @@
-// What a worker over TCP offers: what this machine has, less what its options say.
+// What a worker over TCP offers: what this machine has, less what the batch system and its options say.
 #pragma once
 
 #include <string>
@@ -6,18 +6,21 @@
 #include "base/result.h"
 #include "cli/worker_options.h"
 #include "host/launcher.h"
-#include "host/topology.h"
+#include "host/machine.h"
 
 namespace wq::cli {
 
 struct WorkerResources {
     host::Slice slice;
     core::Resources offers;
+    host::Machine machine;  // as it is offered, with everything that bounds it
+    std::string unbound;    // why tasks are not bound; empty: they are
 };
 
-// More or fewer cores than there are: tasks are not bound, for other workers may have the others.
-WorkerResources worker_resources(const host::Machine& machine, std::int64_t free_disk_mb,
-                                 const WorkerProgramOptions& options);
+// More or fewer cores than there are: tasks are not bound, for other workers may have the others; but where
+// --bind says how, they get the nearest.
+WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_mb,
+                                 const WorkerProgramOptions& options, const host::Bounds& batch = {});
 
 // "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as the manual has it.
 std::string resources_line(const core::Resources& offers);

@@ -1,13 +1,26 @@
 #include "host/accounts.h"
 
-#include "host/pick_cores.h"
+#include <algorithm>
 
 namespace wq::host {
 
 namespace {
-std::size_t to_count(std::int64_t value) {
-    return value < 0 ? 0 : static_cast<std::size_t>(value);
+
+std::vector<Place> places_of(const Slice& slice) {
+    return slice.places.size() == slice.cores.size() ? slice.places : std::vector<Place>(slice.cores.size());
 }
+
+std::vector<int> gpu_nodes_of(const Slice& slice) {
+    std::vector<int> nodes = slice.gpu_nodes;
+    nodes.resize(slice.gpus.size(), -1);
+    return nodes;
+}
+
+void add_word(std::string& list, const std::string& word) {
+    if (!list.empty()) list += ',';
+    list += word;
+}
+
 }  // namespace
 
 Accounts::Accounts(Slice slice)
@@ -15,43 +28,51 @@ Accounts::Accounts(Slice slice)
       whole_{static_cast<std::int64_t>(slice_.cores.size()), slice_.memory_mb, slice_.disk_mb,
              static_cast<std::int64_t>(slice_.gpus.size())},
       free_(whole_),
-      free_cores_(slice_.cores.size(), true),
-      free_gpus_(slice_.gpus.size(), true) {
+      placement_(places_of(slice_), gpu_nodes_of(slice_)) {
+    if (!slice_.of_this_machine) return;
     for (const auto& core : slice_.cores) all_.add(core);
 }
 
 std::optional<Holding> Accounts::take(const core::Resources& give) {
     if (!give.fits_in(free_)) return std::nullopt;
-    Holding holding;
-    holding.amount = give;
-    holding.cores = pick_cores(free_cores_, to_count(give.cores.rounded_up()));
-    holding.gpus = pick_cores(free_gpus_, to_count(give.gpus.rounded_up()));
-    for (const std::size_t core : holding.cores) free_cores_[core] = false;
-    for (const std::size_t gpu : holding.gpus) free_gpus_[gpu] = false;
+    auto seat = placement_.take({give.cores.thousandths(), give.gpus.thousandths()});
+    if (!seat) return std::nullopt;
     free_ -= give;
-    return holding;
+    return Holding{give, std::move(*seat)};
 }
 
 void Accounts::give_back(const Holding& holding) {
-    for (const std::size_t core : holding.cores) free_cores_[core] = true;
-    for (const std::size_t gpu : holding.gpus) free_gpus_[gpu] = true;
+    placement_.give_back(holding.seat);
     free_ += holding.amount;
 }
 
 CpuMask Accounts::mask(const Holding& holding) const {
     CpuMask mask;
-    if (!slice_.bind || holding.cores.size() == slice_.cores.size()) return mask;
-    for (const std::size_t core : holding.cores) mask.add(slice_.cores[core]);
-    return mask;
+    const std::vector<std::size_t>& cores = holding.seat.cores;
+    if (slice_.bind == Binding::none || cores.size() == slice_.cores.size()) return mask;
+    for (const std::size_t core : cores) mask.add(slice_.cores[core]);
+    if (slice_.bind == Binding::core || slice_.places.size() != slice_.cores.size()) return mask;
+    for (std::size_t other = 0; other < slice_.cores.size(); ++other) {
+        const auto beside = [&](std::size_t core) {
+            return slice_.places[core].node == slice_.places[other].node;
+        };
+        if (std::any_of(cores.begin(), cores.end(), beside)) mask.add(slice_.cores[other]);
+    }
+    return mask == all_ ? CpuMask{} : mask;
+}
+
+std::string Accounts::cores_list(const Holding& holding) const {
+    std::string list;
+    if (slice_.bind == Binding::none && slice_.places.empty()) return list;
+    for (const std::size_t core : holding.seat.cores)
+        for (const int unit : slice_.cores[core]) add_word(list, std::to_string(unit));
+    return list;
 }
 
 std::string Accounts::visible_gpus(const Holding& holding) const {
-    std::string text;
-    for (const std::size_t gpu : holding.gpus) {
-        if (!text.empty()) text += ',';
-        text += slice_.gpus[gpu];
-    }
-    return text;
+    std::string list;
+    for (const std::size_t gpu : holding.seat.gpus) add_word(list, slice_.gpus[gpu]);
+    return list;
 }
 
 }  // namespace wq::host

@@ -8,14 +8,14 @@
 #include "core/resources.h"
 #include "host/cpu_mask.h"
 #include "host/launcher.h"
+#include "host/placement.h"
 
 namespace wq::host {
 
 // What one running task holds.
 struct Holding {
     core::Resources amount;
-    std::vector<std::size_t> cores;  // indexes into Slice::cores
-    std::vector<std::size_t> gpus;   // indexes into Slice::gpus
+    Seat seat;  // indexes into Slice::cores and Slice::gpus
 };
 
 class Accounts {
@@ -30,7 +30,10 @@ class Accounts {
 
     // Not empty: the mask that the task is to be bound to. Empty: it may use all cores of the slice.
     CpuMask mask(const Holding& holding) const;
-    const CpuMask& all_cores() const { return all_; }
+    const CpuMask& all_cores() const { return all_; }  // empty: not this machine's
+    // "0,4,1,5": OS indexes of the units of its cores, whatever it is bound to; empty where nobody says which
+    // they are.
+    std::string cores_list(const Holding& holding) const;
     std::string visible_gpus(const Holding& holding) const;  // "0,2"; empty for none
     const std::string& gpu_variable() const { return slice_.gpu_variable; }
     bool any_core_free() const { return free_.cores > 0; }
@@ -39,8 +42,7 @@ class Accounts {
     Slice slice_;
     core::Resources whole_;
     core::Resources free_;
-    std::vector<bool> free_cores_;
-    std::vector<bool> free_gpus_;
+    Placement placement_;
     CpuMask all_;
 };
 

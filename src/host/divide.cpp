@@ -31,20 +31,21 @@ std::string cores_text(std::size_t count) {
 }  // namespace
 
 std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::size_t ranks) {
-    const std::size_t cores = machine.cores.size();
+    const std::size_t cores = machine.cores_offered();
     const bool shared = ranks > cores;
+    const bool named = !shared && !machine.core_count;
     std::vector<Slice> slices(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         Slice& slice = slices[rank];
         const std::size_t first = cut(cores, rank, ranks);
         const std::size_t end = cut(cores, rank + 1, ranks);
-        const auto begin = machine.cores.begin();
-        slice.bind = !shared;
-        if (shared)
-            slice.cores = {all_pus(machine)};
-        else
-            slice.cores.assign(begin + static_cast<std::ptrdiff_t>(first),
-                               begin + static_cast<std::ptrdiff_t>(end));
+        slice.of_this_machine = machine.this_machine;
+        slice.bind = named && machine.this_machine ? Binding::core : Binding::none;
+        for (std::size_t core = first; named && core < end; ++core) {
+            slice.cores.push_back(machine.cores[core]);
+            if (core < machine.numbers.size()) slice.places.push_back(machine.place(core));
+        }
+        if (!named) slice.cores.assign(shared ? 1 : end - first, all_pus(machine));
 
         const std::size_t parts = shared ? ranks : cores;
         const auto share = [&](std::int64_t whole) {
@@ -55,14 +56,24 @@ std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::siz
         slice.disk_mb = share(disk_mb);
         slice.gpu_variable = machine.gpus.variable;
         const std::size_t gpus = machine.gpus.names.size();
-        for (std::size_t gpu = cut(gpus, rank, ranks); gpu < cut(gpus, rank + 1, ranks); ++gpu)
+        for (std::size_t gpu = cut(gpus, rank, ranks); gpu < cut(gpus, rank + 1, ranks); ++gpu) {
             slice.gpus.push_back(machine.gpus.names[gpu]);
+            slice.gpu_nodes.push_back(gpu < machine.gpus.devices.size() ? machine.gpus.devices[gpu].node
+                                                                        : -1);
+        }
     }
     return slices;
 }
 
+void bind_as(Slice& slice, std::optional<Binding> bind, std::optional<std::size_t> threads) {
+    if (bind && slice.bind != Binding::none) slice.bind = *bind;
+    if (!threads || slice.places.empty()) return;
+    for (std::vector<int>& core : slice.cores)
+        if (core.size() > *threads) core.resize(*threads);
+}
+
 std::vector<std::string> warnings(const Machine& machine, std::size_t ranks) {
-    std::vector<std::string> lines;
+    std::vector<std::string> lines = machine.remarks;
     const std::size_t usable = machine.cores.size();
     // mpirun's default: each rank has a core of its own and the others of the node stay idle. A batch job
     // that was given a part of a node has, as a rule, more cores than ranks there.

@@ -180,7 +180,7 @@ void EnvironmentShell::begin_task() {
     subshell_ = 0;
     if (!make_pipe(lane_->go_read, lane_->go_write)) return fail(no_pipe);
     const Order& order = lane_->order.order;
-    const TaskFacts facts{order.task, order.attempt, order.give, lane_->visible_gpus};
+    const TaskFacts facts{order.task, order.attempt, order.give, lane_->cores_list, lane_->visible_gpus};
     const std::string reply = " >" + fd_folder_ + std::to_string(reply_write_.get());
     const std::string generation = std::to_string(generation_);
     std::string text = "( ( command read wq_go <" + fd_folder_ + std::to_string(lane_->go_read.get()) +

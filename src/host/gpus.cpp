@@ -1,59 +1,121 @@
 #include "host/gpus.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
+#include <array>
+#include <charconv>
 #include <fstream>
+
+#include "host/gpu_drivers.h"
 
 namespace wq::host {
 
 namespace {
 
-std::vector<std::string> names_in(const std::string& folder) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error))
-        names.push_back(entry->path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-}
+struct Vendor {
+    const char* name;
+    const char* variable;
+    std::vector<DriverGpu> (*listed)(const std::string& root);  // nullptr: no driver lists them
+    const char* list;
+};
+constexpr std::array<Vendor, 3> vendors{
+    Vendor{"NVIDIA", "CUDA_VISIBLE_DEVICES", nvidia_gpus, "/proc/driver/nvidia/gpus"},
+    Vendor{"AMD", "ROCR_VISIBLE_DEVICES", amd_gpus, "/sys/class/kfd"},
+    Vendor{"Intel", "ZE_AFFINITY_MASK", nullptr, "PCI"}};
 
-// One folder a GPU of NVIDIA's; a job's control group may deny the device all the same.
-std::size_t count_nvidia(const std::string& root) {
-    const std::size_t listed = names_in(root + "/proc/driver/nvidia/gpus").size();
-    std::size_t usable = 0;
-    for (std::size_t i = 0; i < listed; ++i)
-        if (access((root + "/dev/nvidia" + std::to_string(i)).c_str(), R_OK | W_OK) == 0) ++usable;
-    return usable;
-}
-
-// AMD's driver lists processors and GPUs alike; only GPUs have SIMD units.
-std::size_t count_amd(const std::string& root) {
-    const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes";
-    std::size_t count = 0;
-    for (const std::string& node : names_in(nodes)) {
-        std::ifstream properties(nodes + "/" + node + "/properties");
-        std::string name;
-        for (unsigned long value = 0; properties >> name >> value;)
-            if (name == "simd_count" && value > 0) ++count;
+// The device that a name stands for: by number, or by a UUID of which a part may be left out at the end.
+GpuDevice device_named(const std::string& name, const std::vector<DriverGpu>& listed, const char* vendor) {
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    // "0.1" is a tile of Intel's device 0.
+    if (error == std::errc() && (end == name.data() + name.size() || *end == '.'))
+        return number < listed.size() ? listed[number].device : GpuDevice{vendor, {}, -1};
+    for (const DriverGpu& gpu : listed) {
+        if (gpu.uuid.empty()) continue;
+        // An older way to name a MIG slice has the GPU's in it: "MIG-GPU-8a3f.../1/0".
+        if (gpu.uuid.starts_with(name) || name.find(gpu.uuid) != std::string::npos) return gpu.device;
     }
-    return count;
+    return {vendor, {}, -1};
+}
+
+Gpus named(const Vendor& vendor, const char* text, const std::vector<DriverGpu>& listed) {
+    Gpus gpus{visible_devices(text), vendor.variable, {}, vendor.variable};
+    for (const std::string& name : gpus.names)
+        gpus.devices.push_back(device_named(name, listed, vendor.name));
+    return gpus;
+}
+
+std::vector<DriverGpu> on_bus(const Layout& layout, const char* vendor) {
+    std::vector<DriverGpu> found;
+    for (const GpuDevice& device : layout.gpus)
+        if (device.vendor == vendor) found.push_back({device, {}});
+    return found;
+}
+
+Gpus all_of(const Vendor& vendor, const std::vector<DriverGpu>& listed, const char* source) {
+    Gpus gpus{first_numbers(listed.size()), vendor.variable, {}, source};
+    for (const DriverGpu& gpu : listed) gpus.devices.push_back(gpu.device);
+    return gpus;
+}
+
+std::optional<int> node_by_sysfs(const std::string& pci, const Layout& layout, const std::string& root) {
+    std::ifstream in(root + "/sys/bus/pci/devices/" + pci + "/numa_node");
+    int os_index = -1;
+    if (pci.empty() || !(in >> os_index) || os_index < 0) return std::nullopt;
+    for (std::size_t node = 0; node < layout.nodes.size(); ++node)
+        if (layout.nodes[node].os_index == os_index) return static_cast<int>(node);
+    return std::nullopt;
 }
 
 }  // namespace
 
 Gpus find_gpus(const GpuSources& sources, bool& decided) {
     decided = true;
-    for (const char* variable : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"})
-        if (const char* text = sources.variable(variable)) return {visible_devices(text), variable};
-    if (const std::size_t count = count_nvidia(sources.root))
-        return {first_numbers(count), "CUDA_VISIBLE_DEVICES"};
-    if (const std::size_t count = count_amd(sources.root))
-        return {first_numbers(count), "ROCR_VISIBLE_DEVICES"};
+    for (const Vendor& vendor : vendors)
+        if (const char* text = sources.variable(vendor.variable))
+            return named(vendor, text,
+                         vendor.listed != nullptr ? vendor.listed(sources.root) : std::vector<DriverGpu>{});
+    for (const Vendor& vendor : vendors) {
+        if (vendor.listed == nullptr) continue;
+        if (const auto listed = vendor.listed(sources.root); !listed.empty())
+            return all_of(vendor, listed, vendor.list);
+    }
     decided = false;
     return {};
+}
+
+Gpus gpus_of_layout(const GpuSources& sources, const Layout& layout) {
+    for (const Vendor& vendor : vendors)
+        if (const char* text = sources.variable(vendor.variable))
+            return named(vendor, text, on_bus(layout, vendor.name));
+    for (const Vendor& vendor : vendors)
+        if (const auto listed = on_bus(layout, vendor.name); !listed.empty())
+            return all_of(vendor, listed, "PCI");
+    return {};
+}
+
+void find_nodes(Gpus& gpus, const Layout& layout, const std::string& root) {
+    for (GpuDevice& device : gpus.devices) {
+        const auto same = [&](const GpuDevice& other) { return other.pci == device.pci; };
+        const auto found = std::find_if(layout.gpus.begin(), layout.gpus.end(), same);
+        if (found != layout.gpus.end() && found->node >= 0)
+            device.node = found->node;
+        else
+            device.node = node_by_sysfs(device.pci, layout, root).value_or(-1);
+    }
+}
+
+std::optional<std::string> absent_gpus(const Gpus& gpus) {
+    // Intel's driver keeps no list that could be read.
+    if (gpus.source != gpus.variable || gpus.variable == "ZE_AFFINITY_MASK") return std::nullopt;
+    for (std::size_t i = 0; i < gpus.names.size() && i < gpus.devices.size(); ++i) {
+        const std::string& name = gpus.names[i];
+        const bool number = name.find_first_not_of("0123456789") == std::string::npos;
+        if (number && gpus.devices[i].pci.empty())
+            return gpus.variable + " names GPU " + name +
+                   ", which no driver lists here: tasks that are given it will not find it; correct the "
+                   "variable, or give --gpus 0";
+    }
+    return std::nullopt;
 }
 
 std::vector<std::string> visible_devices(std::string_view text) {

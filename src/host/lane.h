@@ -40,6 +40,7 @@ struct Lane {
     // The task that runs in it.
     OrderMessage order;
     Holding holding;
+    std::string cores_list;
     std::string visible_gpus;
     Descriptor result;  // of a call: memory that its process writes to
     pid_t pid = 0;      // leader of its own process group; 0: none yet

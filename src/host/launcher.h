@@ -41,17 +41,24 @@
 #include "core/outcome.h"
 #include "core/resources.h"
 #include "host/functions.h"
+#include "host/layout.h"
 
 namespace wq::host {
+
+// To what a task is bound: nothing, its cores, or all cores of the slice on the NUMA nodes of its cores.
+enum class Binding : std::uint8_t { none, core, node };
 
 // The part of the machine that tasks of this rank may use.
 struct Slice {
     std::vector<std::vector<int>> cores;  // per core the OS indexes of its PUs, in topological order
+    std::vector<Place> places;            // where each stands; empty: cores are a number, nobody says which
     std::vector<std::string> gpus;        // what *_VISIBLE_DEVICES is to hold for each
+    std::vector<int> gpu_nodes;           // of each the Place::node that it is near to; -1: not known
     std::string gpu_variable;             // "CUDA_VISIBLE_DEVICES" or "ROCR_VISIBLE_DEVICES"; empty: no GPUs
     std::int64_t memory_mb = 0;
     std::int64_t disk_mb = 0;
-    bool bind = true;  // false: cores are shared with other ranks, tasks get the union
+    Binding bind = Binding::core;  // none: tasks get the union
+    bool of_this_machine = true;   // false: its units are those of a machine that is only described
 };
 
 struct LauncherOptions {

@@ -45,6 +45,7 @@ TaskEnvironment::TaskEnvironment(const BaseEnvironment& base, const std::string&
     constexpr std::array<const char*, slot_count> names{"WORK_QUEUE_TASK_ID",
                                                         "WORK_QUEUE_ATTEMPT",
                                                         "CORES",
+                                                        "CORES_LIST",
                                                         "OMP_NUM_THREADS",
                                                         "OPENBLAS_NUM_THREADS",
                                                         "MKL_NUM_THREADS",
@@ -53,6 +54,7 @@ TaskEnvironment::TaskEnvironment(const BaseEnvironment& base, const std::string&
                                                         "MEMORY",
                                                         "DISK",
                                                         "GPUS",
+                                                        "GPUS_LIST",
                                                         "",
                                                         "CUDA_DEVICE_ORDER",
                                                         "TMPDIR"};
@@ -84,7 +86,9 @@ void TaskEnvironment::update(const TaskFacts& facts) {
     set(memory, std::to_string(facts.give.memory_mb));
     set(disk, std::to_string(facts.give.disk_mb));
     set(gpus, format_count_with_fraction(facts.give.gpus));
+    set(gpu_list, facts.visible_gpus);
     set(visible, facts.visible_gpus);
+    set(core_list, facts.cores_list);
     if (facts.give.cores == last_cores_) return;
     last_cores_ = facts.give.cores;
     set(cores, format_count_with_fraction(facts.give.cores));

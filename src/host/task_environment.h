@@ -34,6 +34,7 @@ struct TaskFacts {
     TaskId task;
     Attempt attempt = 1;
     core::Resources give;
+    std::string cores_list;    // "0,4": OS indexes of its cores' units
     std::string visible_gpus;  // "0,2"
 };
 
@@ -59,6 +60,7 @@ class TaskEnvironment {
         task_id,
         attempt_number,
         cores,
+        core_list,
         omp,
         openblas,
         mkl,
@@ -67,6 +69,7 @@ class TaskEnvironment {
         memory,
         disk,
         gpus,
+        gpu_list,
         visible,
         gpu_order,
         temporary_folder,

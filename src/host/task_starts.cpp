@@ -23,6 +23,7 @@ bool TaskRunner::start_head(Instant now) {
     }
     lane->order = std::move(queue_.front());
     queue_.pop_front();
+    lane->cores_list = accounts_.cores_list(*holding);
     lane->visible_gpus = accounts_.visible_gpus(*holding);
     lane->holding = std::move(*holding);
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
@@ -37,7 +38,7 @@ bool TaskRunner::start_head(Instant now) {
         return true;
     }
     const Order& order = lane->order.order;
-    const TaskFacts facts{order.task, order.attempt, order.give, lane->visible_gpus};
+    const TaskFacts facts{order.task, order.attempt, order.give, lane->cores_list, lane->visible_gpus};
     char* const* envp = lane->environment.prepare(facts, order.variables);
     lane->started = now;
     lane->outcome.started_us = wall_now();

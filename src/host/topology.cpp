@@ -1,115 +1,143 @@
 #include "host/topology.h"
 
-#include <hwloc.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 
 #include "host/control_group.h"
+#include "host/topology_layout.h"
 
 namespace wq::host {
 
 namespace {
 
-using Topology = std::unique_ptr<hwloc_topology, void (*)(hwloc_topology_t)>;
-
-Error unreadable(const char* what) {
-    return {ExitCode::unreachable, std::string("cannot read the topology of this machine (hwloc): ") + what};
+Error unreadable(const std::string& what) {
+    return {ExitCode::unreachable, "cannot read the topology of this machine (hwloc): " + what};
 }
 
-Topology make_topology() {
-    hwloc_topology_t topology = nullptr;
-    if (hwloc_topology_init(&topology) != 0) topology = nullptr;
-    return {topology, hwloc_topology_destroy};
+std::size_t cores_with(const Layout& layout, const CpuMask& mask) {
+    return static_cast<std::size_t>(
+        std::count_if(layout.cores.begin(), layout.cores.end(), [&](const LayoutCore& core) {
+            return std::any_of(core.pus.begin(), core.pus.end(), [&](int pu) { return mask.contains(pu); });
+        }));
 }
 
-// The cores in logical order. By default hwloc keeps to the control group, but not to the affinity mask,
-// which is the caller's to say: it is the union of several processes'.
-std::vector<std::vector<int>> usable_cores(hwloc_topology_t topology, const CpuMask& allowed) {
-    // A machine that does not tell its cores (some virtual ones) has PUs only.
-    const bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
-    const hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-    std::vector<std::vector<int>> cores;
-    for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr;) {
+void bound_cores(Machine& machine, std::size_t count, const std::string& source, bool of_node = true) {
+    machine.bounds.push_back(
+        {BoundKind::cores, static_cast<std::int64_t>(count), source, of_node, false, {}});
+}
+
+// A mask may also leave some threads of a core, and with them the core.
+void take_cores(Machine& machine, const CpuMask& granted, const CpuMask& allowed) {
+    for (std::size_t number = 0; number < machine.layout.cores.size(); ++number) {
         std::vector<int> pus;
-        for (int pu = hwloc_bitmap_first(core->cpuset); pu >= 0; pu = hwloc_bitmap_next(core->cpuset, pu))
-            if (allowed.contains(pu)) pus.push_back(pu);
-        if (!pus.empty()) cores.push_back(std::move(pus));
+        for (const int pu : machine.layout.cores[number].pus)
+            if (granted.contains(pu) && allowed.contains(pu)) pus.push_back(pu);
+        if (pus.empty()) continue;
+        machine.cores.push_back(std::move(pus));
+        machine.numbers.push_back(number);
     }
-    return cores;
 }
 
-std::size_t all_cores(hwloc_topology_t topology) {
-    const int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-    return static_cast<std::size_t>(std::max(cores, 0));
-}
-
-// GPUs that only a management library knows, which hwloc's plugins ask.
-Gpus library_gpus(hwloc_topology_t topology) {
-    struct Kind {
-        const char* subtype;
-        const char* variable;
-    };
-    for (const Kind kind : {Kind{"CUDA", "CUDA_VISIBLE_DEVICES"}, Kind{"NVML", "CUDA_VISIBLE_DEVICES"},
-                            Kind{"RSMI", "ROCR_VISIBLE_DEVICES"}, Kind{"LevelZero", "ZE_AFFINITY_MASK"}}) {
-        std::size_t count = 0;
-        for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_osdev(topology, device)) != nullptr;)
-            if (device->subtype != nullptr && std::strcmp(device->subtype, kind.subtype) == 0) ++count;
-        if (count > 0) return {first_numbers(count), kind.variable};
-    }
-    return {};
-}
-
-std::int64_t memory_mb(hwloc_topology_t topology) {
-    constexpr std::int64_t mb = 1 << 20;
-    std::int64_t bytes = static_cast<std::int64_t>(hwloc_get_root_obj(topology)->total_memory);
-    if (bytes == 0) bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    return std::min(bytes, memory_limit().value_or(bytes)) / mb;
-}
-
-Result<Machine> with_cores(hwloc_topology_t topology, const CpuMask& allowed) {
+Result<Machine> with_cores(const LayoutFound& found, const CpuMask& allowed, const std::string& granted_by) {
     Machine machine;
-    machine.cores = usable_cores(topology, allowed);
-    machine.cores_of_machine = std::max(all_cores(topology), machine.cores.size());
+    machine.layout = found.layout;
+    machine.this_machine = found.this_machine;
+    take_cores(machine, found.granted, allowed);
+    machine.cores_of_machine = cores_with(found.layout, found.granted);
     if (machine.cores.empty()) return unreadable("no core that the affinity mask allows exists");
+    bound_cores(machine, found.layout.cores.size(), "machine");
+    if (machine.cores_of_machine < found.layout.cores.size())
+        bound_cores(machine, machine.cores_of_machine, granted_by);
+    if (machine.cores.size() < machine.cores_of_machine)
+        bound_cores(machine, machine.cores.size(), "affinity mask");
+    machine.memory_mb = found.layout.memory_mb;
+    machine.bounds.push_back({BoundKind::memory, machine.memory_mb, "machine", true, false, {}});
     return machine;
+}
+
+CpuMask all_of(const Layout& layout) {
+    CpuMask all;
+    for (const LayoutCore& core : layout.cores) all.add(core.pus);
+    return all;
+}
+
+void ask_control_group(Machine& machine) {
+    if (machine.memory_mb == 0)
+        machine.memory_mb = sysconf(_SC_PHYS_PAGES) / 1024 * sysconf(_SC_PAGESIZE) / 1024;
+    for (Bound& bound : machine.bounds)
+        if (bound.kind == BoundKind::memory) bound.amount = machine.memory_mb;
+    if (const auto limit = memory_limit_of_group()) {
+        const auto limit_mb = static_cast<std::int64_t>(limit->amount) >> 20;
+        if (limit_mb < machine.memory_mb)
+            machine.bounds.push_back({BoundKind::memory, limit_mb, limit->source, true, false, {}});
+        machine.memory_mb = std::min(machine.memory_mb, limit_mb);
+    }
+    const auto quota = cpu_quota_of_group();
+    if (!quota) return;
+    machine.cpu_quota = quota->amount;
+    // Begun cores count: else a part of the time that is granted would never be used.
+    const auto cores = static_cast<std::size_t>(std::clamp(std::ceil(quota->amount - 0.01), 1.0, 1e9));
+    if (cores < machine.cores.size()) bound_cores(machine, cores, quota->source, false);
+}
+
+void take_gpus(Machine& machine) {
+    const GpuSources sources{"", [](const char* name) -> const char* { return std::getenv(name); }};
+    bool decided = false;
+    if (machine.this_machine) machine.gpus = find_gpus(sources, decided);
+    // Of this machine's drivers only Intel's keeps no list.
+    if (machine.this_machine && !decided) {
+        Layout intel = machine.layout;
+        std::erase_if(intel.gpus, [](const GpuDevice& device) { return device.vendor != "Intel"; });
+        machine.gpus = gpus_of_layout(sources, intel);
+    }
+    if (!machine.this_machine) machine.gpus = gpus_of_layout(sources, machine.layout);
+    find_nodes(machine.gpus, machine.layout, "");
+    if (auto absent = absent_gpus(machine.gpus)) machine.remarks.push_back(std::move(*absent));
+    machine.bounds.push_back({BoundKind::gpus,
+                              static_cast<std::int64_t>(machine.gpus.names.size()),
+                              machine.gpus.source.empty() ? "machine" : machine.gpus.source,
+                              true,
+                              false,
+                              {}});
+}
+
+Result<Machine> discover_described(const TopologySource& source, const CpuMask& allowed) {
+    const auto topology = load_topology(source);
+    if (!topology) return topology.error();
+    LayoutFound found = read_layout(topology->get());
+    found.this_machine = true;
+    return with_cores(found, allowed, source.in_words());
 }
 
 }  // namespace
 
 Result<Machine> discover(const CpuMask& allowed) {
-    const Topology topology = make_topology();
-    if (!topology) return unreadable(std::strerror(errno));
-    bool gpus_decided = false;
-    Gpus gpus =
-        find_gpus({"", [](const char* name) -> const char* { return std::getenv(name); }}, gpus_decided);
-    // Devices are asked for only when needed: a driver's library may take a second to answer.
-    if (!gpus_decided)
-        hwloc_topology_set_type_filter(topology.get(), HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    if (hwloc_topology_load(topology.get()) != 0) return unreadable(std::strerror(errno));
-    auto machine = with_cores(topology.get(), allowed);
+    const TopologySource source = TopologySource::of_environment();
+    const auto topology = load_topology(source);
+    if (!topology) return topology.error();
+    const LayoutFound found = read_layout(topology->get());
+    auto machine = found.this_machine ? with_cores(found, allowed, cpuset_group())
+                                      : with_cores(found, all_of(found.layout), source.in_words());
     if (!machine) return machine;
-    Machine result = std::move(machine).or_throw();
-    result.memory_mb = memory_mb(topology.get());
-    result.gpus = gpus_decided ? std::move(gpus) : library_gpus(topology.get());
-    result.cpu_quota = cpu_quota();
-    return result;
+    machine->origin = source.in_words();
+    if (found.this_machine) ask_control_group(*machine);
+    take_gpus(*machine);
+    return machine;
 }
 
 Result<Machine> discover_synthetic(const std::string& description, const CpuMask& allowed) {
-    const Topology topology = make_topology();
-    if (!topology || hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0 ||
-        hwloc_topology_load(topology.get()) != 0)
-        return unreadable("no such synthetic topology");
-    auto machine = with_cores(topology.get(), allowed);
+    return discover_described({TopologySource::Kind::synthetic, description}, allowed);
+}
+
+Result<Machine> discover_file(const std::string& path, const CpuMask& allowed) {
+    auto machine = discover_described({TopologySource::Kind::xml, path}, allowed);
     if (!machine) return machine;
-    Machine result = std::move(machine).or_throw();
-    result.memory_mb = static_cast<std::int64_t>(hwloc_get_root_obj(topology.get())->total_memory >> 20);
-    return result;
+    machine->gpus = gpus_of_layout({"", [](const char*) -> const char* { return nullptr; }}, machine->layout);
+    return machine;
 }
 
 std::int64_t free_disk_mb(const std::string& folder) {

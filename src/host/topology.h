@@ -2,33 +2,24 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "host/cpu_mask.h"
-#include "host/gpus.h"
+#include "host/machine.h"
 
 namespace wq::host {
 
-struct Machine {
-    // Per usable core the OS indexes of its usable PUs, in topological order: neighbours share caches and
-    // memory.
-    std::vector<std::vector<int>> cores;
-    std::size_t cores_of_machine = 0;  // that the control group leaves, whatever the affinity mask
-    std::int64_t memory_mb = 0;        // the least of what is there and what the control group allows
-    Gpus gpus;
-    std::optional<double> cpu_quota;  // cores' worth of time that the control group grants
-};
-
 // `allowed`: the union of the affinity masks of the node's ranks. A core of which only some PUs are allowed
-// counts, with those. Error: the topology cannot be read, or no allowed PU exists.
+// counts, with those. Where HWLOC_XMLFILE or HWLOC_SYNTHETIC is set it is the machine described there, of
+// which neither that mask nor our control group says anything (unless HWLOC_THISSYSTEM=1 says that it is this
+// one). Error: the topology cannot be read, or no allowed PU exists.
 Result<Machine> discover(const CpuMask& allowed);
 
-// The same for a machine described in hwloc's synthetic syntax ("package:2 core:32 pu:2"), without GPUs and
-// limits.
+// The same for a machine described in hwloc's synthetic syntax ("package:2 core:32 pu:2"), or by a file of
+// its own format, of which the PUs of `allowed` may be used; without limits of ours.
 Result<Machine> discover_synthetic(const std::string& description, const CpuMask& allowed);
+Result<Machine> discover_file(const std::string& path, const CpuMask& allowed);
 
 std::int64_t free_disk_mb(const std::string& folder);  // for us; 0 when the folder cannot be asked
 

@@ -10,9 +10,14 @@ void write_field(ByteWriter& out, const Slice& slice) {
         out.u64(core.size());
         for (const int pu : core) out.i64(pu);
     }
+    out.u64(slice.places.size());
+    for (const Place& place : slice.places) out.i64(place.package), out.i64(place.node), out.i64(place.cache);
     out.blobs(slice.gpus);
+    out.u64(slice.gpu_nodes.size());
+    for (const int node : slice.gpu_nodes) out.i64(node);
     out.blob(slice.gpu_variable);
-    out.i64(slice.memory_mb), out.i64(slice.disk_mb), out.boolean(slice.bind);
+    out.i64(slice.memory_mb), out.i64(slice.disk_mb), out.u8(static_cast<std::uint8_t>(slice.bind));
+    out.boolean(slice.of_this_machine);
 }
 
 Slice read_slice(ByteReader& in) {
@@ -22,11 +27,22 @@ Slice read_slice(ByteReader& in) {
         core.resize(in.count());
         for (int& pu : core) pu = static_cast<int>(in.i64());
     }
+    slice.places.resize(in.count(24));
+    for (Place& place : slice.places) {
+        place.package = static_cast<int>(in.i64());
+        place.node = static_cast<int>(in.i64());
+        place.cache = static_cast<int>(in.i64());
+    }
     slice.gpus = in.blobs();
+    slice.gpu_nodes.resize(in.count(8));
+    for (int& node : slice.gpu_nodes) node = static_cast<int>(in.i64());
     slice.gpu_variable = in.blob();
     slice.memory_mb = in.i64();
     slice.disk_mb = in.i64();
-    slice.bind = in.boolean();
+    const std::uint8_t bind = in.u8();
+    slice.bind =
+        bind <= static_cast<std::uint8_t>(Binding::node) ? static_cast<Binding>(bind) : Binding::none;
+    slice.of_this_machine = in.boolean();
     return slice;
 }
 

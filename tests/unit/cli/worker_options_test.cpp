@@ -128,9 +128,7 @@ const host::Machine& machine() {
     static const host::Machine four = [] {
         host::CpuMask all;
         for (int unit = 0; unit < 4; ++unit) all.add(unit);
-        auto found = host::discover_synthetic("package:1 core:4 pu:1", all).or_throw();
-        found.memory_mb = 4000;
-        return found;
+        return host::discover_synthetic("numa:1(memory=4194304000) package:1 core:4 pu:1", all).or_throw();
     }();
     return four;
 }
@@ -144,10 +142,49 @@ TEST(WorkerResources, AreWhatIsThereUnlessTheyAreSaid) {
     options.gpus = 2;
     const WorkerResources some = worker_resources(machine(), 500, options);
     EXPECT_EQ(some.offers, (core::Resources{2, 9000, 500, 2}));
-    EXPECT_FALSE(some.slice.bind);
+    EXPECT_EQ(some.slice.bind, host::Binding::none);
     EXPECT_THAT(some.slice.cores, ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(0, 1, 2, 3)));
     EXPECT_THAT(some.slice.gpus, ElementsAre("0", "1"));
     EXPECT_EQ(some.slice.gpu_variable, "CUDA_VISIBLE_DEVICES");
+}
+
+TEST(WorkerResources, TheBatchSystemsShareCountsUnlessAnOptionSaysElse) {
+    const host::Bounds batch{{host::BoundKind::cores, 2, "SLURM_CPUS_PER_TASK", false, false, {}},
+                             {host::BoundKind::disk, 100, "_CONDOR_MACHINE_AD Disk", false, false, {}}};
+    const WorkerResources share = worker_resources(machine(), 500, {}, batch);
+    EXPECT_EQ(share.offers, (core::Resources{2, 4000, 100, 0}));
+    EXPECT_EQ(share.slice.bind, host::Binding::none);
+    EXPECT_THAT(share.unbound, ::testing::StartsWith("2 of 4 cores, and nothing says which"));
+    WorkerProgramOptions options;
+    options.cores = 3;
+    EXPECT_EQ(worker_resources(machine(), 500, options, batch).offers.cores, 3);
+}
+
+TEST(WorkerResources, TasksAreBoundAsTheUserSays) {
+    WorkerProgramOptions options;
+    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, host::Binding::core);
+    options.bind = host::Binding::node;
+    options.cores = 2;
+    const WorkerResources nearest = worker_resources(machine(), 500, options);
+    EXPECT_EQ(nearest.slice.bind, host::Binding::node);
+    EXPECT_THAT(nearest.slice.cores, ElementsAre(ElementsAre(0), ElementsAre(1)));
+    EXPECT_EQ(nearest.unbound, "");
+    options.cores = 5;
+    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, host::Binding::none);
+    options.cores = std::nullopt;
+    options.bind = host::Binding::none;
+    const WorkerResources unbound = worker_resources(machine(), 500, options);
+    EXPECT_EQ(unbound.slice.bind, host::Binding::none);
+    EXPECT_THAT(unbound.slice.places, ::testing::SizeIs(4));  // tasks are told which cores they have
+    EXPECT_EQ(unbound.unbound, "--bind none");
+}
+
+TEST(WorkerOptions, DetectNeedsNoManager) {
+    EXPECT_EQ(parse({"--detect"}).or_throw().kind, WorkerCommand::Kind::detect);
+    EXPECT_TRUE(parse({"--detect", "--json", "--cores", "3"}).or_throw().json);
+    EXPECT_EQ(parse({"h", "1", "--draw"}).error().message, "--draw belongs to --detect; try --help");
+    EXPECT_EQ(work({"h", "1", "--bind", "numa", "--threads-per-core", "1"}).bind, host::Binding::node);
+    EXPECT_FALSE(parse({"h", "1", "--bind", "L3"}));
 }
 
 TEST(WorkerResources, AreSaidAsInTheManual) {

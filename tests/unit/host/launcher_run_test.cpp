@@ -267,7 +267,7 @@ TEST(LauncherRun, BindsATaskToItsCores) {
     const std::vector<int> all = CpuMask::of_process(0).indexes();
     if (all.size() < 2) GTEST_SKIP() << "one core only";
     Session session(2);
-    session.options.slice.bind = true;
+    session.options.slice.bind = Binding::core;
     session.open();
     const std::string show = "grep Cpus_allowed_list /proc/self/status | cut -f2";
     EXPECT_EQ(session.run(shell_line(1, show)).output.out, std::to_string(all[0]) + "\n");

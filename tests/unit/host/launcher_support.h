@@ -46,7 +46,7 @@ inline Slice slice_of(std::size_t cores) {
     for (std::size_t i = 0; i < cores; ++i) slice.cores.push_back({all[i % all.size()]});
     slice.memory_mb = 1000;
     slice.disk_mb = 1000;
-    slice.bind = false;
+    slice.bind = Binding::none;
     return slice;
 }
 

@@ -51,6 +51,7 @@ TEST(Accounts, WhatIsTakenComesBack) {
     const auto first = accounts.take({2, 60, 0, 1});
     ASSERT_TRUE(first);
     EXPECT_THAT(accounts.mask(*first).indexes(), ElementsAre(0, 1, 4, 5));
+    EXPECT_EQ(accounts.cores_list(*first), "0,4,1,5");
     EXPECT_EQ(accounts.visible_gpus(*first), "a");
     EXPECT_FALSE(accounts.take({1, 41, 0, 0}));
     const auto second = accounts.take({1, 40, 0, 1});
@@ -60,6 +61,32 @@ TEST(Accounts, WhatIsTakenComesBack) {
     accounts.give_back(*first);
     accounts.give_back(*second);
     EXPECT_TRUE(accounts.take({3, 100, 0, 2}));
+}
+
+TEST(Accounts, ATaskIsBoundAsTheSliceSays) {
+    Slice slice;
+    slice.cores = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
+    slice.places = {{0, 0, 0}, {0, 0, 0}, {0, 1, 1}, {0, 1, 1}};
+    Accounts by_core(slice);
+    EXPECT_THAT(by_core.mask(*by_core.take({1, 0, 0, 0})).indexes(), ElementsAre(0, 4));
+    slice.bind = Binding::node;
+    Accounts by_node(slice);
+    const auto one = by_node.take({1, 0, 0, 0});
+    EXPECT_THAT(by_node.mask(*one).indexes(), ElementsAre(0, 1, 4, 5));
+    EXPECT_EQ(by_node.cores_list(*one), "0,4");
+    EXPECT_TRUE(
+        by_node.mask(*by_node.take({3, 0, 0, 0})).empty());  // of both nodes: there is nothing to bind
+    slice.bind = Binding::none;
+    Accounts unbound(slice);
+    const auto free = unbound.take({2, 0, 0, 0});
+    EXPECT_TRUE(unbound.mask(*free).empty());
+    EXPECT_EQ(unbound.cores_list(*free), "0,4,1,5");  // a task may bind itself
+    EXPECT_EQ(unbound.all_cores().count(), 8U);
+    slice.places.clear();
+    Accounts number(slice);
+    EXPECT_EQ(number.cores_list(*number.take({2, 0, 0, 0})), "");
+    slice.of_this_machine = false;
+    EXPECT_TRUE(Accounts(slice).all_cores().empty());
 }
 
 TEST(Capture, TellsWhetherAnyoneMayStillWrite) {
@@ -131,12 +158,12 @@ TEST(TaskEnvironment, TheOrderWinsOverTheListOverTheLauncherOverTheInherited) {
     pointers.push_back(nullptr);
     const BaseEnvironment base(pointers.data(), {"OMPI_"}, {{"A", "new"}, {"MKL_NUM_THREADS", "7"}});
     TaskEnvironment environment(base, "/scratch/0", "");
-    const TaskFacts facts{TaskId(5), 2, {3, 10, 0, 0}, ""};
+    const TaskFacts facts{TaskId(5), 2, {3, 10, 0, 0}, "4,0,2", ""};
     EXPECT_THAT(entries(environment.prepare(facts, {})),
-                ElementsAre("A=new", "CORES=3", "DISK=0", "GPUS=0", "KEPT=yes", "MEMORY=10",
-                            "MKL_NUM_THREADS=7", "NUMEXPR_NUM_THREADS=3", "OMP_NUM_THREADS=3",
-                            "OPENBLAS_NUM_THREADS=3", "TMPDIR=/scratch/0", "VECLIB_MAXIMUM_THREADS=3",
-                            "WORK_QUEUE_ATTEMPT=2", "WORK_QUEUE_TASK_ID=5"));
+                ElementsAre("A=new", "CORES=3", "CORES_LIST=4,0,2", "DISK=0", "GPUS=0", "GPUS_LIST=",
+                            "KEPT=yes", "MEMORY=10", "MKL_NUM_THREADS=7", "NUMEXPR_NUM_THREADS=3",
+                            "OMP_NUM_THREADS=3", "OPENBLAS_NUM_THREADS=3", "TMPDIR=/scratch/0",
+                            "VECLIB_MAXIMUM_THREADS=3", "WORK_QUEUE_ATTEMPT=2", "WORK_QUEUE_TASK_ID=5"));
     EXPECT_THAT(entries(environment.prepare(facts, {{"CORES", "mine"}, {"A", "newest"}, {"X", "1"}})),
                 testing::IsSupersetOf({"CORES=mine", "A=newest", "X=1", "OMP_NUM_THREADS=3"}));
     EXPECT_THAT(entries(environment.prepare(facts, {})), testing::Contains("A=new"));
@@ -229,6 +256,9 @@ TEST_F(ControlGroup, VersionTwoTakesTheLeastOnTheWayUp) {
     EXPECT_EQ(memory_limit(roots), 1000);
     EXPECT_EQ(cpu_quota(roots), 1.5);
     EXPECT_THAT(oom_event_files(roots), ElementsAre(folder / "mount/slurm/job1/step0/memory.events"));
+    EXPECT_EQ(memory_limit_of_group(roots)->source, "cgroup v2 memory.max /slurm/job1");
+    EXPECT_EQ(cpu_quota_of_group(roots)->source, "cgroup v2 cpu quota 1.5 /slurm/job1");
+    EXPECT_EQ(cpuset_group(roots), "cgroup v2 cpuset /slurm/job1/step0");
 }
 
 TEST_F(ControlGroup, VersionOneHasAFolderPerController) {
@@ -239,6 +269,7 @@ TEST_F(ControlGroup, VersionOneHasAFolderPerController) {
     write_file("mount/cpu/job/cpu.cfs_period_us", "100000\n");
     write_file("mount/memory/job/memory.oom_control", "oom_kill_disable 0\noom_kill 0\n");
     EXPECT_EQ(memory_limit(roots), 4096);
+    EXPECT_EQ(memory_limit_of_group(roots)->source, "cgroup v1 memory.limit_in_bytes /job");
     EXPECT_EQ(cpu_quota(roots), std::nullopt);
     EXPECT_THAT(oom_event_files(roots), ElementsAre(folder / "mount/memory/job/memory.oom_control"));
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "host/divide.h"
+#include "unit/host/machines.h"
 
 namespace wq::host {
 namespace {
@@ -72,7 +73,7 @@ TEST(Divide, EveryCoreGoesToExactlyOneRankAndSharesAreEven) {
         std::int64_t memory = 0;
         std::int64_t disk = 0;
         for (const Slice& slice : slices) {
-            EXPECT_TRUE(slice.bind);
+            EXPECT_EQ(slice.bind, Binding::core);
             EXPECT_GE(slice.cores.size(), 64 / ranks);
             EXPECT_LE(slice.cores.size(), 64 / ranks + 1);
             joined.insert(joined.end(), slice.cores.begin(), slice.cores.end());
@@ -91,7 +92,7 @@ TEST(Divide, MoreRanksThanCoresShareThemUnbound) {
     const std::vector<Slice> slices = divide(node, 300, 3);
     ASSERT_THAT(slices, SizeIs(3));
     for (const Slice& slice : slices) {
-        EXPECT_FALSE(slice.bind);
+        EXPECT_EQ(slice.bind, Binding::none);
         EXPECT_THAT(slice.cores, ElementsAre(ElementsAre(0, 1)));
         EXPECT_EQ(slice.memory_mb, 1000);
         EXPECT_EQ(slice.disk_mb, 100);
@@ -100,7 +101,7 @@ TEST(Divide, MoreRanksThanCoresShareThemUnbound) {
 
 TEST(Divide, GpusGoRoundEvenly) {
     Machine node = machine("package:1 core:8 pu:1", mask_of(0, 8));
-    node.gpus = {{"0", "1", "2", "MIG-x"}, "CUDA_VISIBLE_DEVICES"};
+    node.gpus = {{"0", "1", "2", "MIG-x"}, "CUDA_VISIBLE_DEVICES", {}, {}};
     const std::vector<Slice> two = divide(node, 0, 2);
     EXPECT_THAT(two[0].gpus, ElementsAre("0", "1"));
     EXPECT_THAT(two[1].gpus, ElementsAre("2", "MIG-x"));
@@ -190,6 +191,111 @@ TEST_F(GpuFolder, WhatABatchSystemGaveGoesFirst) {
     EXPECT_THAT(find().names, IsEmpty());
     variables["CUDA_VISIBLE_DEVICES"] = "1,-1,3";
     EXPECT_THAT(find().names, ElementsAre("1"));
+}
+
+TEST_F(GpuFolder, NamesAreLookedUpByNumberAndUuid) {
+    file("proc/driver/nvidia/gpus/0000:11:00.0/information",
+         "Model: \t\t NVIDIA H100\nGPU UUID: \t GPU-aaaa-1\nDevice Minor: \t 1\n");
+    file("proc/driver/nvidia/gpus/0000:21:00.0/information", "GPU UUID: \t GPU-bbbb-2\nDevice Minor: \t 0\n");
+    file("dev/nvidia0");
+    file("dev/nvidia1");
+    variables["CUDA_VISIBLE_DEVICES"] = "1,GPU-aaaa,MIG-GPU-bbbb-2/1/0,MIG-cccc";
+    Gpus gpus = find();
+    const Machine node = test::two_packages();
+    find_nodes(gpus, node.layout, root.string());
+    ASSERT_THAT(gpus.devices, SizeIs(4));
+    EXPECT_EQ(gpus.devices[0].pci, "0000:21:00.0");
+    EXPECT_EQ(gpus.devices[0].node, 1);
+    EXPECT_EQ(gpus.devices[1].node, 0);
+    EXPECT_EQ(gpus.devices[2].pci, "0000:21:00.0");
+    EXPECT_EQ(gpus.devices[3].node, -1);  // opaque, and none the worse
+    EXPECT_FALSE(absent_gpus(gpus));
+}
+
+TEST_F(GpuFolder, ADeviceThatAControlGroupDeniesIsNotCounted) {
+    file("proc/driver/nvidia/gpus/0000:11:00.0/information", "Device Minor: 3\n");
+    file("proc/driver/nvidia/gpus/0000:21:00.0/information", "Device Minor: 5\n");
+    file("dev/nvidia5");
+    Gpus gpus = find();
+    EXPECT_THAT(gpus.names, ElementsAre("0"));
+    EXPECT_EQ(gpus.devices[0].pci, "0000:21:00.0");
+}
+
+TEST_F(GpuFolder, AmdsAddressIsItsLocation) {
+    file("sys/class/kfd/kfd/topology/nodes/10/properties", "simd_count 416\nlocation_id 49920\ndomain 0\n");
+    file("sys/class/kfd/kfd/topology/nodes/9/properties", "simd_count 416\nlocation_id 25088\ndomain 1\n");
+    file("sys/bus/pci/devices/0000:c3:00.0/numa_node", "3\n");
+    Gpus gpus = find();
+    find_nodes(gpus, test::two_packages().layout, root.string());
+    ASSERT_THAT(gpus.devices, SizeIs(2));
+    EXPECT_EQ(gpus.devices[0].pci, "0001:62:00.0");
+    EXPECT_EQ(gpus.devices[1].pci, "0000:c3:00.0");
+    EXPECT_EQ(gpus.devices[1].node, 3);
+}
+
+TEST_F(GpuFolder, NumbersThatNoDriverListsAreTold) {
+    variables["CUDA_VISIBLE_DEVICES"] = "0,7";
+    EXPECT_THAT(absent_gpus(find()).value_or(""),
+                HasSubstr("CUDA_VISIBLE_DEVICES names GPU 0, which no driver"));
+    file("proc/driver/nvidia/gpus/0000:11:00.0/information");
+    file("dev/nvidia0");
+    EXPECT_THAT(absent_gpus(find()).value_or(""), HasSubstr("names GPU 7"));
+    variables["CUDA_VISIBLE_DEVICES"] = "0";
+    EXPECT_FALSE(absent_gpus(find()));
+}
+
+TEST(Topology, TheLayoutSaysWhereEachCoreStands) {
+    const Machine node = test::two_packages();
+    EXPECT_EQ(node.layout.packages, 2);
+    EXPECT_EQ(node.layout.caches, 16);
+    EXPECT_EQ(node.layout.cache_name, "L3");
+    ASSERT_THAT(node.layout.nodes, SizeIs(8));
+    EXPECT_EQ(node.place(0), (Place{0, 0, 0}));
+    EXPECT_EQ(node.place(127), (Place{1, 7, 15}));
+    ASSERT_THAT(node.gpus.devices, SizeIs(8));
+    for (int gpu = 0; gpu < 8; ++gpu) EXPECT_EQ(node.gpus.devices[static_cast<std::size_t>(gpu)].node, gpu);
+    EXPECT_EQ(node.gpus.variable, "CUDA_VISIBLE_DEVICES");
+}
+
+TEST(Topology, WhatTheFileForbidsIsABoundOfItsOwn) {
+    const Machine node = test::holes();
+    EXPECT_THAT(node.cores, SizeIs(11));
+    EXPECT_THAT(node.layout.cores, SizeIs(16));
+    const auto bound = binding_bound(node.bounds, BoundKind::cores);
+    ASSERT_TRUE(bound);
+    EXPECT_EQ(bound->amount, 11);
+    EXPECT_THAT(bound->source, HasSubstr("holes.xml"));
+}
+
+// The environment is this process's own.
+class DescribedMachine : public testing::Test {
+  protected:
+    ~DescribedMachine() override {
+        unsetenv("HWLOC_XMLFILE");
+        unsetenv("HWLOC_SYNTHETIC");
+    }
+};
+
+TEST_F(DescribedMachine, NothingOfThisOneIsSaidOfIt) {
+    setenv("HWLOC_SYNTHETIC", "package:2 numa:2(memory=8GB) core:16 pu:2", 1);
+    const Machine node = discover(mask_of(0, 1)).or_throw();
+    EXPECT_THAT(node.cores, SizeIs(64));
+    EXPECT_FALSE(node.this_machine);
+    EXPECT_EQ(node.origin, "HWLOC_SYNTHETIC package:2 numa:2(memory=8GB) core:16 pu:2");
+    EXPECT_EQ(divide(node, 0, 1).front().bind, Binding::none);
+    EXPECT_FALSE(divide(node, 0, 1).front().of_this_machine);
+}
+
+TEST_F(DescribedMachine, AWrongDescriptionIsAnErrorAndNotThisMachine) {
+    setenv("HWLOC_SYNTHETIC", "package:lots", 1);
+    const auto synthetic = discover(mask_of(0, 1));
+    ASSERT_FALSE(synthetic.ok());
+    EXPECT_EQ(synthetic.error().code, ExitCode::bad_input);
+    EXPECT_THAT(synthetic.error().message, HasSubstr("HWLOC_SYNTHETIC: 'package:lots'"));
+    setenv("HWLOC_XMLFILE", "/no/such/file.xml", 1);
+    const auto file = discover(mask_of(0, 1));
+    ASSERT_FALSE(file.ok());
+    EXPECT_THAT(file.error().message, HasSubstr("HWLOC_XMLFILE: '/no/such/file.xml'"));
 }
 
 }  // namespace

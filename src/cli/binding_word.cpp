@@ -1,0 +1,33 @@
+#include "cli/binding_word.h"
+
+#include "base/units.h"
+
+namespace wq::cli {
+
+namespace {
+constexpr std::int64_t most_threads = 1024;  // of one core
+}
+
+Result<host::Binding> parse_binding(const std::string& word) {
+    using host::Binding;
+    for (const Binding binding : {Binding::none, Binding::core, Binding::node})
+        if (word == binding_word(binding)) return binding;
+    return Error{ExitCode::usage, quote_for_message(word) + " is none of none, core, numa"};
+}
+
+const char* binding_word(host::Binding binding) {
+    switch (binding) {
+        case host::Binding::core:
+            return "core";
+        case host::Binding::node:
+            return "numa";
+        default:
+            return "none";
+    }
+}
+
+Result<std::int64_t> parse_threads(const std::string& word) {
+    return parse_count(word, 1, most_threads);
+}
+
+}  // namespace wq::cli

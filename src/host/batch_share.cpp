@@ -1,0 +1,146 @@
+#include "host/batch_share.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "host/gpus.h"
+
+namespace wq::host {
+
+namespace {
+
+std::optional<std::int64_t> number(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+    return value;
+}
+
+class Reader {
+  public:
+    explicit Reader(const BatchSources& sources) : sources_(sources) {}
+
+    std::string text(const char* name) const {
+        const char* value = sources_.variable(name);
+        return value == nullptr ? "" : value;
+    }
+    std::optional<std::int64_t> count(const char* name) const { return number(text(name)); }
+
+    // Nothing and 0 (of Slurm: all that there is) are no bound.
+    void add(BoundKind kind, std::optional<std::int64_t> amount, const std::string& source, bool of_node) {
+        if (amount && *amount > 0) bounds.push_back({kind, *amount, source, of_node, false, {}});
+    }
+
+    Bounds bounds;
+
+  private:
+    const BatchSources& sources_;
+};
+
+void read_slurm(Reader& slurm) {
+    const auto on_node = slurm.count("SLURM_CPUS_ON_NODE");
+    const auto per_task = slurm.count("SLURM_CPUS_PER_TASK");
+    slurm.add(BoundKind::cores, on_node, "SLURM_CPUS_ON_NODE", true);
+    // A script of several tasks is itself the only process of its node: the share of one is for those that
+    // srun starts.
+    const bool one_task = slurm.count("SLURM_NTASKS").value_or(1) <= 1;
+    const bool of_task = one_task || !slurm.text("SLURM_STEP_ID").empty();
+    if (of_task) slurm.add(BoundKind::cores, per_task, "SLURM_CPUS_PER_TASK", false);
+    slurm.add(BoundKind::memory, slurm.count("SLURM_MEM_PER_NODE"), "SLURM_MEM_PER_NODE", true);
+    const auto per_cpu = slurm.count("SLURM_MEM_PER_CPU");
+    const auto add_memory = [&](const std::optional<std::int64_t>& cpus, const std::string& name,
+                                bool of_node) {
+        constexpr std::int64_t most = std::int64_t{1} << 30;
+        if (cpus && per_cpu && *cpus < most && *per_cpu < most)
+            slurm.add(BoundKind::memory, *per_cpu * *cpus,
+                      "SLURM_MEM_PER_CPU x " + std::to_string(*cpus) + " (" + name + ")", of_node);
+    };
+    add_memory(on_node, "SLURM_CPUS_ON_NODE", true);
+    if (of_task) add_memory(per_task, "SLURM_CPUS_PER_TASK", false);
+    for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
+        const std::string devices = slurm.text(name);
+        if (devices.empty()) continue;
+        std::vector<std::string> names = visible_devices(devices);
+        const auto count = static_cast<std::int64_t>(names.size());
+        slurm.bounds.push_back({BoundKind::gpus, count, name, true, false, std::move(names)});
+        return;
+    }
+    slurm.add(BoundKind::gpus, slurm.count("SLURM_GPUS_ON_NODE"), "SLURM_GPUS_ON_NODE", true);
+}
+
+// NCPUS is of the process that PBS started, PBS_NUM_PPN (Torque) of each node.
+void read_pbs(Reader& pbs) {
+    if (pbs.text("PBS_JOBID").empty()) return;
+    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", false);
+    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", false);
+    pbs.add(BoundKind::cores, pbs.count("PBS_NUM_PPN"), "PBS_NUM_PPN", true);
+}
+
+// NSLOTS counts the slots of all hosts.
+void read_grid_engine(Reader& engine) {
+    if (engine.count("NHOSTS").value_or(1) <= 1)
+        engine.add(BoundKind::cores, engine.count("NSLOTS"), "NSLOTS", true);
+}
+
+// "Cpus = 4", one a line; names are the same in any case.
+std::optional<std::int64_t> attribute(const std::string& advertisement, std::string name) {
+    std::istringstream lines(advertisement);
+    const auto lower = [](std::string text) {
+        std::transform(text.begin(), text.end(), text.begin(),
+                       [](unsigned char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+        return text;
+    };
+    name = lower(std::move(name));
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string found;
+        std::string equals;
+        std::string value;
+        if (words >> found >> equals >> value && equals == "=" && lower(found) == name) return number(value);
+    }
+    return std::nullopt;
+}
+
+void read_condor(Reader& condor, const BatchSources& sources) {
+    const std::string path = condor.text("_CONDOR_MACHINE_AD");
+    if (path.empty()) return;
+    const auto slot = sources.file(path);
+    if (!slot) return;
+    condor.add(BoundKind::cores, attribute(*slot, "Cpus"), "_CONDOR_MACHINE_AD Cpus", false);
+    condor.add(BoundKind::memory, attribute(*slot, "Memory"), "_CONDOR_MACHINE_AD Memory", false);
+    if (const auto disk_kb = attribute(*slot, "Disk"))
+        condor.add(BoundKind::disk, *disk_kb / 1024, "_CONDOR_MACHINE_AD Disk", false);
+    // Here 0 is what is said: the slot has none.
+    if (const auto gpus = attribute(*slot, "GPUs"))
+        condor.bounds.push_back({BoundKind::gpus, *gpus, "_CONDOR_MACHINE_AD GPUs", false, false, {}});
+}
+
+}  // namespace
+
+Bounds batch_bounds(const BatchSources& sources) {
+    Reader reader(sources);
+    read_slurm(reader);
+    read_pbs(reader);
+    read_grid_engine(reader);
+    read_condor(reader, sources);
+    return std::move(reader.bounds);
+}
+
+BatchSources batch_environment() {
+    BatchSources sources;
+    sources.variable = [](const char* name) -> const char* { return std::getenv(name); };
+    sources.file = [](const std::string& path) -> std::optional<std::string> {
+        std::ifstream in(path);
+        if (!in) return std::nullopt;
+        std::ostringstream text;
+        text << in.rdbuf();
+        return text.str();
+    };
+    return sources;
+}
+
+}  // namespace wq::host
