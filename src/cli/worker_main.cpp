@@ -18,6 +18,7 @@ int worker_main(int argc, const char* const* argv, const host::FunctionTable& fu
     using Kind = WorkerCommand::Kind;
     if (command->kind == Kind::help) return std::fputs(worker_help_text().c_str(), stdout) < 0 ? 1 : 0;
     if (command->kind == Kind::version) return std::puts("work_queue_worker " WQ_VERSION) < 0 ? 1 : 0;
+    if (command->kind == Kind::detect) return detect_program(*command);
     std::signal(SIGXFSZ, SIG_IGN);
     return worker_program(command->work, functions);
 }

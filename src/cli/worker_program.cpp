@@ -14,10 +14,12 @@
 #include "app/session_book.h"
 #include "app/signals.h"
 #include "app/worker_session.h"
+#include "cli/detect.h"
 #include "cli/manager_calls.h"
 #include "cli/worker_resources.h"
 #include "files/kept_cache.h"
 #include "host/batch_end.h"
+#include "host/batch_share.h"
 #include "host/function_runner.h"
 #include "host/topology.h"
 #include "stats/debug_log.h"
@@ -55,6 +57,12 @@ std::string workspace_parent(const WorkerProgramOptions& options) {
     std::error_code unknown;
     const auto whole = std::filesystem::absolute(folder, unknown);
     return unknown ? folder : whole.string();
+}
+
+WorkerResources resources_here(const WorkerProgramOptions& options) {
+    host::Machine machine = host::discover(host::CpuMask::of_process(0)).or_throw();
+    return worker_resources(std::move(machine), host::free_disk_mb(workspace_parent(options)), options,
+                            host::batch_bounds(host::batch_environment()));
 }
 
 // The parent may have ended before it was asked for.
@@ -145,8 +153,9 @@ class Program {
         worker.launcher.scratch = parent;
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;
-        const host::Machine machine = host::discover(host::CpuMask::of_process(0)).or_throw();
-        const WorkerResources resources = worker_resources(machine, host::free_disk_mb(parent), options_);
+        const WorkerResources resources = resources_here(options_);
+        for (const std::string& remark : resources.machine.remarks)
+            std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
         worker.hello.host = stats::host_name();
@@ -245,6 +254,19 @@ class Program {
 };
 
 }  // namespace
+
+int detect_program(const WorkerCommand& command) {
+    try {
+        const WorkerResources found = resources_here(command.work);
+        const std::string text = command.json   ? detect_json(found)
+                                 : command.draw ? host::draw_machine(found.machine, terminal_style())
+                                                : detect_text(found);
+        return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
+    } catch (const Failure& failure) {
+        std::fprintf(stderr, "work_queue_worker: %s\n", failure.error.message.c_str());
+        return to_int(failure.error.code);
+    }
+}
 
 int worker_program(const WorkerProgramOptions& options, const host::FunctionTable& functions) {
     try {

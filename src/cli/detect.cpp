@@ -1,0 +1,152 @@
+#include "cli/detect.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/units.h"
+#include "cli/binding_word.h"
+
+namespace wq::cli {
+
+namespace {
+
+using host::Binding;
+using host::BoundKind;
+
+struct KindName {
+    BoundKind kind;
+    const char* key;
+    const char* label;
+    const char* unit;
+};
+constexpr std::array<KindName, 4> kinds{KindName{BoundKind::cores, "cores", "cores", ""},
+                                        KindName{BoundKind::memory, "memory_mb", "memory", " MB"},
+                                        KindName{BoundKind::disk, "disk_mb", "disk", " MB"},
+                                        KindName{BoundKind::gpus, "gpus", "GPUs", ""}};
+
+std::string machine_line(const host::Machine& machine) {
+    const host::Layout& layout = machine.layout;
+    const auto count = [](std::size_t value, const char* noun) { return count_of(value, noun); };
+    return machine.origin + ": " + count(static_cast<std::size_t>(layout.packages), "package") + ", " +
+           count(layout.nodes.size(), "NUMA node") + ", " + count(layout.cores.size(), "core") + ", " +
+           count(layout.threads(), "hardware thread");
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+    return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json layout_json(const host::Machine& machine) {
+    const host::Layout& layout = machine.layout;
+    Json json;
+    json["source"] = machine.origin;
+    json["packages"] = layout.packages;
+    json["cache"] = layout.cache_name;
+    json["nodes"] = Json::array();
+    for (const host::MemoryNode& node : layout.nodes)
+        json["nodes"].push_back({{"os_index", node.os_index}, {"memory_mb", node.memory_mb}});
+    json["cores"] = Json::array();
+    for (const host::LayoutCore& core : layout.cores)
+        json["cores"].push_back({{"package", core.place.package},
+                                 {"node", core.place.node},
+                                 {"cache", core.place.cache},
+                                 {"threads", core.pus},
+                                 {"usable", Json::array()}});
+    for (std::size_t core = 0; core < machine.cores.size(); ++core)
+        json["cores"][machine.numbers[core]]["usable"] = machine.cores[core];
+    return json;
+}
+
+Json gpus_json(const host::Gpus& gpus) {
+    Json json;
+    json["variable"] = gpus.variable;
+    json["devices"] = Json::array();
+    for (std::size_t gpu = 0; gpu < gpus.names.size(); ++gpu) {
+        const host::GpuDevice device = gpu < gpus.devices.size() ? gpus.devices[gpu] : host::GpuDevice{};
+        json["devices"].push_back({{"name", gpus.names[gpu]},
+                                   {"vendor", device.vendor},
+                                   {"pci", device.pci},
+                                   {"node", device.node < 0 ? Json() : Json(device.node)}});
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string detect_text(const WorkerResources& found) {
+    std::string text = machine_line(found.machine) + "\noffers " + resources_line(found.offers) + "\n\n";
+    std::size_t width = 0;
+    for (const host::Bound& bound : found.machine.bounds)
+        width = std::max(width, std::to_string(bound.amount).size());
+    for (const KindName& kind : kinds) {
+        const auto counts = host::binding_bound(found.machine.bounds, kind.kind);
+        std::string label = kind.label;
+        bool marked = false;
+        for (const host::Bound& bound : found.machine.bounds) {
+            if (bound.kind != kind.kind) continue;
+            const bool mark = !marked && counts && bound == *counts;
+            marked = marked || mark;
+            const std::string amount = std::to_string(bound.amount);
+            text += padded(label, 8) + (mark ? "> " : "  ") + std::string(width - amount.size(), ' ') +
+                    amount + padded(kind.unit, 3) + "  " + bound.source + "\n";
+            label.clear();
+        }
+    }
+    text += "binding   " + std::string(binding_word(found.slice.bind));
+    if (!found.unbound.empty()) text += ": " + found.unbound;
+    text += "\n";
+    for (const std::string& remark : found.machine.remarks) text += "remark    " + remark + "\n";
+    return text;
+}
+
+std::string detect_json(const WorkerResources& found) {
+    Json root;
+    root["offers"] = {{"cores", found.offers.cores},
+                      {"memory_mb", found.offers.memory_mb},
+                      {"disk_mb", found.offers.disk_mb},
+                      {"gpus", found.offers.gpus}};
+    for (const KindName& kind : kinds) {
+        const auto counts = host::binding_bound(found.machine.bounds, kind.kind);
+        Json& list = root["limits"][kind.key] = Json::array();
+        bool marked = false;
+        for (const host::Bound& bound : found.machine.bounds) {
+            if (bound.kind != kind.kind) continue;
+            const bool mark = !marked && counts && bound == *counts;
+            marked = marked || mark;
+            list.push_back({{"amount", bound.amount}, {"source", bound.source}, {"counts", mark}});
+        }
+    }
+    root["binding"] = {{"mode", binding_word(found.slice.bind)}, {"why", found.unbound}};
+    root["gpus"] = gpus_json(found.machine.gpus);
+    root["machine"] = layout_json(found.machine);
+    root["remarks"] = found.machine.remarks;
+    return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+host::PictureStyle terminal_style() {
+    host::PictureStyle style;
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.columns = size.ws_col;
+    if (const char* columns = std::getenv("COLUMNS"))
+        if (const auto number = parse_count(columns, 1, 10'000))
+            style.columns = static_cast<std::size_t>(*number);
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* value = std::getenv(name);
+        if (value == nullptr || *value == '\0') continue;
+        const std::string_view locale = value;
+        for (const char* word : {"UTF-8", "utf-8", "UTF8", "utf8"})
+            if (locale.find(word) != std::string_view::npos) style.boxes = true;
+        break;
+    }
+    return style;
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,22 @@
+// work_queue_worker --detect: what a worker would offer, and each limit with its source.
+#pragma once
+
+#include <string>
+
+#include "cli/worker_resources.h"
+#include "host/picture.h"
+
+namespace wq::cli {
+
+// Lines for people; in a list of limits the one that counts is marked.
+std::string detect_text(const WorkerResources& found);
+
+// One JSON object: "offers" and "limits" by cores, memory_mb, disk_mb, gpus; "binding", "machine", "gpus",
+// "remarks". share/doc/workers.md names the keys, which stay what they are.
+std::string detect_json(const WorkerResources& found);
+
+// The terminal's columns (COLUMNS goes first, 80 where none is known), and boxes where the locale is of
+// UTF-8.
+host::PictureStyle terminal_style();
+
+}  // namespace wq::cli
