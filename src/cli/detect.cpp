@@ -109,10 +109,10 @@ std::string detect_text(const WorkerResources& found) {
 
 std::string detect_json(const WorkerResources& found) {
     Json root;
-    root["offers"] = {{"cores", found.offers.cores},
+    root["offers"] = {{"cores", found.offers.cores.rounded_down()},
                       {"memory_mb", found.offers.memory_mb},
                       {"disk_mb", found.offers.disk_mb},
-                      {"gpus", found.offers.gpus}};
+                      {"gpus", found.offers.gpus.rounded_down()}};
     for (const KindName& kind : kinds) {
         const auto counts = host::binding_bound(found.machine.bounds, kind.kind);
         Json& list = root["limits"][kind.key] = Json::array();
