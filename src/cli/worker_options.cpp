@@ -364,7 +364,7 @@ std::string worker_help_text() {
             "                                                     of work_queue_run --listen\n"
             "  work_queue_worker -M 'myproject.*' --cores 8       by the manager's name\n"
             "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
-            "  work_queue_worker --detect                         what it would offer here, and why\n"
+            "  work_queue_worker --detect                         what it offers, and why\n"
             "\nExit codes: 0 told to leave, or no task came, 64 usage, 65 bad input,\n"
             "69 no manager could be reached, 70 our bug,\n"
             "77 not allowed (another key, password or version).\n";

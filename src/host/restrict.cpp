@@ -32,6 +32,7 @@ void restrict_gpus(Machine& machine, const Bound& bound) {
                                   " were found: they are numbered from 0, as if they were there");
         gpus.names = first_numbers(wanted);
         gpus.devices.resize(wanted);
+        gpus.source = bound.source;
         if (gpus.variable.empty()) gpus.variable = "CUDA_VISIBLE_DEVICES";
         return;
     }
@@ -57,6 +58,7 @@ void restrict_to(Machine& machine, const Bounds& bounds) {
     const auto gpus = binding_bound(machine.bounds, BoundKind::gpus);
     if (gpus && static_cast<std::size_t>(gpus->amount) != machine.gpus.names.size())
         restrict_gpus(machine, *gpus);
+    if (auto absent = absent_gpus(machine.gpus)) machine.remarks.push_back(std::move(*absent));
 }
 
 Bounds of_node(const Bounds& bounds) {

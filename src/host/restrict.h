@@ -8,7 +8,8 @@ namespace wq::host {
 
 // Lessens `machine` to what its bounds and these allow, which are added to them: the smallest counts, or the
 // one that decides. Fewer cores than are usable, or more, are only a number: core_count. More GPUs than were
-// found are numbered from 0. Memory counts in MB; disk is not the machine's.
+// found are numbered from 0. Memory counts in MB; disk is not the machine's. Of GPUs that are named but not
+// there a remark is made.
 void restrict_to(Machine& machine, const Bounds& bounds);
 
 // Those that speak of the node as a whole.

@@ -96,7 +96,6 @@ void take_gpus(Machine& machine) {
     }
     if (!machine.this_machine) machine.gpus = gpus_of_layout(sources, machine.layout);
     find_nodes(machine.gpus, machine.layout, "");
-    if (auto absent = absent_gpus(machine.gpus)) machine.remarks.push_back(std::move(*absent));
     machine.bounds.push_back({BoundKind::gpus,
                               static_cast<std::int64_t>(machine.gpus.names.size()),
                               machine.gpus.source.empty() ? "machine" : machine.gpus.source,

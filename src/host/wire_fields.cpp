@@ -27,14 +27,14 @@ Slice read_slice(ByteReader& in) {
         core.resize(in.count());
         for (int& pu : core) pu = static_cast<int>(in.i64());
     }
-    slice.places.resize(in.count(24));
+    slice.places.resize(in.count(3));
     for (Place& place : slice.places) {
         place.package = static_cast<int>(in.i64());
         place.node = static_cast<int>(in.i64());
         place.cache = static_cast<int>(in.i64());
     }
     slice.gpus = in.blobs();
-    slice.gpu_nodes.resize(in.count(8));
+    slice.gpu_nodes.resize(in.count());
     for (int& node : slice.gpu_nodes) node = static_cast<int>(in.i64());
     slice.gpu_variable = in.blob();
     slice.memory_mb = in.i64();

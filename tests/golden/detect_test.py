@@ -120,6 +120,8 @@ class Detect(unittest.TestCase):
     def test_gpus_that_are_absent_are_told(self):
         lines = detect(HWLOC_XMLFILE="two_packages.xml", CUDA_VISIBLE_DEVICES="0,9").stdout.splitlines()
         self.assertIn("names GPU 9, which no driver lists here", lines[-1])
+        lines = detect("--gpus", "0", HWLOC_XMLFILE="two_packages.xml", CUDA_VISIBLE_DEVICES="0,9").stdout.splitlines()
+        self.assertNotIn("names GPU", lines[-1])  # nobody is given them
         lines = detect("--gpus", "9", HWLOC_XMLFILE="two_packages.xml").stdout.splitlines()
         self.assertIn("--gpus names 9 GPUs, of which 8 were found", lines[-1])
 

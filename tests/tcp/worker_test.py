@@ -77,6 +77,45 @@ class Serves(TcpCase):
         self.assertNotIn("mpi", needed.lower())
 
 
+class Places(TcpCase):
+    def held(self, count, what):
+        """So many tasks that say `what` into a file of their own and stay until all have."""
+        self.rings, self.doors = self.bell(), self.gate()
+        return self.manager([f"({what}) >{self.path('said')}.$WORK_QUEUE_TASK_ID; echo x >{self.rings.path}; read x <{self.doors.path}"]
+                            * count)
+
+    def said_by_all(self, count, worker):
+        self.rings.wait(count)
+        for _ in range(count):
+            self.doors.open()
+        self.assertEqual(worker.wait(), 0, str(worker))
+        return sorted(self.read(f"said.{task}").split() for task in range(count))
+
+    def test_tasks_at_once_share_no_core(self):
+        cores = len(os.sched_getaffinity(0))
+        if cores < 2:
+            self.skipTest("one core only")
+        self.held(2, "grep Cpus_allowed_list /proc/self/status | cut -f2; echo $CORES_LIST")
+        one, other = self.said_by_all(2, self.worker("--single-shot", "--cores", 2, "--bind", "core", "--threads-per-core", 1))
+        self.assertEqual(one[0], one[1])
+        self.assertEqual(other[0], other[1])
+        self.assertNotEqual(one, other)
+
+    def test_a_large_machine_on_a_small_one(self):
+        self.held(8, "echo $CORES_LIST; env -u OMP_NUM_THREADS nproc")
+        worker = self.worker("--single-shot", env={"HWLOC_SYNTHETIC": "package:2 l3:2 core:2 pu:2"})
+        here = str(len(os.sched_getaffinity(0)))
+        said = self.said_by_all(8, worker)
+        self.assertEqual(said, [[f"{2 * core},{2 * core + 1}", here] for core in sorted(range(8), key=lambda core: f"{2 * core},")])
+        self.assertIn("using 8 cores, ", worker.out)
+
+    def test_a_machine_that_cannot_be_read(self):
+        self.manager(["true"])
+        worker = self.worker(env={"HWLOC_XMLFILE": self.path("run.list")})
+        self.assertEqual(worker.wait(), 65, str(worker))
+        self.assertIn("is no topology that hwloc can read", worker.err)
+
+
 class Leaves(TcpCase):
     def test_drains_on_each_signal(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):

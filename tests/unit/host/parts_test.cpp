@@ -15,6 +15,7 @@
 #include "host/path_lookup.h"
 #include "host/pick_cores.h"
 #include "host/task_environment.h"
+#include "host/wire_fields.h"
 #include "unit/host/launcher_support.h"
 
 namespace wq::host {
@@ -194,6 +195,32 @@ TEST(LauncherWire, AnOrderComesThroughWhole) {
     EXPECT_EQ(message.order.argv, order.argv);
     EXPECT_EQ(message.order.variables, order.variables);
     EXPECT_EQ(message.order.output_limit, order.output_limit);
+}
+
+TEST(LauncherWire, ASliceComesThroughWhole) {
+    Slice slice;
+    slice.cores = {{0, 4}, {1}};
+    slice.places = {{0, 1, 2}, {3, 4, 5}};
+    slice.gpus = {"MIG-1", "2"};
+    slice.gpu_nodes = {-1, 7};
+    slice.gpu_variable = "ROCR_VISIBLE_DEVICES";
+    slice.memory_mb = 12;
+    slice.bind = Binding::node;
+    slice.of_this_machine = false;
+    ByteWriter out;
+    write_field(out, slice);
+    const std::string bytes = out.take();  // with nothing behind it
+    ByteReader in(bytes);
+    const Slice same = read_slice(in);
+    EXPECT_TRUE(in.ok());
+    EXPECT_EQ(same.cores, slice.cores);
+    EXPECT_EQ(same.places, slice.places);
+    EXPECT_EQ(same.gpus, slice.gpus);
+    EXPECT_EQ(same.gpu_nodes, slice.gpu_nodes);
+    EXPECT_EQ(same.gpu_variable, slice.gpu_variable);
+    EXPECT_EQ(same.memory_mb, slice.memory_mb);
+    EXPECT_EQ(same.bind, slice.bind);
+    EXPECT_EQ(same.of_this_machine, slice.of_this_machine);
 }
 
 TEST(LauncherWire, NoCutOrChangedMessageIsMoreThanRefused) {
