@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/allocation.h"
+
 namespace wq::sim {
 
 void FakeWorker::tell(const core::Action& action) {
