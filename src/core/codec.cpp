@@ -9,24 +9,41 @@ namespace {
 // Keeps sums of a hundred thousand workers far from overflow.
 constexpr std::int64_t most_resource = std::int64_t{1} << 40;
 
+void put_amount(ByteWriter& out, std::int64_t amount) {
+    out.i64(amount);
+}
+std::int64_t get_amount(ByteReader& in, std::int64_t least) {
+    const std::int64_t amount = in.i64();
+    if (amount < least || amount > most_resource) in.fail();
+    return amount;
+}
+
+// Whole ones as themselves, as in the journals from before there were fractions; n thousandths as -n - 1,
+// which is -2 at most.
+void put_count(ByteWriter& out, Count count) {
+    put_amount(out, count.is_whole() ? count.thousandths() / 1000 : -count.thousandths() - 1);
+}
+Count get_count(ByteReader& in, std::int64_t least) {
+    const std::int64_t number = in.i64();
+    if (number >= least && number >= -1 && number <= most_resource) return number;
+    if (number > -2 || number < -1000 * most_resource || (-number - 1) % 1000 == 0) in.fail();
+    return Count::of_thousandths(-(number + 1));
+}
+
 template <class Amounts>
 void put_amounts(ByteWriter& out, const Amounts& value) {
-    for (const std::int64_t field :
-         {value.cores.thousandths(), value.memory_mb, value.disk_mb, value.gpus.thousandths()})
-        out.i64(field);
+    put_count(out, value.cores);
+    put_amount(out, value.memory_mb);
+    put_amount(out, value.disk_mb);
+    put_count(out, value.gpus);
 }
 
 template <class Amounts>
 void get_amounts(ByteReader& in, Amounts& value, std::int64_t least) {
-    const auto amount = [&](std::int64_t from) {
-        const std::int64_t field = in.i64();
-        if (field < from || field > most_resource) in.fail();
-        return field;
-    };
-    value.cores = Count::of_thousandths(amount(1000 * least));
-    value.memory_mb = amount(least);
-    value.disk_mb = amount(least);
-    value.gpus = Count::of_thousandths(amount(1000 * least));
+    value.cores = get_count(in, least);
+    value.memory_mb = get_amount(in, least);
+    value.disk_mb = get_amount(in, least);
+    value.gpus = get_count(in, least);
 }
 
 int get_int(ByteReader& in) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <thread>
 
 namespace wq {
@@ -38,10 +39,12 @@ TEST(Manager, WhatCanBeNoTaskIsRefused) {
     const auto refused = [&](Task task) {
         return manager.submit(std::move(task)) == 0 ? manager.last_error() : "taken";
     };
-    EXPECT_EQ(refused(Task("true").cores(-5)), "cores(-5): give 0 or more, or -1 for not specified");
+    EXPECT_EQ(refused(Task("true").cores(-5)), "cores(-5): give a number from 0 to 100000, or -1 for not specified");
     EXPECT_EQ(refused(Task("true").memory(-2)), "memory(-2): give 0 or more, or -1 for not specified");
     EXPECT_THAT(refused(Task("true").disk(INT64_MIN)), HasSubstr("disk(-9223372036854775808)"));
     EXPECT_THAT(refused(Task::range("f", 0, 9).gpus(-2)), HasSubstr("gpus(-2)"));
+    EXPECT_THAT(refused(Task("true").cores(1e9)), HasSubstr("cores(1e+09)"));
+    EXPECT_THAT(refused(Task("true").gpus(std::nan(""))), HasSubstr("gpus(nan)"));
     EXPECT_EQ(refused(Task::packed_call("", "\x90")), "a call needs the name of a function");
     EXPECT_EQ(refused(Task::range("", 0, 9)), "a call needs the name of a function");
     EXPECT_EQ(refused(Task("true").feature("function:f")),

@@ -78,7 +78,7 @@ TEST_F(SourceTest, ShapesComeFromTheListAndTheDefaults) {
     ASSERT_TRUE(
         read(list("a\n#WQ cores=3 memory=1G retries=0 category=x\nb #@4#@2\n#WQ memory= category=\nc\n"), {},
              defaults));
-    EXPECT_EQ(shape(0).needs, (core::Needs{-1, 100, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));
     EXPECT_EQ(shape(0).retries, 2u);
     EXPECT_EQ(shape(0).timeout, std::chrono::minutes(5));
     EXPECT_EQ(shape(1).needs, (core::Needs{3, 1024, -1, -1}));

@@ -36,6 +36,8 @@ std::string amounts(Fields... fields) {
 TEST(Codec, ValuesComeBack) {
     const Resources whole{64, 1 << 20, 5, 2};
     EXPECT_EQ(there_and_back(whole), whole);
+    const Resources parts{Count::of_thousandths(1), 3, 4, Count::of_thousandths(99'999'001)};
+    EXPECT_EQ(there_and_back(parts), parts);
     const Needs needs{1, -1, 0, -1};
     EXPECT_EQ(there_and_back(needs), needs);
     const Output output{std::string("a\0b", 3), "err"};
@@ -62,9 +64,11 @@ TEST(Codec, ValuesComeBack) {
 TEST(Codec, AmountsBeyondReasonAreRefused) {
     EXPECT_FALSE(refused<Resources>(amounts(0, 0, 0, 0)));
     EXPECT_TRUE(refused<Resources>(amounts(0, -1, 0, 0)));
-    EXPECT_FALSE(refused<Needs>(amounts(-1000, -1, -1, -1000)));  // thousandths of cores and GPUs
-    EXPECT_TRUE(refused<Needs>(amounts(-1000, -1, -2, -1000)));
-    EXPECT_TRUE(refused<Needs>(amounts(-1000, -1, -1, -1001)));
+    EXPECT_FALSE(refused<Needs>(amounts(-1, -1, -1, -1)));
+    EXPECT_TRUE(refused<Needs>(amounts(-1, -1, -2, -1)));
+    EXPECT_FALSE(refused<Resources>(amounts(-501, 0, 0, -251)));  // half a core, a quarter of a GPU
+    EXPECT_TRUE(refused<Resources>(amounts(-1001, 0, 0, 0))) << "a whole one is itself";
+    EXPECT_TRUE(refused<Resources>(amounts(INT64_MIN, 0, 0, 0)));
     const std::int64_t most = std::int64_t{1} << 40;
     EXPECT_FALSE(refused<Resources>(amounts(most, most, most, most)));
     EXPECT_TRUE(refused<Resources>(amounts(0, 0, most + 1, 0)));

@@ -79,6 +79,7 @@ TEST_P(BadCategoryLines, AreRefusedInOneLine) {
     EXPECT_EQ(line.error().code, wq::ExitCode::bad_input);
 }
 
+const std::string fraction = " (with up to three digits behind a point)";
 const std::string usage =
     "; write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= behind max, min or first, and mode= "
     "concurrent=";
@@ -111,8 +112,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Values, BadCategoryLines,
     ::testing::Values(
-        BadLine{"a cores=two", "bad value of 'cores': 'two' is no whole number from 0 to 1000000" + usage},
-        BadLine{"a gpus=-1", "bad value of 'gpus': '-1' is no whole number from 0 to 1000000" + usage},
+        BadLine{"a cores=two",
+                "bad value of 'cores': 'two' is no number from 0 to 1000000" + fraction + usage},
+        BadLine{"a gpus=-1", "bad value of 'gpus': '-1' is no number from 0 to 1000000" + fraction + usage},
         BadLine{"a memory=4X",
                 "bad value of 'memory': '4X' is no size up to 4096 PiB; write 512M, 4G or 1.5T" + usage},
         BadLine{

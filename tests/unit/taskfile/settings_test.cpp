@@ -62,6 +62,7 @@ TEST_P(BadSettingsLines, AreRefusedWithFileLineAndKeys) {
     EXPECT_EQ(reading.items.size(), 1U);
 }
 
+const std::string fraction = " (with up to three digits behind a point)";
 const std::string known = "; the keys are cores memory disk gpus time min-time retries category input output";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -98,10 +99,12 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Values, BadSettingsLines,
     ::testing::Values(
-        BadSettings{"cores=two", "bad value of 'cores': 'two' is no whole number from 0 to 1000000" + known},
-        BadSettings{"cores=-1", "bad value of 'cores': '-1' is no whole number from 0 to 1000000" + known},
+        BadSettings{"cores=two",
+                    "bad value of 'cores': 'two' is no number from 0 to 1000000" + fraction + known},
+        BadSettings{"cores=-1",
+                    "bad value of 'cores': '-1' is no number from 0 to 1000000" + fraction + known},
         BadSettings{"gpus=1000001",
-                    "bad value of 'gpus': '1000001' is no whole number from 0 to 1000000" + known},
+                    "bad value of 'gpus': '1000001' is no number from 0 to 1000000" + fraction + known},
         BadSettings{"memory=4X",
                     "bad value of 'memory': '4X' is no size up to 4096 PiB; write 512M, 4G or 1.5T" + known},
         BadSettings{
