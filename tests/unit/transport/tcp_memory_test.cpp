@@ -8,7 +8,7 @@
 
 #include "tcp_ends.h"
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(WQ_SANITIZED_ADDRESS) && !defined(WQ_SANITIZED_THREAD)
 
 namespace {
 

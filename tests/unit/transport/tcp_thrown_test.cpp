@@ -37,7 +37,7 @@ bool says_what_helps(const Ended& ended) {
            ended.error().message.find('\n') == std::string::npos;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WQ_SANITIZED_ADDRESS)
 constexpr bool ubsan = true;  // comes along
 #else
 constexpr bool ubsan = false;
@@ -84,7 +84,7 @@ std::size_t address_space() {
 }
 
 TEST(TcpThrown, AFrameForWhichThereIsNoMemoryCostsItsLinkAlone) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(WQ_SANITIZED_ADDRESS) || defined(WQ_SANITIZED_THREAD)
     GTEST_SKIP() << "sanitizers take all of the address space";
 #endif
     EXPECT_EQ(in_child([] {
