@@ -39,7 +39,8 @@ TEST(Manager, WhatCanBeNoTaskIsRefused) {
     const auto refused = [&](Task task) {
         return manager.submit(std::move(task)) == 0 ? manager.last_error() : "taken";
     };
-    EXPECT_EQ(refused(Task("true").cores(-5)), "cores(-5): give a number from 0 to 100000, or -1 for not specified");
+    EXPECT_EQ(refused(Task("true").cores(-5)),
+              "cores(-5): give a number from 0 to 100000, or -1 for not specified");
     EXPECT_EQ(refused(Task("true").memory(-2)), "memory(-2): give 0 or more, or -1 for not specified");
     EXPECT_THAT(refused(Task("true").disk(INT64_MIN)), HasSubstr("disk(-9223372036854775808)"));
     EXPECT_THAT(refused(Task::range("f", 0, 9).gpus(-2)), HasSubstr("gpus(-2)"));
