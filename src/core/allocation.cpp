@@ -1,7 +1,6 @@
 #include "core/allocation.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace wq::core {
 

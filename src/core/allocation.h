@@ -4,8 +4,7 @@
 //  2. It gets at least what it asks for.
 //  3. GPUs that it does not ask for: none.
 //  4. Cores that it does not ask for, where it asks for GPUs: none.
-//  5. Cores, memory and disk otherwise: so many n of these tasks fit the worker by what they ask for, and
-//  each gets
+//  5. Cores, memory and disk otherwise: n of these tasks fit the worker by what they ask for, and each gets
 //     one n-th; cores rounded down to whole ones, one at least.
 //
 // Beyond the manual: cores and GPUs may be fractions, which are given as they are asked for where no more

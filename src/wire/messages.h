@@ -25,7 +25,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 
 // ---- worker -> manager ----
 
