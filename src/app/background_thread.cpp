@@ -8,12 +8,14 @@
 #include <system_error>
 #include <utility>
 
+#include "base/freed_memory.h"
 #include "base/signals_held.h"
 
 namespace wq::app {
 
 BackgroundThread::BackgroundThread() : ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!ended_.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
+    keep_freed_memory();
     const SignalsHeld held;  // they are for the threads that wait for them
     thread_ = std::thread([this] { run(); });
 }

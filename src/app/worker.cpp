@@ -75,15 +75,14 @@ void Worker::say(const wire::Message& message) {
 
 void Worker::on_frame(std::string_view bytes, Instant now) {
     last_heard_ = now;
-    const auto messages = wire::decode(bytes);
+    auto messages = wire::decode(bytes);
     if (!messages) {
         babbled_ = true;
         ended_ = !over_tcp();
         return;
     }
-    for (const wire::Message& message : *messages)
-        if (!ended_ && !dismissed_ && !refused_)
-            std::visit([&](const auto& known) { on_message(known); }, message);
+    for (wire::Message& message : *messages)
+        if (!ended_ && !dismissed_ && !refused_) std::visit([&](auto& known) { on_message(known); }, message);
     // Orders and kills are buffered in the launcher's near end until it is looked at.
     on_launcher(now);
 }

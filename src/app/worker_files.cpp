@@ -141,7 +141,7 @@ void WorkerFiles::want(const Task& task, bool missed) {
                          task.consumed + wire::input_window, task.stream, missed});
 }
 
-void WorkerFiles::on(const wire::InputPart& message) {
+void WorkerFiles::on(wire::InputPart& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
         message.stream != task->stream)
@@ -149,7 +149,7 @@ void WorkerFiles::on(const wire::InputPart& message) {
     if (message.last) task->state = Task::State::staging;  // no link is needed for what follows
     in_background([this, task, store = store_, stream = task->stream, last = message.last,
                    input = task->next_input,
-                   bytes = std::make_shared<std::string>(message.bytes)]() -> Background::Then {
+                   bytes = std::make_shared<std::string>(std::move(message.bytes))]() -> Background::Then {
         const wire::InputFile& file = task->lease.files->inputs[input];
         const files::Trouble trouble = task->take(*store, {file, stream, *bytes, last});
         const bool gone = trouble && store->gone();

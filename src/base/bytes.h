@@ -22,7 +22,7 @@ class ByteWriter {
     void blob(std::string_view value);
     void blobs(const std::vector<std::string>& values);
     void pairs(const std::vector<std::pair<std::string, std::string>>& values);
-    void raw(std::string_view value) { bytes_.append(value); }
+    void raw(std::string_view value);
 
     std::size_t size() const { return bytes_.size(); }
     const std::string& bytes() const { return bytes_; }

@@ -8,8 +8,10 @@ namespace wq::transport {
 
 namespace {
 
-// A frame's memory grows at least by so much, and by as much again as is there.
+// A frame's memory is at least so much, and at most this many times what is there: of a part of a file, no
+// more than a quarter is moved as it grows.
 constexpr std::size_t first_piece = 64u << 10;
+constexpr std::size_t growth = 4;
 
 }  // namespace
 
@@ -38,7 +40,7 @@ void FrameSplitter::take_body(std::string_view& bytes) {
     // What is announced is not yet there: who announces a gigabyte and sends a byte has cost 64 KiB.
     if (frame_.capacity() < frame_.size() + part)
         frame_.reserve(
-            std::min(announced(), std::max({frame_.size() + part, 2 * frame_.size(), first_piece})));
+            std::min(announced(), std::max({frame_.size() + part, growth * frame_.size(), first_piece})));
     frame_.append(bytes.substr(0, part));
     bytes.remove_prefix(part);
 }

@@ -11,13 +11,14 @@ import time
 
 from tcp_support import DEADLINE, TcpCase, main
 
-TASKS = int(os.environ.get("CHAOS_TASKS", "5000"))
-KILLS = int(os.environ.get("CHAOS_KILLS", "100"))
-CUTS = int(os.environ.get("CHAOS_CUTS", "20"))
+EVERY = int(os.environ.get("WQ_EVERY", "1"))
+TASKS = int(os.environ.get("CHAOS_TASKS", 5000 // EVERY))
+KILLS = int(os.environ.get("CHAOS_KILLS", 100 // EVERY))
+CUTS = int(os.environ.get("CHAOS_CUTS", 20 // EVERY))
 WORKERS = 3
-FILE_TASKS = int(os.environ.get("CHAOS_FILE_TASKS", "600"))
-FILE_KILLS = int(os.environ.get("CHAOS_FILE_KILLS", "30"))
-FILE_CUTS = int(os.environ.get("CHAOS_FILE_CUTS", "15"))
+FILE_TASKS = int(os.environ.get("CHAOS_FILE_TASKS", 600 // EVERY))
+FILE_KILLS = int(os.environ.get("CHAOS_FILE_KILLS", 30 // EVERY))
+FILE_CUTS = int(os.environ.get("CHAOS_FILE_CUTS", 15 // EVERY))
 
 
 class Wire(threading.Thread):

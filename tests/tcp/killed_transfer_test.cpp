@@ -1,7 +1,9 @@
-// Either side is killed at each step of a transfer (kill_at_step.c), one after the other: outputs are
-// complete or as they were before, and another worker, or the next run, makes what is missing.
+// Either side is killed at each step of a transfer (kill_at_step.c; WQ_EVERY: at every so many), one after
+// the other: outputs are complete or as they were before, and another worker, or the next run, makes what is
+// missing.
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -17,6 +19,12 @@ class KilledTransfer : public wq::testing::Files {
     static constexpr std::size_t two_parts = 300 << 10;
     static constexpr int most_steps = 1000;
     static constexpr int least_steps = 30;  // fewer: it is not killed where it is to be
+
+    // Of how many steps it is killed at one.
+    static int stride() {
+        const char* const every = std::getenv("WQ_EVERY");
+        return every == nullptr ? 1 : std::max(1, std::atoi(every));
+    }
 
     // Different each time: nothing of it is in a cache, and what was brought home is told apart.
     void write_inputs(int number) const {
@@ -86,9 +94,9 @@ class KilledTransfer : public wq::testing::Files {
 TEST_F(KilledTransfer, OfAWorkerIsMadeUpForByTheNext) {
     const std::string contact = folder_ + "/contact";
     bool killed = true;
-    int step = 0;
+    int step = 1 - stride();
     while (killed && step < most_steps && !HasFailure()) {
-        ++step;
+        step += stride();
         write_inputs(step);
         const pid_t first = start_worker_of(contact, doomed(step, spaces()));
         std::optional<pid_t> next;
@@ -117,7 +125,7 @@ TEST_F(KilledTransfer, OfAWorkerIsMadeUpForByTheNext) {
     EXPECT_GT(step, least_steps);
     EXPECT_EQ(names_in(here("home")), (std::set<std::string>{"made", "out"}));
     expect_only_the_cache_is_left();
-    std::printf("killed at each of %d steps\n", step - 1);
+    std::printf("killed at every %d. of %d steps\n", stride(), step - 1);
 }
 
 // What was there before is there still, or what came is there whole. The next run brings all of it.
@@ -126,10 +134,10 @@ TEST_F(KilledTransfer, OfAManagerIsMadeUpForByTheNextRun) {
           "#WQ input=in input=shared input=tree input=shared_tree output=home/out output=home/made\n" +
               std::string(command) + "\n");
     // Of which step what is at home is.
-    int file = 0, tree = 0, step = 0;
+    int file = 0, tree = 0, step = 1 - stride();
     bool killed = true;
     while (killed && step < most_steps && !HasFailure()) {
-        ++step;
+        step += stride();
         write_inputs(step);
         const std::string run = folder_ + "/run" + std::to_string(step);
         const pid_t manager =
@@ -149,7 +157,7 @@ TEST_F(KilledTransfer, OfAManagerIsMadeUpForByTheNextRun) {
     EXPECT_EQ(file, step);
     EXPECT_EQ(tree, step);
     EXPECT_EQ(names_in(here("home")), (std::set<std::string>{"made", "out"}));
-    std::printf("killed at each of %d steps\n", step - 1);
+    std::printf("killed at every %d. of %d steps\n", stride(), step - 1);
 }
 
 }  // namespace

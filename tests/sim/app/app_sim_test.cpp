@@ -5,7 +5,7 @@
 namespace wq::sim {
 namespace {
 
-constexpr std::uint64_t seeds = 150;
+constexpr std::uint64_t seeds = WQ_SIM_SEEDS;
 
 // What happened in the runs of one weather: that there was weather at all.
 struct Seen {

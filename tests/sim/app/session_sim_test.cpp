@@ -7,7 +7,7 @@
 namespace wq::sim {
 namespace {
 
-constexpr std::uint64_t seeds = 100;
+constexpr std::uint64_t seeds = WQ_SIM_SEEDS;
 
 struct Seen {
     std::uint64_t cuts = 0;
