@@ -310,7 +310,8 @@ void WorkerFiles::Task::note(core::Ending ending, const std::string& why) {
     end.outcome.reason = why;
 }
 
-// Linked inputs that it wrote to all the same are in no cache any more.
+// Linked inputs that it wrote to all the same are in no cache any more; copies that it did not write to are
+// the next task's.
 void WorkerFiles::Task::clean_up(Store& store) {
     incoming.reset();
     writer.reset();
@@ -318,11 +319,16 @@ void WorkerFiles::Task::clean_up(Store& store) {
     intake.reset();
     neighbour.reset();
     if (sandbox.empty()) return;
+    if (store.cache)
+        for (const wire::InputFile& one : lease.files->inputs)
+            if (const auto key = store.content_key(one)) {
+                if (store.sharing == files::Sharing::linked)
+                    store.cache->fresh(*key);
+                else
+                    store.cache->take_back(*key, path_of(one.name));
+            }
     store.remove(sandbox);
     store.remove(making_folder());
-    if (!store.cache || store.sharing != files::Sharing::linked) return;
-    for (const wire::InputFile& one : lease.files->inputs)
-        if (const auto key = store.content_key(one)) store.cache->fresh(*key);
 }
 
 }  // namespace wq::app

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -16,10 +18,17 @@ namespace wq::files {
 namespace {
 
 constexpr std::size_t checked_at_once = 4 << 20;
+// What is smaller is copied as fast as it is looked at and renamed.
+constexpr std::uint64_t worth_taking_back = 1 << 20;
 
 // Tasks may link to a cached file: its time of change tells nothing.
 std::string print_of(const std::string& path) {
     return fingerprint_of(path, Compared::modification).print;
+}
+
+// Of a copy: a write, a change of rights or another file in its place shows.
+std::string exact_print_of(const std::string& path) {
+    return fingerprint_of(path, Compared::any_change).print;
 }
 
 }  // namespace
@@ -81,10 +90,20 @@ void Cache::drop(const std::string& key) {
     bytes_ -= found->second.bytes;
     trees_.erase(found);
     checks_.erase(key);
+    drop_spares(key);
     remove_tree(AT_FDCWD, path_of(key));
 }
 
+bool Cache::drop_spares(const std::string& key) {
+    const auto [first, last] = spares_.equal_range(key);
+    for (auto spare = first; spare != last; ++spare) remove_tree(AT_FDCWD, spare->second.path);
+    return std::distance(first, last) > 0 && (spares_.erase(first, last), true);
+}
+
 bool Cache::make_room() {
+    bool made = false;
+    while (!spares_.empty()) made = drop_spares(std::string(spares_.begin()->first)) || made;
+    if (made) return true;
     std::vector<std::pair<std::uint64_t, std::string>> oldest;
     for (const auto& [key, tree] : trees_) oldest.emplace_back(tree.placed, key);
     std::sort(oldest.begin(), oldest.end());
@@ -94,8 +113,31 @@ bool Cache::make_room() {
 }
 
 Trouble Cache::place(const std::string& key, const std::string& to, Sharing sharing) {
-    trees_[key].placed = ++placements_;
-    return copy_tree(path_of(key), to, sharing);
+    Tree& tree = trees_[key];
+    tree.placed = ++placements_;
+    const bool large = sharing == Sharing::copied && tree.bytes >= worth_taking_back;
+    if (!large || !place_spare(key, to))
+        if (auto trouble = copy_tree(path_of(key), to, sharing)) return trouble;
+    if (large) handed_out_[to] = exact_print_of(to);
+    return std::nullopt;
+}
+
+bool Cache::place_spare(const std::string& key, const std::string& to) {
+    for (auto spare = spares_.find(key); spare != spares_.end(); spare = spares_.find(key)) {
+        const Copy copy = std::move(spare->second);
+        spares_.erase(spare);
+        const bool untouched = exact_print_of(copy.path) == copy.fingerprint;
+        if (untouched && ::rename(copy.path.c_str(), to.c_str()) == 0) return true;
+        remove_tree(AT_FDCWD, copy.path);
+    }
+    return false;
+}
+
+void Cache::take_back(const std::string& key, const std::string& at) {
+    const auto handed_out = handed_out_.extract(at);
+    if (handed_out.empty() || !trees_.contains(key) || exact_print_of(at) != handed_out.mapped()) return;
+    const std::string aside = folder_ + "/.spare." + std::to_string(++placements_);
+    if (::rename(at.c_str(), aside.c_str()) == 0) spares_.insert({key, {aside, exact_print_of(aside)}});
 }
 
 Cache::Incoming::Incoming(Cache& cache, std::string key)

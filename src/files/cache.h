@@ -51,10 +51,14 @@ class Cache {
 
     // The tree `key`, which must be there, as `to` in a sandbox.
     Trouble place(const std::string& key, const std::string& to, Sharing sharing);
+    // The task is over: a large copy at `at`, where place() has put it, is the next one's if nobody has
+    // written to it.
+    void take_back(const std::string& key, const std::string& at);
     // Whether nobody has written to it; else it is dropped.
     bool fresh(const std::string& key);
     void drop(const std::string& key);
-    // The disk is full: drops those that were not placed for longest, half of them. False: there is none.
+    // The disk is full: drops copies that wait for a task, or else half of the trees, those that were not
+    // placed for longest. False: there is none.
     bool make_room();
 
     std::uint64_t bytes() const { return bytes_; }  // of the streams of what is there
@@ -67,6 +71,12 @@ class Cache {
         std::string fingerprint;   // of names, sizes and times, as they were when it came
     };
 
+    // A copy of a tree, and what it looked like, by its path, when nobody had touched it.
+    struct Copy {
+        std::string path;
+        std::string fingerprint;
+    };
+
     struct Check {
         TreeReader reader;
         std::string fingerprint;  // from before it was read
@@ -75,10 +85,15 @@ class Cache {
     };
 
     std::string path_of(const std::string& key) const { return folder_ + "/" + key; }
+    bool place_spare(const std::string& key, const std::string& to);
+    bool drop_spares(const std::string& key);
 
     std::string folder_;
     std::map<std::string, Tree> trees_;
-    std::map<std::string, Check> checks_;  // that were begun
+    std::map<std::string, Check> checks_;      // that were begun
+    std::multimap<std::string, Copy> spares_;  // by key: copies that no task has
+    std::map<std::string, std::string>
+        handed_out_;  // fingerprints of large copies, by where they were placed
     std::uint64_t placements_ = 0;
     std::uint64_t bytes_ = 0;
 };

@@ -33,7 +33,7 @@ class Copier {
         if (S_ISLNK(status.st_mode)) return copy_link(from, to);
         const bool linked = sharing_ == Sharing::linked &&
                             ::linkat(from.folder, from.name.c_str(), to.folder, to.name.c_str(), 0) == 0;
-        return linked ? Trouble{} : copy_file(from, to, status.st_mode & 0777);
+        return linked ? Trouble{} : copy_file(from, to, status);
     }
 
   private:
@@ -71,7 +71,7 @@ class Copier {
         return std::nullopt;
     }
 
-    Trouble copy_file(const Place& from, const Place& to, mode_t mode) const {
+    Trouble copy_file(const Place& from, const Place& to, const struct stat& status) const {
         const Descriptor source(::openat(from.folder, from.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
         if (!source.valid()) return failed();
         const Descriptor target(
@@ -84,8 +84,12 @@ class Copier {
                 if (sent < 0) return failed();
             }
         }
+        // Of a whole second: a write right after shows, within the same tick of the clock, too.
+        const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, timespec{status.st_mtim.tv_sec, 0}};
         // A copy is the task's own: it may write to it.
-        return ::fchmod(target.get(), mode | 0200) == 0 ? Trouble{} : failed();
+        const mode_t mode = (status.st_mode & 0777) | 0200;
+        return ::futimens(target.get(), times.data()) == 0 && ::fchmod(target.get(), mode) == 0 ? Trouble{}
+                                                                                                : failed();
     }
 
     const std::string& to_;

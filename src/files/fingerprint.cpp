@@ -45,7 +45,8 @@ Fingerprint fingerprint_of(const std::string& path, Compared compared) {
                            number(nanoseconds(status.st_mtim)) + number(std::int64_t{status.st_mode});
         if (compared == Compared::any_change)
             line += number(static_cast<std::int64_t>(status.st_ino)) +
-                    number(static_cast<std::int64_t>(status.st_dev)) + number(nanoseconds(status.st_ctim));
+                    number(static_cast<std::int64_t>(status.st_dev)) + number(nanoseconds(status.st_ctim)) +
+                    number(S_ISREG(status.st_mode) ? static_cast<std::int64_t>(status.st_nlink) : 0);
         maker.add(line);
         result.newest_ns =
             std::max({result.newest_ns, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)});

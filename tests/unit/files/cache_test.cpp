@@ -2,8 +2,15 @@
 // others.
 #include "files/cache.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <vector>
 
 #include "files/tree_reader.h"
 #include "support/folder.h"
@@ -12,6 +19,7 @@
 namespace wq::files {
 namespace {
 
+namespace fs = std::filesystem;
 using wq::test::Folder;
 using wq::test::read_file;
 
@@ -107,6 +115,67 @@ TEST_F(CacheTest, IsNotSpoiledByATaskThatWritesInPlace) {
     ASSERT_FALSE(put(cache, stream, key));
     ASSERT_FALSE(cache.place(key, place / "again", Sharing::linked));
     EXPECT_EQ(read_file(place / "again"), "some text");
+}
+
+// Large copies go from task to task while nobody has changed anything in them.
+struct CopiesOfTasks : CacheTest {
+    const std::string text = std::string(2 << 20, 'x');
+    const std::string large = stream_of(text);
+    const std::string its_key = key_of(large);
+    const std::string at = place / "in";
+
+    void SetUp() override {
+        CacheTest::SetUp();
+        ASSERT_FALSE(put(cache, large, its_key));
+        ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
+    }
+};
+
+TEST_F(CopiesOfTasks, AreTheNextOnesIfNobodyHasChangedThem) {
+    cache.take_back(its_key, at);
+    EXPECT_FALSE(fs::exists(at));
+    ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
+    EXPECT_EQ(read_file(at), text);
+    EXPECT_EQ(entries(place / "cache"), 1u) << "it is the task's again";
+}
+
+TEST_F(CopiesOfTasks, AreLeftWhereATaskHasChangedThem) {
+    const std::vector<std::function<void()>> changes = {
+        [&] { std::fstream(at, std::ios::in | std::ios::out) << "y"; },
+        [&] { fs::resize_file(at, 1); },
+        [&] { fs::permissions(at, fs::perms::owner_all); },
+        [&] { fs::remove(at), std::ofstream(at) << text; },
+        [&] { fs::create_hard_link(at, place / "held"); },
+    };
+    for (const auto& change : changes) {
+        change();
+        cache.take_back(its_key, at);
+        EXPECT_TRUE(fs::exists(at));
+        fs::remove(at);
+        ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
+        EXPECT_EQ(read_file(at), text);
+    }
+}
+
+TEST_F(CopiesOfTasks, ThatAreWrittenToWhileTheyWaitAreGivenToNobody) {
+    const int held = ::open(at.c_str(), O_WRONLY | O_CLOEXEC);
+    cache.take_back(its_key, at);
+    ASSERT_EQ(::write(held, "y", 1), 1);
+    ::close(held);
+    ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
+    EXPECT_EQ(read_file(at), text);
+}
+
+TEST_F(CopiesOfTasks, GoFirstWhereTheDiskIsFullAndWithTheirTree) {
+    cache.take_back(its_key, at);
+    EXPECT_EQ(entries(place / "cache"), 2u);
+    EXPECT_TRUE(cache.make_room());
+    EXPECT_EQ(entries(place / "cache"), 1u);
+    EXPECT_TRUE(cache.has(its_key));
+    ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
+    cache.take_back(its_key, at);
+    cache.drop(its_key);
+    EXPECT_EQ(entries(place / "cache"), 0u);
 }
 
 TEST_F(CacheTest, OfAnEarlierWorkerIsReadAPartAtATime) {
