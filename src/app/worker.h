@@ -123,10 +123,12 @@ class Worker {
     void on_message(const wire::HaveInput&) {}
     void on_message(const wire::SharesFiles&) {}
     template <class M>
-    void on_file_message(M& message) {
+    void on_file_message(const M& message) {
         if (files_) files_->on(message);
     }
-    void on_message(wire::InputPart& message) { on_file_message(message); }
+    void on_message(wire::InputPart& message) {
+        if (files_) files_->on(std::move(message));
+    }
     void on_message(const wire::NoInput& message) { on_file_message(message); }
     void on_message(const wire::InputIsAt& message) { on_file_message(message); }
     void on_message(const wire::TakeOutput& message) { on_file_message(message); }

@@ -141,7 +141,7 @@ void WorkerFiles::want(const Task& task, bool missed) {
                          task.consumed + wire::input_window, task.stream, missed});
 }
 
-void WorkerFiles::on(wire::InputPart& message) {
+void WorkerFiles::on(wire::InputPart message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
         message.stream != task->stream)

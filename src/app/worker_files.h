@@ -52,7 +52,7 @@ class WorkerFiles {
 
     // There is a new link to the same manager: what was on its way comes, and goes, anew.
     void begin_streams_anew();
-    void on(wire::InputPart& message);  // its bytes are taken
+    void on(wire::InputPart message);
     void on(const wire::NoInput& message);
     void on(const wire::InputIsAt& message);
     void on(const wire::TakeOutput& message);
