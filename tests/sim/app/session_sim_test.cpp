@@ -7,7 +7,7 @@
 namespace wq::sim {
 namespace {
 
-constexpr std::uint64_t seeds = WQ_SIM_SEEDS;
+constexpr std::uint64_t seeds = WQ_SIM_SEEDS * 2 / 3;
 
 struct Seen {
     std::uint64_t cuts = 0;
