@@ -197,6 +197,10 @@ std::vector<Task> Manager::cancel_all() {
     return impl_->manager->cancel_category(nullptr);
 }
 
+std::string Manager::why(std::int64_t id) const {
+    return impl_->manager->why(id);
+}
+
 // ---- workers ----
 
 int Manager::shutdown_workers(int count) {

@@ -24,6 +24,7 @@ core::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
     reactor.wait_for_fitting = true;
     reactor.away_limit = options.away_limit;
     reactor.seal_batches = options.seal_batches;
+    reactor.allocation.proportional = true;
     return reactor;
 }
 
@@ -232,6 +233,16 @@ TaskData* ProgramManager::going(std::int64_t id) {
     return data != nullptr && data->id == id ? data : nullptr;
 }
 
+std::string ProgramManager::why(std::int64_t id) {
+    std::string why;
+    if (id <= 0) return why;
+    queue_.ask([&] {
+        if (going(id) != nullptr)
+            why = manager_->reactor().why(TaskId(static_cast<std::uint64_t>(id) - 1), app::now());
+    });
+    return why;
+}
+
 std::optional<Task> ProgramManager::cancel(std::int64_t id) {
     std::unique_ptr<TaskData> cancelled;
     if (id <= 0) return std::nullopt;
@@ -369,6 +380,13 @@ void ProgramManager::apply_tuning(const std::string& name, double value) {
     if (name == "set-hosts-aside") manager_->set_hosts_aside(value != 0, app::now());
     if (name == "wait-for-workers")
         manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());
+    if (name == "proportional-resources" || name == "proportional-whole-tasks" ||
+        name.starts_with("force-proportional-resources"))
+        manager_->allocate_by(
+            {tuning_.get("proportional-resources") != 0, tuning_.get("proportional-whole-tasks") != 0},
+            app::now());
+    if (name == "resource-submit-multiplier" || name == "asynchrony-multiplier")
+        manager_->hold_on_workers(std::min(value, 1e3), app::now());
     if (name.starts_with("keepalive-") && options_.change_keep_alive)
         options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
 }

@@ -65,6 +65,7 @@ class ProgramManager {
     bool empty() const { return results_.empty(); }
     TaskState task_state(std::int64_t id);
 
+    std::string why(std::int64_t id);
     std::optional<Task> cancel(std::int64_t id);
     std::optional<Task> cancel_tagged(const std::string& tag);
     std::vector<Task> cancel_category(const std::string* category);  // null: all

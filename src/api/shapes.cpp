@@ -136,7 +136,8 @@ core::Needs needs_of(const TaskData& task) {
         needs = {count_of(said.cores), said.memory > 0 ? said.memory : -1, said.disk > 0 ? said.disk : -1,
                  count_of(said.gpus)};
     }
-    if (needs == core::Needs{}) needs.cores = 1;
+    // A function is one core's work; of a command nobody knows, so it may have the whole worker.
+    if (needs == core::Needs{} && task.kind != TaskKind::command) needs.cores = 1;
     return needs;
 }
 

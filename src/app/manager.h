@@ -89,6 +89,10 @@ class Manager {
     std::size_t drain(const std::string& host, bool on, core::Now now);
     // A task that runs for so many times its category's mean may get a second copy; below 1: none does.
     void copy_stragglers(double from, core::Now now);
+    // What a task is given of its worker, from now on.
+    void allocate_by(const core::AllocationRules& rules, core::Now now);
+    // A worker may hold tasks for so many times what it has; at least 1.
+    void hold_on_workers(double times, core::Now now);
     // Whether hosts that fail what succeeds elsewhere get no tasks for a while.
     void set_hosts_aside(bool on, core::Now now);
     // Nothing is given out before so many were there at once.

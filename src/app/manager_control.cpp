@@ -31,6 +31,18 @@ void Manager::copy_stragglers(double from, core::Now now) {
     react(core::Tuned{std::nullopt, std::nullopt, from}, now);
 }
 
+void Manager::allocate_by(const core::AllocationRules& rules, core::Now now) {
+    core::Tuned tuned;
+    tuned.allocation = rules;
+    react(tuned, now);
+}
+
+void Manager::hold_on_workers(double times, core::Now now) {
+    core::Tuned tuned;
+    tuned.submit_multiplier = times;
+    react(tuned, now);
+}
+
 void Manager::set_hosts_aside(bool on, core::Now now) {
     react(core::Tuned{std::nullopt, on}, now);
 }

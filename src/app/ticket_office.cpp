@@ -11,6 +11,7 @@ wire::SealedBatch TicketOffice::open(const core::Seal& seal) {
     sealed.batch = seal.batch;
     sealed.tasks = seal.tasks;
     sealed.needs = seal.needs;
+    sealed.rules = seal.rules;
     sealed.timeout = seal.timeout;
     sealed.memory_limit_mb = seal.memory_limit_mb;
     tasks_.describe(seal.tasks, sealed);

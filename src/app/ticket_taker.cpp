@@ -17,7 +17,7 @@ void TicketTaker::on_message(const wire::SealedBatch& message) {
     by_counter_ = message.by_counter && counter_.there();
     drawn_ = 0;
     nodes_ = std::max<std::uint64_t>(message.nodes, 1);
-    give_ = core::allocate(message.needs, whole_);
+    give_ = core::allocate(message.needs, whole_, message.rules);
     timeout_ = message.timeout;
     memory_limit_mb_ = message.memory_limit_mb;
     asked_ = dry_ = told_ = false;
@@ -59,16 +59,7 @@ void TicketTaker::on_message(const wire::RevokedBatch& message) {
 }
 
 std::int64_t TicketTaker::lanes() const {
-    // Tasks that hold nothing are many at a time, not all at a time.
-    std::int64_t lanes = core::most_weightless(whole_);
-    const auto fit = [&](std::int64_t whole, std::int64_t one) {
-        if (one > 0) lanes = std::min(lanes, whole / one);
-    };
-    fit(whole_.cores.thousandths(), give_.cores.thousandths());
-    fit(whole_.memory_mb, give_.memory_mb);
-    fit(whole_.disk_mb, give_.disk_mb);
-    fit(whole_.gpus.thousandths(), give_.gpus.thousandths());
-    return lanes;
+    return core::how_many_fit(give_, whole_);
 }
 
 std::vector<wire::Lease> TicketTaker::take(std::uint64_t room, Instant now, Outbox& outbox) {

@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/time.h"
+#include "core/allocation.h"
 #include "core/ledger.h"
 
 namespace wq::core {
@@ -29,6 +30,7 @@ struct LostMember {
 struct Batch {
     BatchId id;
     ShapeId shape;
+    AllocationRules rules{};  // by which ranks reckon what a ticket's task is given
     double priority = 0;
     Instant sealed_at;
     IntervalSet outstanding;     // sealed; no rank has named it yet

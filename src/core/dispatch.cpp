@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -207,7 +206,7 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     if (attempted.attempt == 1 && doubtful_.contains(task.value())) attempted.attempt = 2;
     attempted.by_ticket = false;
     attempted.worker = worker.id;
-    attempted.given = allocate(what.needs, worker.whole);
+    attempted.given = share(shape, worker.whole);
     attempted.dispatched_us = now.wall;
     attempted.since = now.instant;
     attempted.told_to_end = false;

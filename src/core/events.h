@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/time.h"
+#include "core/allocation.h"
 #include "core/outcome.h"
 #include "core/resources.h"
 #include "core/task.h"
@@ -116,6 +117,8 @@ struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<std::uint32_t> hold_until_workers;
     std::optional<bool> sets_hosts_aside{};
     std::optional<double> copies_from{};  // so many times its category's mean; below 1: none
+    std::optional<AllocationRules> allocation{};
+    std::optional<double> submit_multiplier{};
 };
 // The host's workers, those that come later too, get no tasks. What they run goes on.
 struct HostBlocked {
@@ -165,6 +168,7 @@ struct Seal {  // the pool may claim these, all of one shape, as attempt 1
     BatchId batch;
     IntervalSet tasks;
     Needs needs;
+    AllocationRules rules{};
     Duration timeout{0};
     std::int64_t memory_limit_mb = 0;
 };

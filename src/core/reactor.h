@@ -45,6 +45,9 @@ struct ReactorOptions {
     std::uint32_t hold_until_workers = 0;  // nothing is given out before so many were there at once
     bool sets_hosts_aside = true;          // those that fail what succeeds elsewhere
     bool seal_batches = false;             // use tickets where tasks of one shape abound
+    AllocationRules allocation{};          // of a worker, to a task
+    // A worker may hold so many times what it has: what does not run yet waits there.
+    double submit_multiplier = 1;
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
 };
 
@@ -83,6 +86,10 @@ class Reactor {
 
     // What the run waits for, in one line: for a user who wonders why nothing happens.
     std::string waiting_for() const;
+
+    // Why it does not run, or where it does, in one line: "not now: ..." where time or other tasks are in the
+    // way, "not before a larger worker comes: ..." where no worker that is here can hold it, "never: ...".
+    std::string why(TaskId task, Now now) const;
 
     // The first contradiction among all indexes, recomputed from scratch. For tests.
     std::optional<std::string> audit() const;
@@ -286,6 +293,8 @@ class Reactor {
     void end_idle_reservation(Now now);
 
     // room.cpp
+    Resources share(ShapeId shape, const Resources& whole) const;
+    Resources share_by_ticket(const Resources& whole) const;  // of the open batch
     static bool has_time(std::optional<Instant> leaves, const Shape& shape, Now now);
     bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
     bool is_open_to(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
@@ -319,6 +328,16 @@ class Reactor {
     void recall_leases(Actions& actions);
     Count recall(Worker& worker, Count cores, Actions& actions);
 
+    // reactor_why.cpp
+    std::string why_not_given_out(TaskId task, Now now) const;
+    Resources largest_for(ShapeId shape, Now now) const;
+
+    // reactor_view.cpp
+    struct Lanes {
+        std::int64_t count = 0;
+        Count cores;
+    };
+    Lanes lanes_of_batch() const;
     std::string what_fits_nowhere() const;
     std::string what_is_blocked() const;
     std::int64_t able_workers() const;

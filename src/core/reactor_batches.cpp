@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -76,12 +75,13 @@ void Reactor::seal(ShapeId shape, IntervalSet tasks, Now now, Actions& actions) 
     batch_.emplace();
     batch_->id = BatchId(next_batch_++);
     batch_->shape = shape;
+    batch_->rules = options_.allocation;
     batch_->priority = ledger_.priority(TaskId(tasks.front()->first));
     batch_->sealed_at = now.instant;
     batch_->members = pool_;
     batch_->outstanding = tasks;
     const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
-    actions.push_back(Seal{batch_->id, std::move(tasks), what.needs, what.timeout, limit});
+    actions.push_back(Seal{batch_->id, std::move(tasks), what.needs, batch_->rules, what.timeout, limit});
 }
 
 void Reactor::revoke(Actions& actions) {
@@ -156,7 +156,7 @@ void Reactor::lose_ticket(TaskId task, Now now, Actions& actions) {
     if (batch_->lost.size() == 1) {
         const LostMember& member = batch_->lost.front();
         attempted.worker = member.worker;
-        attempted.given = allocate(ledger_.shape(batch_->shape).needs, member.whole);
+        attempted.given = share_by_ticket(member.whole);
         return lose(task, member.reason, true, now, actions);
     }
     std::string ids;

@@ -6,7 +6,6 @@
 // nothing, with its worker or by a limit, the copy takes its place.
 #include <algorithm>
 
-#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -92,7 +91,7 @@ Worker* Reactor::idle_elsewhere(TaskId task, Now now) {
         Worker* worker = workers_.find(id);
         ++looks_;
         if (worker == nullptr || worker == first || !is_open_to(*worker, shape, false, now)) return false;
-        if (!allocate(what.needs, worker->whole).fits_in(worker->free())) return false;
+        if (!share(shape, worker->whole).fits_in(worker->free())) return false;
         if (best == nullptr || best->host == first->host) best = worker;
         return best->host != first->host;
     };
@@ -113,7 +112,8 @@ void Reactor::copy(TaskId task, Worker& worker, Now now, Actions& actions) {
     stop_watching_for_copy(task, attempted);
     const Shape& what = ledger_.shape(ledger_.shape_of(task));
     attempted.last = attempted.next();
-    const Copy made{worker.id, attempted.last, allocate(what.needs, worker.whole), now.instant, now.wall};
+    const Resources given = share(ledger_.shape_of(task), worker.whole);
+    const Copy made{worker.id, attempted.last, given, now.instant, now.wall};
     copies_.emplace(task, made);
     workers_.lease(worker, task, made.given);
     count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched, ++stats.tasks_copied_attempts; });

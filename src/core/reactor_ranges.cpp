@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -38,7 +37,7 @@ void Reactor::on_event(const RangeReported& event, Now now, Actions& actions) {
                 {worker->host, alike(shape), std::chrono::microseconds(wall_us),
                  now.instant - std::chrono::microseconds(static_cast<std::int64_t>(each_us))},
                 tasks.count());
-        actions.push_back(RangeEnded{event.worker, tasks, what.category, allocate(what.needs, worker->whole),
+        actions.push_back(RangeEnded{event.worker, tasks, what.category, share(shape, worker->whole),
                                      event.started_us, wall_us});
         tasks.for_each([&](Interval part) { apply(groups_.succeeded(part), actions); });
     }

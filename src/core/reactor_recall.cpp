@@ -2,7 +2,6 @@
 // by the end of their batch, after which they are leases.
 #include <algorithm>
 
-#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -32,8 +31,7 @@ bool Reactor::some_have_yet_to_account() const {
 bool Reactor::a_dry_rank_idles() const {
     return std::any_of(batch_->dry.begin(), batch_->dry.end(), [&](WorkerId id) {
         const Worker* const rank = workers_.find(id);
-        return rank != nullptr && rank->available() &&
-               allocate(ledger_.shape(batch_->shape).needs, rank->whole).fits_in(rank->free());
+        return rank != nullptr && rank->available() && share_by_ticket(rank->whole).fits_in(rank->free());
     });
 }
 

@@ -1,7 +1,6 @@
 // How attempts end.
 #include <utility>
 
-#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -33,7 +32,7 @@ void Reactor::take_ticket_back(WorkerId worker, TaskId task, WallMicros started)
     attempted.attempt = 1;
     attempted.by_ticket = true;
     attempted.worker = worker;
-    attempted.given = allocate(ledger_.shape(batch_->shape).needs, workers_.find(worker)->whole);
+    attempted.given = share_by_ticket(workers_.find(worker)->whole);
     attempted.dispatched_us = started;
     batch_->outstanding.erase(task.value());
 }

@@ -31,6 +31,10 @@ void Reactor::on_event(const StorageTrouble& event, Now, Actions& actions) {
 void Reactor::on_event(const Tuned& event, Now, Actions& actions) {
     if (event.hold_until_workers) hold_until_workers_ = *event.hold_until_workers;
     if (event.copies_from) watch_for_copies(*event.copies_from);
+    if (event.allocation) options_.allocation = *event.allocation;
+    if (event.submit_multiplier) options_.submit_multiplier = *event.submit_multiplier;
+    if (event.allocation || event.submit_multiplier)
+        for (const auto& [id, worker] : workers_.all()) workers_.changed(*workers_.find(id));
     if (!event.sets_hosts_aside) return;
     options_.sets_hosts_aside = *event.sets_hosts_aside;
     if (!options_.sets_hosts_aside) release_those_set_aside(actions);

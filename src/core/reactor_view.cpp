@@ -6,13 +6,32 @@
 
 namespace wq::core {
 
+// What ranks may run by ticket at once.
+Reactor::Lanes Reactor::lanes_of_batch() const {
+    Lanes lanes;
+    auto left = static_cast<std::int64_t>(ledger_.count(TaskState::sealed));
+    for (const WorkerId id : batch_->members) {
+        const Worker& member = *workers_.find(id);
+        if (member.away()) continue;
+        const Resources each = share_by_ticket(member.whole);
+        const std::int64_t here = std::min(left, how_many_fit(each, member.whole));
+        lanes.count += here;
+        lanes.cores += here * each.cores;
+        left -= here;
+    }
+    return lanes;
+}
+
 ManagerStats Reactor::stats() const {
     ManagerStats stats = counters_;
     const auto count = [&](TaskState state) { return static_cast<std::int64_t>(ledger_.count(state)); };
     stats.workers_connected = static_cast<std::int64_t>(workers_.size() - workers_.away());
     std::int64_t ticket_busy = 0;
-    if (batch_)
+    Lanes by_ticket;
+    if (batch_) {
         for (const WorkerId id : batch_->members) ticket_busy += workers_.find(id)->away() ? 0 : 1;
+        by_ticket = lanes_of_batch();
+    }
     stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
     stats.workers_idle = stats.workers_connected - stats.workers_busy;
     stats.workers_able = able_workers();
@@ -29,17 +48,12 @@ ManagerStats Reactor::stats() const {
     stats.total_memory = workers_.total().memory_mb;
     stats.total_disk = workers_.total().disk_mb;
     // Tickets are no leases; but each that runs has its cores.
-    Count by_ticket;
-    if (batch_) {
-        const Count cores = ledger_.shape(batch_->shape).needs.cores;
-        by_ticket = count(TaskState::sealed) * (cores < 0 ? Count(1) : cores);
-    }
     stats.committed_cores =
-        std::min(workers_.committed().cores + by_ticket, workers_.total().cores).rounded_up();
+        std::min(workers_.committed().cores + by_ticket.cores, workers_.total().cores).rounded_up();
     stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
     stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
     // What runs is what is out, less what waits in the workers' launchers for a core.
-    stats.tasks_running = batch_ ? std::min(stats.tasks_on_workers, stats.total_cores)
+    stats.tasks_running = batch_ ? std::min(stats.tasks_on_workers, by_ticket.count)
                                  : stats.tasks_on_workers - static_cast<std::int64_t>(workers_.queued());
     for (const auto& [offer, workers] : workers_.offers()) {
         const bool first = stats.max_cores == 0;

@@ -31,6 +31,18 @@ std::string describe(const Resources& resources) {
     return text.empty() ? "nothing" : text;
 }
 
+std::int64_t how_many_fit(const Resources& share, const Resources& whole) {
+    std::int64_t fit = most_weightless(whole);
+    const auto bound = [&](std::int64_t part, std::int64_t all) {
+        if (part > 0) fit = std::min(fit, all / part);
+    };
+    bound(share.cores.thousandths(), whole.cores.thousandths());
+    bound(share.memory_mb, whole.memory_mb);
+    bound(share.disk_mb, whole.disk_mb);
+    bound(share.gpus.thousandths(), whole.gpus.thousandths());
+    return fit;
+}
+
 std::string describe(const Needs& needs) {
     const Resources said{std::max<Count>(needs.cores, 0), std::max<std::int64_t>(needs.memory_mb, 0),
                          std::max<std::int64_t>(needs.disk_mb, 0), std::max<Count>(needs.gpus, 0)};

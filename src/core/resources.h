@@ -53,6 +53,9 @@ inline std::int64_t most_weightless(const Resources& whole) {
     return 64 * std::max<std::int64_t>(whole.cores.rounded_up(), 1);
 }
 
+// How many tasks that are given `share` each an idle worker runs at once.
+std::int64_t how_many_fit(const Resources& share, const Resources& whole);
+
 // "2 cores, 4.0 GiB memory, 1 GPU": for messages.
 std::string describe(const Resources& resources);
 std::string describe(const Needs& needs);

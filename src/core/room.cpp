@@ -23,6 +23,16 @@ bool fits_queued(const Resources& give, const Resources& free, std::int64_t time
            give.disk_mb <= free.disk_mb + times * give.disk_mb && give.gpus <= free.gpus + times * give.gpus;
 }
 
+// `times` of the whole besides what is free.
+Resources with_more(const Resources& free, const Resources& whole, double times) {
+    const auto part = [&](std::int64_t amount) {
+        return static_cast<std::int64_t>(static_cast<double>(amount) * times);
+    };
+    return {free.cores + Count::of_thousandths(part(whole.cores.thousandths())),
+            free.memory_mb + part(whole.memory_mb), free.disk_mb + part(whole.disk_mb),
+            free.gpus + Count::of_thousandths(part(whole.gpus.thousandths()))};
+}
+
 }  // namespace
 
 bool ever_holds(const Resources& whole, const std::vector<std::string>& features, const Shape& shape) {
@@ -30,6 +40,15 @@ bool ever_holds(const Resources& whole, const std::vector<std::string>& features
         return std::binary_search(features.begin(), features.end(), feature);
     };
     return ever_fits(shape.needs, whole) && std::all_of(shape.features.begin(), shape.features.end(), has);
+}
+
+Resources Reactor::share(ShapeId shape, const Resources& whole) const {
+    return allocate(ledger_.shape(shape).needs, whole, options_.allocation);
+}
+
+// As the ranks reckon it, whatever was tuned since.
+Resources Reactor::share_by_ticket(const Resources& whole) const {
+    return allocate(ledger_.shape(batch_->shape).needs, whole, batch_->rules);
 }
 
 bool Reactor::has_time(std::optional<Instant> leaves, const Shape& shape, Now now) {
@@ -59,7 +78,7 @@ bool Reactor::is_open_to(const Worker& worker, ShapeId shape, bool suspect, Now 
     if (reserved_ && reserved_->worker == worker.id &&
         (reserved_->shape != shape || reserved_->suspect != suspect))
         return false;
-    const Resources give = allocate(ledger_.shape(shape).needs, worker.whole);
+    const Resources give = share(shape, worker.whole);
     const bool weightless = give.cores == 0 && give.gpus == 0;
     return !weightless || worker.leases.size() < static_cast<std::size_t>(most_weightless(worker.whole));
 }
@@ -70,12 +89,14 @@ std::optional<TaskId> Reactor::takes(const Worker& worker, ShapeId shape, bool s
     if (suspect) return takes_suspect(worker, shape);
     const auto next = next_for(shape, worker);
     if (!next || has_more_urgent_tickets(worker, next->priority)) return std::nullopt;
-    const Resources give = allocate(ledger_.shape(shape).needs, worker.whole);
+    const Resources give = share(shape, worker.whole);
     if (give.fits_in(worker.free())) return next->task;
     // Beyond what runs at once, some more may wait in the launcher; but not while it is to give some back.
-    if (worker.recalled > 0 || !fits_queued(give, worker.free(), queue_depth(shape, worker)))
-        return std::nullopt;
-    return next->task;
+    if (worker.recalled > 0) return std::nullopt;
+    const bool may_wait =
+        fits_queued(give, worker.free(), queue_depth(shape, worker)) ||
+        give.fits_in(with_more(worker.free(), worker.whole, options_.submit_multiplier - 1));
+    return may_wait ? std::optional(next->task) : std::nullopt;
 }
 
 std::optional<TaskId> Reactor::takes_suspect(const Worker& worker, ShapeId shape) const {
@@ -84,7 +105,7 @@ std::optional<TaskId> Reactor::takes_suspect(const Worker& worker, ShapeId shape
     // On its last chance a task runs by itself: if its worker is lost again, it is the one.
     const bool fits = last_chance(*next)
                           ? worker.leases.empty() && !(batch_ && batch_->members.contains(worker.id))
-                          : allocate(ledger_.shape(shape).needs, worker.whole).fits_in(worker.free());
+                          : share(shape, worker.whole).fits_in(worker.free());
     return fits ? next : std::nullopt;
 }
 

@@ -16,6 +16,10 @@ void fields(core::Needs& v, V& visit) {
     visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);
 }
 template <class V>
+void fields(core::AllocationRules& v, V& visit) {
+    visit(v.proportional, v.whole_tasks);
+}
+template <class V>
 void fields(core::Outcome& v, V& visit) {
     visit(v.ending, v.exit_code, v.signal, v.started_us, v.wall_us, v.user_us, v.system_us, v.peak_memory_kb,
           v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason);
@@ -167,8 +171,8 @@ void fields(Recall& m, V& visit) {
 }
 template <class V>
 void fields(SealedBatch& m, V& visit) {
-    visit(m.batch, m.tasks, m.needs, m.timeout, m.memory_limit_mb, m.command, m.indexes, m.first_item, m.call,
-          m.first_index, m.by_counter, m.nodes);
+    visit(m.batch, m.tasks, m.needs, m.rules, m.timeout, m.memory_limit_mb, m.command, m.indexes,
+          m.first_item, m.call, m.first_index, m.by_counter, m.nodes);
 }
 template <class V>
 void fields(Tickets& m, V& visit) {

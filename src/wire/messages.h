@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/time.h"
+#include "core/allocation.h"
 #include "core/outcome.h"
 #include "core/resources.h"
 
@@ -177,6 +178,7 @@ struct SealedBatch {  // may be claimed by ticket; ticket n is the n-th task of 
     BatchId batch;
     IntervalSet tasks;
     core::Needs needs;
+    core::AllocationRules rules{};
     Duration timeout{0};
     std::int64_t memory_limit_mb = 0;
     // Where all tasks are items of one `--array`: its template and indexes, and the id of its first item.

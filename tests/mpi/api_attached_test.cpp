@@ -207,7 +207,7 @@ void lost() {
     }
     wq::Manager manager(over(session));
     CHECK(run(manager, wq::Task("echo > \"$BEGAN\"")).ok());
-    for (int index = 0; index < 4; ++index) manager.submit(wq::Task("exec sleep 1000"));
+    for (int index = 0; index < 4; ++index) manager.submit(wq::Task("exec sleep 1000").cores(1));
     for (;;) {
         manager.submit_range("die_at_1", 0, 100'000, wq::CallMode::direct);
         manager.wait();

@@ -20,7 +20,7 @@ wq::ManagerOptions options(wq::MpiSession& session) {
 
 int manage(wq::MpiSession& session, int count, const std::string& command) {
     wq::Manager manager(options(session));
-    for (int index = 0; index < count; ++index) manager.submit(wq::Task(command));
+    for (int index = 0; index < count; ++index) manager.submit(wq::Task(command).cores(1));
     int failed = 0;
     while (!manager.empty()) {
         const auto task = manager.wait();

@@ -345,6 +345,21 @@ TEST(CoreSim, PrioritiesAndTimes) {
     EXPECT_GT(run_all(weather).expired, 0u);
 }
 
+// However much tasks are given, all of them end, and none is given what another one has.
+TEST(CoreSim, WholeWorkersAndShares) {
+    Weather weather = storm();
+    weather.proportional = true;
+    run_all(weather);
+}
+
+TEST(CoreSim, WholeWorkersAndSharesByTicket) {
+    Weather weather = tickets();
+    weather.proportional = true;
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    EXPECT_GT(run_all(weather).tickets, 0u);
+}
+
 // Ranks by ticket beside workers by lease.
 TEST(CoreSim, MixedPools) {
     Weather weather = tickets();

@@ -19,7 +19,7 @@ void FakeWorker::tell(const core::Action& action) {
     } else if (const auto* recall = std::get_if<core::Recall>(&action)) {
         give_back(recall->most);
     } else if (const auto* seal = std::get_if<core::Seal>(&action)) {
-        batches_.emplace(seal->batch, seal->needs);
+        batches_.emplace(seal->batch, *seal);
     } else if (const auto* revoke = std::get_if<core::Revoke>(&action)) {
         world_.board->poison(revoke->batch, plan_.node);
     }
@@ -48,8 +48,8 @@ void FakeWorker::start_what_fits() {
 bool FakeWorker::claim() {
     core::Resources free = plan_.offers;
     free -= used_;
-    for (const auto& [batch, needs] : batches_) {
-        const core::Resources give = core::allocate(needs, plan_.offers);
+    for (const auto& [batch, seal] : batches_) {
+        const core::Resources give = core::allocate(seal.needs, plan_.offers, seal.rules);
         if (!give.fits_in(free)) continue;
         if (const auto task = world_.board->claim(batch, plan_.node)) {
             tickets_[*task] = batch;

@@ -66,7 +66,7 @@ class FakeWorker {
     std::map<TaskId, Holding> holds_;
     std::deque<TaskId> queue_;
     std::set<std::pair<TaskId, Attempt>> seen_;  // leases that came twice count once
-    std::map<BatchId, core::Needs> batches_;     // not yet dry
+    std::map<BatchId, core::Seal> batches_;      // not yet dry
     std::map<TaskId, BatchId> tickets_;          // held
     std::map<BatchId, IntervalSet> succeeded_;   // not yet reported
 };

@@ -24,6 +24,7 @@ core::ReactorOptions options(const Weather& weather, const Plan& plan) {
     options.join_limit = 30s;
     options.rejoin_limit = rejoin_limit;
     options.seal_batches = weather.tickets;
+    options.allocation.proportional = weather.proportional;
     if (weather.tcp) options.away_limit = weather.away_limit;
     return options;
 }
@@ -193,6 +194,13 @@ void Simulation::make_weather() {
         later(up_to(random_, 3s), [this] { tell_manager(core::StorageTrouble{false}); });
     }
     later(1s, [this] { make_weather(); });
+}
+
+void Simulation::change_rules() {
+    if (finished_) return;
+    core::Tuned tuned;
+    tuned.allocation = {chance(random_, 0.7), chance(random_, 0.5)};
+    tell_manager(tuned);
 }
 
 void Simulation::block_some() {
@@ -372,6 +380,8 @@ std::string Simulation::run() {
         later(plan_.workers[id].joins_after, [this, id] { be_born(id); });
     make_weather();
     if (weather_.slow > 0 && !weather_.copies) tell_manager(core::FastAbortSet{CategoryId(0), 2});
+    if (weather_.proportional)
+        for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_rules(); });
     if (weather_.copies) tell_manager(core::Tuned{std::nullopt, std::nullopt, 2});
     if (weather_.copies && chance(random_, 0.5)) tell_manager(core::FastAbortSet{CategoryId(0), 4});
     if (weather_.stop)

@@ -70,6 +70,7 @@ class Simulation {
     void beat(Life* life);
     void end_life(Life* life, bool told);
     void make_weather();
+    void change_rules();
 
     // links.cpp
     void send_up(Life* life, const core::Event& event);

@@ -40,6 +40,8 @@ struct Weather {
     bool copies = false;          // of the last stragglers
     double blocks = 0;            // of hosts, per second
     bool priorities = false;
+    bool proportional =
+        false;         // tasks get whole workers, or their share of one; and the rules change meanwhile
     double slow = 0;   // tasks that take very long on their first runs; what takes too long is ended
     double times = 0;  // tasks that have a start and an end time
     // The network, and the rest.

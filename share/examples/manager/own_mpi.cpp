@@ -15,7 +15,7 @@ int manage(wq::MpiSession& ranks) {
     options.listen = false;
     options.mpi = &ranks;
     wq::Manager manager(options);
-    for (int i = 0; i < 20; ++i) manager.submit(wq::Task("readlink /proc/$PPID/exe"));
+    for (int i = 0; i < 20; ++i) manager.submit(wq::Task("readlink /proc/$PPID/exe").cores(1));
     int done = 0;
     std::string runner;
     while (!manager.empty()) {

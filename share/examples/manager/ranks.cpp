@@ -14,7 +14,7 @@ int main() {
         options.listen = false;  // true: workers over TCP may join them
         options.mpi = &mpi;
         wq::Manager manager(options);
-        for (int i = 1; i <= 100; ++i) manager.submit(wq::Task("echo $((" + std::to_string(i) + " * 2))"));
+        for (int i = 1; i <= 100; ++i) manager.submit(wq::Task("echo $((" + std::to_string(i) + " * 2))").cores(1));
         long long sum = 0;
         while (!manager.empty())
             if (const auto task = manager.wait(); task && task->ok()) sum += std::stoll(task->output());

@@ -199,6 +199,10 @@ class Manager {
     // Of the tasks of one category; figures of workers and of the manager itself are those of the whole.
     Statistics stats_category(const std::string& category) const;
 
+    // Why the task does not run, or where it does, in one line, such as "not now: it gets 4 cores, and 2 workers that
+    // could run it are busy". Of a range: of its first call. "": no such task, or wait() has returned it.
+    std::string why(std::int64_t id) const;
+
     // Settings by the names of Work Queue's table, e.g. tune("hungry-minimum", 20); share/doc/managers.md
     // says which of them act, and when. false: no such name, or a value out of its bounds (a line is said).
     bool tune(const std::string& name, double value);

@@ -49,7 +49,7 @@ TEST_F(HostsTest, BlockedHostsGetNothingUntilTheyAreUnblocked) {
 TEST_F(HostsTest, AHostThatFailsWhatGoesOnElsewhereIsSetAsideAndSaidSo) {
     start(2);
     FakeWorker& good = add_worker({1, "good", 8, {}});
-    for (int i = 0; i < 8; ++i) submit(Task("a"));
+    for (int i = 0; i < 8; ++i) submit(Task("a").cores(1));
     good.wait_for_leases(8);
     FakeWorker& bad = add_worker({2, "bad", 1, {}}, [](const wire::Lease&, wire::Ended& ended) {
         ended.outcome.exit_code = 127;
@@ -59,7 +59,7 @@ TEST_F(HostsTest, AHostThatFailsWhatGoesOnElsewhereIsSetAsideAndSaidSo) {
     // For a second and a little more it fails them; then they wait.
     std::int64_t submitted = 8;
     while (program_->blocked_hosts().empty()) {
-        submit(Task("b"));
+        submit(Task("b").cores(1));
         ++submitted;
         program_->wait(std::chrono::milliseconds(100));
     }

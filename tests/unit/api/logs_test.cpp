@@ -53,7 +53,8 @@ TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
               R"({"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
     EXPECT_EQ(first[1],
               "TASK 1 RUNNING host:rank_1 FIRST_RESOURCES "
-              R"({"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
+              R"({"cores":[1,"cores"],"memory":[1024,"MB"],"disk":[1024,"MB"]})")
+        << "a quarter of the worker";
     EXPECT_EQ(first[2], "TASK 1 WAITING_RETRIEVAL host:rank_1");
     EXPECT_THAT(
         first[3],
