@@ -320,13 +320,12 @@ void WorkerFiles::Task::clean_up(Store& store) {
     neighbour.reset();
     if (sandbox.empty()) return;
     if (store.cache)
-        for (const wire::InputFile& one : lease.files->inputs)
-            if (const auto key = store.content_key(one)) {
-                if (store.sharing == files::Sharing::linked)
-                    store.cache->fresh(*key);
-                else
-                    store.cache->take_back(*key, path_of(one.name));
-            }
+        for (const wire::InputFile& one : lease.files->inputs) {
+            if (store.sharing == files::Sharing::copied)
+                store.cache->take_back(path_of(one.name));
+            else if (const auto key = store.content_key(one))
+                store.cache->fresh(*key);
+        }
     store.remove(sandbox);
     store.remove(making_folder());
 }

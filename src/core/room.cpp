@@ -95,7 +95,8 @@ std::optional<TaskId> Reactor::takes(const Worker& worker, ShapeId shape, bool s
     if (worker.recalled > 0) return std::nullopt;
     const bool may_wait =
         fits_queued(give, worker.free(), queue_depth(shape, worker)) ||
-        give.fits_in(with_more(worker.free(), worker.whole, options_.submit_multiplier - 1));
+        (options_.submit_multiplier > 1 &&
+         give.fits_in(with_more(worker.free(), worker.whole, options_.submit_multiplier - 1)));
     return may_wait ? std::optional(next->task) : std::nullopt;
 }
 

@@ -118,7 +118,7 @@ Trouble Cache::place(const std::string& key, const std::string& to, Sharing shar
     const bool large = sharing == Sharing::copied && tree.bytes >= worth_taking_back;
     if (!large || !place_spare(key, to))
         if (auto trouble = copy_tree(path_of(key), to, sharing)) return trouble;
-    if (large) handed_out_[to] = exact_print_of(to);
+    if (large) handed_out_[to] = {key, exact_print_of(to)};
     return std::nullopt;
 }
 
@@ -133,9 +133,11 @@ bool Cache::place_spare(const std::string& key, const std::string& to) {
     return false;
 }
 
-void Cache::take_back(const std::string& key, const std::string& at) {
+void Cache::take_back(const std::string& at) {
     const auto handed_out = handed_out_.extract(at);
-    if (handed_out.empty() || !trees_.contains(key) || exact_print_of(at) != handed_out.mapped()) return;
+    if (handed_out.empty()) return;
+    const auto& [key, fingerprint] = handed_out.mapped();
+    if (!trees_.contains(key) || exact_print_of(at) != fingerprint) return;
     const std::string aside = folder_ + "/.spare." + std::to_string(++placements_);
     if (::rename(at.c_str(), aside.c_str()) == 0) spares_.insert({key, {aside, exact_print_of(aside)}});
 }

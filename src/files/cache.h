@@ -53,7 +53,7 @@ class Cache {
     Trouble place(const std::string& key, const std::string& to, Sharing sharing);
     // The task is over: a large copy at `at`, where place() has put it, is the next one's if nobody has
     // written to it.
-    void take_back(const std::string& key, const std::string& at);
+    void take_back(const std::string& at);
     // Whether nobody has written to it; else it is dropped.
     bool fresh(const std::string& key);
     void drop(const std::string& key);
@@ -76,6 +76,10 @@ class Cache {
         std::string path;
         std::string fingerprint;
     };
+    struct HandedOut {
+        std::string key;
+        std::string fingerprint;
+    };
 
     struct Check {
         TreeReader reader;
@@ -90,10 +94,9 @@ class Cache {
 
     std::string folder_;
     std::map<std::string, Tree> trees_;
-    std::map<std::string, Check> checks_;      // that were begun
-    std::multimap<std::string, Copy> spares_;  // by key: copies that no task has
-    std::map<std::string, std::string>
-        handed_out_;  // fingerprints of large copies, by where they were placed
+    std::map<std::string, Check> checks_;          // that were begun
+    std::multimap<std::string, Copy> spares_;      // by key: copies that no task has
+    std::map<std::string, HandedOut> handed_out_;  // large copies, by where they were placed
     std::uint64_t placements_ = 0;
     std::uint64_t bytes_ = 0;
 };

@@ -132,7 +132,7 @@ struct CopiesOfTasks : CacheTest {
 };
 
 TEST_F(CopiesOfTasks, AreTheNextOnesIfNobodyHasChangedThem) {
-    cache.take_back(its_key, at);
+    cache.take_back(at);
     EXPECT_FALSE(fs::exists(at));
     ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
     EXPECT_EQ(read_file(at), text);
@@ -149,7 +149,7 @@ TEST_F(CopiesOfTasks, AreLeftWhereATaskHasChangedThem) {
     };
     for (const auto& change : changes) {
         change();
-        cache.take_back(its_key, at);
+        cache.take_back(at);
         EXPECT_TRUE(fs::exists(at));
         fs::remove(at);
         ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
@@ -159,7 +159,7 @@ TEST_F(CopiesOfTasks, AreLeftWhereATaskHasChangedThem) {
 
 TEST_F(CopiesOfTasks, ThatAreWrittenToWhileTheyWaitAreGivenToNobody) {
     const int held = ::open(at.c_str(), O_WRONLY | O_CLOEXEC);
-    cache.take_back(its_key, at);
+    cache.take_back(at);
     ASSERT_EQ(::write(held, "y", 1), 1);
     ::close(held);
     ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
@@ -167,13 +167,13 @@ TEST_F(CopiesOfTasks, ThatAreWrittenToWhileTheyWaitAreGivenToNobody) {
 }
 
 TEST_F(CopiesOfTasks, GoFirstWhereTheDiskIsFullAndWithTheirTree) {
-    cache.take_back(its_key, at);
+    cache.take_back(at);
     EXPECT_EQ(entries(place / "cache"), 2u);
     EXPECT_TRUE(cache.make_room());
     EXPECT_EQ(entries(place / "cache"), 1u);
     EXPECT_TRUE(cache.has(its_key));
     ASSERT_FALSE(cache.place(its_key, at, Sharing::copied));
-    cache.take_back(its_key, at);
+    cache.take_back(at);
     cache.drop(its_key);
     EXPECT_EQ(entries(place / "cache"), 0u);
 }
