@@ -14,6 +14,7 @@ TaskResult result_of(core::Ending ending) {
         case core::Ending::timed_out:
             return TaskResult::max_running_time;
         case core::Ending::out_of_memory:
+        case core::Ending::exhausted:
             return TaskResult::resource_exhaustion;
         case core::Ending::not_started:
             return TaskResult::unknown;
@@ -52,6 +53,7 @@ int return_status_of(const core::Outcome& outcome) {
             return outcome.signal;
         case core::Ending::timed_out:
         case core::Ending::out_of_memory:
+        case core::Ending::exhausted:
         case core::Ending::killed:
         case core::Ending::too_slow:
             return outcome.signal != 0 ? outcome.signal : 9;

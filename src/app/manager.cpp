@@ -158,7 +158,7 @@ void Manager::act_on(core::Lease& action, core::Now now) {
     lease.attempt = action.attempt;
     lease.give = action.give;
     lease.timeout = action.timeout;
-    lease.memory_limit_mb = action.memory_limit_mb;
+    lease.watch = action.watch;
     lease.environment_position = text.environment_position;
     lease.text = std::move(text.command);
     lease.variables = std::move(text.variables);

@@ -93,6 +93,10 @@ class Manager {
     void allocate_by(const core::AllocationRules& rules, core::Now now);
     // A worker may hold tasks for so many times what it has; at least 1.
     void hold_on_workers(double times, core::Now now);
+    // What holds for the tasks of a category from now on; `what.category` is filled in.
+    void set_category(const std::string& name, core::CategorySet what, core::Now now);
+    // Whether tasks given out from now on are sampled, and held to what they are given.
+    void monitor(const core::Monitoring& monitoring, core::Now now);
     // Whether hosts that fail what succeeds elsewhere get no tasks for a while.
     void set_hosts_aside(bool on, core::Now now);
     // Nothing is given out before so many were there at once.

@@ -43,6 +43,17 @@ void Manager::hold_on_workers(double times, core::Now now) {
     react(tuned, now);
 }
 
+void Manager::set_category(const std::string& name, core::CategorySet what, core::Now now) {
+    what.category = category(name);
+    react(what, now);
+}
+
+void Manager::monitor(const core::Monitoring& monitoring, core::Now now) {
+    core::Tuned tuned;
+    tuned.monitoring = monitoring;
+    react(tuned, now);
+}
+
 void Manager::set_hosts_aside(bool on, core::Now now) {
     react(core::Tuned{std::nullopt, on}, now);
 }

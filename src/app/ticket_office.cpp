@@ -13,7 +13,7 @@ wire::SealedBatch TicketOffice::open(const core::Seal& seal) {
     sealed.needs = seal.needs;
     sealed.rules = seal.rules;
     sealed.timeout = seal.timeout;
-    sealed.memory_limit_mb = seal.memory_limit_mb;
+    sealed.watch = seal.watch;
     tasks_.describe(seal.tasks, sealed);
     next_ = 0;
     view_.emplace(sealed);

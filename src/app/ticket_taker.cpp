@@ -19,7 +19,7 @@ void TicketTaker::on_message(const wire::SealedBatch& message) {
     nodes_ = std::max<std::uint64_t>(message.nodes, 1);
     give_ = core::allocate(message.needs, whole_, message.rules);
     timeout_ = message.timeout;
-    memory_limit_mb_ = message.memory_limit_mb;
+    watch_ = message.watch;
     asked_ = dry_ = told_ = false;
     spare_.clear();
     mine_ = std::move(early_);
@@ -208,7 +208,7 @@ std::optional<wire::Lease> TicketTaker::lease_of(const Mine& mine) const {
     lease.attempt = 1;
     lease.give = give_;
     lease.timeout = timeout_;
-    lease.memory_limit_mb = memory_limit_mb_;
+    lease.watch = watch_;
     if (batch_->has_calls()) {
         lease.call = batch_->call();
         lease.call->arguments = index_arguments(batch_->call_index(lease.task));

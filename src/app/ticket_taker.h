@@ -82,7 +82,7 @@ class TicketTaker {
     std::uint64_t nodes_ = 1;
     core::Resources give_;
     Duration timeout_{0};
-    std::int64_t memory_limit_mb_ = 0;
+    core::Watch watch_;
     std::deque<Mine> mine_;            // claimed, not yet passed on
     std::deque<Mine> early_;           // claimed of a batch that a node-mate heard of first
     std::deque<Mine> without_text_;    // claimed, their texts were asked for

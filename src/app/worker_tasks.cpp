@@ -57,7 +57,7 @@ host::Order Worker::order_of(const wire::Lease& lease) const {
     order.attempt = lease.attempt;
     order.give = lease.give;
     order.timeout = lease.timeout;
-    order.memory_limit_mb = lease.memory_limit_mb;
+    order.watch = lease.watch;
     order.environment_position = lease.environment_position;
     order.text = options_.wrapper.empty() ? lease.text : wrapped(options_.wrapper, lease.text);
     if (lease.call)

@@ -30,6 +30,12 @@ class Proportion {
         else if (is_less(largest_, {need, whole}))
             largest_ = {need, whole};
     }
+    void consider(const Needs& needs, const Resources& whole) {
+        consider(needs.cores.thousandths(), whole.cores.thousandths());
+        consider(needs.memory_mb, whole.memory_mb);
+        consider(needs.disk_mb, whole.disk_mb);
+        consider(needs.gpus.thousandths(), whole.gpus.thousandths());
+    }
     bool asks() const { return asks_; }
     Share exact() const { return largest_; }
     // One n-th, where n such tasks fit.
@@ -42,10 +48,7 @@ class Proportion {
 
 Proportion proportion(const Needs& needs, const Resources& whole) {
     Proportion result;
-    result.consider(needs.cores.thousandths(), whole.cores.thousandths());
-    result.consider(needs.memory_mb, whole.memory_mb);
-    result.consider(needs.disk_mb, whole.disk_mb);
-    result.consider(needs.gpus.thousandths(), whole.gpus.thousandths());
+    result.consider(needs, whole);
     return result;
 }
 
@@ -57,13 +60,39 @@ Resources as_said(const Needs& needs) {
     return share;
 }
 
+// With the worker's amounts where all of it is asked for.
+Needs in_amounts(Needs needs, const Resources& whole) {
+    const auto fill = [](auto& amount, const auto& all) {
+        if (amount == whole_worker) amount = all;
+    };
+    fill(needs.cores, whole.cores);
+    fill(needs.memory_mb, whole.memory_mb);
+    fill(needs.disk_mb, whole.disk_mb);
+    fill(needs.gpus, whole.gpus);
+    return needs;
+}
+
+void raise_to(Resources& give, const Needs& least) {
+    give.cores = std::max(give.cores, least.cores);
+    give.memory_mb = std::max(give.memory_mb, least.memory_mb);
+    give.disk_mb = std::max(give.disk_mb, least.disk_mb);
+    give.gpus = std::max(give.gpus, least.gpus);
+}
+
 }  // namespace
 
-Resources allocate(const Needs& needs, const Resources& whole, const AllocationRules& rules) {
+Resources allocate(const Ask& ask, const Resources& whole, const AllocationRules& rules) {
+    const Needs needs = in_amounts(ask.needs, whole);
     Resources give = as_said(needs);
+    raise_to(give, ask.at_least);
     if (needs.weightless()) return give;
-    const Proportion asked = proportion(needs, whole);
-    if (!asked.asks()) return {whole.cores, whole.memory_mb, whole.disk_mb, 0};
+    Proportion asked = proportion(needs, whole);
+    if (!asked.asks()) {
+        Resources all{whole.cores, whole.memory_mb, whole.disk_mb, 0};
+        raise_to(all, ask.at_least);
+        return all;
+    }
+    asked.consider(ask.at_least, whole);
     if (!rules.proportional) {
         const Count cores = std::min(give.cores, whole.cores);
         if (give.memory_mb == 0 && cores > 0)
@@ -77,8 +106,37 @@ Resources allocate(const Needs& needs, const Resources& whole, const AllocationR
     return give;
 }
 
-bool ever_fits(const Needs& needs, const Resources& whole) {
+Resources allocate(const Needs& needs, const Resources& whole, const AllocationRules& rules) {
+    return allocate(Ask(needs), whole, rules);
+}
+
+bool ever_fits(const Ask& ask, const Resources& whole) {
+    const Needs needs = in_amounts(ask.needs, whole);
+    Resources least{};
+    raise_to(least, ask.at_least);
+    if (!least.fits_in(whole)) return false;
     return as_said(needs).fits_in(whole) || !(needs.weightless() || proportion(needs, whole).asks());
+}
+
+bool ever_fits(const Needs& needs, const Resources& whole) {
+    return ever_fits(Ask(needs), whole);
+}
+
+bool Ask::plain() const {
+    constexpr auto said = [](const auto& amount) { return amount != whole_worker; };
+    return at_least == Needs{} && said(needs.cores) && said(needs.memory_mb) && said(needs.disk_mb) &&
+           said(needs.gpus);
+}
+
+std::string describe(const Ask& ask) {
+    if (ask.plain()) return describe(ask.needs);
+    Needs amounts = ask.needs;
+    const auto raise = [](auto& amount, const auto& least) { amount = std::max(amount, least); };
+    raise(amounts.cores, ask.at_least.cores);
+    raise(amounts.memory_mb, ask.at_least.memory_mb);
+    raise(amounts.disk_mb, ask.at_least.disk_mb);
+    raise(amounts.gpus, ask.at_least.gpus);
+    return describe(amounts);
 }
 
 }  // namespace wq::core

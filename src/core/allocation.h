@@ -12,7 +12,10 @@
 // fill the worker for every n, where floating point loses one of 93, 99, 105, 117, 123...
 #pragma once
 
+#include <string>
+
 #include "core/resources.h"
+#include "core/sizes.h"
 
 namespace wq::core {
 
@@ -24,10 +27,24 @@ struct AllocationRules {
     auto operator<=>(const AllocationRules&) const = default;
 };
 
+// What a task asks for, with what its category says for it.
+struct Ask {
+    explicit Ask(const Needs& said, const Needs& least = {}) : needs(said), at_least(least) {}
+    Needs needs;     // an amount; -1: nothing is said; whole_worker
+    Needs at_least;  // of what is not an amount: no less is given, and a worker that has less will not do
+
+    // It is what a task of no category could say.
+    bool plain() const;
+    bool operator==(const Ask&) const = default;
+};
+std::string describe(const Ask& ask);  // "2 cores, 4.0 GiB memory": for messages
+
 // More than `whole` in what it asks for, where that is more: then it fits nowhere.
+Resources allocate(const Ask& ask, const Resources& whole, const AllocationRules& rules = {});
 Resources allocate(const Needs& needs, const Resources& whole, const AllocationRules& rules = {});
 
 // Whether an idle worker with so much holds it.
+bool ever_fits(const Ask& ask, const Resources& whole);
 bool ever_fits(const Needs& needs, const Resources& whole);
 
 }  // namespace wq::core

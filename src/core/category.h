@@ -19,9 +19,6 @@
 
 namespace wq::core {
 
-// In place of an amount: all that the worker has.
-inline constexpr std::int64_t whole_worker = -2;
-
 // What a task asks a worker for.
 struct CategoryRequest {
     Sizes sizes;     // an amount; or unsaid: as for a task of no category; or whole_worker

@@ -96,6 +96,41 @@ void get(ByteReader& in, Outcome& value) {
     value.reason = in.blob();
 }
 
+namespace {
+
+void put_sizes(ByteWriter& out, const Sizes& sizes) {
+    for (const ResourceKind kind : resource_kinds) out.i64(sizes.at(kind));
+}
+Sizes get_sizes(ByteReader& in) {
+    Sizes sizes;
+    for (const ResourceKind kind : resource_kinds) sizes.at(kind) = get_amount(in, unsaid);
+    return sizes;
+}
+
+}  // namespace
+
+void put(ByteWriter& out, const Watch& value) {
+    out.boolean(value.measures);
+    put_sizes(out, value.limits);
+}
+void get(ByteReader& in, Watch& value) {
+    value.measures = in.boolean();
+    value.limits = get_sizes(in);
+}
+
+void put(ByteWriter& out, const Measured& value) {
+#define WQ_PUT(name, unit, meaning) out.i64(value.usage.name);
+    WQ_USAGE(WQ_PUT)
+#undef WQ_PUT
+    put_sizes(out, value.exceeded);
+}
+void get(ByteReader& in, Measured& value) {
+#define WQ_GET(name, unit, meaning) value.usage.name = in.i64();
+    WQ_USAGE(WQ_GET)
+#undef WQ_GET
+    value.exceeded = get_sizes(in);
+}
+
 void put(ByteWriter& out, const Output& value) {
     out.blob(value.out);
     out.blob(value.err);

@@ -95,6 +95,9 @@ void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actio
 
 Worker* Reactor::roomiest(ShapeId shape, bool suspect, Now now) {
     const Shape& what = ledger_.shape(shape);
+    if (!has_room(what)) return nullptr;
+    const std::int64_t memory_mb = std::max(asked(shape).needs.memory_mb, asked(shape).at_least.memory_mb);
+    const std::int64_t disk_mb = std::max(asked(shape).needs.disk_mb, asked(shape).at_least.disk_mb);
     Worker* best = nullptr;
     const auto consider = [&](WorkerId id) {
         Worker* worker = workers_.find(id);
@@ -106,15 +109,15 @@ Worker* Reactor::roomiest(ShapeId shape, bool suspect, Now now) {
     for (const WorkerId id : what.workers) consider(id);
     if (!what.workers.empty()) return best;
     for (const auto& [kind, places] : workers_.kinds()) {
-        if (!ever_holds(kind.at_most.whole, kind.at_most.features, what) ||
+        if (!ever_holds(kind.at_most.whole, kind.at_most.features, shape) ||
             !has_time(kind.leaves_by, what, now))
             continue;
         int looked = 0;
         int too_small = 0;
         for (auto it = places.begin(); it != places.end();) {
-            if (it->memory_mb < what.needs.memory_mb) {
+            if (it->memory_mb < memory_mb) {
                 ++looks_;
-                it = places.lower_bound(first_of(it->free_cores, what.needs.memory_mb));
+                it = places.lower_bound(first_of(it->free_cores, memory_mb));
                 continue;
             }
             if (!has_time(it->leaves_at, what, now)) {
@@ -131,7 +134,7 @@ Worker* Reactor::roomiest(ShapeId shape, bool suspect, Now now) {
                 if (wanted && ++looked == workers_looked_at) break;
             } else {
                 ++looks_;
-                if (++too_small == too_small_looked_at && workers_.cut_disk(what.needs.disk_mb))
+                if (++too_small == too_small_looked_at && workers_.cut_disk(disk_mb))
                     return roomiest(shape, suspect, now);
             }
             ++it;
@@ -171,7 +174,8 @@ void Reactor::fill_with_others(Worker& worker, Now now, Actions& actions) {
             // another host.
             (from_any ? a : b) = (from_any ? any : pinned).lower_bound(head);
         } else {
-            if (could_hold(worker, head.shape, now) && next_for(head.shape, worker))
+            if (could_hold(worker, head.shape, now) && has_room(ledger_.shape(head.shape)) &&
+                next_for(head.shape, worker))
                 passed_over.emplace_back(head.shape, leased);
             ++(from_any ? a : b);
         }
@@ -190,7 +194,9 @@ void Reactor::fill_with_suspect(Worker& worker, Now now, Actions& actions) {
         if (++looked > shapes_looked_at && !worker.leases.empty()) break;
         if (const auto task = takes(worker, shape, true, now))
             return lease(worker, *task, shape, now, actions);
-        if (!waiting && could_hold(worker, shape, now) && next_suspect_for(shape, worker)) waiting = shape;
+        if (!waiting && could_hold(worker, shape, now) && has_room(ledger_.shape(shape)) &&
+            next_suspect_for(shape, worker))
+            waiting = shape;
     }
     if (waiting && !reserved_) reserve(worker, *waiting, true);
 }
@@ -219,9 +225,8 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
         worker.alone = last_chance(task);
     }
     count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
-    const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
-    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, time_for(task, now), limit,
-                            what.category, ledger_.submitted(task)});
+    actions.push_back(Lease{worker.id, task, attempted.attempt, attempted.given, time_for(task, now),
+                            watch_of(shape, attempted.given), what.category, ledger_.submitted(task)});
     if (reserved_ && reserved_->shape == shape && reserved_->suspect == suspect) end_reservation();
 }
 

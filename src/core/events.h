@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/interval_set.h"
 #include "base/time.h"
 #include "core/allocation.h"
+#include "core/first_allocation.h"
 #include "core/outcome.h"
 #include "core/resources.h"
 #include "core/task.h"
@@ -113,12 +115,31 @@ struct StopRequested {
 struct StorageTrouble {  // results cannot be written: give nothing out until it is over
     bool now = false;
 };
+// Whether tasks are sampled, and ended when they take more than they were given; what they say themselves
+// goes beyond it.
+struct Monitoring {
+    bool measures = false;
+    bool enforces = false;  // cores, memory and disk; not without `measures`
+    bool operator==(const Monitoring&) const = default;
+};
 struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<std::uint32_t> hold_until_workers;
     std::optional<bool> sets_hosts_aside{};
     std::optional<double> copies_from{};  // so many times its category's mean; below 1: none
     std::optional<AllocationRules> allocation{};
     std::optional<double> submit_multiplier{};
+    std::optional<Monitoring> monitoring{};
+};
+// What holds for the tasks of a category; nothing: as it was.
+struct CategorySet {
+    CategoryId category;
+    std::optional<Sizes> max{};
+    std::optional<Sizes> min{};
+    std::optional<Sizes> first{};
+    std::optional<AllocationMode> mode{};
+    std::optional<std::int64_t> max_concurrent{};  // negative: as many as there is room for
+    std::optional<std::uint32_t> steady_tasks{};
+    std::optional<std::pair<ResourceKind, bool>> automatic{};
 };
 // The host's workers, those that come later too, get no tasks. What they run goes on.
 struct HostBlocked {
@@ -137,7 +158,7 @@ struct Tick {};  // the time asked for by Reactor::wakeup() has come
 using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway,
                            WorkerBack, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
                            TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tuned,
-                           FastAbortSet, HostBlocked, HostUnblocked, Tick>;
+                           CategorySet, FastAbortSet, HostBlocked, HostUnblocked, Tick>;
 
 // ---- actions ----
 
@@ -147,7 +168,7 @@ struct Lease {
     Attempt attempt = 1;
     Resources give;
     Duration timeout{0};
-    std::int64_t memory_limit_mb = 0;  // 0: none
+    Watch watch{};
     CategoryId category;
     WallMicros submitted_us = 0;
     bool copy = false;  // another attempt of it runs elsewhere
@@ -170,7 +191,7 @@ struct Seal {  // the pool may claim these, all of one shape, as attempt 1
     Needs needs;
     AllocationRules rules{};
     Duration timeout{0};
-    std::int64_t memory_limit_mb = 0;
+    Watch watch{};
 };
 struct Revoke {  // what is not claimed yet is to come back
     BatchId batch;
@@ -232,6 +253,13 @@ struct HostSetAside {
 struct HostReleased {  // that was set aside
     std::string host;
 };
+// What its tasks are given has changed, by who uses it or by what was measured: for the records.
+struct CategoryChanged {
+    CategoryId category;
+    AllocationMode mode = AllocationMode::fixed;
+    Sizes max, min;
+    Sizes first;  // what one that says nothing asks for; whole_worker, unsaid
+};
 struct Warning {
     std::string text;
 };
@@ -240,8 +268,8 @@ struct Finished {
     std::optional<StopReason> stopped;
 };
 
-using Action =
-    std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded, GoneBack,
-                 RangeEnded, Cancelled, Skipped, HostSetAside, HostReleased, Warning, Finished>;
+using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded,
+                            GoneBack, RangeEnded, Cancelled, Skipped, HostSetAside, HostReleased,
+                            CategoryChanged, Warning, Finished>;
 
 }  // namespace wq::core

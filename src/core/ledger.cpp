@@ -56,6 +56,16 @@ std::uint32_t Ledger::intern(const Times& times) {
     return static_cast<std::uint32_t>(times_.size() - 1);
 }
 
+void Ledger::reshape(TaskId task, Shape shape) {
+    attempted(task).reshaped = intern(std::move(shape));
+    some_reshaped_ = true;
+}
+
+ShapeId Ledger::shape_of(TaskId task) const {
+    const Attempted* const record = some_reshaped_ ? find_attempted(task) : nullptr;
+    return record != nullptr && record->reshaped ? *record->reshaped : range_of(task).shape;
+}
+
 ShapeId Ledger::add(const TaskRange& range, WallMicros submitted) {
     const ShapeId shape = intern(range.shape);
     const std::uint32_t times = intern({range.shape.not_before, range.shape.not_after});
@@ -166,11 +176,11 @@ void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
         if (at->second.empty()) starting_.erase(at);
         return;
     }
-    const ShapeId shape = range.shape;
+    const Attempted* history = part.size() == 1 ? find_attempted(TaskId(part.first)) : nullptr;
+    const ShapeId shape = history != nullptr && history->reshaped ? *history->reshaped : range.shape;
     ReadyTasks& tasks = shapes_[shape.value()].ready;
     const bool suspects_before = !tasks.suspects.empty();
     const auto before = head(shape);
-    const Attempted* history = part.size() == 1 ? find_attempted(TaskId(part.first)) : nullptr;
     if (history != nullptr && history->losses > 0) {
         put(tasks.suspects);
     } else {

@@ -44,6 +44,7 @@ struct Attempted {
     std::optional<PaceMark> pace;  // while it is leased and timed
 
     std::optional<PaceMark> straggling;  // the same, for a copy
+    std::optional<ShapeId> reshaped;     // asks for more than its range does
 
     Attempt next() const { return std::max(attempt, last) + 1; }
     // What counts for the limit of tries: all that was no fault of its own.
@@ -103,12 +104,15 @@ class Ledger {
     // Priority, times and the limit of tries are no part of it here: tasks that differ in nothing else are
     // of one shape.
     const Shape& shape(ShapeId id) const { return shapes_[id.value()].shape; }
-    ShapeId shape_of(TaskId task) const { return range_of(task).shape; }
+    ShapeId shape_of(TaskId task) const;
     WallMicros submitted(TaskId task) const { return range_of(task).submitted; }
     double priority(TaskId task) const { return range_of(task).priority; }
     const Times& times(TaskId task) const { return times_[range_of(task).times]; }
     std::uint32_t max_tries(TaskId task) const { return range_of(task).max_tries; }  // 0: none of its own
     std::uint32_t shapes() const { return static_cast<std::uint32_t>(shapes_.size()); }
+
+    // What is out with a worker is of this shape from now on, which is of the same category.
+    void reshape(TaskId task, Shape shape);
 
     // Changes of state; each goes through the table of lifecycle.h. An arrow that is not there is our bug.
     void change(TaskId task, TaskEvent event);
@@ -196,6 +200,7 @@ class Ledger {
     std::set<ShapeId> suspect_shapes_;
     std::vector<ShapeId> awakened_;
     std::unordered_map<TaskId, Attempted> attempted_;
+    bool some_reshaped_ = false;  // some task ever was
     IntervalSet sealed_;
     IntervalSet done_;
     IntervalSet failed_;

@@ -31,7 +31,7 @@ const char* name_of(Ending ending) {
     constexpr std::array names{"exited",      "signalled",       "timed_out",     "out_of_memory",
                                "not_started", "killed",          "worker_lost",   "never_ran",
                                "raised",      "expired",         "input_missing", "output_missing",
-                               "disk_full",   "not_transferred", "too_slow"};
+                               "disk_full",   "not_transferred", "too_slow",      "exhausted"};
     static_assert(names.size() == ending_count);
     return names[static_cast<std::size_t>(ending)];
 }
@@ -70,6 +70,8 @@ std::string describe(const Outcome& outcome) {
             return "an output file could not be kept" + because;
         case Ending::too_slow:
             return "took too long" + because;
+        case Ending::exhausted:
+            return "took more than it was given" + because;
     }
     return "unknown ending";
 }

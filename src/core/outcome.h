@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/usage.h"
 
 namespace wq::core {
 
@@ -25,8 +27,14 @@ enum class Ending : std::uint8_t {
     disk_full = 12,        // of its worker
     not_transferred = 13,  // it ran to its end, and an output file could not be kept here
     too_slow = 14,         // it took much longer than others of its category and was ended (fast abort)
+    exhausted = 15,        // it took more cores or disk than it was given; `reason` and `measured` say which
 };
-inline constexpr std::size_t ending_count = 15;
+inline constexpr std::size_t ending_count = 16;
+
+// It took more of something than it was given.
+constexpr bool is_exhaustion(Ending ending) {
+    return ending == Ending::out_of_memory || ending == Ending::exhausted;
+}
 
 // How a worker runs a function (see host/functions.h).
 enum class CallMode : std::uint8_t {
@@ -48,7 +56,8 @@ struct Outcome {
     std::int64_t bytes_written = 0;
     std::uint64_t stdout_bytes = 0;  // written by the task, also what was cut
     std::uint64_t stderr_bytes = 0;
-    std::string reason;  // one line where the fields above do not say it all
+    std::string reason;                  // one line where the fields above do not say it all
+    std::optional<Measured> measured{};  // of one that was watched
 
     bool succeeded() const { return ending == Ending::exited && exit_code == 0; }
 };

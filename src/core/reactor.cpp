@@ -28,9 +28,12 @@ void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {
     last_wall_ = now.wall;
     ledger_.advance(now.wall);
     std::visit([&](const auto& known) { on_event(known, now, actions); }, event);
+    ask_anew_of_automatic(actions);
+    awaken_those_with_room();
     expire(now, actions);
     release_the_last_hosts(actions);
     dispatch(now, actions);
+    note_full();
     tell_what_waits(now, actions);
     watch_idle_workers(now);
     finish_if_over(now, actions);

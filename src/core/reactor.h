@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/batches.h"
+#include "core/category.h"
 #include "core/events.h"
 #include "core/groups.h"
 #include "core/host_blocks.h"
@@ -46,13 +47,13 @@ struct ReactorOptions {
     bool sets_hosts_aside = true;          // those that fail what succeeds elsewhere
     bool seal_batches = false;             // use tickets where tasks of one shape abound
     AllocationRules allocation{};          // of a worker, to a task
+    bool limits_memory = true;             // a task that says how much it needs is ended beyond that
+    Monitoring monitoring{};
     // A worker may hold so many times what it has: what does not run yet waits there.
     double submit_multiplier = 1;
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
 };
 
-// Whether an idle worker with `features` (sorted) can run it.
-bool ever_holds(const Resources& whole, const std::vector<std::string>& features, const Shape& shape);
 // "feature a, function 'b'": for messages.
 std::string describe(const std::vector<std::string>& features);
 
@@ -78,6 +79,11 @@ class Reactor {
     bool may_run(const Worker& worker) const { return !worker.leases.empty() || may_claim(worker); }
     // Whether it was too slow on the worker's host, and waits for another one.
     bool avoids(TaskId task, const Worker& worker) const;
+
+    // What is known of a category, and how many of the workers that are here hold the largest of its tasks.
+    // null: nothing was said of it or of its tasks.
+    const Category* category(CategoryId category) const;
+    std::int64_t able_workers(CategoryId category) const;
 
     // Counters of the manual's table that the core knows; times of the manager itself are added by app/.
     ManagerStats stats() const;
@@ -116,6 +122,11 @@ class Reactor {
         std::uint64_t passed_over =
             0;  // leases of later shapes, on workers large enough for it, while it waited
     };
+    struct CategoryState {
+        Category category{""};
+        std::vector<ShapeId> shapes;
+        bool full = false;  // as many run as may
+    };
     struct Reservation {  // a worker kept free for a task that would wait too long
         WorkerId worker;
         ShapeId shape;
@@ -127,6 +138,23 @@ class Reactor {
     void on_event(const BarrierAdded& event, Now now, Actions& actions);
     void on_event(const InputEnded& event, Now now, Actions& actions);
     void apply(const GroupChange& change, Actions& actions);
+
+    // reactor_categories.cpp
+    void on_event(const CategorySet& event, Now now, Actions& actions);
+    CategoryState& state_of(CategoryId category);
+    CategoryState& state_of_category(ShapeId shape) { return state_of(ledger_.shape(shape).category); }
+    void note_shapes();
+    Ask ask_of(const Shape& shape, const Category& category) const;
+    const Ask& asked(ShapeId shape) const { return asked_[shape.value()]; }
+    void ask_anew(CategoryId category, Actions& actions);
+    void ask_anew_of_automatic(Actions& actions);
+    void awaken(const CategoryState& state);
+    void learn_sizes(TaskId task, const Outcome& outcome, Actions& actions);
+    bool asks_for_more(TaskId task, const Outcome& outcome);
+    bool has_room(const Shape& shape) const;
+    void awaken_those_with_room();
+    void note_full();
+    Watch watch_of(ShapeId shape, const Resources& given) const;
 
     // reactor_workers.cpp
     void on_event(const WorkerJoined& event, Now now, Actions& actions);
@@ -293,9 +321,11 @@ class Reactor {
     void end_idle_reservation(Now now);
 
     // room.cpp
+    bool ever_holds(const Resources& whole, const std::vector<std::string>& features, ShapeId shape) const;
     Resources share(ShapeId shape, const Resources& whole) const;
     Resources share_by_ticket(const Resources& whole) const;  // of the open batch
     static bool has_time(std::optional<Instant> leaves, const Shape& shape, Now now);
+    bool could_ever_run(const Worker& worker, ShapeId shape) const;
     bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
     bool is_open_to(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
     std::optional<TaskId> takes(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
@@ -309,13 +339,13 @@ class Reactor {
     bool fits_somewhere(ShapeId shape) const;
     bool pool_is_judged(Now now) const;
     Resources largest_here() const;
-    Skipped fits_nowhere(IntervalSet tasks, const Shape& shape) const;
+    Skipped fits_nowhere(IntervalSet tasks, ShapeId shape) const;
     void skip_ready(ShapeId shape, const std::function<Skipped(IntervalSet)>& why, Actions& actions);
     void tell_what_waits_later(Now now, bool grew);
     void tell_what_waits(Now now, Actions& actions);
     void tell_what_is_blocked(const std::vector<ShapeId>& waiting, Actions& actions);
     bool is_misspelt(const Shape& shape) const;
-    std::string what_is_missing(const Shape& shape) const;
+    std::string what_is_missing(ShapeId shape) const;
     void note_functions(const Worker& worker);
     std::string some_functions() const;
 
@@ -354,8 +384,14 @@ class Reactor {
     Groups groups_;
     WorkerTable workers_;
     std::vector<ShapeState> shape_states_;
-    std::set<WorkerId> pool_;     // living workers that take tickets
-    std::optional<Batch> batch_;  // one at a time
+    std::vector<Ask> asked_;                 // by ShapeId
+    std::vector<CategoryState> categories_;  // by CategoryId
+    std::vector<CategoryId> limited_;        // in how many of them run at once
+    std::vector<CategoryId> automatic_;      // whose tasks are given what was measured
+    Resources largest_here_;                 // by which that was bounded
+    std::uint64_t largest_of_ = 0;           // pool version in which that was
+    std::set<WorkerId> pool_;                // living workers that take tickets
+    std::optional<Batch> batch_;             // one at a time
     std::uint32_t next_batch_ = 1;
     IntervalSet doubtful_;                 // may have been claimed by a rank that was lost: not sealed again
     std::uint64_t last_chances_ = 0;       // tasks whose next loss is final: they run alone

@@ -34,7 +34,7 @@ bool Reactor::fits_whole_pool(ShapeId shape) {
     if (state_of(shape).misfit == pool_version_) return false;
     for (const WorkerId rank : pool_) {
         const Worker& worker = *workers_.find(rank);
-        if (ever_holds(worker.whole, worker.features, ledger_.shape(shape))) continue;
+        if (ever_holds(worker.whole, worker.features, shape)) continue;
         state_of(shape).misfit = pool_version_;
         return false;
     }
@@ -45,7 +45,9 @@ bool Reactor::fits_whole_pool(ShapeId shape) {
 IntervalSet Reactor::sealable(ShapeId shape) {
     const auto total_cores = static_cast<std::uint64_t>(workers_.available_cores());
     const std::uint64_t enough = tickets_per_core * total_cores;
-    if (ledger_.shape(shape).leased_only) return {};
+    if (ledger_.shape(shape).leased_only || !asked(shape).plain() || options_.monitoring.enforces ||
+        state_of_category(shape).category.max_concurrent() >= 0)
+        return {};
     const auto& queues = ledger_.ready(shape).queues;
     if (queues.begin()->second.fresh.count() < enough || ledger_.shape(shape).min_time > Duration{0})
         return {};
@@ -80,8 +82,8 @@ void Reactor::seal(ShapeId shape, IntervalSet tasks, Now now, Actions& actions) 
     batch_->sealed_at = now.instant;
     batch_->members = pool_;
     batch_->outstanding = tasks;
-    const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
-    actions.push_back(Seal{batch_->id, std::move(tasks), what.needs, batch_->rules, what.timeout, limit});
+    actions.push_back(Seal{batch_->id, std::move(tasks), asked(shape).needs, batch_->rules, what.timeout,
+                           watch_of(shape, {})});
 }
 
 void Reactor::revoke(Actions& actions) {

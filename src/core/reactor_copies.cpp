@@ -99,7 +99,7 @@ Worker* Reactor::idle_elsewhere(TaskId task, Now now) {
         if (consider(id)) return best;
     if (!what.workers.empty()) return best;
     for (const auto& [kind, places] : workers_.kinds()) {
-        if (!ever_holds(kind.at_most.whole, kind.at_most.features, what)) continue;
+        if (!ever_holds(kind.at_most.whole, kind.at_most.features, ledger_.shape_of(task))) continue;
         int looked = 0;
         for (auto place = places.begin(); place != places.end() && ++looked <= workers_looked_at; ++place)
             if (consider(place->id)) return best;
@@ -110,16 +110,16 @@ Worker* Reactor::idle_elsewhere(TaskId task, Now now) {
 void Reactor::copy(TaskId task, Worker& worker, Now now, Actions& actions) {
     Attempted& attempted = ledger_.attempted(task);
     stop_watching_for_copy(task, attempted);
-    const Shape& what = ledger_.shape(ledger_.shape_of(task));
+    const ShapeId shape = ledger_.shape_of(task);
+    const Shape& what = ledger_.shape(shape);
     attempted.last = attempted.next();
-    const Resources given = share(ledger_.shape_of(task), worker.whole);
+    const Resources given = share(shape, worker.whole);
     const Copy made{worker.id, attempted.last, given, now.instant, now.wall};
     copies_.emplace(task, made);
     workers_.lease(worker, task, made.given);
     count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched, ++stats.tasks_copied_attempts; });
-    const std::int64_t limit = std::max<std::int64_t>(what.needs.memory_mb, 0);
-    actions.push_back(Lease{worker.id, task, made.attempt, made.given, time_for(task, now), limit,
-                            what.category, ledger_.submitted(task), true});
+    actions.push_back(Lease{worker.id, task, made.attempt, made.given, time_for(task, now),
+                            watch_of(shape, given), what.category, ledger_.submitted(task), true});
 }
 
 const Reactor::Copy* Reactor::copy_at(WorkerId worker, TaskId task) const {

@@ -96,21 +96,11 @@ std::vector<std::string> Reactor::set_aside_here() const {
 
 // ---- which hosts could run what, were they idle ----
 
-namespace {
-
-bool could_ever_run(const Worker& worker, const Shape& what) {
-    return ever_holds(worker.whole, worker.features, what) &&
-           (what.workers.empty() ||
-            std::find(what.workers.begin(), what.workers.end(), worker.id) != what.workers.end());
-}
-
-}  // namespace
-
 // Whether it gets tasks or not.
 bool Reactor::host_holds(const std::string& host, ShapeId shape) const {
     const std::vector<WorkerId> there = workers_of(host);
     return std::any_of(there.begin(), there.end(),
-                       [&](WorkerId id) { return could_ever_run(*workers_.find(id), ledger_.shape(shape)); });
+                       [&](WorkerId id) { return could_ever_run(*workers_.find(id), shape); });
 }
 
 // One that gets tasks, other than `but`.
@@ -118,13 +108,13 @@ bool Reactor::some_host_holds(ShapeId shape, const std::string* but) const {
     const Shape& what = ledger_.shape(shape);
     const auto counts = [&](const Worker* worker) {
         return worker != nullptr && worker->available() && (but == nullptr || worker->host != *but) &&
-               could_ever_run(*worker, what);
+               could_ever_run(*worker, shape);
     };
     for (const WorkerId id : what.workers)
         if (counts(workers_.find(id))) return true;
     if (!what.workers.empty()) return false;
     for (const auto& [kind, places] : workers_.kinds()) {
-        if (!ever_holds(kind.at_most.whole, kind.at_most.features, what)) continue;
+        if (!ever_holds(kind.at_most.whole, kind.at_most.features, shape)) continue;
         if (std::any_of(places.begin(), places.end(),
                         [&](const Place& place) { return counts(workers_.find(place.id)); }))
             return true;

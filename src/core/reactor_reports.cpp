@@ -93,11 +93,12 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
     count_for(task, [&](ManagerStats& stats) {
         add_bounded(stats.time_execute, outcome.wall_us);
         if (outcome.succeeded()) add_bounded(stats.time_execute_good, outcome.wall_us);
-        if (outcome.ending != Ending::out_of_memory) return;
+        if (!is_exhaustion(outcome.ending)) return;
         ++stats.tasks_exhausted_attempts;
         add_bounded(stats.time_execute_exhaustion, outcome.wall_us);
     });
     if (outcome.succeeded()) {
+        learn_sizes(task, outcome, actions);
         learn_pace(task, outcome, now);
         record(task, true, outcome, actions);
         finish(task, true, now, actions);
@@ -110,11 +111,15 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
         ledger_.change(task, TaskEvent::give_back);
         return go_on_with_copy(task, actions);
     }
-    const Shape& shape = ledger_.shape(ledger_.shape_of(task));
+    if (is_exhaustion(outcome.ending) && asks_for_more(task, outcome))
+        return try_again(task, TaskEvent::exhaust, outcome, now, actions);
+    const ShapeId id = ledger_.shape_of(task);
+    const Shape& shape = ledger_.shape(id);
     // A task that names its memory and needs more fails at once. One that does not had what its worker could
     // give: elsewhere there may be more, or fewer neighbours. But it would never end where nobody says how
     // often.
-    if (outcome.ending == Ending::out_of_memory && shape.needs.memory_mb < 0 && ledger_.max_tries(task) > 0)
+    if (outcome.ending == Ending::out_of_memory && asked(id).needs.memory_mb < 0 &&
+        ledger_.max_tries(task) > 0)
         return try_again(task, TaskEvent::exhaust, outcome, now, actions);
     const bool again =
         ledger_.attempted(task).failures < shape.retries && !ended_by_its_end_time(task, outcome);

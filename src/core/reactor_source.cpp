@@ -7,6 +7,7 @@ void Reactor::on_event(const TasksAdded& event, Now now, Actions& actions) {
     const TaskRange& range = event.range;
     const Interval ids{range.first.value(), range.first.value() + range.count};
     ledger_.add(range, now.wall);
+    note_shapes();
     // An earlier run's ends come before anything is unblocked, so that nothing is given out that is done.
     event.done.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_done); });
     event.failed.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_failed); });

@@ -36,11 +36,11 @@ bool Reactor::fits_somewhere(ShapeId shape) const {
     const Shape& what = ledger_.shape(shape);
     if (what.workers.empty())
         return std::any_of(workers_.offers().begin(), workers_.offers().end(), [&](const auto& each) {
-            return ever_holds(each.first.whole, each.first.features, what);
+            return ever_holds(each.first.whole, each.first.features, shape);
         });
     return std::any_of(what.workers.begin(), what.workers.end(), [&](WorkerId id) {
         const Worker* worker = workers_.find(id);
-        return worker != nullptr && ever_holds(worker->whole, worker->features, what);
+        return worker != nullptr && ever_holds(worker->whole, worker->features, shape);
     });
 }
 
@@ -52,7 +52,7 @@ bool Reactor::pool_is_judged(Now now) const {
 void Reactor::skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions) {
     if (!pool_is_judged(now) || workers_.empty() || ledger_.ready(shape).empty() || fits_somewhere(shape))
         return;
-    const auto why = [&](IntervalSet tasks) { return fits_nowhere(std::move(tasks), ledger_.shape(shape)); };
+    const auto why = [&](IntervalSet tasks) { return fits_nowhere(std::move(tasks), shape); };
     skip_ready(shape, why, actions);
 }
 
@@ -114,7 +114,7 @@ void Reactor::tell_what_waits(Now now, Actions& actions) {
                 },
                 actions);
         } else if (!std::exchange(state_of(shape).told_waiting, true)) {
-            actions.push_back(Warning{"tasks wait for a worker with " + what_is_missing(what)});
+            actions.push_back(Warning{"tasks wait for a worker with " + what_is_missing(shape)});
         }
     }
 }
@@ -134,15 +134,15 @@ bool Reactor::is_misspelt(const Shape& shape) const {
            !functions_seen_.empty() && !functions_seen_.contains(shape.features.front());
 }
 
-std::string Reactor::what_is_missing(const Shape& shape) const {
-    const std::vector<std::string>& wanted = shape.features;
+std::string Reactor::what_is_missing(ShapeId shape) const {
+    const std::vector<std::string>& wanted = ledger_.shape(shape).features;
     const bool has_features =
         std::any_of(workers_.offers().begin(), workers_.offers().end(), [&](const auto& each) {
             const std::vector<std::string>& features = each.first.features;
             return std::includes(features.begin(), features.end(), wanted.begin(), wanted.end());
         });
     if (!has_features) return describe(wanted) + ", which none of those that are here has";
-    return describe(shape.needs) + (wanted.empty() ? "" : " and " + describe(wanted)) +
+    return describe(asked(shape)) + (wanted.empty() ? "" : " and " + describe(wanted)) +
            "; the largest of those that are here have " + describe(largest_here());
 }
 
@@ -171,16 +171,18 @@ Resources Reactor::largest_here() const {
     return largest;
 }
 
-Skipped Reactor::fits_nowhere(IntervalSet tasks, const Shape& shape) const {
+Skipped Reactor::fits_nowhere(IntervalSet tasks, ShapeId id) const {
+    const Shape& shape = ledger_.shape(id);
+    const std::string wanted = describe(asked(id));
     if (!shape.workers.empty()) {
         std::string ids;
-        for (const WorkerId id : shape.workers) ids += (ids.empty() ? "" : ", ") + std::to_string(id.value());
-        return {std::move(tasks), "worker " + ids + " is not there or too small for " + describe(shape.needs),
-                std::nullopt};
+        for (const WorkerId one : shape.workers)
+            ids += (ids.empty() ? "" : ", ") + std::to_string(one.value());
+        return {std::move(tasks), "worker " + ids + " is not there or too small for " + wanted, std::nullopt};
     }
     const std::string features = shape.features.empty() ? "" : " and " + describe(shape.features);
     return {
-        std::move(tasks), "needs " + describe(shape.needs) + features + ", no worker has that", std::nullopt,
+        std::move(tasks), "needs " + wanted + features + ", no worker has that", std::nullopt,
         "the largest have " + describe(largest_here()) +
             (some_share_a_host(workers_) ? "; start fewer ranks per node, which makes larger workers, or let"
                                          : "; let") +

@@ -76,7 +76,7 @@ std::int64_t Reactor::able_workers() const {
     int looked = 0;
     for (const ReadyHead& head : ledger_.ready_shapes()) {
         if (++looked > most_looked_at) break;
-        const Needs& needs = ledger_.shape(head.shape).needs;
+        const Needs& needs = asked(head.shape).needs;
         largest.cores = std::max(largest.cores, needs.cores);
         largest.memory_mb = std::max(largest.memory_mb, needs.memory_mb);
         largest.disk_mb = std::max(largest.disk_mb, needs.disk_mb);
@@ -122,7 +122,7 @@ std::string Reactor::what_fits_nowhere() const {
         if (fits_somewhere(head.shape)) continue;
         const Shape& shape = ledger_.shape(head.shape);
         const std::string features = shape.features.empty() ? "" : ", " + describe(shape.features);
-        return "a worker with " + describe(shape.needs) + features + ", for task " +
+        return "a worker with " + describe(asked(head.shape)) + features + ", for task " +
                std::to_string(head.task.value());
     }
     return "";

@@ -60,12 +60,13 @@ std::string Reactor::why_not_given_out(TaskId task, Now now) const {
     if (able == 0 && !what.workers.empty())
         return "never: none of the workers that it names is there and has room";
     if (able == 0)
-        return "not before a larger worker comes: it needs " + what_is_missing(what) +
+        return "not before a larger worker comes: it needs " + what_is_missing(shape) +
                (what.min_time > Duration{0} ? "; and " + format_duration(what.min_time) + " of their time"
                                             : "");
     if (const std::string hosts = blocked_hosts_for(shape); !hosts.empty())
         return "not now: all hosts that could run it are blocked: " + hosts +
                "; unblock_host() or unblock_all() ends that";
+    if (!has_room(what)) return "not now: as many tasks of its category run as may at once";
     if (const auto avoided = avoided_.find(task); avoided != avoided_.end())
         return "not now: it was too slow on " + avoided->second.host + ", and waits for another host for " +
                format_duration(avoided->second.until - now.instant) + " more";

@@ -35,20 +35,23 @@ Resources with_more(const Resources& free, const Resources& whole, double times)
 
 }  // namespace
 
-bool ever_holds(const Resources& whole, const std::vector<std::string>& features, const Shape& shape) {
+// Whether an idle worker with `features` (sorted) can run it.
+bool Reactor::ever_holds(const Resources& whole, const std::vector<std::string>& features,
+                         ShapeId shape) const {
+    const std::vector<std::string>& wanted = ledger_.shape(shape).features;
     const auto has = [&](const std::string& feature) {
         return std::binary_search(features.begin(), features.end(), feature);
     };
-    return ever_fits(shape.needs, whole) && std::all_of(shape.features.begin(), shape.features.end(), has);
+    return ever_fits(asked(shape), whole) && std::all_of(wanted.begin(), wanted.end(), has);
 }
 
 Resources Reactor::share(ShapeId shape, const Resources& whole) const {
-    return allocate(ledger_.shape(shape).needs, whole, options_.allocation);
+    return allocate(asked(shape), whole, options_.allocation);
 }
 
 // As the ranks reckon it, whatever was tuned since.
 Resources Reactor::share_by_ticket(const Resources& whole) const {
-    return allocate(ledger_.shape(batch_->shape).needs, whole, batch_->rules);
+    return allocate(asked(batch_->shape), whole, batch_->rules);
 }
 
 bool Reactor::has_time(std::optional<Instant> leaves, const Shape& shape, Now now) {
@@ -63,18 +66,23 @@ std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker) const {
     return std::min(queue_limit, per_core * std::max<std::int64_t>(worker.whole.cores.rounded_down(), 1));
 }
 
-// Whether it may run there at all, and has the time to.
+// Whether it may run there at all, were nothing else there.
+bool Reactor::could_ever_run(const Worker& worker, ShapeId shape) const {
+    const std::vector<WorkerId>& named = ledger_.shape(shape).workers;
+    return (named.empty() || std::find(named.begin(), named.end(), worker.id) != named.end()) &&
+           ever_holds(worker.whole, worker.features, shape);
+}
+
+// And has the time to.
 bool Reactor::could_hold(const Worker& worker, ShapeId shape, Now now) const {
-    const Shape& what = ledger_.shape(shape);
-    if (!what.workers.empty() &&
-        std::find(what.workers.begin(), what.workers.end(), worker.id) == what.workers.end())
-        return false;
-    return has_time(worker.leaves_at, what, now) && ever_holds(worker.whole, worker.features, what);
+    return has_time(worker.leaves_at, ledger_.shape(shape), now) && could_ever_run(worker, shape);
 }
 
 // Whether anything of the shape can go to it now, as far as its own room does not decide.
 bool Reactor::is_open_to(const Worker& worker, ShapeId shape, bool suspect, Now now) const {
-    if (worker.alone || !worker.available() || !could_hold(worker, shape, now)) return false;
+    if (worker.alone || !worker.available() || !could_hold(worker, shape, now) ||
+        !has_room(ledger_.shape(shape)))
+        return false;
     if (reserved_ && reserved_->worker == worker.id &&
         (reserved_->shape != shape || reserved_->suspect != suspect))
         return false;

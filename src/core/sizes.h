@@ -23,6 +23,8 @@ struct PerResource {
 
 // Nobody says, or nobody has measured; so does every other negative amount that comes from outside.
 inline constexpr std::int64_t unsaid = -1;
+// In place of an amount that is asked for: all that the worker has.
+inline constexpr std::int64_t whole_worker = -2;
 
 struct Sizes {
     std::int64_t cores = unsaid;

@@ -40,6 +40,11 @@ struct Shape {
     // travels as a template. 0: none.
     std::uint64_t kind = 0;
     bool leased_only = false;  // not sealed: a ticket is a text, and it has files
+    bool measured = false;     // its tree is sampled, whatever holds for all
+    // It took more than it was first given, and gets the most that its category allows; of what that does not
+    // bound, at least so much.
+    bool at_maximum = false;
+    Needs at_least;
     bool unstoppable = false;  // a call without a process of its own: once begun, nobody can end it
     auto operator<=>(const Shape&) const = default;
 };

@@ -89,7 +89,7 @@ struct Order {
     Attempt attempt = 1;
     core::Resources give;                    // what it occupies
     Duration timeout{0};                     // 0: none
-    std::int64_t memory_limit_mb = 0;        // its tree is killed above it; 0: none
+    core::Watch watch{};                     // how it is watched, and what it is held to
     std::uint64_t environment_position = 0;  // it sees the lines up to this position
     std::string text;                        // the shell line
     std::vector<std::string> argv;  // not empty: executed directly, by PATH (not with environment lines)

@@ -73,6 +73,8 @@ struct ReportWriter {
         write(ReportTag::ended, [&](ByteWriter& out) {
             write_task(out, report.task, report.attempt);
             put(out, report.outcome);
+            out.boolean(report.outcome.measured.has_value());
+            if (report.outcome.measured) put(out, *report.outcome.measured);
             put(out, report.output);
             out.blob(report.output.result);
         });
@@ -107,6 +109,7 @@ Report read_report(ByteReader& in, ReportTag tag) {
         case ReportTag::ended: {
             auto report = read_task<TaskEnded>(in);
             get(in, report.outcome);
+            if (in.boolean()) get(in, report.outcome.measured.emplace());
             get(in, report.output);
             report.output.result = in.blob();
             return report;

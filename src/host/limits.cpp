@@ -15,7 +15,7 @@ constexpr Duration sampling = std::chrono::milliseconds(100);
 constexpr std::int64_t kb_per_mb = 1024;
 
 bool memory_limited(const Lane* lane) {
-    return lane->order.order.memory_limit_mb > 0 && lane->verdict == Verdict::none && lane->pid > 0;
+    return lane->order.order.watch.limits.memory_mb > 0 && lane->verdict == Verdict::none && lane->pid > 0;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void Limits::sample_memory(Instant now) {
     for (Lane* lane : lanes_.running()) {
         if (!memory_limited(lane)) continue;
         sampled = true;
-        const std::int64_t limit_kb = lane->order.order.memory_limit_mb * kb_per_mb;
+        const std::int64_t limit_kb = lane->order.order.watch.limits.memory_mb * kb_per_mb;
         const std::vector<pid_t> pids = tree(*lane);
         std::int64_t used_kb = 0;
         for (const pid_t pid : pids) used_kb += resident_kb(pid);
@@ -73,7 +73,7 @@ void Limits::sample_memory(Instant now) {
         for (const pid_t pid : pids) used_kb += proportional_kb(pid);
         if (used_kb <= limit_kb) continue;
         lane->outcome.reason = "used " + std::to_string(used_kb / kb_per_mb) + " MB, its limit is " +
-                               std::to_string(lane->order.order.memory_limit_mb) + " MB";
+                               std::to_string(lane->order.order.watch.limits.memory_mb) + " MB";
         kill(*lane, Verdict::out_of_memory, now);
     }
     // A large tree takes long to walk; it is then looked at less often.

@@ -72,7 +72,9 @@ LauncherOptions read_options(ByteReader& in) {
 void write_field(ByteWriter& out, const Order& order) {
     write_task(out, order.task, order.attempt);
     put(out, order.give);
-    out.i64(order.timeout.count()), out.i64(order.memory_limit_mb), out.u64(order.environment_position);
+    out.i64(order.timeout.count());
+    put(out, order.watch);
+    out.u64(order.environment_position);
     out.blob(order.text);
     out.blobs(order.argv);
     put(out, order.variables);
@@ -87,7 +89,7 @@ Order read_order(ByteReader& in) {
     auto order = read_task<Order>(in);
     get(in, order.give);
     order.timeout = Duration(in.i64());
-    order.memory_limit_mb = in.i64();
+    get(in, order.watch);
     order.environment_position = in.u64();
     order.text = in.blob();
     order.argv = in.blobs();

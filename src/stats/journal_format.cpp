@@ -78,6 +78,7 @@ std::string encode_record(const TaskRecord& record) {
     out.u64(record.category.value()), put(out, record.given);
     out.i64(record.submitted_us), out.i64(record.dispatched_us), out.i64(record.received_us);
     put(out, record.outcome);
+    if (record.outcome.measured) put(out, *record.outcome.measured);
     return end_record(std::move(out));
 }
 
@@ -87,6 +88,7 @@ bool decode(ByteReader& in, TaskRecord& record) {
     record.category = CategoryId(in.u32()), get(in, record.given);
     get(in, record.submitted_us), get(in, record.dispatched_us), get(in, record.received_us);
     get(in, record.outcome);
+    if (!in.at_end()) get(in, record.outcome.measured.emplace());  // of one that was watched
     return in.at_end();
 }
 

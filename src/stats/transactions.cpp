@@ -66,6 +66,7 @@ std::string_view result_of(core::Ending ending) {
         case core::Ending::timed_out:
             return "MAX_WALLTIME";
         case core::Ending::out_of_memory:
+        case core::Ending::exhausted:
             return "RESOURCE_EXHAUSTION";
         case core::Ending::not_started:
             return "UNKNOWN";

@@ -20,9 +20,27 @@ void fields(core::AllocationRules& v, V& visit) {
     visit(v.proportional, v.whole_tasks);
 }
 template <class V>
+void fields(core::Sizes& v, V& visit) {
+    visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);
+}
+template <class V>
+void fields(core::Watch& v, V& visit) {
+    visit(v.measures, v.limits);
+}
+template <class V>
+void fields(core::Usage& v, V& visit) {
+#define WQ_REST(name, unit, meaning) , v.name
+    visit(v.cores WQ_USAGE_BUT_CORES(WQ_REST));
+#undef WQ_REST
+}
+template <class V>
+void fields(core::Measured& v, V& visit) {
+    visit(v.usage, v.exceeded);
+}
+template <class V>
 void fields(core::Outcome& v, V& visit) {
     visit(v.ending, v.exit_code, v.signal, v.started_us, v.wall_us, v.user_us, v.system_us, v.peak_memory_kb,
-          v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason);
+          v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason, v.measured);
 }
 template <class V>
 void fields(core::Output& v, V& visit) {
@@ -110,8 +128,8 @@ void fields(EnvironmentLine& m, V& visit) {
 }
 template <class V>
 void fields(Lease& m, V& visit) {
-    visit(m.task, m.attempt, m.give, m.timeout, m.memory_limit_mb, m.environment_position, m.text,
-          m.variables, m.call, m.files);
+    visit(m.task, m.attempt, m.give, m.timeout, m.watch, m.environment_position, m.text, m.variables, m.call,
+          m.files);
 }
 template <class V>
 void fields(WantInput& m, V& visit) {
@@ -171,8 +189,8 @@ void fields(Recall& m, V& visit) {
 }
 template <class V>
 void fields(SealedBatch& m, V& visit) {
-    visit(m.batch, m.tasks, m.needs, m.rules, m.timeout, m.memory_limit_mb, m.command, m.indexes,
-          m.first_item, m.call, m.first_index, m.by_counter, m.nodes);
+    visit(m.batch, m.tasks, m.needs, m.rules, m.timeout, m.watch, m.command, m.indexes, m.first_item, m.call,
+          m.first_index, m.by_counter, m.nodes);
 }
 template <class V>
 void fields(Tickets& m, V& visit) {

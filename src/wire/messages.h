@@ -4,7 +4,7 @@
 // reserves more than a small multiple of the frame's own size.
 //
 // Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
-// as features); 4 (files of tasks).
+// as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 
 // ---- worker -> manager ----
 
@@ -157,7 +157,7 @@ struct Lease {
     Attempt attempt = 1;
     core::Resources give;
     Duration timeout{0};
-    std::int64_t memory_limit_mb = 0;
+    core::Watch watch{};
     std::uint64_t environment_position = 0;
     std::string text;
     EnvironmentChanges variables;
@@ -180,7 +180,7 @@ struct SealedBatch {  // may be claimed by ticket; ticket n is the n-th task of 
     core::Needs needs;
     core::AllocationRules rules{};
     Duration timeout{0};
-    std::int64_t memory_limit_mb = 0;
+    core::Watch watch{};
     // Where all tasks are items of one `--array`: its template and indexes, and the id of its first item.
     // Else each ticket comes with its text.
     std::vector<std::string> command;

@@ -90,6 +90,11 @@ class Unpack {
     }
     void get(const msgpack::object& in, core::Resources& value) { get_amounts(in, value, 0); }
     void get(const msgpack::object& in, core::Needs& value) { get_amounts(in, value, -1); }
+    void get(const msgpack::object& in, core::Sizes& value) {
+        nested(in, value);
+        for (const core::ResourceKind kind : core::resource_kinds)
+            if (value.at(kind) < core::unsaid || value.at(kind) > most_amount) fail();
+    }
     void get(const msgpack::object& in, core::Ending& value) {
         get_enum(in, value, core::Ending(core::ending_count - 1));
     }
@@ -106,14 +111,14 @@ class Unpack {
     }
 
     // Sums of a hundred thousand workers stay far from overflow.
+    static constexpr std::int64_t most_amount = std::int64_t{1} << 40;
     template <class Amounts>
     void get_amounts(const msgpack::object& in, Amounts& value, std::int64_t least) {
-        constexpr std::int64_t most = std::int64_t{1} << 40;
         nested(in, value);
         for (const std::int64_t amount : {value.memory_mb, value.disk_mb})
-            if (amount < least || amount > most) fail();
+            if (amount < least || amount > most_amount) fail();
         for (const Count amount : {value.cores, value.gpus})
-            if (amount < least || amount.thousandths() > most) fail();
+            if (amount < least || amount.thousandths() > most_amount) fail();
     }
     template <class T>
     void nested(const msgpack::object& in, T& value) {

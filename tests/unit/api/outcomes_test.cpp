@@ -36,6 +36,7 @@ constexpr Row rows[] = {
     {Ending::disk_full, TaskResult::disk_full, "DISK_FULL", 64, -1, 0},
     {Ending::not_transferred, TaskResult::output_transfer_error, "OUTPUT_TRANSFER_ERROR", 80, 7, 0},
     {Ending::too_slow, TaskResult::max_retries, "MAX_RETRIES", 48, 11, 0},
+    {Ending::exhausted, TaskResult::resource_exhaustion, "RESOURCE_EXHAUSTION", 16, 11, 0},
 };
 
 TEST(Outcomes, EveryEndingIsAResultOfTheManual) {

@@ -203,6 +203,11 @@ class RunFixture : public ::testing::Test {
                " s: " + a.why;
     }
     static std::string text(const HostReleased& a) { return "released " + a.host; }
+    static std::string text(const CategoryChanged& a) {
+        std::string text = "category " + std::to_string(a.category.value()) + " asks for";
+        for (const ResourceKind kind : resource_kinds) text += " " + std::to_string(a.first.at(kind));
+        return text;
+    }
     static std::string text(const Warning& a) { return "warning: " + a.text; }
     static std::string text(const Finished& a) {
         return "finished " + std::to_string(to_int(a.code)) + (a.stopped ? " stopped" : "");

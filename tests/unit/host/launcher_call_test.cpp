@@ -174,7 +174,7 @@ TEST_F(LauncherCall, IsKilledByOrder) {
 
 TEST_F(LauncherCall, IsEndedWhenItHoldsTooMuchMemory) {
     Order order = call(1, "hold", std::to_string(400u << 20));
-    order.memory_limit_mb = 300;
+    order.watch.limits.memory_mb = 300;
     EXPECT_EQ(session.run(order).outcome.ending, Ending::out_of_memory);
 }
 

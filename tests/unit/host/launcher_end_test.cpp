@@ -124,12 +124,12 @@ TEST(LauncherEnd, MoreMemoryThanItsLimitEndsATask) {
     Session session;
     session.open();
     Order order = shell_line(1, "x=$(head -c 80000000 /dev/zero | tr '\\0' y); sleep 1000");
-    order.memory_limit_mb = 50;
+    order.watch.limits.memory_mb = 50;
     const TaskEnded end = session.run(order);
     EXPECT_EQ(end.outcome.ending, Ending::out_of_memory);
     EXPECT_THAT(end.outcome.reason, HasSubstr("its limit is 50 MB"));
     Order small = shell_line(2, "sleep 0.3; echo fine");
-    small.memory_limit_mb = 50;
+    small.watch.limits.memory_mb = 50;
     EXPECT_EQ(session.run(small).output.out, "fine\n");
 }
 

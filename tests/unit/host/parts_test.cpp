@@ -176,7 +176,7 @@ TEST(LauncherWire, AnOrderComesThroughWhole) {
     order.attempt = 4;
     order.give = {2, 3, 4, 5};
     order.timeout = std::chrono::hours(30);
-    order.memory_limit_mb = 77;
+    order.watch.limits.memory_mb = 77;
     order.environment_position = 9;
     order.text = std::string("a\0b\n", 4);
     order.argv = {"x", "", "y z"};

@@ -17,6 +17,8 @@ std::vector<Message> samples() {
     outcome.peak_memory_kb = 1 << 30;
     outcome.stdout_bytes = ~std::uint64_t{0};
     outcome.reason = "one\nline";
+    outcome.measured.emplace().usage.memory = 812;
+    outcome.measured->exceeded.memory_mb = 800;
     IntervalSet held;
     held.insert({3, 9});
     held.insert({1'000'000, 1'000'001});
@@ -41,7 +43,7 @@ std::vector<Message> samples() {
     sealed.tasks = held;
     sealed.needs = {1, -1, 0, -1};
     sealed.timeout = std::chrono::seconds(3);
-    sealed.memory_limit_mb = 5;
+    sealed.watch.limits.memory_mb = 5;
     sealed.command = {"echo", "{}"};
     sealed.indexes = "1-9:2";
     sealed.first_item = TaskId(77);
@@ -54,8 +56,9 @@ std::vector<Message> samples() {
                     {"small", InputKind::content, "", "", "abc"},
                     {"page", InputKind::url, "http://host/page", "", std::nullopt}};
     files.outputs = {{"out", false, true, true}};
+    const core::Watch watch{true, {.cores = 500, .memory_mb = 77}};
     const Lease lease{TaskId(9),    3,    {2, 100, 0, 1}, std::chrono::seconds(5),
-                      77,           2,    "echo hi",      {{"A", "1"}, {"B", ""}, {"C", {}}},
+                      watch,        2,    "echo hi",      {{"A", "1"}, {"B", ""}, {"C", {}}},
                       std::nullopt, files};
     return {
         hello,
@@ -127,8 +130,10 @@ TEST(Messages, FieldsSurvive) {
     EXPECT_EQ(hello.holding.at(1), (std::pair<TaskId, Attempt>(1, 3)));
     const auto& ended = std::get<Ended>(read->at(3));
     EXPECT_EQ(ended.outcome.signal, 9);
+    EXPECT_EQ(ended.outcome.measured, std::get<Ended>(samples().at(3)).outcome.measured);
     EXPECT_EQ(ended.outcome.stdout_bytes, ~std::uint64_t{0});
     EXPECT_EQ(ended.output.out, std::string("a\0b", 3));
+    EXPECT_EQ(std::get<Lease>(read->at(14)).watch, std::get<Lease>(samples().at(14)).watch);
     EXPECT_EQ(std::get<Lease>(read->at(14)).files, std::get<Lease>(samples().at(14)).files);
     const auto& sealed = std::get<SealedBatch>(read->at(18));
     EXPECT_EQ(sealed.first_index, -5);

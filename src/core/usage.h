@@ -1,0 +1,58 @@
+// What the whole process tree of an attempt takes, as its worker samples it, and what it is held to. Without
+// being asked for, an attempt is not sampled: what costs nothing is in core::Outcome.
+#pragma once
+
+#include <cstdint>
+
+#include "core/sizes.h"
+
+namespace wq::core {
+
+// How an attempt is watched while it runs.
+struct Watch {
+    bool measures = false;  // it is sampled, and Outcome::measured says what was seen
+    Sizes limits;           // what takes more of one of these is ended; of GPUs nothing is known
+
+    bool limited() const { return limits != Sizes{}; }
+    bool operator==(const Watch&) const = default;
+};
+
+// X(name, unit, meaning): of a tree, -1 where the kernel does not tell. MB are of 2^20 bytes.
+#define WQ_USAGE(X)                                                                                 \
+    X(cores, "1/1000", "the most that it kept busy at once: CPU time by time, of a second or more") \
+    WQ_USAGE_BUT_CORES(X)
+#define WQ_USAGE_BUT_CORES(X)                                                                    \
+    X(cpu_time, "us", "of all its processes, user and system, those that nobody waited for too") \
+    X(memory, "MB", "the most at once, resident; what its processes share counts once")          \
+    X(virtual_memory, "MB", "the most at once, of address space")                                \
+    X(swap_memory, "MB", "the most at once, swapped out")                                        \
+    X(disk, "MB", "the most at once, in its sandbox and its temporary folder")                   \
+    X(files, "files", "the most at once, files and folders in these")                            \
+    X(bytes_read, "bytes", "read from files, by system calls")                                   \
+    X(bytes_written, "bytes", "written to files, by system calls")                               \
+    X(bytes_received, "bytes", "over TCP, by the connections that were seen")                    \
+    X(bytes_sent, "bytes", "over TCP, by the connections that were seen")                        \
+    X(bandwidth, "bytes/s", "the most that went over these, both ways, in a second or more")     \
+    X(processes_at_once, "processes", "the most at once")                                        \
+    X(processes, "processes", "that were seen")                                                  \
+    X(context_switches, "1", "of those that were seen")
+
+struct Usage {
+#define WQ_FIELD(name, unit, meaning) std::int64_t name = unsaid;
+    WQ_USAGE(WQ_FIELD)
+#undef WQ_FIELD
+    bool operator==(const Usage&) const = default;
+};
+
+struct Measured {
+    Usage usage;
+    Sizes exceeded;  // the limits that it was ended for; unsaid: it was not
+    bool operator==(const Measured&) const = default;
+};
+
+// What a category learns of it; of GPUs nothing.
+inline Sizes peaks_of(const Usage& usage) {
+    return {usage.cores, usage.memory, usage.disk, unsaid};
+}
+
+}  // namespace wq::core

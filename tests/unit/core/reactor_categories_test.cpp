@@ -1,0 +1,238 @@
+// What tasks of a category are given, what becomes of those that take more, and how many run at once.
+#include "unit/core/run_fixture.h"
+
+namespace wq::core {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr CategoryId analysis{1};
+
+class CategoriesRun : public RunFixture {
+  protected:
+    void SetUp() override {
+        ReactorOptions start{.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true};
+        start.allocation.proportional = true;
+        start.monitoring = {.measures = true, .enforces = true};
+        options(start);
+    }
+    void say(CategorySet what) {
+        what.category = analysis;
+        event(what);
+        take([](const std::string& line) { EXPECT_THAT(line, HasSubstr("category 1 asks for")); });
+    }
+    void add_asking(std::uint64_t count, const Needs& needs = {}) {
+        Shape shape;
+        shape.needs = needs;
+        shape.category = analysis;
+        event(TasksAdded{{TaskId(reactor_.ledger().size()), count, std::move(shape), {}}, {}, {}});
+    }
+    void join_with(std::uint32_t worker, const Resources& offers) {
+        event(WorkerJoined{WorkerId(worker), "node" + std::to_string(worker), offers, {}});
+    }
+    void measured(std::uint32_t worker, std::uint64_t task, Attempt attempt, const Usage& usage) {
+        Outcome outcome;
+        outcome.wall_us = 1'000'000;
+        outcome.measured.emplace().usage = usage;
+        report(worker, task, attempt, outcome);
+    }
+    void exhausts_memory(std::uint32_t worker, std::uint64_t task, Attempt attempt, std::int64_t used) {
+        Outcome outcome;
+        outcome.ending = Ending::out_of_memory;
+        outcome.measured.emplace().usage.memory = used;
+        outcome.measured->exceeded.memory_mb = given(task).memory_mb;
+        report(worker, task, attempt, outcome);
+    }
+    Resources given(std::uint64_t task) const {
+        return reactor_.ledger().find_attempted(TaskId(task))->given;
+    }
+    std::uint64_t running() const { return reactor_.ledger().count(TaskState::leased); }
+    void forget_actions() {
+        take([](const std::string&) {});
+    }
+};
+
+TEST_F(CategoriesRun, ItsMaximumIsWhatItsTasksAskFor) {
+    say({.max = Sizes{.cores = 2000, .memory_mb = 1024}});
+    add_asking(2);
+    join_with(1, {4, 4096, 1000, 1});
+    EXPECT_EQ(running(), 2U);
+    EXPECT_EQ(given(0), (Resources{2, 2048, 500, 0}));
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, WhatATaskSaysItselfWins) {
+    say({.max = Sizes{.cores = 2000, .memory_mb = 1024}});
+    add_asking(1, {.cores = 4});
+    join_with(1, {4, 4096, 1000, 1});
+    EXPECT_EQ(given(0), (Resources{4, 4096, 1000, 0}));
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, NothingBelowItsMinimumIsGiven) {
+    say({.max = Sizes{.cores = 1000}, .min = Sizes{.memory_mb = 3000}});
+    add_asking(2);
+    join_with(1, {4, 2999, 1000, 0});
+    EXPECT_EQ(running(), 0U) << "a worker that cannot give the minimum will not do";
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not before a larger worker comes"));
+    join_with(2, {4, 7000, 1000, 0});
+    EXPECT_EQ(running(), 2U);
+    EXPECT_EQ(given(0), (Resources{2, 3500, 500, 0}));
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, AChangeOfItIsForAllThatWait) {
+    say({.max = Sizes{.cores = 4000}});
+    add_asking(4);
+    join_with(1, {2, 2000, 1000, 0});
+    EXPECT_EQ(running(), 0U);
+    say({.max = Sizes{.cores = 1000}});
+    EXPECT_EQ(running(), 2U);
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, NoMoreRunAtOnceThanItAllows) {
+    say({.max = Sizes{.cores = 1000}, .max_concurrent = 2});
+    add_asking(5);
+    join_with(1, {4, 4000, 1000, 0});
+    join_with(2, {4, 4000, 1000, 0});
+    EXPECT_EQ(running(), 2U);
+    EXPECT_THAT(reactor_.why(TaskId(4), now()), HasSubstr("as many tasks of its category"));
+    for (std::uint64_t task = 0; task < 5; ++task) {
+        ok(reactor_.ledger().find_attempted(TaskId(task))->worker.value(), task);
+        EXPECT_EQ(running(), std::min<std::uint64_t>(2, 4 - task));
+    }
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, RoomThatOneMakesIsForAnyWorker) {
+    say({.max = Sizes{.cores = 1000}, .max_concurrent = 1});
+    add_asking(2);
+    join_with(1, {1, 1000, 1000, 0});
+    join_with(2, {1, 1000, 1000, 0});
+    ASSERT_EQ(running(), 1U);
+    const WorkerId first = reactor_.ledger().find_attempted(TaskId(0))->worker;
+    event(WorkerLeft{first, "bye", false});
+    EXPECT_EQ(running(), 1U) << "the other one takes it, without anything that happens there";
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, WholeWorkersUntilItIsSteadyThenWhatWasSeen) {
+    say({.mode = AllocationMode::max_throughput, .steady_tasks = 3});
+    add_asking(40);
+    join_with(1, {8, 8000, 8000, 0});
+    for (std::uint64_t task = 0; task < 4; ++task) {
+        ASSERT_EQ(running(), 1U) << task;
+        EXPECT_EQ(given(task), (Resources{8, 8000, 8000, 0}));
+        measured(1, task, 1, {.cores = 1000, .memory = 900, .disk = 10});
+    }
+    EXPECT_EQ(running(), 8U) << "a core and 1000 MB each";
+    EXPECT_EQ(given(4), (Resources{1, 1000, 1000, 0}));
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, WhatIsComputedWaitsForNoLargerWorkerThanThereIs) {
+    say({.mode = AllocationMode::max, .steady_tasks = 1});
+    add_asking(10);
+    join_with(1, {2, 900, 900, 0});
+    for (std::uint64_t task = 0; task < 3; ++task)
+        measured(1, task, 1, {.cores = 1000, .memory = 890, .disk = 10});
+    EXPECT_EQ(running(), 1U) << "973 MB would be rounded up to 1000";
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, WhoTakesMoreIsTriedOnceMoreWithTheMaximum) {
+    say({.max = Sizes{.cores = 1000, .memory_mb = 2000, .disk_mb = 100},
+         .first = Sizes{.memory_mb = 500},
+         .mode = AllocationMode::max_throughput});
+    add_asking(1);
+    join_with(1, {4, 8000, 400, 0});
+    EXPECT_EQ(given(0).memory_mb, 2000) << "a quarter, as of cores";
+    exhausts_memory(1, 0, 1, 2100);
+    EXPECT_EQ(reactor_.ledger().count(TaskState::failed), 1U) << "it takes more than its category allows";
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, FromAGuessToTheMaximumToFailure) {
+    say({.max = Sizes{.cores = 1000, .memory_mb = 4000, .disk_mb = 100},
+         .first = Sizes{.cores = 1000, .memory_mb = 500, .disk_mb = 100},
+         .mode = AllocationMode::max_throughput});
+    add_asking(1);
+    join_with(1, {16, 8000, 1600, 0});
+    EXPECT_EQ(given(0).memory_mb, 500);
+    exhausts_memory(1, 0, 1, 600);
+    ASSERT_EQ(running(), 1U);
+    EXPECT_EQ(given(0).memory_mb, 4000);
+    EXPECT_EQ(reactor_.stats(analysis).tasks_exhausted_attempts, 1);
+    exhausts_memory(1, 0, 2, 4100);
+    EXPECT_EQ(reactor_.ledger().count(TaskState::failed), 1U);
+    EXPECT_EQ(describe(reactor_.category(analysis)->largest(ResourceKind::memory), ResourceKind::memory),
+              "4000");
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, WhoExhaustsAWholeWorkerWaitsForALargerOne) {
+    say({.mode = AllocationMode::max_throughput});
+    add_asking(1);
+    join_with(1, {4, 4000, 400, 0});
+    exhausts_memory(1, 0, 1, 4100);
+    EXPECT_EQ(running(), 0U);
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not before a larger worker comes"));
+    EXPECT_EQ(describe(reactor_.category(analysis)->largest(ResourceKind::memory), ResourceKind::memory),
+              ">4100");
+    join_with(2, {4, 4050, 400, 0});
+    EXPECT_EQ(running(), 0U) << "it took more";
+    join_with(3, {4, 8000, 400, 0});
+    ASSERT_EQ(running(), 1U);
+    EXPECT_EQ(given(0), (Resources{4, 8000, 400, 0}));
+    measured(3, 0, 2, {.cores = 1000, .memory = 5000, .disk = 1});
+    EXPECT_EQ(reactor_.ledger().count(TaskState::done), 1U);
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, AFixedCategorysTaskFailsWhereItTakesMore) {
+    say({.max = Sizes{.cores = 1000, .memory_mb = 500}});
+    add_asking(1);
+    join_with(1, {4, 2000, 400, 0});
+    exhausts_memory(1, 0, 1, 600);
+    EXPECT_EQ(reactor_.ledger().count(TaskState::failed), 1U);
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, HowManyWorkersHoldItsLargestTask) {
+    EXPECT_EQ(reactor_.category(analysis), nullptr);
+    say({.max = Sizes{.cores = 2000}});
+    join_with(1, {1, 1000, 100, 0});
+    join_with(2, {2, 1000, 100, 0});
+    join_with(3, {64, 1000, 100, 0});
+    EXPECT_EQ(reactor_.able_workers(analysis), 2);
+    forget_actions();
+}
+
+// What is enforced is what a task was given; without that, what it says of memory where that is held to.
+TEST_F(CategoriesRun, ATaskIsHeldToWhatItWasGiven) {
+    std::vector<Action> actions;
+    const auto lease_of = [&](ReactorOptions chosen) {
+        chosen.expected_workers = 0;
+        Reactor run(chosen, now());
+        actions.clear();
+        run.on(WorkerJoined{WorkerId(1), "node1", {4, 4000, 400, 0}, {}}, now(), actions);
+        Shape shape;
+        shape.needs = {.cores = 2, .memory_mb = 100};
+        run.on(TasksAdded{{TaskId(0), 1, shape, {}}, {}, {}}, now(), actions);
+        for (const Action& action : actions)
+            if (const auto* lease = std::get_if<Lease>(&action)) return lease->watch;
+        ADD_FAILURE() << "no lease";
+        return Watch{};
+    };
+    EXPECT_EQ(lease_of({}), (Watch{false, {.memory_mb = 100}}));
+    EXPECT_EQ(lease_of({.limits_memory = false}), Watch{});
+    EXPECT_EQ(lease_of({.limits_memory = false, .monitoring = {.measures = true}}), (Watch{true, {}}));
+    ReactorOptions all{.limits_memory = false, .monitoring = {.measures = true, .enforces = true}};
+    all.allocation.proportional = true;
+    EXPECT_EQ(lease_of(all), (Watch{true, {.cores = 2000, .memory_mb = 2000, .disk_mb = 200}}));
+}
+
+}  // namespace
+}  // namespace wq::core
