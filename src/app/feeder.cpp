@@ -54,8 +54,9 @@ void Feeder::feed(const std::vector<taskfile::Item>& items, Manager& manager, co
         std::visit([&](const auto& known) { item(known, manager, now); }, any);
 }
 
-core::Shape Feeder::shape(Manager& manager) {
-    const core::PerResource<bool> open = categories_.of_task(settings_.category);
+core::Shape Feeder::shape(Manager& manager, core::Now now) {
+    const core::PerResource<bool> open =
+        categories_.of_task(settings_.category, options_.defaults.needs, manager, now);
     taskfile::Settings settings = with_defaults(settings_, options_.defaults, open);
     core::Shape shape;
     shape.needs = needs_of(settings, open);
@@ -76,7 +77,7 @@ std::uint32_t Feeder::group(const std::string& name) {
 }
 
 void Feeder::item(const taskfile::TaskLine& line, Manager& manager, core::Now now) {
-    core::Shape what = shape(manager);
+    core::Shape what = shape(manager, now);
     for (const std::uint32_t worker : line.workers) what.workers.emplace_back(worker);
     std::vector<core::GroupTag> tags;
     for (const taskfile::GroupMembership& membership : line.groups)
@@ -108,14 +109,14 @@ void Feeder::item(const taskfile::Barrier&, Manager& manager, core::Now now) {
 
 void Feeder::value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command,
                    Manager& manager, core::Now now) {
-    core::Shape what = shape(manager);
+    core::Shape what = shape(manager, now);
     append(tasks_.add_value(value, line, command), std::move(what), {}, manager, now);
 }
 
 void Feeder::indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command,
                      Manager& manager, core::Now now) {
     flush(manager, now);
-    range_.shape = shape(manager);
+    range_.shape = shape(manager, now);
     range_.first = tasks_.add_indexes(indexes, command);
     range_.count = indexes.count();
     ArrayEnds ends(options_.earlier);

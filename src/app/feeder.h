@@ -16,7 +16,9 @@ namespace wq::app {
 class Feeder {
   public:
     Feeder(const SourceOptions& options, TaskTable& tasks, std::string source = {})
-        : options_(options), tasks_(tasks), categories_(std::move(source), options.measured) {}
+        : options_(options),
+          tasks_(tasks),
+          categories_(std::move(source), options.categories, options.measured) {}
 
     void feed(const std::vector<taskfile::Item>& items, Manager& manager, core::Now now);
     void value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command,
@@ -36,7 +38,7 @@ class Feeder {
     void item(const taskfile::Barrier& line, Manager& manager, core::Now now);
     void append(TaskId task, core::Shape shape, std::vector<core::GroupTag> groups, Manager& manager,
                 core::Now now);
-    core::Shape shape(Manager& manager);
+    core::Shape shape(Manager& manager, core::Now now);
     std::uint32_t group(const std::string& name);
 
     const SourceOptions& options_;

@@ -28,7 +28,38 @@ core::AllocationMode mode_of(taskfile::CategoryMode mode) {
     return core::AllocationMode::fixed;
 }
 
+// A line that asks for GPUs and says no cores needs none.
+core::PerResource<bool> said_of(const taskfile::CategoryResources& max, taskfile::CategoryMode mode) {
+    const bool fixed = mode == taskfile::CategoryMode::fixed;
+    const bool for_gpus = max.gpus && *max.gpus > 0;
+    return {{max.cores || for_gpus || !fixed, max.memory_mb || !fixed, max.disk_mb || !fixed,
+             max.gpus.has_value()}};
+}
+
+void add(core::PerResource<bool>& all, const core::PerResource<bool>& more) {
+    for (const core::ResourceKind kind : core::resource_kinds) all.at(kind) = all.at(kind) || more.at(kind);
+}
+
 }  // namespace
+
+void ListCategories::foresee(Foreseen& all, const taskfile::CategoryLine& line) {
+    add(all[line.name], said_of(line.max.value_or(taskfile::CategoryResources{}),
+                                line.mode.value_or(taskfile::CategoryMode::fixed)));
+}
+
+// With what the run gives where neither a task nor its category says anything.
+core::Sizes ListCategories::max_of(const Told& told, const core::Needs& defaults) {
+    core::Sizes max = sizes_of(told.max);
+    const bool one_core = told.mode == taskfile::CategoryMode::fixed && max.gpus <= 0;
+    const core::Sizes run{defaults.cores >= 0 ? defaults.cores.thousandths()
+                          : one_core          ? 1000
+                                              : core::unsaid,
+                          defaults.memory_mb, defaults.disk_mb,
+                          defaults.gpus >= 0 ? defaults.gpus.thousandths() : core::unsaid};
+    for (const core::ResourceKind kind : core::resource_kinds)
+        if (told.open.at(kind) && max.at(kind) < 0) max.at(kind) = run.at(kind);
+    return max;
+}
 
 void ListCategories::tell(const taskfile::CategorySettings& line, const core::Needs& defaults,
                           Manager& manager, core::Now now) {
@@ -37,24 +68,10 @@ void ListCategories::tell(const taskfile::CategorySettings& line, const core::Ne
     if (told.line == 0) told.line = line.line;
     if (said.max) told.max = *said.max;
     if (said.mode) told.mode = *said.mode;
+    add(told.open, said_of(told.max, told.mode));
     const bool fixed = told.mode == taskfile::CategoryMode::fixed;
     core::CategorySet set;
-    if (said.max || said.mode) {
-        core::Sizes max = sizes_of(told.max);
-        const bool for_gpus = max.gpus > 0;  // a line that asks for them and says no cores needs none
-        const core::Sizes run{defaults.cores >= 0  ? defaults.cores.thousandths()
-                              : fixed && !for_gpus ? 1000
-                                                   : core::unsaid,
-                              defaults.memory_mb, defaults.disk_mb,
-                              defaults.gpus >= 0 ? defaults.gpus.thousandths() : core::unsaid};
-        for (const core::ResourceKind kind : core::resource_kinds) {
-            bool& open = told.open.at(kind);
-            open = open || max.at(kind) >= 0 || (!fixed && kind != core::ResourceKind::gpus) ||
-                   (for_gpus && kind == core::ResourceKind::cores);
-            if (open && max.at(kind) < 0) max.at(kind) = run.at(kind);
-        }
-        set.max = max;
-    }
+    if (said.max || said.mode) set.max = max_of(told, defaults);
     if (said.min) set.min = sizes_of(*said.min);
     if (said.first) set.first = sizes_of(*said.first);
     if (said.mode) set.mode = mode_of(*said.mode);
@@ -65,11 +82,22 @@ void ListCategories::tell(const taskfile::CategorySettings& line, const core::Ne
                 " could learn from; --monitor has it measured");
 }
 
-core::PerResource<bool> ListCategories::of_task(const std::optional<std::string>& category) {
-    if (told_.empty()) return {};
+core::PerResource<bool> ListCategories::of_task(const std::optional<std::string>& category,
+                                                const core::Needs& defaults, Manager& manager,
+                                                core::Now now) {
+    if (told_.empty() && foreseen_.empty()) return {};
     static const std::string unnamed = "default";
-    const auto told = told_.find(category ? *category : unnamed);
-    if (told == told_.end()) return {};
+    const std::string& name = category ? *category : unnamed;
+    auto told = told_.find(name);
+    if (told == told_.end()) {
+        const auto foreseen = foreseen_.find(name);
+        if (foreseen == foreseen_.end()) return {};
+        told = told_.try_emplace(name).first;
+        told->second.open = foreseen->second;
+        core::CategorySet set;
+        set.max = max_of(told->second, defaults);
+        manager.set_category(name, set, now);
+    }
     told->second.has_tasks = true;
     return told->second.open;
 }

@@ -267,8 +267,8 @@ std::uint64_t SourceSpec::fingerprint() const {
 namespace {
 
 // Every task of a list, or value of --each, with its line. False: a stream, and nothing was read.
-template <class F>
-Result<bool> for_each_line(const SourceSpec& spec, F&& task) {
+template <class F, class G>
+Result<bool> for_each_line(const SourceSpec& spec, F&& task, G&& category) {
     // A named pipe is not opened twice: its writer would meet a reader that goes away.
     struct stat info {};
     if (spec.path == "-" ||
@@ -291,7 +291,10 @@ Result<bool> for_each_line(const SourceSpec& spec, F&& task) {
             fed = size > 0 ? values.feed(buffer, task) : values.finish(task);
         if (!fed) return fed.error();
         for (const taskfile::Item& item : items)
-            if (const auto* line = std::get_if<taskfile::TaskLine>(&item)) task(line->command, line->line);
+            if (const auto* line = std::get_if<taskfile::TaskLine>(&item))
+                task(line->command, line->line);
+            else if (const auto* said = std::get_if<taskfile::CategorySettings>(&item))
+                category(said->category);
         if (size == 0) return true;
     }
 }
@@ -306,7 +309,9 @@ Result<SourceSummary> check_source(const SourceSpec& spec) {
         summary.tasks = indexes->count();
         return summary;
     }
-    const auto read = for_each_line(spec, [&](std::string_view, std::uint64_t) { ++summary.tasks; });
+    const auto read = for_each_line(
+        spec, [&](std::string_view, std::uint64_t) { ++summary.tasks; },
+        [&](const taskfile::CategoryLine& line) { ListCategories::foresee(summary.categories, line); });
     if (!read) return read.error();
     summary.complete = *read;
     return summary;
@@ -319,12 +324,15 @@ Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate&
         tasks.add_indexes(std::move(*indexes), command);
         return true;
     }
-    return for_each_line(spec, [&](std::string_view text, std::uint64_t line) {
-        if (spec.kind == SourceSpec::Kind::list)
-            tasks.add_line(text, line, 0);
-        else
-            tasks.add_value(text, line, command);
-    });
+    return for_each_line(
+        spec,
+        [&](std::string_view text, std::uint64_t line) {
+            if (spec.kind == SourceSpec::Kind::list)
+                tasks.add_line(text, line, 0);
+            else
+                tasks.add_value(text, line, command);
+        },
+        [](const taskfile::CategoryLine&) {});
 }
 
 Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options, TaskTable& tasks) {

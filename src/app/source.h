@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "app/list_categories.h"
 #include "app/manager.h"
 #include "app/task_table.h"
 #include "base/result.h"
@@ -33,8 +34,9 @@ struct EarlierRun {
 struct SourceOptions {
     TaskDefaults defaults;
     EarlierRun earlier;
-    std::string run_directory;  // its `list` copy is written there; empty: none is kept
-    bool measured = false;      // tasks are: what categories learn from
+    std::string run_directory;              // its `list` copy is written there; empty: none is kept
+    bool measured = false;                  // tasks are: what categories learn from
+    ListCategories::Foreseen categories{};  // by check_source()
 };
 
 class Source {
@@ -77,6 +79,7 @@ struct SourceSpec {
 struct SourceSummary {
     std::uint64_t tasks = 0;
     bool complete = true;  // false: a stream, whose rest is not known yet
+    ListCategories::Foreseen categories{};
 };
 
 // Reads a whole list without running anything: every bad line is found before the first task starts.

@@ -90,7 +90,7 @@ std::vector<wire::Hello> decode_workers(const std::vector<std::string>& hellos) 
 }  // namespace
 
 int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
-    app::check_source(options.source).or_throw();
+    app::SourceSummary checked = app::check_source(options.source).or_throw();
     std::vector<wire::Hello> workers = decode_workers(hellos);
     for (const wire::Hello& worker : workers)
         std::printf("worker %u on %s\t%s\n", *worker.rank, worker.host.c_str(),
@@ -112,7 +112,8 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     rehearsal.begin();
     while (move()) {
     }
-    app::SourceOptions source_options{options.defaults, {}, {}, options.monitoring.measures};
+    app::SourceOptions source_options{
+        options.defaults, {}, {}, options.monitoring.measures, std::move(checked.categories)};
     if (options.resume) {
         const std::string path =
             choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));

@@ -54,7 +54,7 @@ std::uint32_t expected_workers(const ManagerRank& rank) {
 // A manager and what it stands on, in the order in which it is taken apart.
 class Run {
   public:
-    explicit Run(ManagerRank& rank, RunPlace place)
+    explicit Run(ManagerRank& rank, RunPlace place, app::ListCategories::Foreseen categories)
         : rank_(rank),
           started_(app::now()),
           place_(std::move(place)),
@@ -89,7 +89,7 @@ class Run {
         manager_->say = [this](const std::string& text) { progress_.say(text); };
         if (listening_) manager_->expect_strangers(listening_->workers());
         app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
-                                  rank.options.monitoring.measures};
+                                  rank.options.monitoring.measures, std::move(categories)};
         source_ = app::open_source(rank.options.source, std::move(source), tasks_).or_throw();
         if (!rank.options.manager_only) start_own_worker();
     }
@@ -278,7 +278,7 @@ class Run {
 }  // namespace
 
 int ManagerRank::run() {
-    const auto checked = app::check_source(options.source);
+    auto checked = app::check_source(options.source);
     if (!checked) throw Failure{checked.error()};
     const std::string path =
         choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
@@ -287,7 +287,7 @@ int ManagerRank::run() {
         throw Failure{folder.error()};
     auto place = take_run_place(options, path);
     if (!place) throw Failure{place.error()};
-    return Run(*this, std::move(*place)).go();
+    return Run(*this, std::move(*place), std::move(checked->categories)).go();
 }
 
 }  // namespace wq::cli

@@ -61,6 +61,17 @@ class Categories(Case):
         run.wait()
         self.assertEqual(run.code, 0, str(run))
 
+    def test_its_cores_hold_for_tasks_above_it_too(self):
+        gate, bell = self.gate(), self.bell()
+        self.write("tasks.sh", f"#WQ cores=0\nread x < {gate.path} #:g\n#WQ cores= category=late\necho above $CORES >> seen #:g\n"
+                   f"#WQ category=\necho other $CORES >> seen\n#WQ-CATEGORY late cores=2\necho read > {bell.path}\n")
+        run = self.start("--bind", "none", "tasks.sh")
+        bell.wait(1)
+        gate.open()
+        run.wait()
+        self.assertEqual(run.code, 0, str(run))
+        self.assertEqual(sorted(self.lines("seen")), ["above 2", "other 1"])
+
     def test_what_failed_runs_again_with_its_category(self):
         self.write("tasks.sh", "#WQ-CATEGORY big cores=2\n#WQ-CATEGORY spare cores=1\n#WQ category=spare\ntrue\n"
                    "#WQ category=big\necho $CORES >> seen; false\n")

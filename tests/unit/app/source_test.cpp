@@ -42,7 +42,10 @@ class SourceTest : public ::testing::Test {
         manager_.reset();
         tasks_ = std::make_unique<TaskTable>();
         manager_ = std::make_unique<Manager>(ManagerOptions{}, *tasks_, recorder_, core::Now{});
-        source_ = open_source(spec, {defaults, std::move(earlier), run_directory}, *tasks_).or_throw();
+        SourceOptions options{defaults, std::move(earlier), run_directory};
+        if (foreseen_)
+            if (auto checked = check_source(spec)) options.categories = checked->categories;
+        source_ = open_source(spec, std::move(options), *tasks_).or_throw();
         while (!source_->ended())
             if (Status bad = source_->read(*manager_, {}); !bad) return bad;
         return success();
@@ -63,6 +66,7 @@ class SourceTest : public ::testing::Test {
         return run;
     }
 
+    bool foreseen_ = false;  // the list is looked through before it is read
     std::filesystem::path folder_;
     testing::FakeRecorder recorder_;
     std::unique_ptr<TaskTable> tasks_;
@@ -121,6 +125,26 @@ TEST_F(SourceTest, CategoriesSayWhatALineLeavesOpen) {
     EXPECT_EQ(known(5).max(), (core::Sizes{-1, -1, -1, 1000}));
     EXPECT_EQ(tasks_->settings(TaskId(1)).memory_mb, std::nullopt);
     EXPECT_EQ(tasks_->category_lines().size(), 3u);
+}
+
+TEST_F(SourceTest, CategoriesThatAreForeseenHoldForTheTasksAboveTheirLines) {
+    foreseen_ = true;
+    TaskDefaults defaults;
+    defaults.needs.memory_mb = 100;
+    const std::string above = "#WQ category=x\na\n#WQ cores=3\nb\n#WQ cores= category=\nc\n";
+    ASSERT_TRUE(read(list(above + "#WQ-CATEGORY y cores=9\n"), {}, defaults));
+    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), core::Sizes{});
+    ASSERT_TRUE(read(list(above + "#WQ-CATEGORY x cores=2 concurrent=1\n"), {}, defaults));
+    EXPECT_EQ(shape(0).needs, (core::Needs{-1, 100, -1, -1}));
+    EXPECT_EQ(shape(1).needs, (core::Needs{3, 100, -1, -1}));
+    EXPECT_EQ(shape(2).needs, (core::Needs{1, 100, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), (core::Sizes{2000, -1, -1, -1}));
+    // Until its line has come, a task has what the run gives.
+    ASSERT_TRUE(read(list(above + "#:\nd\n#WQ-CATEGORY default mode=max first cores=2\n"), {}, defaults));
+    EXPECT_EQ(shape(2).needs, (core::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(2).category)->max(), (core::Sizes{-1, 100, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));
 }
 
 TEST_F(SourceTest, ACategoryThatSaysItsCoresNoMoreGivesTheDefault) {
