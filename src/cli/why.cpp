@@ -1,6 +1,7 @@
 #include "cli/why.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <unordered_map>
 
@@ -101,6 +102,19 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
     return no_such_task(run_directory, line);
 }
 
+// How long the manager of a run may take to answer; 0: there is none. On file systems whose locks are not
+// seen by other hosts only its status tells that it lives.
+Duration patience_with(const std::string& run_directory) {
+    constexpr auto still_fresh = std::chrono::minutes(1);
+    if (stats::RunDirectory::is_taken(run_directory)) return std::chrono::seconds(20);
+    const auto status = stats::read_status(run_directory);
+    if (!status || status->state != "running") return {};
+    std::error_code unknown;
+    const auto written = std::filesystem::last_write_time(run_directory + "/status", unknown);
+    const bool fresh = !unknown && std::filesystem::file_time_type::clock::now() - written < still_fresh;
+    return fresh ? std::chrono::seconds(5) : Duration{};
+}
+
 }  // namespace
 
 Result<std::string> why(const RunOptions& options, std::uint64_t line) {
@@ -109,8 +123,11 @@ Result<std::string> why(const RunOptions& options, std::uint64_t line) {
     const std::string path =
         choose_run_directory(newest, batch_job_id([](const char* name) { return std::getenv(name); }));
     if (!stats::read_status(path)) return Error{ExitCode::bad_input, path + " is no directory of a run"};
-    if (!stats::RunDirectory::is_taken(path)) return from_journal(path, line);
-    auto answer = ask_why(path, line);
+    const Duration patience = patience_with(path);
+    if (patience == Duration{}) return from_journal(path, line);
+    auto answer = ask_why(path, line, patience);
+    if (!answer && answer.error().code == ExitCode::unreachable && !stats::RunDirectory::is_taken(path))
+        return from_journal(path, line);
     if (!answer) return answer;
     if (answer->starts_with('?')) return no_such_task(path, line);
     // The manager forgets how; the journal knows, once the list's copy is there.

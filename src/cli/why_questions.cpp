@@ -53,6 +53,15 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
     return number;
 }
 
+// By the listing, which network file systems read anew; that a name is not there they may believe for long.
+bool is_listed(const std::string& folder, const std::string& name) {
+    std::error_code none_there;
+    for (fs::directory_iterator at(folder, none_there), end; !none_there && at != end;
+         at.increment(none_there))
+        if (at->path().filename() == name) return true;
+    return false;
+}
+
 Status write_question(const std::string& folder, const std::string& name, std::uint64_t line) {
     Status written = success();
     // Who asked before may take the folder away in between.
@@ -102,7 +111,8 @@ void answer_questions(const std::string& run_directory, const app::Manager& mana
 Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration patience) {
     const std::string folder = folder_of(run_directory);
     const std::string name = stats::host_name() + "-" + std::to_string(::getpid());
-    const std::string answered = folder + "/" + name + std::string(answer);
+    const std::string answer_name = name + std::string(answer);
+    const std::string answered = folder + "/" + answer_name;
     ::unlink(answered.c_str());
     if (const Status asked = write_question(folder, name, line); !asked) return asked.error();
     const Instant until = instant_now() + patience;
@@ -110,7 +120,7 @@ Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line
     while (!text && instant_now() < until) {
         // A change by another host is told by no event.
         ::poll(nullptr, 0, 50);
-        text = stats::read_whole(answered);
+        if (is_listed(folder, answer_name)) text = stats::read_whole(answered);
     }
     ::unlink((folder + "/" + name + std::string(ask)).c_str());
     ::unlink(answered.c_str());

@@ -21,7 +21,6 @@ void answer_questions(const std::string& run_directory, const app::Manager& mana
 
 // The other half. Begins with `?` where there is no such task. Errors: not_allowed (the directory cannot be
 // written to), unreachable (no answer in time).
-Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line,
-                            Duration patience = std::chrono::seconds(20));
+Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration patience);
 
 }  // namespace wq::cli

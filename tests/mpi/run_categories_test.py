@@ -127,6 +127,21 @@ class Why(Case):
         self.why(3, "nowhere.sh", code=65)
 
 
+    def test_of_a_run_that_was_cut_off(self):
+        gate, bell = self.gate(), self.bell()
+        self.write("tasks.sh", f"true #:g\necho here > {bell.path}; read x < {gate.path} #:g\n")
+        run = self.start("tasks.sh")
+        bell.wait(1)
+        journal = self.path("tasks.sh.wq/journal")
+        while not read_journal(journal):  # it is written within some 10 ms
+            self.assertFalse(run.wait_at_most(0.01), str(run))
+        run.kill()
+        self.kill_what_is_left()
+        self.assertIn("task 2: it was not run: the run was cut off", self.why(2, "tasks.sh"))
+        self.assertIn("task 1: it has ended: exit 0, as attempt 1 on ", self.why(1, "tasks.sh"))
+        self.run_to_end("--resume", "--dry-run", "tasks.sh")
+
+
 class Monitoring(Case):
     def setUp(self):
         super().setUp()

@@ -57,7 +57,7 @@ TEST_F(WhyTest, WhoAsksIsAnsweredByFilesAndLeavesNone) {
             std::this_thread::yield();
         }
     });
-    const auto answer = ask_why(folder_.path(), 3);
+    const auto answer = ask_why(folder_.path(), 3, std::chrono::seconds(60));
     ASSERT_TRUE(answer) << answer.error().message;
     EXPECT_THAT(*answer, HasSubstr("task 2 (line 3): not now: "));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "why"));
