@@ -13,6 +13,7 @@ constexpr std::int64_t thousandths = 1000;
 
 class Collector {
   public:
+    explicit Collector(std::size_t most) { all_.reserve(most); }
     void add(std::string_view name, std::int64_t amount, std::string_view unit, std::int64_t parts = 1) {
         if (amount >= 0) all_.push_back({name, amount, parts, unit});
     }
@@ -54,7 +55,7 @@ Quantities quantities_of(const core::Outcome& outcome) {
         return of_tree < 0 ? of_process : of_tree;
     };
     const std::int64_t cpu_time = better(usage.cpu_time, outcome.user_us + outcome.system_us);
-    Collector all;
+    Collector all(20);
     if (outcome.started_us > 0) {
         all.time("start", outcome.started_us);
         all.time("end", outcome.started_us + outcome.wall_us);
@@ -90,7 +91,7 @@ Quantities exceeded_limits(const core::Outcome& outcome, const core::Resources& 
 }
 
 Quantities quantities_of(const core::Sizes& sizes) {
-    Collector all;
+    Collector all(core::resource_kinds.size() + 1);
     all.add("cores", sizes.cores, "cores", thousandths);
     all.add("memory", sizes.memory_mb, "MB");
     all.add("disk", sizes.disk_mb, "MB");

@@ -121,16 +121,21 @@ void begin_task(std::string& out, const TaskRecord& record, std::int64_t pid, st
     out.append(" ").append(state).append(" ");
 }
 
-void put_end(std::string& out, std::int64_t pid, const TaskRecord& record, std::string_view state) {
+void put_end(std::string& out, std::int64_t pid, const TaskRecord& record, std::string_view state,
+             std::string_view how) {
     begin_task(out, record, pid, state);
-    out += record.out_of_tries ? "MAX_RETRIES" : result_of(record.outcome.ending);
-    out += ' ';
-    put_number(out, std::int64_t{record.outcome.exit_code});
-    out += ' ';
-    put_quantities(out, exceeded_limits(record.outcome, record.given));
-    out += ' ';
-    put_measured(out, record);
-    out += '\n';
+    out.append(how).append("\n");
+}
+
+std::string how_it_ended(const TaskRecord& record) {
+    std::string how(record.out_of_tries ? "MAX_RETRIES" : result_of(record.outcome.ending));
+    how += ' ';
+    put_number(how, std::int64_t{record.outcome.exit_code});
+    how += ' ';
+    put_quantities(how, exceeded_limits(record.outcome, record.given));
+    how += ' ';
+    put_measured(how, record);
+    return how;
 }
 
 }  // namespace
@@ -254,8 +259,10 @@ void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record
         put_word(out, worker_address.empty() ? "-" : worker_address, '_');
         out += '\n';
     }
-    if (came_back || record.final) put_end(out, pid, record, "RETRIEVED");
-    if (record.final) put_end(out, pid, record, "DONE");
+    if (!came_back && !record.final) return;
+    const std::string how = how_it_ended(record);
+    put_end(out, pid, record, "RETRIEVED", how);
+    if (record.final) put_end(out, pid, record, "DONE", how);
 }
 
 void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
