@@ -200,6 +200,16 @@ class Monitoring(Case):
         self.assertRegex(transactions, r' TASK 1 RUNNING \S+ MAX_RESOURCES {.*"memory":\[2048,"MB"\]')
         self.assertRegex(run.out, r"\nauto +0 +0 +1 +1 +2048 +10\n")
 
+    def test_what_tasks_get_is_learned_of_those_before(self):
+        gate = self.gate()
+        self.write("tasks.sh", "#WQ-CATEGORY auto mode=max cores=1 disk=100 first memory=1G\n#WQ category=auto\n"
+                   + 70 * f"echo $MEMORY >> seen; read -t 0.2 x < {gate.path}; true\n")
+        run = self.run_to_end("--monitor", "tasks.sh")
+        seen = self.lines("seen")
+        self.assertEqual((seen[0], seen[-1]), ("1024", "250"))  # a bucket's width
+        self.assertRegex(run.out, r"\nauto +0 +0 +1 +1 +~\d+ +100\n")
+        self.assertRegex(self.read("tasks.sh.wq/transactions.log"), r' CATEGORY auto FIRST MAX {.*"memory":\[250,"MB"\]')
+
     def test_a_folder_for_reports_that_is_none(self):
         self.write("tasks.sh", "touch ran\n")
         run = self.run_to_end("--monitor-output", "tasks.sh/below", "tasks.sh", code=None)
