@@ -125,7 +125,11 @@ Result<std::string> why(const RunOptions& options, std::uint64_t line) {
     if (!stats::read_status(path)) return Error{ExitCode::bad_input, path + " is no directory of a run"};
     const Duration patience = patience_with(path);
     if (patience == Duration{}) return from_journal(path, line);
-    auto answer = ask_why(path, line, patience);
+    const auto goes_on = [&] {
+        const auto status = stats::read_status(path);
+        return stats::RunDirectory::is_taken(path) || (status && status->state == "running");
+    };
+    auto answer = ask_why(path, line, patience, goes_on);
     if (!answer && answer.error().code == ExitCode::unreachable && !stats::RunDirectory::is_taken(path))
         return from_journal(path, line);
     if (!answer) return answer;

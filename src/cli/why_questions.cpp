@@ -108,7 +108,8 @@ void answer_questions(const std::string& run_directory, const app::Manager& mana
     }
 }
 
-Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration patience) {
+Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration patience,
+                            const std::function<bool()>& goes_on) {
     const std::string folder = folder_of(run_directory);
     const std::string name = stats::host_name() + "-" + std::to_string(::getpid());
     const std::string answer_name = name + std::string(answer);
@@ -117,7 +118,9 @@ Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line
     if (const Status asked = write_question(folder, name, line); !asked) return asked.error();
     const Instant until = instant_now() + patience;
     Result<std::string> text = Error{ExitCode::unreachable, ""};
-    while (!text && instant_now() < until) {
+    // Once more after its end: the answer may have been its last word.
+    for (bool there = true; !text && there && instant_now() < until;) {
+        there = goes_on();
         // A change by another host is told by no event.
         ::poll(nullptr, 0, 50);
         if (is_listed(folder, answer_name)) text = stats::read_whole(answered);

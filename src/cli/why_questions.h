@@ -3,6 +3,7 @@
 // NAME.answer and removes the question.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "app/manager.h"
@@ -19,8 +20,11 @@ std::string why_line(const app::Manager& manager, const app::TaskTable& tasks, b
 void answer_questions(const std::string& run_directory, const app::Manager& manager,
                       const app::TaskTable& tasks, bool input_ended, core::Now now);
 
-// The other half. Begins with `?` where there is no such task. Errors: not_allowed (the directory cannot be
-// written to), unreachable (no answer in time).
-Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration patience);
+// The other half. Begins with `?` where there is no such task. `goes_on`: whether the run does, as far as can
+// be told. Errors: not_allowed (the directory cannot be written to), unreachable (no answer in time, or the
+// run is over).
+Result<std::string> ask_why(
+    const std::string& run_directory, std::uint64_t line, Duration patience,
+    const std::function<bool()>& goes_on = [] { return true; });
 
 }  // namespace wq::cli

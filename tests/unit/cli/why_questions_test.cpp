@@ -69,6 +69,8 @@ TEST_F(WhyTest, WithoutAnAnswerThatIsSaid) {
     EXPECT_EQ(answer.error().code, ExitCode::unreachable);
     EXPECT_THAT(answer.error().message, HasSubstr("does not answer"));
     EXPECT_EQ(files(), 0u);
+    EXPECT_FALSE(ask_why(folder_.path(), 3, std::chrono::hours(1), [] { return false; }));
+    EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(WhyTest, WhatIsNoQuestionIsPutAway) {
