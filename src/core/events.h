@@ -132,7 +132,7 @@ struct Tuned {  // what a program changes while it runs; nothing: as it was
 };
 // What holds for the tasks of a category; nothing: as it was.
 struct CategorySet {
-    CategoryId category;
+    CategoryId category{};
     std::optional<Sizes> max{};
     std::optional<Sizes> min{};
     std::optional<Sizes> first{};

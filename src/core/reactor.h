@@ -332,7 +332,7 @@ class Reactor {
     std::optional<TaskId> takes_suspect(const Worker& worker, ShapeId shape) const;
     std::uint32_t most_tries(TaskId task) const;  // 0: no limit
     bool last_chance(TaskId task) const;
-    std::int64_t queue_depth(ShapeId shape, const Worker& worker) const;
+    std::int64_t queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const;
 
     // reactor_unfit.cpp
     void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
