@@ -110,6 +110,16 @@ std::optional<TaskId> Reactor::takes(const Worker& worker, ShapeId shape, bool s
     return may_wait ? std::optional(next->task) : std::nullopt;
 }
 
+// Nothing else will want it soon.
+Resources Reactor::given_now(ShapeId shape, const Worker& worker) const {
+    Resources give = share(shape, worker.whole);
+    const Resources free = worker.free();
+    const bool tail = options_.ramps_down && options_.monitoring.enforces &&
+                      ledger_.count(TaskState::ready) < workers_.size() - workers_.away();
+    if (!tail || give.cores == 0 || !give.fits_in(free)) return give;
+    return {free.cores, free.memory_mb, free.disk_mb, give.gpus};
+}
+
 std::optional<TaskId> Reactor::takes_suspect(const Worker& worker, ShapeId shape) const {
     const auto next = worker.suspect ? std::nullopt : next_suspect_for(shape, worker);
     if (!next) return std::nullopt;
