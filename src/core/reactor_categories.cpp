@@ -60,6 +60,7 @@ void Reactor::on_event(const CategorySet& event, Now, Actions& actions) {
     if (event.max_concurrent) category.set_max_concurrent(*event.max_concurrent);
     if (event.steady_tasks) category.set_steady_tasks(*event.steady_tasks);
     if (event.automatic) category.set_automatic(event.automatic->first, event.automatic->second);
+    for (const CategorySample& sample : event.samples) category.completed(sample.peaks, sample.wall);
     const auto list = [&](std::vector<CategoryId>& ids, bool in) {
         std::erase(ids, event.category);
         if (in) ids.push_back(event.category);
