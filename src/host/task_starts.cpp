@@ -69,6 +69,7 @@ bool TaskRunner::do_without_lane() {
 void TaskRunner::started(Lane& lane) {
     ++unwatched_;
     limits_.watch(lane);
+    watch_.begin(lane);
     reports_.note_unreported(now_);
 }
 
