@@ -75,7 +75,6 @@ void put_measured(const core::Usage& from, TaskUsage& to) {
     if (from.memory >= 0) to.memory = from.memory;
     if (from.bytes_read >= 0) to.bytes_read = from.bytes_read;
     if (from.bytes_written >= 0) to.bytes_written = from.bytes_written;
-    to.cores = as_count(from.cores);
     to.cpu_time = from.cpu_time;
     to.virtual_memory = from.virtual_memory;
     to.swap_memory = from.swap_memory;
@@ -110,6 +109,7 @@ void describe_end(const core::Outcome& outcome, TaskReport& report) {
     usage.bytes_written = outcome.bytes_written;
     if (outcome.measured) {
         put_measured(outcome.measured->usage, usage);
+        usage.cores = as_count(core::busy_cores(outcome));
         const core::Sizes& exceeded = outcome.measured->exceeded;
         report.exceeded = {as_count(exceeded.cores), exceeded.memory_mb, exceeded.disk_mb,
                            as_count(exceeded.gpus)};

@@ -137,7 +137,7 @@ struct CategorySample {
 };
 // What holds for the tasks of a category; nothing: as it was.
 struct CategorySet {
-    CategoryId category;
+    CategoryId category{};
     std::optional<Sizes> max{};
     std::optional<Sizes> min{};
     std::optional<Sizes> first{};

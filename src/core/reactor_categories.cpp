@@ -119,7 +119,9 @@ void Reactor::learn_sizes(TaskId task, const Outcome& outcome, Actions& actions)
     Category& category = state_of(id).category;
     const bool steady = category.steady();
     const Sizes computed = category.computed();
-    category.completed(peaks_of(outcome.measured->usage), wall_time(outcome));
+    Sizes peaks = peaks_of(outcome.measured->usage);
+    peaks.cores = busy_cores(outcome);
+    category.completed(peaks, wall_time(outcome));
     const bool changed = category.steady() != steady || category.computed() != computed;
     if (category.mode() != AllocationMode::fixed && changed) ask_anew(id, actions);
 }

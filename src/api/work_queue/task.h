@@ -82,7 +82,7 @@ struct TaskUsage {
 
     // Of all its processes, where it was monitored (Manager::enable_monitoring(), Task::monitor_output());
     // -1: it was not, or its worker's system does not tell.
-    double cores = -1;  // the most that it kept busy at once
+    double cores = -1;  // the most that it kept busy at once, in a second or more
     std::int64_t cpu_time = -1;
     std::int64_t virtual_memory = -1;  // the most at once, MB
     std::int64_t swap_memory = -1;     // the most at once, MB
