@@ -61,8 +61,10 @@ std::string workspace_parent(const WorkerProgramOptions& options) {
 
 WorkerResources resources_here(const WorkerProgramOptions& options) {
     host::Machine machine = host::discover(host::CpuMask::of_process(0)).or_throw();
+    const host::Bounds batch =
+        host::batch_bounds(host::batch_environment(), {machine.cores.size(), machine.threads()});
     return worker_resources(std::move(machine), host::free_disk_mb(workspace_parent(options)), options,
-                            host::batch_bounds(host::batch_environment()));
+                            batch);
 }
 
 // The parent may have ended before it was asked for.

@@ -129,6 +129,7 @@ struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<AllocationRules> allocation{};
     std::optional<double> submit_multiplier{};
     std::optional<Monitoring> monitoring{};
+    std::optional<bool> ramps_down{};
 };
 // What a task took in an earlier run.
 struct CategorySample {
