@@ -391,6 +391,7 @@ void ProgramManager::apply_tuning(const std::string& name, double value) {
     if (name == "speculate") manager_->copy_stragglers(value, now);
     if (name == "set-hosts-aside") manager_->set_hosts_aside(value != 0, now);
     if (name == "wait-for-workers") manager_->hold_until_workers(count(), now);
+    if (name == "ramp-down-heuristic") manager_->ramp_down(value != 0, now);
     if (name == "category-steady-n-tasks") categories_.set_steady_tasks(count(), *manager_, now);
     if (name.starts_with("proportional-"))
         manager_->allocate_by(

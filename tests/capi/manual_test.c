@@ -112,8 +112,8 @@ static void monitoring(void) {
     CHECK(!t->limits_exceeded && !t->resources_measured->limits_exceeded);
     work_queue_task_delete(t);
 
-    const char* hungry = "head -c 400000000 /dev/zero | tail -c 400000000 | wc -c";
-    t = work_queue_task_create(hungry);
+    /* Nobody reads it: it holds its memory until it is ended. */
+    t = work_queue_task_create("dd if=/dev/zero bs=400M count=1 | tail -f /dev/null");
     work_queue_task_specify_memory(t, 50);
     run(t);
     CHECK(t->result == WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION && t->exhausted_attempts == 1);
@@ -123,8 +123,10 @@ static void monitoring(void) {
     CHECK(t->resources_measured->memory > 50 && strstr(t->reason, "MB of memory, its limit is ") != NULL);
     struct rmsummary* kept = rmsummary_copy(t->resources_measured, 1);
     work_queue_enable_monitoring(q, 0, 0);
+    work_queue_task_specify_command(t, "dd if=/dev/zero bs=400M count=1 of=/dev/null");
     run(t);
     CHECK(t->result == WORK_QUEUE_RESULT_SUCCESS && !t->limits_exceeded);
+    CHECK(t->resources_measured->memory >= 300);
     CHECK(kept->limits_exceeded && kept->limits_exceeded->memory >= 50);
     rmsummary_delete(kept);
     work_queue_task_delete(t);

@@ -20,7 +20,13 @@ class Categories : public testing::Program {
         auto ended = manager_->wait();
         return ended ? *ended : Task();
     }
-    static Task takes_400_mb() { return Task("head -c 400000000 /dev/zero | tail -c 400000000 | wc -c"); }
+    static Task takes_400_mb() { return Task("dd if=/dev/zero bs=400M count=1 of=/dev/null"); }
+    // Nobody reads it where it has less than it needs: it holds its memory until it is ended.
+    static Task holds_400_mb() {
+        return Task(
+            "dd if=/dev/zero bs=400M count=1 | if [ $MEMORY -lt 500 ]; then tail -f /dev/null; else wc -c; "
+            "fi");
+    }
 };
 
 TEST_F(Categories, TasksAreSizedByWhatOthersOfTheirCategoryTookAndTriedOnceMoreWhereThatIsTooLittle) {
@@ -33,11 +39,10 @@ TEST_F(Categories, TasksAreSizedByWhatOthersOfTheirCategoryTookAndTriedOnceMoreW
     EXPECT_LT(small.resources_allocated().memory, 400);
     EXPECT_LT(small.resources_allocated().cores, 8);
     EXPECT_GE(small.resources_allocated().cores, 1);
-    const Task large = run(takes_400_mb().category("a"));
+    const Task large = run(holds_400_mb().category("a"));
     EXPECT_TRUE(large.ok()) << large.reason();
     EXPECT_EQ(large.attempts(), 2u);
     EXPECT_EQ(large.resources_allocated().memory, 900);
-    EXPECT_GE(large.resources_measured().memory, 300);
     EXPECT_EQ(manager_->stats_category("a").tasks_exhausted_attempts, 1);
     const auto all = manager_->categories();
     ASSERT_EQ(all.size(), 1u);
@@ -53,9 +58,9 @@ TEST_F(Categories, NothingHoldsTasksToWhatTheySaidWithoutMonitoring) {
     Task task = run(takes_400_mb().memory(100));
     EXPECT_TRUE(task.ok());
     EXPECT_GE(task.resources_measured().memory, 300);
-    EXPECT_GE(task.resources_measured().total_processes, 3);
+    EXPECT_EQ(task.limits_exceeded().memory, -1);
     ASSERT_TRUE(manager_->enable_monitoring(folder_ + "/measured"));
-    task = run(takes_400_mb().memory(100));
+    task = run(holds_400_mb().memory(100));
     EXPECT_EQ(task.result(), TaskResult::resource_exhaustion);
     EXPECT_EQ(task.limits_exceeded().memory, task.resources_allocated().memory);
     std::ifstream file(folder_ + "/measured/wq-" + std::to_string(::getpid()) + "-task-" +

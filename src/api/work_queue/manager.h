@@ -226,7 +226,7 @@ class Manager {
     // Begins with what an earlier run has measured, as enable_monitoring() wrote it to FOLDER/wq-PID.summaries; all
     // categories that are known then get this maximum, where it says anything. false as well: no such file.
     bool initialize_categories(const std::string& summaries_file, const TaskResources& most = {});
-    // All categories that are known, "default" first, as `work_queue_status -A` shows them.
+    // All categories of which something was said or a task submitted, as `work_queue_status -A` shows them.
     std::vector<CategorySummary> categories() const;
 
     // ---- monitoring ----
