@@ -8,6 +8,8 @@ namespace {
 
 constexpr Duration window = std::chrono::seconds(1);
 constexpr Duration long_window = std::chrono::seconds(5);  // what counts against a limit of cores
+constexpr std::int64_t thousandths_of_core = 1000;         // scales: of microseconds by the microsecond
+constexpr std::int64_t by_the_second = 1000000;
 constexpr std::int64_t kb_per_mb = 1024;
 constexpr std::int64_t mb = std::int64_t{1} << 20;
 
@@ -36,17 +38,20 @@ bool is_its_own(std::int64_t resident_kb) {
 
 }  // namespace
 
-std::optional<std::int64_t> BusyWindow::take(std::int64_t cpu_us, Instant now) {
+std::optional<std::int64_t> RateWindow::take(std::int64_t sum, std::int64_t scale, Instant now) {
     if (now - begin_ < length_) return std::nullopt;
     const std::int64_t wall_us = std::chrono::duration_cast<std::chrono::microseconds>(now - begin_).count();
-    const std::int64_t busy = (cpu_us - cpu_us_) * 1000 / wall_us;
+    const std::int64_t rate = (sum - sum_) * scale / wall_us;
     begin_ = now;
-    cpu_us_ = cpu_us;
-    return busy;
+    sum_ = sum;
+    return rate;
 }
 
 Monitor::Monitor(const core::Watch& watch, Instant started)
-    : watch_(watch), window_(window, started), long_window_(long_window, started) {}
+    : watch_(watch),
+      traffic_window_(window, started),
+      window_(window, started),
+      long_window_(long_window, started) {}
 
 bool Monitor::holds(pid_t pid) const {
     return std::any_of(processes_.begin(), processes_.end(),
@@ -107,14 +112,40 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
 }
 
 void Monitor::take_windows(Instant now) {
-    if (const auto busy = window_.take(peak_.cpu_time, now)) raise(peak_.cores, *busy);
-    if (const auto busy = long_window_.take(peak_.cpu_time, now)) cores_for_long_ = *busy;
+    if (const auto busy = window_.take(peak_.cpu_time, thousandths_of_core, now)) raise(peak_.cores, *busy);
+    if (const auto busy = long_window_.take(peak_.cpu_time, thousandths_of_core, now))
+        cores_for_long_ = *busy;
 }
 
 void Monitor::take(const DiskUse& use) {
     disk_now_bytes_ = use.bytes;
     raise(peak_.disk, up(use.bytes, mb));
     raise(peak_.files, use.files);
+}
+
+void Monitor::take(const TrafficOf& all, Instant now) {
+    TrafficOf connections;
+    for (const ProcessSample& process : processes_)
+        for (const std::uint64_t socket : process.sockets)
+            if (const auto found = all.find(socket); found != all.end()) connections.insert(*found);
+    for (const auto& [socket, last] : connections_) {
+        const auto found = connections.find(socket);
+        if (found != connections.end() && found->second.received >= last.received &&
+            found->second.sent >= last.sent)
+            continue;
+        closed_.received += last.received;
+        closed_.sent += last.sent;
+    }
+    Traffic sum = closed_;
+    for (const auto& [socket, traffic] : connections) {
+        sum.received += traffic.received;
+        sum.sent += traffic.sent;
+    }
+    connections_ = std::move(connections);
+    raise(peak_.bytes_received, sum.received);
+    raise(peak_.bytes_sent, sum.sent);
+    const auto rate = traffic_window_.take(sum.received + sum.sent, by_the_second, now);
+    raise(peak_.bandwidth, rate.value_or(0));
 }
 
 void Monitor::waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& bytes) {

@@ -11,21 +11,22 @@
 #include "base/time.h"
 #include "core/usage.h"
 #include "host/disk_use.h"
+#include "host/socket_meter.h"
 #include "host/tree_sample.h"
 
 namespace wq::host {
 
-// CPU time by time, over windows of at least `length`.
-class BusyWindow {
+// How fast a sum grows, over windows of at least `length`.
+class RateWindow {
   public:
-    BusyWindow(Duration length, Instant begin) : length_(length), begin_(begin) {}
-    // In thousandths of a core, once a window is full; the next one begins here.
-    std::optional<std::int64_t> take(std::int64_t cpu_us, Instant now);
+    RateWindow(Duration length, Instant begin) : length_(length), begin_(begin) {}
+    // By the microsecond, times `scale`, once a window is full; the next one begins here.
+    std::optional<std::int64_t> take(std::int64_t sum, std::int64_t scale, Instant now);
 
   private:
     Duration length_;
     Instant begin_;
-    std::int64_t cpu_us_ = 0;
+    std::int64_t sum_ = 0;
 };
 
 class Monitor {
@@ -46,6 +47,8 @@ class Monitor {
     };
     void take(std::vector<ProcessSample> processes, const Memory& memory, Instant now);
     void take(const DiskUse& use);
+    // What went over all connections that there are, its own among them.
+    void take(const TrafficOf& all, Instant now);
 
     // One of its processes has ended and was waited for by us. `bytes`: of it as it ended, if known.
     void waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& bytes);
@@ -77,8 +80,11 @@ class Monitor {
     bool shared_out_ = false;
     std::int64_t disk_now_bytes_ = 0;
     std::int64_t cores_for_long_ = 0;  // thousandths, in the last long window
-    BusyWindow window_;
-    BusyWindow long_window_;
+    TrafficOf connections_;
+    Traffic closed_;  // what went over connections that are no more
+    RateWindow traffic_window_;
+    RateWindow window_;
+    RateWindow long_window_;
 };
 
 }  // namespace wq::host

@@ -16,10 +16,16 @@ constexpr Duration first_sample = std::chrono::milliseconds(100);
 constexpr Duration interval = std::chrono::milliseconds(500);
 constexpr Duration interval_of_memory = std::chrono::milliseconds(100);  // it can be taken fast
 constexpr Duration together = std::chrono::milliseconds(50);  // what is due soon is sampled with what is due
-constexpr int share_of_core = 150;                            // one part of so many goes into samples
+// One part of a core in so many goes into samples; into walks over mappings, which may take a second each;
+// and into those for tasks that look as if they had more memory than their limit.
+constexpr int share_of_samples = 200;
+constexpr int share_of_walks = 300;
+constexpr int share_of_walks_for_limits = 20;
+constexpr int share_of_connections = 500;
 
 constexpr Duration disk_interval = std::chrono::seconds(5);
 constexpr Duration disk_interval_of_limit = std::chrono::seconds(1);
+constexpr Duration disk_pause = std::chrono::milliseconds(20);  // for each task: many take turns
 constexpr Duration first_disk = std::chrono::seconds(1);
 constexpr Duration first_disk_of_limit = std::chrono::milliseconds(200);
 constexpr Duration meter_again = std::chrono::seconds(10);  // after none could be started
@@ -98,12 +104,36 @@ std::optional<Instant> ResourceWatch::next() const {
 
 void ResourceWatch::sample(Instant now) {
     const Duration begin = cpu_time();
+    walked_ = {};
+    may_walk_ = now >= walk_not_before_;
+    may_walk_for_limit_ = now >= walk_for_limit_not_before_;
     leftovers_.sweep_if_cheap(now);  // a task may have made daemons since
     reader_.begin_pass();
     const std::vector<Lane*> lanes = lanes_;
     for (Lane* lane : lanes)
         if (now + together >= lane->monitor->next_sample) sample(*lane);
-    not_before_ = instant_now() + share_of_core * (cpu_time() - begin);
+    const Instant end = instant_now();
+    not_before_ = end + share_of_samples * (cpu_time() - begin - walked_);
+    if (end >= connections_not_before_) look_at_connections();
+    if (walked_ == Duration::zero()) return;
+    walk_not_before_ = end + share_of_walks * walked_;
+    walk_for_limit_not_before_ = end + share_of_walks_for_limits * walked_;
+}
+
+// A host may have many thousands, and the kernel tells of all at once.
+void ResourceWatch::look_at_connections() {
+    const auto has_sockets = [](const Lane* lane) {
+        const auto& processes = lane->monitor->processes();
+        return std::any_of(processes.begin(), processes.end(),
+                           [](const ProcessSample& process) { return !process.sockets.empty(); });
+    };
+    const Duration begin = cpu_time();
+    std::optional<TrafficOf> all = TrafficOf{};
+    if (std::any_of(lanes_.begin(), lanes_.end(), has_sockets)) all = sockets_.look();
+    const Instant now = instant_now();
+    for (Lane* lane : lanes_)
+        if (all && !lane->monitor->processes().empty()) lane->monitor->take(*all, now);
+    connections_not_before_ = now + share_of_connections * (cpu_time() - begin);
 }
 
 void ResourceWatch::sample(Lane& lane) {
@@ -118,8 +148,7 @@ void ResourceWatch::sample(Lane& lane) {
     hold_to_limits(lane, now);
 }
 
-Monitor::Memory ResourceWatch::memory_of(Monitor& monitor,
-                                         const std::vector<ProcessSample>& processes) const {
+Monitor::Memory ResourceWatch::memory_of(Monitor& monitor, const std::vector<ProcessSample>& processes) {
     Monitor::Memory memory;
     std::int64_t resident_kb = 0;
     std::int64_t largest_kb = 0;
@@ -127,13 +156,16 @@ Monitor::Memory ResourceWatch::memory_of(Monitor& monitor,
         resident_kb += process.resident_kb;
         largest_kb = std::max(largest_kb, process.resident_kb);
     }
-    if (monitor.wants_proportional(processes, resident_kb)) {
-        const std::int64_t limit_mb = monitor.watch().limits.memory_mb;
-        memory.shared_out = limit_mb > 0 && resident_kb > limit_mb * kb_per_mb;
+    const std::int64_t limit_kb = monitor.watch().limits.memory_mb * kb_per_mb;
+    const bool over = limit_kb > 0 && resident_kb > limit_kb;
+    if ((over ? may_walk_for_limit_ : may_walk_) && monitor.wants_proportional(processes, resident_kb)) {
+        const Duration begin = cpu_time();
+        memory.shared_out = over;
         for (const ProcessSample& process : processes)
             if (!process.ended) memory.kb += proportional_kb(process.pid);
+        walked_ += cpu_time() - begin;
     } else {
-        memory.kb = processes.size() == 1 ? resident_kb : largest_kb;
+        memory.kb = over ? std::min(largest_kb, limit_kb) : largest_kb;  // it has at least so much
     }
     if (anything_swapped())
         for (const ProcessSample& process : processes) memory.swapped_kb += reader_.swapped_kb(process.pid);
@@ -195,7 +227,8 @@ void ResourceWatch::ask_for_disk(Instant now) {
     if (first == nullptr) return;
     Monitor& monitor = *first->monitor;
     const std::int64_t limit_mb = monitor.watch().limits.disk_mb;
-    monitor.next_disk = now + (limit_mb > 0 ? disk_interval_of_limit : disk_interval);
+    monitor.next_disk = now + std::max((limit_mb > 0 ? disk_interval_of_limit : disk_interval),
+                                       disk_pause * static_cast<std::int64_t>(lanes_.size()));
     const auto folders = folders_of(*first);
     if (folders.empty()) {
         monitor.next_disk = Instant::max();

@@ -12,6 +12,7 @@
 #include "host/leftovers.h"
 #include "host/limits.h"
 #include "host/poller.h"
+#include "host/socket_meter.h"
 #include "host/tree_sample.h"
 
 namespace wq::host {
@@ -38,7 +39,8 @@ class ResourceWatch {
   private:
     void sample(Instant now);
     void sample(Lane& lane);
-    Monitor::Memory memory_of(Monitor& monitor, const std::vector<ProcessSample>& processes) const;
+    void look_at_connections();
+    Monitor::Memory memory_of(Monitor& monitor, const std::vector<ProcessSample>& processes);
     void hold_to_limits(Lane& lane, Instant now);
     void ask_for_disk(Instant now);
     bool start_meter();
@@ -48,10 +50,18 @@ class ResourceWatch {
     Poller& poller_;
     TreeReader reader_;
     DiskMeter disk_;
+    const SocketMeter sockets_;
     std::vector<Lane*> lanes_;  // that are watched
     std::optional<ProcessSample> last_look_;
     Instant not_before_{};  // samples: or they would take too much of a core
     Instant disk_not_before_{};
+    // For proportional memory the kernel walks over all mappings.
+    Instant walk_not_before_{};
+    Instant walk_for_limit_not_before_{};
+    bool may_walk_ = true;
+    bool may_walk_for_limit_ = true;
+    Duration walked_{};
+    Instant connections_not_before_{};
 };
 
 }  // namespace wq::host

@@ -15,6 +15,7 @@
 #include "host/leftovers.h"
 #include "host/limits.h"
 #include "host/oom_counter.h"
+#include "host/oom_score.h"
 #include "host/poller.h"
 #include "host/report_buffer.h"
 #include "host/resource_watch.h"
@@ -81,6 +82,7 @@ class TaskRunner final : private ShellListener {
     Limits limits_;
     ResourceWatch watch_;
     OomCounter oom_;
+    const OomScore oom_score_;
     std::optional<rlimit> files_;  // what tasks get back, where the launcher had to raise its own
     TaskStarter starter_;
     CallStarter calls_;

@@ -1,5 +1,6 @@
 #include "host/tree_sample.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <memory>
 #include <string_view>
 
 namespace wq::host {
@@ -24,6 +26,10 @@ enum Field : std::size_t {
     virtual_size = 19,
     resident_pages = 20,
     field_count
+};
+
+struct CloseFolder {
+    void operator()(DIR* folder) const { closedir(folder); }
 };
 
 std::int64_t number_after(std::string_view text, std::string_view name) {
@@ -81,6 +87,20 @@ void TreeReader::read_bytes(ProcessSample& sample) const {
     sample.bytes_written = number_after(text, "wchar:");
 }
 
+void TreeReader::find_sockets(ProcessSample& sample) const {
+    std::array<char, 32> path;
+    std::snprintf(path.data(), path.size(), "%d/fd", sample.pid);
+    const int fd = openat(proc_.get(), path.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, CloseFolder> folder(fd < 0 ? nullptr : fdopendir(fd));
+    while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
+        std::array<char, 64> target;
+        const ssize_t length = readlinkat(fd, entry->d_name, target.data(), target.size());
+        const std::string_view text(target.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+        if (text.starts_with("socket:["))
+            sample.sockets.push_back(static_cast<std::uint64_t>(number_after(text, "socket:[")));
+    }
+}
+
 std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
                                             const std::vector<ProcessSample>& before) {
     std::vector<ProcessSample> samples;
@@ -94,11 +114,13 @@ std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
         if (last != before.end() && last->cpu_us == sample->cpu_us) {
             sample->bytes_read = last->bytes_read;
             sample->bytes_written = last->bytes_written;
+            sample->sockets = last->sockets;
         } else {
             read_bytes(*sample);
+            find_sockets(*sample);
         }
-        samples.push_back(*sample);
         if (!sample->ended) children_.append(sample->pid, sample->one_thread, pids);
+        samples.push_back(std::move(*sample));
     }
     return samples;
 }

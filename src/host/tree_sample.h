@@ -24,6 +24,7 @@ struct ProcessSample {
     std::int64_t virtual_kb = 0;
     std::int64_t bytes_read = 0;
     std::int64_t bytes_written = 0;
+    std::vector<std::uint64_t> sockets{};  // their inodes, of tree() alone
 };
 
 class TreeReader {
@@ -37,7 +38,7 @@ class TreeReader {
     void begin_pass() { children_.renew(); }
     // All that live at and below `roots`, parents before children: a child that is waited for meanwhile may
     // be missed until the next time, and is never counted twice. `before`: what was read the last time; who
-    // has not run since has read and written nothing.
+    // has not run since has read and written nothing, and opened no socket.
     std::vector<ProcessSample> tree(const std::vector<pid_t>& roots,
                                     const std::vector<ProcessSample>& before);
 
@@ -46,6 +47,7 @@ class TreeReader {
   private:
     std::size_t slurp(pid_t pid, const char* what, char* buffer, std::size_t size) const;
     void read_bytes(ProcessSample& sample) const;
+    void find_sockets(ProcessSample& sample) const;
 
     Descriptor proc_;
     ChildLists children_;
