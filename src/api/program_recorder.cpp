@@ -300,6 +300,10 @@ void ProgramRecorder::category(CategoryId id, std::string name) {
     if (logs_ != nullptr) logs_->category({id, std::move(name)});
 }
 
+void ProgramRecorder::category_changed(const stats::CategoryRecord& record) {
+    if (logs_ != nullptr) logs_->category(record);
+}
+
 void ProgramRecorder::transaction(WallMicros when, std::string text) {
     if (logs_ != nullptr) logs_->transaction(when, std::move(text));
 }

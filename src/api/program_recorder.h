@@ -52,6 +52,7 @@ class ProgramRecorder : public stats::Recorder {
     void worker(const stats::WorkerRecord& record) override;
     void sample(const stats::Sample& sample) override;
     void category(CategoryId id, std::string name) override;
+    void category_changed(const stats::CategoryRecord& record) override;
     void transaction(WallMicros when, std::string text) override;
     std::uint64_t acknowledged() const override { return recorded_; }
     std::uint64_t backlog_bytes() const override { return 0; }
