@@ -14,8 +14,8 @@ enum class AllocationMode : int {
     max_throughput = 3  // so that as many as can be end in a time
 };
 
-// The most that a task of the category takes: "4" as it was said, "~1011" as it was seen so far, ">243" was too
-// little, "na" nothing is known. Memory and disk are MB of 2^20 bytes.
+// The most that a task of the category takes: "4" as it was said, "~1011" as it was seen so far, ">243" was
+// too little, "na" nothing is known. Memory and disk are MB of 2^20 bytes.
 struct CategorySummary {
     std::string name;
     std::int64_t running = 0;

@@ -152,10 +152,10 @@ class Task {
     Task& category(std::string category);  // tasks that are alike; default "default"
     Task& priority(double priority);  // higher ones start first; default 0; equals in order of submission
 
-    // -1 or 0: not specified, which is as its category says (Manager::specify_category_max_resources()); submit()
-    // refuses other negative ones, and more than a machine has. Of a command whose category says nothing either, the
-    // whole worker without its GPUs; of such a call or range, one core. Else rules 2 to 5 of the manual's "Task
-    // Resources": share/doc/resources.md.
+    // -1 or 0: not specified, which is as its category says (Manager::specify_category_max_resources());
+    // submit() refuses other negative ones, and more than a machine has. Of a command whose category says
+    // nothing either, the whole worker without its GPUs; of such a call or range, one core. Else rules 2 to 5
+    // of the manual's "Task Resources": share/doc/resources.md.
     Task& cores(double count);        // 0.5: half a core, shared with another such task
     Task& memory(std::int64_t mb);    // MB of 2^20 bytes
     Task& disk(std::int64_t mb);      // MB of 2^20 bytes

@@ -70,10 +70,10 @@ int work_queue_activate_fast_abort_category(struct work_queue* q, const char* ca
 
 /**@}*/
 /** @name What tasks get, by their category
- * What a task specifies itself is its own; the rest is as its category says. Specified again, it replaces what was
- * specified before; NULL for a category is "default", but for work_queue_specify_category_mode(), and NULL for
- * resources specifies none of them. An amount that is none, and a name that there is not, are refused, with a message.
- * share/doc/resources.md has the rules. */
+ * What a task specifies itself is its own; the rest is as its category says. Specified again, it replaces
+ * what was specified before; NULL for a category is "default", but for work_queue_specify_category_mode(),
+ * and NULL for resources specifies none of them. An amount that is none, and a name that there is not, are
+ * refused, with a message. share/doc/resources.md has the rules. */
 /**@{*/
 
 /** What each task of the category asks for; where its mode is not fixed, the most that it is given. */
@@ -84,8 +84,8 @@ void work_queue_specify_category_max_resources(struct work_queue* q, const char*
 void work_queue_specify_category_min_resources(struct work_queue* q, const char* category,
                                                const struct rmsummary* rm);
 
-/** What its tasks are tried with while too few of them were measured, where its mode is not fixed; else they are
- * tried with the maximum, or a whole worker. */
+/** What its tasks are tried with while too few of them were measured, where its mode is not fixed; else they
+ * are tried with the maximum, or a whole worker. */
 void work_queue_specify_category_first_allocation_guess(struct work_queue* q, const char* category,
                                                         const struct rmsummary* rm);
 
@@ -95,8 +95,9 @@ void work_queue_specify_max_resources(struct work_queue* q, const struct rmsumma
 /** work_queue_specify_category_min_resources() of the category "default". */
 void work_queue_specify_min_resources(struct work_queue* q, const struct rmsummary* rm);
 
-/** How what its tasks get is found; NULL: of all categories of which nothing was specified and no task was submitted
- * so far. Modes but fixed need work_queue_enable_monitoring(). 1, or 0 where there is no such mode. */
+/** How what its tasks get is found; NULL: of all categories of which nothing was specified and no task was
+ * submitted so far. Modes but fixed need work_queue_enable_monitoring(). 1, or 0 where there is no such
+ * mode. */
 int work_queue_specify_category_mode(struct work_queue* q, const char* category,
                                      work_queue_category_mode_t mode);
 
@@ -104,14 +105,14 @@ int work_queue_specify_category_mode(struct work_queue* q, const char* category,
 void work_queue_specify_category_max_concurrent(struct work_queue* q, const char* category,
                                                 int max_concurrent);
 
-/** Whether a mode but fixed finds an amount of @p resource: "cores", "memory" and "disk" by default; of "gpus" nothing
- * is measured. 1, or 0 where there is no such resource. */
+/** Whether a mode but fixed finds an amount of @p resource: "cores", "memory" and "disk" by default; of
+ * "gpus" nothing is measured. 1, or 0 where there is no such resource. */
 int work_queue_enable_category_resource(struct work_queue* q, const char* category, const char* resource,
                                         int autolabel);
 
 /** Begins with what an earlier run has measured, as work_queue_enable_monitoring() wrote it to
- * FOLDER/wq-PID.summaries; all categories that are known then get the maximum @p max, unless it specifies nothing. A
- * file that cannot be read is refused, with a message. */
+ * FOLDER/wq-PID.summaries; all categories that are known then get the maximum @p max, unless it specifies
+ * nothing. A file that cannot be read is refused, with a message. */
 void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* max,
                                       const char* summaries_file);
 
@@ -119,12 +120,13 @@ void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* ma
 /** @name Monitoring */
 /**@{*/
 
-/** What tasks that start from now on use, with all their processes, is measured, and is in their resources_measured.
- * With @p watchdog not 0 they are held to what they are given: one that takes more is ended, with
- * @ref WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION where its category gives it no more. (So it is in CCTools; the text of its
- * manual has it the other way round.) Without monitoring nothing holds tasks to it. With a @p folder, which is made
- * where it is not there, each task that ran has a file wq-PID-task-ID.summary there when work_queue_wait() returns it,
- * and all are in wq-PID.summaries; NULL: no files. 1, or 0 where the folder cannot be written. */
+/** What tasks that start from now on use, with all their processes, is measured, and is in their
+ * resources_measured. With @p watchdog not 0 they are held to what they are given: one that takes more is
+ * ended, with @ref WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION where its category gives it no more. (So it is in
+ * CCTools; the text of its manual has it the other way round.) Without monitoring nothing holds tasks to it.
+ * With a @p folder, which is made where it is not there, each task that ran has a file
+ * wq-PID-task-ID.summary there when work_queue_wait() returns it, and all are in wq-PID.summaries; NULL: no
+ * files. 1, or 0 where the folder cannot be written. */
 int work_queue_enable_monitoring(struct work_queue* q, char* folder, int watchdog);
 
 /** The same: a time series of each task is not kept. */

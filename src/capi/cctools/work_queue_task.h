@@ -211,9 +211,10 @@ void work_queue_task_specify_enviroment_variable(struct work_queue_task* t, cons
 /** Kept in the task, and has no effect: a task goes to whichever worker has room first. */
 void work_queue_task_specify_algorithm(struct work_queue_task* t, work_queue_schedule_t algorithm);
 
-/** What the task uses, with all its processes, is measured and written to wq-PID-task-ID.summary in @p folder, as JSON
- * (PID: of this process, ID: the task's); it is there when work_queue_wait() returns the task. work_queue_submit() makes
- * the folder, and refuses the task where it cannot be written. NULL, and by default: no. */
+/** What the task uses, with all its processes, is measured and written to wq-PID-task-ID.summary in @p
+ * folder, as JSON (PID: of this process, ID: the task's); it is there when work_queue_wait() returns the
+ * task. work_queue_submit() makes the folder, and refuses the task where it cannot be written. NULL, and by
+ * default: no. */
 void work_queue_task_specify_monitor_output(struct work_queue_task* t, const char* folder);
 
 /** Kept in the task; such a task is refused by work_queue_submit() yet. NULL: none. */

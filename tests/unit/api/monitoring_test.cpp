@@ -175,6 +175,38 @@ TEST_F(MonitoringTest, WhatNeverRanHasNoSummary) {
     EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+using CategoryLogsTest = testing::LogsTest;
+
+TEST_F(CategoryLogsTest, LogsTellWhatACategorySaysAndWhichLimitATaskExceeded) {
+    api::ProgramManagerOptions options;
+    options.logs.transactions = path("tr.log");
+    start(1, std::move(options));
+    add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+        ended.outcome.ending = core::Ending::exhausted;
+        ended.outcome.measured.emplace().usage.disk = 3000;
+        ended.outcome.measured->exceeded.disk_mb = lease.give.disk_mb;
+    }).begin();
+    program_->monitor({true, true}, "");
+    core::CategorySet what;
+    what.max = core::Sizes{2000, 1024, -1, -1};
+    what.min = core::Sizes{-1, 100, -1, -1};
+    what.mode = core::AllocationMode::max;
+    program_->set_category("a", what);
+    submit(Task("x").category("a").disk(2000));
+    const auto task = wait();
+    ASSERT_TRUE(task);
+    EXPECT_EQ(task->result(), TaskResult::resource_exhaustion);
+    EXPECT_EQ(task->attempts(), 1U) << "it said itself how much it needs";
+    program_.reset();
+    const auto all = lines("tr.log");
+    using ::testing::Contains;
+    EXPECT_THAT(all, Contains(HasSubstr(R"(CATEGORY a MAX {"cores":[2,"cores"],"memory":[1024,"MB"]})")));
+    EXPECT_THAT(all, Contains(HasSubstr(R"(CATEGORY a MIN {"memory":[100,"MB"]})")));
+    EXPECT_THAT(all, Contains(HasSubstr(R"(CATEGORY a FIRST MAX {"cores":[2,"cores"])")));
+    EXPECT_THAT(all, Contains(HasSubstr(R"(TASK 1 DONE RESOURCE_EXHAUSTION 0 {"disk":[2048,"MB"]} {)")));
+    EXPECT_THAT(all, Contains(HasSubstr(R"("disk":[3000,"MB"])")));
+}
+
 TEST(Monitoring, AFolderThatCannotBeWrittenIsRefusedAtTheCall) {
     ManagerOptions options;
     options.listen = false;
