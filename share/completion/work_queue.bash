@@ -16,19 +16,19 @@ _work_queue_run() {
     case $before in
     --tickets) mapfile -t COMPREPLY < <(compgen -W "auto rma message" -- "$word") ;;
     --progress | --plots) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
-    --run-dir | --output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    --run-dir | --output | --monitor-output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --retries | --max-losses | --away-limit | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
-        --storage-patience | --index-variable | --threads-per-core)
+        --storage-patience | --index-variable | --threads-per-core | --why)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "--array --away-limit --bind --cores --disk --dry-run --each --gpus --grace
-                --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --name --output
-                --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
-                --storage-patience --threads-per-core --tickets --timeout --verbose --version --walltime -v" \
+                --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --monitor
+                --monitor=measure --monitor-output --name --output --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
+                --storage-patience --threads-per-core --tickets --timeout --verbose --version --walltime --why -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")

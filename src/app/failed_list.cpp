@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 #include "app/failures.h"
 #include "base/units.h"
@@ -97,6 +98,20 @@ std::string command_line(const TaskText& text, const std::string& tags, const st
     return line + "; " + as_list_line(text.command);
 }
 
+// Of the categories that these tasks are of.
+std::string category_lines(const TaskTable& tasks, const IntervalSet& failed) {
+    std::set<std::string> named;
+    if (!tasks.category_lines().empty())
+        failed.for_each([&](Interval part) {
+            for (std::uint64_t id = part.first; id < part.end; ++id)
+                named.insert(tasks.settings(TaskId(id)).category.value_or("default"));
+        });
+    std::string out;
+    for (const auto& [name, line] : tasks.category_lines())
+        if (named.contains(name)) out += line + "\n";
+    return out;
+}
+
 }  // namespace
 
 std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::uint64_t skipped,
@@ -106,6 +121,7 @@ std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::
     if (skipped > 0)
         out += "# Not in it: " + count_of(skipped, "task") +
                " that could not run; --resume-failed of the run takes both.\n";
+    out += category_lines(tasks, failed);
     taskfile::Settings settings;
     std::uint64_t position = 0;
     const auto put = [&](TaskId task) {

@@ -22,25 +22,28 @@ std::optional<T> or_default(const std::optional<T>& said, const Default& value, 
     return static_cast<T>(value);
 }
 
-taskfile::Settings with_defaults(taskfile::Settings settings, const TaskDefaults& defaults) {
+// `open`: of these its category says what a task gets that does not say it itself.
+taskfile::Settings with_defaults(taskfile::Settings settings, const TaskDefaults& defaults,
+                                 const core::PerResource<bool>& open) {
     constexpr std::int64_t none = 0;
     constexpr std::int64_t one = 1;
-    settings.cores = or_default(settings.cores, defaults.needs.cores, Count(0));
-    settings.memory_mb = or_default(settings.memory_mb, defaults.needs.memory_mb, one);
-    settings.disk_mb = or_default(settings.disk_mb, defaults.needs.disk_mb, none);
-    settings.gpus = or_default(settings.gpus, defaults.needs.gpus, Count(0));
+    using enum core::ResourceKind;
+    if (!open.at(cores)) settings.cores = or_default(settings.cores, defaults.needs.cores, Count(0));
+    if (!open.at(memory)) settings.memory_mb = or_default(settings.memory_mb, defaults.needs.memory_mb, one);
+    if (!open.at(disk)) settings.disk_mb = or_default(settings.disk_mb, defaults.needs.disk_mb, none);
+    if (!open.at(gpus)) settings.gpus = or_default(settings.gpus, defaults.needs.gpus, Count(0));
     settings.time = or_default(settings.time, defaults.timeout, Duration{1});
     settings.retries = or_default(settings.retries, defaults.retries, 1U);
     return settings;
 }
 
 // A line that says nothing of cores needs one, so that a list fills the machine; one that wants GPUs none.
-core::Needs needs_of(const taskfile::Settings& settings) {
+core::Needs needs_of(const taskfile::Settings& settings, const core::PerResource<bool>& open) {
     core::Needs needs;
     needs.memory_mb = settings.memory_mb.value_or(-1);
     needs.disk_mb = settings.disk_mb.value_or(-1);
     needs.gpus = settings.gpus.value_or(-1);
-    needs.cores = settings.cores.value_or(needs.gpus > 0 ? -1 : 1);
+    needs.cores = settings.cores.value_or(needs.gpus > 0 || open.at(core::ResourceKind::cores) ? -1 : 1);
     return needs;
 }
 
@@ -52,9 +55,10 @@ void Feeder::feed(const std::vector<taskfile::Item>& items, Manager& manager, co
 }
 
 core::Shape Feeder::shape(Manager& manager) {
-    taskfile::Settings settings = with_defaults(settings_, options_.defaults);
+    const core::PerResource<bool> open = categories_.of_task(settings_.category);
+    taskfile::Settings settings = with_defaults(settings_, options_.defaults, open);
     core::Shape shape;
-    shape.needs = needs_of(settings);
+    shape.needs = needs_of(settings, open);
     shape.timeout = settings.time.value_or(Duration{0});
     shape.min_time = settings.min_time.value_or(Duration{0});
     shape.retries = settings.retries.value_or(0);
@@ -89,6 +93,12 @@ void Feeder::item(const taskfile::EnvironmentLine& line, Manager& manager, core:
 
 void Feeder::item(const taskfile::SettingsLine& line, Manager&, core::Now) {
     settings_ = line.settings;
+}
+
+void Feeder::item(const taskfile::CategorySettings& line, Manager& manager, core::Now now) {
+    flush(manager, now);
+    tasks_.add_category_line(line.category.name, line.text);
+    categories_.tell(line, options_.defaults.needs, manager, now);
 }
 
 void Feeder::item(const taskfile::Barrier&, Manager& manager, core::Now now) {
@@ -129,6 +139,11 @@ void Feeder::append(TaskId task, core::Shape what, std::vector<core::GroupTag> g
     const auto end = options_.earlier.ends.find(tasks_.key(task).value);
     if (end == options_.earlier.ends.end()) return;
     (end->second == EarlierRun::End::done ? done_ : failed_).insert(task.value());
+}
+
+void Feeder::end(Manager& manager, core::Now now) {
+    flush(manager, now);
+    categories_.end(manager);
 }
 
 void Feeder::flush(Manager& manager, core::Now now) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/list_categories.h"
 #include "app/manager.h"
 #include "app/source.h"
 #include "app/task_table.h"
@@ -14,13 +15,16 @@ namespace wq::app {
 
 class Feeder {
   public:
-    Feeder(const SourceOptions& options, TaskTable& tasks) : options_(options), tasks_(tasks) {}
+    Feeder(const SourceOptions& options, TaskTable& tasks, std::string source = {})
+        : options_(options), tasks_(tasks), categories_(std::move(source), options.measured) {}
 
     void feed(const std::vector<taskfile::Item>& items, Manager& manager, core::Now now);
     void value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command,
                Manager& manager, core::Now now);
     void indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command,
                  Manager& manager, core::Now now);
+    // Nothing follows.
+    void end(Manager& manager, core::Now now);
     // What is gathered so far goes to the manager.
     void flush(Manager& manager, core::Now now);
 
@@ -28,6 +32,7 @@ class Feeder {
     void item(const taskfile::TaskLine& line, Manager& manager, core::Now now);
     void item(const taskfile::EnvironmentLine& line, Manager& manager, core::Now now);
     void item(const taskfile::SettingsLine& line, Manager& manager, core::Now now);
+    void item(const taskfile::CategorySettings& line, Manager& manager, core::Now now);
     void item(const taskfile::Barrier& line, Manager& manager, core::Now now);
     void append(TaskId task, core::Shape shape, std::vector<core::GroupTag> groups, Manager& manager,
                 core::Now now);
@@ -38,6 +43,7 @@ class Feeder {
     TaskTable& tasks_;
     taskfile::Settings settings_;  // what `#WQ` lines say
     taskfile::Settings told_;      // what the task table was told last
+    ListCategories categories_;
     std::map<std::string, std::uint32_t> groups_{{"", 0}};
     core::TaskRange range_{{}, 0, {}, {}};
     IntervalSet done_;

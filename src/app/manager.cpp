@@ -113,10 +113,11 @@ void Manager::act(core::Action& action, core::Now now) {
     if (const auto* back = std::get_if<core::GoneBack>(&action)) {
         forget_files(back->task, back->attempt);
         if (recorder_.wants_beginning(back->task))
-            note_waiting(back->task, back->category, back->given, now.wall);
+            note_waiting(back->task, back->category, back->given, now.wall, at_maximum(back->task));
         return;
     }
     if (auto* range = std::get_if<core::RangeEnded>(&action)) return act_on(*range, now);
+    if (const auto* changed = std::get_if<core::CategoryChanged>(&action)) return act_on(*changed, now);
     if (auto* cancelled = std::get_if<core::Cancelled>(&action)) {
         cancelled->tasks.for_each([this](Interval part) { forget_files(part); });
         return recorder_.cancelled(cancelled->tasks, now.wall);
@@ -172,21 +173,39 @@ void Manager::send_lease(Link& link, const core::Lease& action, wire::Lease leas
     tell(link, std::move(lease));
     tasks_unsent_ = true;
     note_dispatch(action.task, action.attempt, action.category, link, action.give, action.submitted_us,
-                  now.wall);
+                  now.wall, at_maximum(action.task));
 }
 
 void Manager::note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
-                            const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us) {
+                            const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us,
+                            bool at_maximum) {
     const stats::Recorder::Wants wants = recorder_.wants();
     if (!wants.transactions || !recorder_.wants_beginning(task)) return;
-    if (attempt == 1 && wants.waiting) note_waiting(task, category, given, submitted_us);
-    recorder_.transaction(dispatched_us, stats::task_running_text(task, link.address, given));
+    if (attempt == 1 && wants.waiting) note_waiting(task, category, given, submitted_us, at_maximum);
+    recorder_.transaction(dispatched_us, stats::task_running_text(task, link.address, given, at_maximum));
 }
 
-void Manager::note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when) {
+void Manager::note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when,
+                           bool at_maximum) {
     if (!recorder_.wants().transactions) return;
     recorder_.transaction(when, stats::task_waiting_text({task.value(), task.value() + 1},
-                                                         categories_[category.value()], given));
+                                                         categories_[category.value()], given, at_maximum));
+}
+
+// Of one that has not ended.
+bool Manager::at_maximum(TaskId task) const {
+    return reactor_.ledger().shape(reactor_.ledger().shape_of(task)).at_maximum;
+}
+
+void Manager::act_on(const core::CategoryChanged& action, core::Now now) {
+    core::CategoryChanged& told = category_told_[action.category];
+    const auto same = [&](auto field) { return told.*field == action.*field; };
+    if (same(&core::CategoryChanged::mode) && same(&core::CategoryChanged::max) &&
+        same(&core::CategoryChanged::min) && same(&core::CategoryChanged::first))
+        return;
+    told = action;
+    recorder_.category_changed({action.category, categories_[action.category.value()], action.mode,
+                                action.max, action.min, action.first, now.wall});
 }
 
 void Manager::act_on(core::AttemptEnded& action, core::Now now) {
@@ -215,7 +234,7 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     const Link* link = link_of(action.worker);
     if (action.by_ticket && link != nullptr)
         note_dispatch(action.task, action.attempt, action.category, *link, action.given, action.submitted_us,
-                      action.dispatched_us);
+                      action.dispatched_us, false);
     if (record.outcome.ending != core::Ending::worker_lost &&
         record.outcome.ending != core::Ending::never_ran)
         ++ended_there_[action.worker];
@@ -229,7 +248,8 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     const core::Resources given = record.given;
     times_.ended(1, record.outcome.succeeded(), record.outcome.wall_us, given);
     recorder_.task(std::move(recorded));
-    if (!action.final && !action.goes_on) note_waiting(action.task, action.category, given, now.wall);
+    if (!action.final && !action.goes_on)
+        note_waiting(action.task, action.category, given, now.wall, at_maximum(action.task));
     if (!holding_ && recorder_.backlog_bytes() > options_.most_unwritten_bytes) on_recorder(now);
 }
 

@@ -120,6 +120,7 @@ class Manager {
     void flush();                                             // messages of this turn leave
     void dismiss_all(const std::string& why, core::Now now);  // at the end: nothing may follow
 
+    const std::vector<std::string>& categories() const { return categories_; }  // by CategoryId
     const std::optional<core::Finished>& finished() const { return finished_; }
     // Finished, and what ended by itself is written, or its patience is over.
     bool over() const;
@@ -231,8 +232,11 @@ class Manager {
     void act_on(core::AttemptEnded& action, core::Now now);
     void act_on(core::Skipped& action, core::Now now);
     void send_lease(Link& link, const core::Lease& action, wire::Lease lease, core::Now now);
-    void note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when);
+    void note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when,
+                      bool at_maximum);
     void act_on(core::RangeEnded& action, core::Now now);
+    void act_on(const core::CategoryChanged& action, core::Now now);
+    bool at_maximum(TaskId task) const;
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
     bool takes_part(const Link& link) const;
@@ -242,7 +246,8 @@ class Manager {
     void dismiss_the_empty(core::Now now);
     // Work Queue's transaction log tells of the beginnings too.
     void note_dispatch(TaskId task, Attempt attempt, CategoryId category, const Link& link,
-                       const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us);
+                       const core::Resources& given, WallMicros submitted_us, WallMicros dispatched_us,
+                       bool at_maximum);
     Link* link_of(WorkerId worker);
     void tell(Link& link, const wire::Message& message);  // with the next flush()
 
@@ -263,9 +268,10 @@ class Manager {
     std::vector<WorkerId> unacknowledged_;  // with answers of this turn
     std::vector<EnvironmentLine> environment_;
     std::map<std::string, CategoryId> category_ids_;
-    std::vector<std::string> categories_;  // by CategoryId
-    std::set<WorkerId> let_go_;            // get nothing more, and leave when they are empty
-    std::set<WorkerId> leaving_;           // have said that they leave, whatever we would like
+    std::vector<std::string> categories_;                        // by CategoryId
+    std::map<CategoryId, core::CategoryChanged> category_told_;  // to the records
+    std::set<WorkerId> let_go_;   // get nothing more, and leave when they are empty
+    std::set<WorkerId> leaving_;  // have said that they leave, whatever we would like
     std::vector<core::Action> actions_;
     core::Output* output_ = nullptr;  // of the attempt whose end is being handled
     TaskId output_of_;

@@ -113,7 +113,7 @@ class FileSource : public Source {
     FileSource(SourceSpec spec, SourceOptions options, TaskTable& tasks, InputFile file)
         : spec_(std::move(spec)),
           options_(std::move(options)),
-          feeder_(options_, tasks),
+          feeder_(options_, tasks, spec_.name()),
           file_(std::move(file)) {}
 
     int descriptor() const override { return ended_ || !file_.stream() ? -1 : file_.descriptor(); }
@@ -145,6 +145,7 @@ class FileSource : public Source {
             if (!copied)
                 manager.say("the run directory lacks its copy of the list: " + copied.error().message);
             ended_ = true;
+            feeder_.end(manager, now);
             manager.end_input(now);
         }
         return success();

@@ -34,6 +34,7 @@ struct SourceOptions {
     TaskDefaults defaults;
     EarlierRun earlier;
     std::string run_directory;  // its `list` copy is written there; empty: none is kept
+    bool measured = false;      // tasks are: what categories learn from
 };
 
 class Source {

@@ -37,6 +37,10 @@ class TaskTable : public TaskTexts {
 
     // What `#WQ` lines and the command line say of the tasks added from now on; also for failed.sh.
     void add_settings(taskfile::Settings settings) { settings_.insert_or_assign(size_, std::move(settings)); }
+    // A `#WQ-CATEGORY` line, for failed.sh.
+    void add_category_line(std::string name, std::string line) {
+        category_lines_.emplace_back(std::move(name), std::move(line));
+    }
     // A `#!` line with its tags; the next position.
     void add_environment_line(std::string line) { environment_lines_.push_back(std::move(line)); }
 
@@ -45,6 +49,8 @@ class TaskTable : public TaskTexts {
     const std::string& tags(TaskId task) const;  // empty: none
     const taskfile::Settings& settings(TaskId task) const;
     const std::vector<std::string>& environment_lines() const { return environment_lines_; }
+    // Names, and the lines in their order.
+    const std::vector<std::pair<std::string, std::string>>& category_lines() const { return category_lines_; }
     std::string command(TaskId task) const override;
     stats::TaskKey key(TaskId task) const override;
 
@@ -83,6 +89,7 @@ class TaskTable : public TaskTexts {
     std::vector<IndexBlock> index_blocks_;
     std::map<std::uint64_t, std::uint64_t> environment_;  // first id -> position from there on
     std::vector<std::string> environment_lines_;
+    std::vector<std::pair<std::string, std::string>> category_lines_;
     std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> what holds from there on
     std::unordered_map<std::uint64_t, std::string> tags_;    // of lines that have any
     std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> lines that had it

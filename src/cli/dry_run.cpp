@@ -112,7 +112,7 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     rehearsal.begin();
     while (move()) {
     }
-    app::SourceOptions source_options{options.defaults, {}, {}};
+    app::SourceOptions source_options{options.defaults, {}, {}, options.monitoring.measures};
     if (options.resume) {
         const std::string path =
             choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));

@@ -20,17 +20,6 @@ class HeaderOnly final : public stats::JournalVisitor {
     void sample(const stats::Sample&) override {}
 };
 
-// Values of --each look like a list, too: which it was, only the fingerprint says.
-bool ran_a_list(const std::string& run_directory) {
-    HeaderOnly nothing;
-    const auto journal = stats::scan_journal(run_directory + "/journal", nothing);
-    if (!journal) return false;
-    const std::string& name = journal->header.list_name;
-    app::SourceSpec spec;
-    spec.path = name == "stdin" ? "-" : name;
-    return spec.fingerprint() == journal->header.source_fingerprint;
-}
-
 std::optional<stats::TaskKey> key_in_list(const std::string& run_directory, TaskId task) {
     std::ifstream file(run_directory + "/list", std::ios::binary);
     if (!file || !ran_a_list(run_directory)) return std::nullopt;
@@ -47,6 +36,17 @@ std::optional<stats::TaskKey> key_in_list(const std::string& run_directory, Task
 }
 
 }  // namespace
+
+// Values of --each look like a list, too: which it was, only the fingerprint says.
+bool ran_a_list(const std::string& run_directory) {
+    HeaderOnly nothing;
+    const auto journal = stats::scan_journal(run_directory + "/journal", nothing);
+    if (!journal) return false;
+    const std::string& name = journal->header.list_name;
+    app::SourceSpec spec;
+    spec.path = name == "stdin" ? "-" : name;
+    return spec.fingerprint() == journal->header.source_fingerprint;
+}
 
 Result<stats::TaskOutput> kept_output(const std::string& run_directory, TaskId task) {
     const auto key = key_in_list(run_directory, task);

@@ -15,4 +15,7 @@ namespace wq::cli {
 // it has not ended, its output is lost.
 Result<stats::TaskOutput> kept_output(const std::string& run_directory, TaskId task);
 
+// Not --each or --array.
+bool ran_a_list(const std::string& run_directory);
+
 }  // namespace wq::cli

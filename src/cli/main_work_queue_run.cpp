@@ -9,6 +9,7 @@
 #include "cli/kept_output.h"
 #include "cli/mpi_rank_main.h"
 #include "cli/run_options.h"
+#include "cli/why.h"
 #include "transport/guard.h"
 #include "transport/launch_environment.h"
 
@@ -56,6 +57,10 @@ int main(int argc, char** argv) {
     if (command->kind == Kind::help) return print(wq::cli::help_text());
     if (command->kind == Kind::version) return print("work_queue_run " WQ_VERSION "\n");
     if (command->kind == Kind::output) return print_output(*command);
+    if (command->kind == Kind::why) {
+        const auto line = wq::cli::why(command->run, command->why_line);
+        return line ? print(*line + "\n") : fail(line.error());
+    }
     wq::transport::GuardOptions guard;
     guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
     const std::vector<std::string> words(argv, argv + argc);

@@ -15,6 +15,7 @@
 #include "cli/plots.h"
 #include "cli/run_place.h"
 #include "cli/summary.h"
+#include "cli/why_questions.h"
 #include "stats/append_file.h"
 #include "stats/run_status.h"
 #include "transport/loopback.h"
@@ -64,6 +65,7 @@ class Run {
         reactor.max_losses = rank.options.max_losses;
         reactor.halt_on_failure = rank.options.halt_on_failure;
         reactor.sets_hosts_aside = !rank.options.keep_hosts;
+        reactor.monitoring = rank.options.monitoring;
         reactor.expected_workers = expected_workers(rank);
         reactor.seal_batches = rank.tickets != nullptr;
         if (rank.options.listen) listen(reactor);
@@ -86,7 +88,8 @@ class Run {
         if (rank.options.speculate > 0) manager_->copy_stragglers(rank.options.speculate, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
         if (listening_) manager_->expect_strangers(listening_->workers());
-        app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path()};
+        app::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
+                                  rank.options.monitoring.measures};
         source_ = app::open_source(rank.options.source, std::move(source), tasks_).or_throw();
         if (!rank.options.manager_only) start_own_worker();
     }
@@ -115,7 +118,9 @@ class Run {
                 listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
                                   static_cast<std::uint64_t>(stats.workers_connected)});
             keep_status(at);
-            return std::min(next_status_, progress_.wakeup().value_or(next_status_));
+            answer_those_who_ask(at);
+            const Instant next = std::min(next_status_, next_look_);
+            return std::min(next, progress_.wakeup().value_or(next));
         };
         app::ManagerLoop loop(std::move(parts));
         const Status read = loop.run();
@@ -131,6 +136,8 @@ class Run {
         options.list_name = rank_.options.source.name();
         options.source_fingerprint = rank_.options.source.fingerprint();
         options.stats_log = rank_.options.stats_log;
+        if (!rank_.options.monitor_output.empty())
+            options.summaries = std::filesystem::absolute(rank_.options.monitor_output).string();
         options.categories = {"default"};
         options.failed_run_again = rank_.options.resume_failed;
         std::unique_ptr<app::TaskIndex> listed;
@@ -182,6 +189,12 @@ class Run {
         static_cast<void>(write_status("running", std::nullopt, ""));
     }
 
+    void answer_those_who_ask(Instant now) {
+        if (now < next_look_) return;
+        next_look_ = now + between_looks_at_questions;
+        answer_questions(place_.directory.path(), *manager_, tasks_, source_->ended(), {now, wall_now()});
+    }
+
     Status write_failed_list() {
         const std::string path = place_.directory.file("failed.sh");
         const IntervalSet& failed = manager_->reactor().ledger().failed();
@@ -222,6 +235,7 @@ class Run {
         summary.stopped = finished.stopped;
         summary.run_directory = place_.directory.path();
         summary.failures = &manager_->failures();
+        summary.categories = category_figures(*manager_, rank_.options.monitoring.measures);
         summary.attempts = manager_->attempts_ended();
         summary.outputs_cut = manager_->outputs_cut();
         summary.output_limit = rank_.options.output_limit;
@@ -244,6 +258,7 @@ class Run {
     ManagerRank& rank_;
     core::Now started_;
     Instant next_status_ = started_.instant + between_statuses;
+    Instant next_look_ = started_.instant + between_looks_at_questions;
     RunPlace place_;
     ProgressLine progress_;
     app::TaskTable tasks_;
@@ -268,6 +283,8 @@ int ManagerRank::run() {
     const std::string path =
         choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
     if (const Status log = check_stats_log(options.stats_log); !log) throw Failure{log.error()};
+    if (const Status folder = make_summary_folder(options.monitor_output); !folder)
+        throw Failure{folder.error()};
     auto place = take_run_place(options, path);
     if (!place) throw Failure{place.error()};
     return Run(*this, std::move(*place)).go();

@@ -44,7 +44,12 @@ po::options_description visible_options() {
         "timeout", po::value<std::string>()->value_name("TIME"),
         "wall time of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
         "retries", po::value<std::string>()->value_name("N"),
-        "attempts more for a task that fails by itself (default 0)");
+        "attempts more for a task that fails by itself (default 0)")(
+        "monitor", po::value<std::string>()->value_name("[=measure]"),
+        "measure what each task takes, with all its processes, and end one that takes more cores, memory or "
+        "disk than it was given; with =measure none is ended")(
+        "monitor-output", po::value<std::string>()->value_name("DIR"),
+        "measure, and write a report on each task into DIR");
     po::options_description run("The run", help_width, help_width / 2);
     run.add_options()("run-dir", po::value<std::string>()->value_name("DIR"),
                       "where everything of the run is kept (default: TASKLIST.wq, array.wq or stdin.wq; in a "
@@ -79,6 +84,8 @@ po::options_description visible_options() {
     shown.add_options()("dry-run", "print what would run where, and run nothing")(
         "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN_DIR TASK"),
         "print what a task of a run wrote, and end; TASK counts from 1, as in joblog.tsv")(
+        "why", po::value<std::string>()->value_name("LINE"),
+        "print why the task in LINE of the list does not run now, or how it has ended, and end")(
         "progress", po::value<std::string>()->value_name("auto|always|never"),
         "a progress line on a terminal, else a plain line a minute, or with always a second (default auto)")(
         "plots", po::value<std::string>()->value_name("auto|always|never"),
@@ -169,6 +176,18 @@ Result<std::string> variable_name(const std::string& text) {
                  quote_for_message(text) + " is no name of a variable; use letters, digits and _"};
 }
 
+Status take_monitoring(const po::variables_map& given, RunOptions& run) {
+    if (given.count("monitor-output") != 0) {
+        run.monitor_output = given["monitor-output"].as<std::string>();
+        if (run.monitor_output.empty()) return usage("--monitor-output takes a folder");
+        run.monitoring.measures = true;
+    }
+    if (given.count("monitor") == 0) return success();
+    run.monitoring.measures = true;
+    return take_word<bool>(given, "monitor", run.monitoring.enforces,
+                           {{"enforce", true}, {"measure", false}});
+}
+
 Status convert(const po::variables_map& given, RunOptions& run) {
     std::optional<Status> bad;
     const auto check = [&](Status status) {
@@ -196,6 +215,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "storage-patience", run.storage_patience, duration()));
     check(take(given, "away-limit", run.away_limit, away_limit));
     check(take_port(given, run.listen));
+    check(take_monitoring(given, run));
     check(take(given, "index-variable", run.index_variable, variable_name));
     check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
         auto bytes = parse_size(text, 1);
@@ -262,10 +282,11 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
 }
 
 // `--listen` has a value that may be left out, which the library takes with `=` only: `--listen=0` then
-// stands for any port.
-std::vector<std::string> with_listen_port(const char* const* first, const char* const* end) {
+// stands for any port. So has `--monitor`.
+std::vector<std::string> with_left_out_values(const char* const* first, const char* const* end) {
     std::vector<std::string> words(first, end);
     for (std::size_t at = 0; at < words.size(); ++at) {
+        if (words[at] == "--monitor") words[at] += "=enforce";
         if (words[at] != "--listen") continue;
         const std::string next = at + 1 < words.size() ? words[at + 1] : "";
         const bool number = !next.empty() && next.find_first_not_of("0123456789") == std::string::npos;
@@ -287,6 +308,27 @@ Result<Command> output_command(const po::variables_map& given) {
     return command;
 }
 
+// Of the list, or of a run directory alone.
+Result<Command> why_command(const po::variables_map& given) {
+    const auto line = parse_count(given["why"].as<std::string>(), 1, std::int64_t{1} << 62);
+    if (!line) return usage("--why: LINE: " + line.error().message);
+    Command command;
+    command.kind = Command::Kind::why;
+    command.why_line = static_cast<std::uint64_t>(*line);
+    if (given.count("run-dir") != 0) {
+        command.run.run_directory = given["run-dir"].as<std::string>();
+        return command;
+    }
+    if (given.count("array") != 0) return usage("--why: an array has no lines");
+    const bool each = given.count("each") != 0;
+    const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
+                                                    : std::vector<std::string>{};
+    if (lists.size() + (each ? 1U : 0U) != 1)
+        return usage("--why LINE takes the task list of the run, or --run-dir DIR");
+    command.run.source.path = each ? given["each"].as<std::string>() : lists.front();
+    return command;
+}
+
 }  // namespace
 
 Result<Command> parse_command_line(int argc, const char* const* argv) {
@@ -296,7 +338,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
     const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
 
-    const std::vector<std::string> before = with_listen_port(argv + (argc > 0 ? 1 : 0), dashes);
+    const std::vector<std::string> before = with_left_out_values(argv + (argc > 0 ? 1 : 0), dashes);
     po::options_description all = visible_options();
     all.add_options()("tasklist", po::value<std::vector<std::string>>())(
         "wall-time", po::value<std::string>());  // as work_queue_worker spells it
@@ -316,6 +358,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     if (given.count("version") != 0) command.kind = Command::Kind::version;
     if (command.kind != Command::Kind::run) return command;
     if (given.count("output") != 0) return output_command(given);
+    if (given.count("why") != 0) return why_command(given);
     if (Status bad = convert(given, command.run); !bad) return bad.error();
     if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
     return command;
@@ -338,7 +381,9 @@ std::string help_text() {
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
             "  work_queue_run --listen tasks.sh                   and workers over TCP\n"
+            "  work_queue_run --monitor tasks.sh                  what takes too much is ended\n"
             "  work_queue_run --output tasks.sh.wq 17             what the 17th task wrote\n"
+            "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
             "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
             "69 no worker, 70 our bug, 75 interrupted (go on with --resume), 77 not allowed.\n"
             "The run directory's file `status` has it too.\n";

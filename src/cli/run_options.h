@@ -9,6 +9,7 @@
 #include "app/source.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/events.h"
 #include "host/launcher.h"
 
 namespace wq::cli {
@@ -25,8 +26,10 @@ struct RunOptions {
     bool resume_failed = false;
     std::uint32_t max_losses = 3;
     bool halt_on_failure = false;
-    bool keep_hosts = false;  // also those that fail what succeeds elsewhere
-    double speculate = 0;     // copies of tasks that run for so many times the mean; 0: none
+    bool keep_hosts = false;      // also those that fail what succeeds elsewhere
+    core::Monitoring monitoring;  // of tasks
+    std::string monitor_output;   // folder for a report on each task; empty: none
+    double speculate = 0;         // copies of tasks that run for so many times the mean; 0: none
     bool manager_only = false;
     std::optional<std::uint16_t> listen;             // take workers over TCP at this port; 0: any free one
     std::string name;                                // under which such workers find the run; empty: none
@@ -50,11 +53,12 @@ struct RunOptions {
 
 // What the user wants at all.
 struct Command {
-    enum class Kind { run, help, version, output };
+    enum class Kind { run, help, version, output, why };
     Kind kind = Kind::run;
     RunOptions run;
     std::string output_directory;  // of --output
     std::uint64_t output_task = 0;
+    std::uint64_t why_line = 0;  // of --why
 };
 
 // Errors (usage) are one line and end with how to get help.

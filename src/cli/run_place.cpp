@@ -132,6 +132,22 @@ Status check_stats_log(const std::string& path) {
                  "--stats-log: " + path + " cannot be written: " + std::generic_category().message(problem)};
 }
 
+Status make_summary_folder(const std::string& path) {
+    if (path.empty()) return success();
+    std::error_code problem;
+    fs::create_directories(path, problem);
+    if (!problem && !fs::is_directory(path, problem))
+        problem = std::make_error_code(std::errc::not_a_directory);
+    if (!problem && ::access(path.c_str(), W_OK | X_OK) != 0)
+        problem = std::error_code(errno, std::generic_category());
+    if (!problem) return success();
+    const bool forbidden = problem == std::errc::permission_denied ||
+                           problem == std::errc::operation_not_permitted ||
+                           problem == std::errc::read_only_file_system;
+    return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,
+                 "--monitor-output: " + path + " cannot be used: " + problem.message()};
+}
+
 Result<std::optional<app::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path) {
     if (!has_journal(path)) return std::optional<app::EarlierRun>();
     app::EarlierRun earlier;

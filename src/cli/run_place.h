@@ -25,6 +25,9 @@ std::string choose_run_directory(const RunOptions& options, const std::string& j
 // not_allowed.
 Status check_stats_log(const std::string& path);
 
+// Where reports on tasks go; empty: none are wanted. Errors: usage, not_allowed.
+Status make_summary_folder(const std::string& path);
+
 struct RunPlace {
     stats::RunDirectory directory;
     app::EarlierRun earlier;

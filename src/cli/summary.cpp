@@ -1,5 +1,6 @@
 #include "cli/summary.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -113,7 +114,48 @@ std::string failures_text(const app::Failures& failures) {
     return text;
 }
 
+std::string padded(const std::string& text, std::size_t width, bool left = false) {
+    const std::string blanks(width > text.size() ? width - text.size() : 0, ' ');
+    return left ? text + blanks : blanks + text;
+}
+
+std::string categories_text(const std::vector<CategoryFigures>& categories) {
+    if (categories.empty()) return "";
+    std::size_t width = std::string_view("CATEGORY").size();
+    for (const CategoryFigures& category : categories) width = std::max(width, category.name.size());
+    std::string text =
+        padded("CATEGORY", width, true) + " RUNNING WAITING FIT-WORKERS MAX-CORES MAX-MEMORY MAX-DISK\n";
+    for (const CategoryFigures& category : categories)
+        text += padded(category.name, width, true) + padded(std::to_string(category.running), 8) +
+                padded(std::to_string(category.waiting), 8) +
+                padded(std::to_string(category.fit_workers), 12) + padded(category.max_cores, 10) +
+                padded(category.max_memory, 11) + padded(category.max_disk, 9) + "\n";
+    return text;
+}
+
+bool has_limits(const core::Category& category) {
+    return category.max() != core::Sizes{} || category.mode() != core::AllocationMode::fixed ||
+           category.max_concurrent() >= 0;
+}
+
 }  // namespace
+
+std::vector<CategoryFigures> category_figures(const app::Manager& manager, bool measured) {
+    std::vector<CategoryFigures> all;
+    bool any = measured;
+    for (std::uint32_t index = 0; index < manager.categories().size(); ++index) {
+        const CategoryId id(index);
+        const core::Category* const known = manager.reactor().category(id);
+        const core::ManagerStats stats = manager.stats(id);
+        if (known == nullptr || (stats.tasks_submitted == 0 && !has_limits(*known))) continue;
+        any = any || has_limits(*known);
+        const auto largest = [&](core::ResourceKind kind) { return describe(known->largest(kind), kind); };
+        using enum core::ResourceKind;
+        all.push_back({manager.categories()[index], stats.tasks_running, stats.tasks_waiting,
+                       manager.reactor().able_workers(id), largest(cores), largest(memory), largest(disk)});
+    }
+    return any ? all : std::vector<CategoryFigures>{};
+}
 
 std::string summary_text(const Summary& summary) {
     std::string text = headline(summary);
@@ -125,6 +167,7 @@ std::string summary_text(const Summary& summary) {
         text += "Output of " + count_of(summary.outputs_cut, "task") + " was cut at " +
                 format_size(static_cast<std::int64_t>(summary.output_limit)) +
                 "; --output-limit keeps more\n";
+    text += categories_text(summary.categories);
     text += failures_text(*summary.failures);
     if (const std::uint64_t earlier = failed_earlier(summary); earlier > 0)
         text +=
@@ -166,6 +209,15 @@ std::string summary_json(const Summary& summary) {
                                     {"reason", core::describe(example.outcome)},
                                     {"stderr_tail", example.stderr_tail},
                                     {"count", example.count}});
+    root["categories"] = nlohmann::ordered_json::array();
+    for (const CategoryFigures& category : summary.categories)
+        root["categories"].push_back({{"name", category.name},
+                                      {"running", category.running},
+                                      {"waiting", category.waiting},
+                                      {"fit_workers", category.fit_workers},
+                                      {"max_cores", category.max_cores},
+                                      {"max_memory", category.max_memory},
+                                      {"max_disk", category.max_disk}});
     root["environment_failures"] = nlohmann::ordered_json::array();
     for (const app::EnvironmentExample& example : summary.failures->environment())
         root["environment_failures"].push_back({{"line", example.line},

@@ -6,12 +6,24 @@
 #include <vector>
 
 #include "app/failures.h"
+#include "app/manager.h"
 #include "base/exit_code.h"
 #include "cli/go_on.h"
 #include "core/events.h"
 #include "core/manager_stats.h"
 
 namespace wq::cli {
+
+// As `work_queue_status -A` has them.
+struct CategoryFigures {
+    std::string name;
+    std::int64_t running = 0;
+    std::int64_t waiting = 0;
+    std::int64_t fit_workers = 0;
+    std::string max_cores, max_memory, max_disk;  // "4", "~1011", ">243", "na"
+};
+// Empty where nobody said anything of a category and nothing is measured.
+std::vector<CategoryFigures> category_figures(const app::Manager& manager, bool measured);
 
 struct Summary {
     core::ManagerStats stats;
@@ -28,6 +40,7 @@ struct Summary {
     StartedAs started;
     std::vector<std::string> plots;  // paths
     const app::Failures* failures = nullptr;
+    std::vector<CategoryFigures> categories;
 };
 
 std::string summary_text(const Summary& summary);

@@ -13,13 +13,14 @@
 #include "host/accounts.h"
 #include "host/capture.h"
 #include "host/launcher_wire.h"
+#include "host/monitor.h"
 #include "host/scratch.h"
 #include "host/task_environment.h"
 
 namespace wq::host {
 
 // Why a task is being ended by us, and how far that has come.
-enum class Verdict : std::uint8_t { none, timed_out, out_of_memory, killed };
+enum class Verdict : std::uint8_t { none, timed_out, out_of_memory, exhausted, killed };
 
 struct Lane {
     Lane(std::size_t number, const BaseEnvironment& base, const std::string& temporary,
@@ -49,8 +50,9 @@ struct Lane {
     Verdict verdict = Verdict::none;
     Instant next_deed;  // when the time is over, or when to kill what a SIGTERM did not end
     bool has_deed = false;
-    bool announced = false;  // TaskStarted was reported
-    bool watched = false;    // its pipes are in the epoll set
+    bool announced = false;            // TaskStarted was reported
+    bool watched = false;              // its pipes are in the epoll set
+    std::unique_ptr<Monitor> monitor;  // null: what it takes is not looked at
 };
 
 // All lanes of a launcher, used last in first out so that few stay warm.

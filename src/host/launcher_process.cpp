@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "host/oom_score.h"
 #include "host/process_tree.h"
 
 namespace wq::host {
@@ -16,13 +17,6 @@ namespace wq::host {
 namespace {
 
 constexpr int kill_limit_ms = 5000;  // how long killed processes are waited for
-
-// Where memory runs out a task is to be the kernel's victim, not its rank: tasks inherit this from the
-// launcher.
-void offer_as_oom_victim() {
-    const Descriptor file(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-    if (file.valid() && write(file.get(), "500", 3) != 3) return;  // already higher: as good
-}
 
 int child_signals() {
     sigset_t child;
@@ -141,7 +135,7 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const FunctionTab
     setsid();
     prctl(PR_SET_NAME, "wq_launcher");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    offer_as_oom_victim();
+    offer_launcher_as_oom_victim();
     // Everything but SIGKILL is a task's mistake (`kill $PPID`); tasks get an empty mask.
     sigset_t all;
     sigfillset(&all);

@@ -97,12 +97,18 @@ bool Leftovers::sweep() {
     return killed;
 }
 
-std::vector<pid_t> Leftovers::of(const Lane& lane) const {
+std::vector<pid_t> Leftovers::orphans_of(const Lane& lane) const {
     std::vector<pid_t> pids;
-    for (const auto& [pid, orphan] : orphans_) {
-        if (orphan.of != Orphan::Of::task || orphan.serial != lane.order.serial) continue;
-        pids.push_back(pid);
-        const std::vector<pid_t> below = descendants_of(pid);
+    for (const auto& [pid, orphan] : orphans_)
+        if (orphan.of == Orphan::Of::task && orphan.serial == lane.order.serial) pids.push_back(pid);
+    return pids;
+}
+
+std::vector<pid_t> Leftovers::of(const Lane& lane) const {
+    std::vector<pid_t> pids = orphans_of(lane);
+    const std::size_t orphans = pids.size();
+    for (std::size_t i = 0; i < orphans; ++i) {
+        const std::vector<pid_t> below = descendants_of(pids[i]);
         pids.insert(pids.end(), below.begin(), below.end());
     }
     return pids;

@@ -39,7 +39,8 @@ class Leftovers {
     bool owed() const { return owed_; }
     Instant owed_at() const { return not_before_; }
 
-    // Orphans of a task, each with what is below it.
+    // Orphans of a task; the same, each with what is below it.
+    std::vector<pid_t> orphans_of(const Lane& lane) const;
     std::vector<pid_t> of(const Lane& lane) const;
     // An orphan lives of which it is not known whose it is.
     bool any_unknown() const { return unknown_ > 0; }

@@ -1,4 +1,4 @@
-// Ends tasks before they end themselves: for their time, their memory, or by order.
+// Ends tasks before they end themselves: for their time, or by order (see resource_watch.h too).
 #pragma once
 
 #include <optional>
@@ -21,13 +21,11 @@ class Limits {
 
   private:
     void time_over(Lane& lane, Instant now);
-    void sample_memory(Instant now);
     std::vector<pid_t> tree(const Lane& lane) const;
     void signal(const Lane& lane, int signal) const;
 
     const Lanes& lanes_;
     const Leftovers& leftovers_;
-    Instant next_sample_{};
 };
 
 }  // namespace wq::host

@@ -19,7 +19,8 @@ enum class Source : std::uint32_t {
     shell_out,
     shell_err,
     lane_out,
-    lane_err
+    lane_err,
+    disk_meter
 };
 
 class Poller {

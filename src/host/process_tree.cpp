@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <unordered_map>
 
 #include "base/time.h"
 
@@ -99,12 +98,8 @@ ChildMap scan() {
     return map;
 }
 
-std::vector<pid_t> listed_children(pid_t pid) {
-    std::vector<pid_t> found;
-    const std::string tasks = proc_path(pid, "task");
-    for (const pid_t thread : numbers_in(tasks))  // any thread may have forked
-        parse_pids(slurp(tasks + "/" + std::to_string(thread) + "/children"), found);
-    return found;
+void append_listed(const std::string& tasks, pid_t thread, std::vector<pid_t>& to) {
+    parse_pids(slurp(tasks + "/" + std::to_string(thread) + "/children"), to);
 }
 
 std::vector<pid_t> children_in(const ChildMap& map, pid_t pid) {
@@ -137,17 +132,23 @@ const std::vector<pid_t>& OwnChildren::list() {
     return pids_;
 }
 
-std::vector<pid_t> descendants_of(pid_t pid) {
-    const bool listed = kernel_lists_children();
-    const ChildMap map = listed ? ChildMap() : scan();
-    const auto children = [&](pid_t parent) {
-        return listed ? listed_children(parent) : children_in(map, parent);
-    };
-    std::vector<pid_t> all = children(pid);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const std::vector<pid_t> next = children(all[i]);
-        all.insert(all.end(), next.begin(), next.end());
+void ChildLists::append(pid_t pid, bool one_thread, std::vector<pid_t>& to) {
+    if (kernel_lists_children()) {
+        const std::string tasks = proc_path(pid, "task");
+        if (one_thread) return append_listed(tasks, pid, to);
+        for (const pid_t thread : numbers_in(tasks)) append_listed(tasks, thread, to);
+        return;
     }
+    if (!scanned_) scanned_ = scan();
+    const std::vector<pid_t> found = children_in(*scanned_, pid);
+    to.insert(to.end(), found.begin(), found.end());
+}
+
+std::vector<pid_t> descendants_of(pid_t pid) {
+    ChildLists children;
+    std::vector<pid_t> all;
+    children.append(pid, false, all);
+    for (std::size_t i = 0; i < all.size(); ++i) children.append(pid_t{all[i]}, false, all);
     return all;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -27,6 +28,18 @@ class OwnChildren {
     Descriptor file_;
     std::string buffer_;
     std::vector<pid_t> pids_;
+};
+
+// The children of any process. Where the kernel keeps no lists, all of /proc is scanned once for all that is
+// asked until renew().
+class ChildLists {
+  public:
+    void renew() { scanned_.reset(); }
+    // `one_thread`: the process is known to have no other, which may have forked.
+    void append(pid_t pid, bool one_thread, std::vector<pid_t>& to);
+
+  private:
+    std::optional<std::unordered_multimap<pid_t, pid_t>> scanned_;  // parent -> child
 };
 
 // All below `pid`, not itself.

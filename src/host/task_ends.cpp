@@ -26,8 +26,10 @@ void TaskRunner::children_ended(Instant now) {
     bool others = false;
     rusage usage{};
     int status = 0;
-    for (pid_t pid = 0; (pid = wait4(-1, &status, WNOHANG | __WALL, &usage)) > 0;) {
-        if (Lane* lane = lanes_.by_pid(pid)) {
+    for (pid_t pid = 0; (pid = wait_for_child(status, usage)) > 0;) {
+        Lane* const lane = lanes_.by_pid(pid);
+        if (!watch_.idle()) watch_.waited_for(pid, lane, usage, now);
+        if (lane != nullptr) {
             note_end(*lane, status, usage, now);
             lanes_.retire(*lane);
             ended.push_back(lane);
@@ -46,6 +48,15 @@ void TaskRunner::children_ended(Instant now) {
         for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
     const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
     for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
+}
+
+// One that has ended, without waiting; 0 or -1: there is none.
+pid_t TaskRunner::wait_for_child(int& status, rusage& usage) {
+    if (watch_.idle()) return wait4(-1, &status, WNOHANG | __WALL, &usage);
+    siginfo_t info{};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0) return 0;
+    watch_.last_look(info.si_pid);
+    return wait4(info.si_pid, &status, __WALL, &usage);
 }
 
 void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant now) const {
@@ -75,6 +86,9 @@ void TaskRunner::judge(Lane& lane) {
         case Verdict::out_of_memory:
             outcome.ending = core::Ending::out_of_memory;
             return;
+        case Verdict::exhausted:
+            outcome.ending = core::Ending::exhausted;
+            return;
         case Verdict::killed:
             outcome.ending = core::Ending::killed;
             return;
@@ -97,6 +111,7 @@ bool TaskRunner::held_open(Lane& lane) {
 void TaskRunner::finish(Lane& lane, bool may_be_held) {
     if (may_be_held) held_open(lane);  // for what they wrote in the meantime
     judge(lane);
+    watch_.finish(lane);
     lane.outcome.stdout_bytes = lane.out.total();
     lane.outcome.stderr_bytes = lane.err.total();
     const Order& order = lane.order.order;

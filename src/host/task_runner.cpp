@@ -39,6 +39,7 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       lanes_(base_, options.scratch, options.slice.gpu_variable),
       leftovers_(lanes_, options.environment_lines),
       limits_(lanes_, leftovers_),
+      watch_(leftovers_, limits_, poller),
       files_(make_room_for_files(options.slice.cores.size())),
       starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr),
       calls_(functions, files_ ? &*files_ : nullptr) {
@@ -109,6 +110,7 @@ void TaskRunner::give_back(const OrderMessage& message) {
 void TaskRunner::check(Instant now) {
     now_ = now;
     limits_.check(now);
+    watch_.check(now);
     if (unwatched_ > 0) watch_outputs(now);
     if (leftovers_.owed() && now >= leftovers_.owed_at()) leftovers_.sweep();
 }
@@ -116,6 +118,7 @@ void TaskRunner::check(Instant now) {
 Instant TaskRunner::next_check(Instant now) const {
     Instant next = unwatched_ > 0 ? now + unwatched_time : Instant::max();
     if (leftovers_.owed()) next = std::min(next, leftovers_.owed_at());
+    next = std::min(next, watch_.next().value_or(Instant::max()));
     return std::min(next, limits_.next().value_or(Instant::max()));
 }
 
@@ -138,6 +141,8 @@ void TaskRunner::ready(Source source, std::size_t number, Instant now) {
             return drain(shell_->out(), source, 0);
         case Source::shell_err:
             return drain(shell_->err(), source, 0);
+        case Source::disk_meter:
+            return watch_.take_disk_answer(now);
         default:
             return;
     }

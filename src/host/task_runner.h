@@ -15,8 +15,10 @@
 #include "host/leftovers.h"
 #include "host/limits.h"
 #include "host/oom_counter.h"
+#include "host/oom_score.h"
 #include "host/poller.h"
 #include "host/report_buffer.h"
+#include "host/resource_watch.h"
 #include "host/shared_page.h"
 #include "host/task_starter.h"
 
@@ -55,6 +57,7 @@ class TaskRunner final : private ShellListener {
     void started(Lane& lane);
     void start_failed(Lane& lane);
     void put_back(Lane& lane);
+    pid_t wait_for_child(int& status, rusage& usage);
     void note_end(Lane& lane, int status, const rusage& usage, Instant now) const;
     void judge(Lane& lane);
     static bool held_open(Lane& lane);
@@ -77,7 +80,9 @@ class TaskRunner final : private ShellListener {
     Lanes lanes_;
     Leftovers leftovers_;
     Limits limits_;
+    ResourceWatch watch_;
     OomCounter oom_;
+    const OomScore oom_score_;
     std::optional<rlimit> files_;  // what tasks get back, where the launcher had to raise its own
     TaskStarter starter_;
     CallStarter calls_;

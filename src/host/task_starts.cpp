@@ -68,7 +68,9 @@ bool TaskRunner::do_without_lane() {
 
 void TaskRunner::started(Lane& lane) {
     ++unwatched_;
+    oom_score_.offer(lane.pid);
     limits_.watch(lane);
+    watch_.begin(lane);
     reports_.note_unreported(now_);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "stats/joblog.h"
+#include "stats/resource_summary.h"
 #include "stats/rows.h"
 #include "stats/run_status.h"
 #include "stats/stats_log.h"
@@ -144,24 +145,32 @@ void Derived::task(const TaskRecord& written) {
 std::uint32_t Derived::category_named(const std::string& name) {
     const auto next = static_cast<std::uint32_t>(categories_.size());
     const auto [known, is_new] = categories_.try_emplace(name, next);
+    if (is_new) category_names_.push_back(name);
     if (is_new && h5_) h5_->append(Dataset::categories, row_of(CategoryId(next), name, wall_now()));
     return known->second;
 }
 
 void Derived::category(const CategoryRecord& record) {
-    category_of_id_[record.category.value()] = category_named(record.name);
+    const std::uint32_t row = category_named(record.name);
+    category_of_id_[record.category.value()] = row;
+    if (record.changed_us == 0 || !h5_) return;
+    CategoryRecord changed = record;
+    changed.category = CategoryId(row);
+    h5_->overwrite(Dataset::categories, row, row_of(changed));
 }
 
 TaskRow Derived::tasks_row(const TaskRecord& record) {
     TaskRow row = row_of(record);
-    auto known = category_of_id_.find(row.category);
-    // Of a journal that holds no names. The first id is always the default category's.
-    if (known == category_of_id_.end()) {
-        const std::string name = row.category == 0 ? "default" : "unknown " + std::to_string(row.category);
-        known = category_of_id_.emplace(row.category, category_named(name)).first;
-    }
-    row.category = known->second;
+    row.category = category_row(record.category);
     return row;
+}
+
+std::uint32_t Derived::category_row(CategoryId category) {
+    const std::uint32_t id = category.value();
+    if (const auto known = category_of_id_.find(id); known != category_of_id_.end()) return known->second;
+    // Of a journal that holds no names. The first id is always the default category's.
+    const std::string name = id == 0 ? "default" : "unknown " + std::to_string(id);
+    return category_of_id_.emplace(id, category_named(name)).first->second;
 }
 
 void Derived::worker(const WorkerRecord& record) {
@@ -187,6 +196,18 @@ void Derived::record(const Recorded& ended) {
     if (h5_) h5_->append(Dataset::tasks, tasks_row(record));
     if (joblog_.is_open()) put_joblog_line(joblog_.lines(), record, place.host, ended.command);
     if (transactions_.is_open()) put_task_lines(transactions_.lines(), pid_, record, place.address);
+    if (!options_.summaries.empty()) write_summary(ended, place.host);
+}
+
+void Derived::write_summary(const Recorded& ended, const std::string& host) {
+    const TaskRecord& record = ended.record;
+    if (record.outcome.ending == core::Ending::worker_lost ||
+        record.outcome.ending == core::Ending::never_ran)
+        return;
+    const std::string& category = category_names_[category_row(record.category)];
+    note_once(said_summaries_,
+              write_resource_summary(options_.summaries, pid_, task_number(record.task),
+                                     resource_summary(record, {category, ended.command, host})));
 }
 
 void Derived::record(const WorkerRecord& record) {
@@ -196,7 +217,7 @@ void Derived::record(const WorkerRecord& record) {
 
 void Derived::record(const CategoryRecord& record) {
     category(record);
-    if (transactions_.is_open()) put_category_lines(transactions_.lines(), wall_now(), pid_, record.name);
+    if (transactions_.is_open()) put_category_lines(transactions_.lines(), wall_now(), pid_, record);
 }
 
 void Derived::record(const Sample& taken) {

@@ -48,6 +48,8 @@ class Derived : private JournalVisitor {
     void open_h5(const RunHeader& header);
     TaskRow tasks_row(const TaskRecord& record);
     std::uint32_t category_named(const std::string& name);
+    std::uint32_t category_row(CategoryId category);
+    void write_summary(const Recorded& ended, const std::string& host);
     TextLog open_log(const std::string& path, std::string_view heading);
     void note(const Status& status);
     void note_h5(const Status& status);
@@ -59,10 +61,11 @@ class Derived : private JournalVisitor {
     const std::int64_t pid_;
     std::optional<H5Writer> h5_;
     TextLog joblog_, transactions_, stats_log_;
-    bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false;
+    bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false, said_summaries_ = false;
     Rebuild* rebuild_ = nullptr;  // while an earlier run's journal is read
     // Rows of /categories by name; and of the ids that the records have now, which each run gives anew.
     std::unordered_map<std::string, std::uint32_t> categories_;
+    std::vector<std::string> category_names_;  // by row
     std::unordered_map<std::uint32_t, std::uint32_t> category_of_id_;
     std::map<std::pair<std::uint32_t, WallMicros>, std::uint64_t> worker_rows_;
     std::uint64_t worker_row_count_ = 0;

@@ -23,6 +23,16 @@ void get(ByteReader& in, std::string& value) {
     value = in.blob();
 }
 
+void put(ByteWriter& out, const core::Sizes& sizes) {
+    for (const core::ResourceKind kind : core::resource_kinds) out.i64(sizes.at(kind));
+}
+void get(ByteReader& in, core::Sizes& sizes) {
+    for (const core::ResourceKind kind : core::resource_kinds) {
+        sizes.at(kind) = in.i64();
+        if (sizes.at(kind) < core::whole_worker) in.fail();
+    }
+}
+
 ByteWriter begin_record(RecordKind kind) {
     ByteWriter out;
     out.raw(std::string_view("\0\0\0\0\0\0\0\0", frame_bytes));
@@ -151,11 +161,22 @@ bool decode(ByteReader& in, Sample& sample) {
 std::string encode_record(const CategoryRecord& record) {
     ByteWriter out = begin_record(RecordKind::category);
     out.u64(record.category.value()), out.blob(record.name);
+    if (record.changed_us != 0) {
+        out.u8(static_cast<std::uint8_t>(record.mode));
+        for (const core::Sizes* sizes : {&record.max, &record.min, &record.first}) put(out, *sizes);
+        out.i64(record.changed_us);
+    }
     return end_record(std::move(out));
 }
 
 bool decode(ByteReader& in, CategoryRecord& record) {
     record.category = CategoryId(in.u32()), get(in, record.name);
+    if (in.at_end()) return true;  // nothing more is known, or a journal of before it was
+    const std::uint8_t mode = in.u8();
+    if (mode > static_cast<std::uint8_t>(core::AllocationMode::max_throughput)) in.fail();
+    record.mode = core::AllocationMode{mode};
+    for (core::Sizes* sizes : {&record.max, &record.min, &record.first}) get(in, *sizes);
+    get(in, record.changed_us);
     return in.at_end();
 }
 

@@ -68,6 +68,7 @@ class RecorderThread final : public Recorder {
     void worker(const WorkerRecord& record) override { push(record); }
     void sample(const Sample& sample) override { push(sample); }
     void category(CategoryId id, std::string name) override { push(CategoryRecord{id, std::move(name)}); }
+    void category_changed(const CategoryRecord& record) override { push(record); }
     void transaction(WallMicros when, std::string text) override { push(Transaction{when, std::move(text)}); }
 
     std::uint64_t acknowledged() const override { return acknowledged_.load(std::memory_order_acquire); }

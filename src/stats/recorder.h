@@ -31,6 +31,7 @@ struct RecorderOptions {
     std::vector<std::string> categories;   // names by CategoryId of those that are used from the start
     Duration flush_interval = std::chrono::seconds(1);  // of stats.h5: what a live reader may lag behind
     Duration sync_interval = std::chrono::seconds(5);   // of the truth, to the disk itself
+    std::string summaries;          // folder for a report on what each task took; empty: none
     bool failed_run_again = false;  // what failed for good in an earlier run has attempts to come
 };
 
@@ -71,6 +72,8 @@ class Recorder {
     virtual void sample(const Sample& sample) = 0;
     // A category that options.categories did not have.
     virtual void category(CategoryId id, std::string name) = 0;
+    // What is said or known of one has changed.
+    virtual void category_changed(const CategoryRecord&) {}
     // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is all after the pid;
     // see transactions.h for those of tasks. Workers and ends are written by themselves.
     virtual void transaction(WallMicros when, std::string text) = 0;

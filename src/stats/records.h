@@ -9,9 +9,11 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/time.h"
+#include "core/first_allocation.h"
 #include "core/manager_stats.h"
 #include "core/outcome.h"
 #include "core/resources.h"
+#include "core/sizes.h"
 
 namespace wq::stats {
 
@@ -81,6 +83,12 @@ struct WorkerRecord {
 struct CategoryRecord {
     CategoryId category;
     std::string name;
+    // What its tasks are given, by its user and by what was measured.
+    core::AllocationMode mode = core::AllocationMode::fixed;
+    core::Sizes max{};
+    core::Sizes min{};
+    core::Sizes first{};        // of a first attempt; whole_worker
+    WallMicros changed_us = 0;  // 0: nobody has said or measured anything
 };
 
 struct Sample {

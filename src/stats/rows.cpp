@@ -1,6 +1,7 @@
 #include "stats/rows.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "stats/task_number.h"
@@ -14,6 +15,27 @@ std::uint32_t count(std::int64_t value) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, most));
 }
 
+std::string_view name_of(core::AllocationMode mode) {
+    constexpr std::array<std::string_view, 4> names{"fixed", "max", "min-waste", "max-throughput"};
+    return names.at(static_cast<std::size_t>(mode));
+}
+
+void fill_measured(TaskRow& row, const std::optional<core::Measured>& measured) {
+    const core::Usage usage = measured ? measured->usage : core::Usage{};
+    row.cores_peak = usage.cores < 0 ? -1 : static_cast<double>(usage.cores) / 1000;
+    row.memory_peak = usage.memory;
+    row.disk_peak = usage.disk;
+    row.bytes_received = usage.bytes_received;
+    row.bytes_sent = usage.bytes_sent;
+    row.files = usage.files;
+    row.processes = usage.processes;
+    row.exceeded = -1;
+    if (!measured) return;
+    const core::Sizes& exceeded = measured->exceeded;
+    row.exceeded =
+        (exceeded.cores >= 0 ? 1 : 0) + (exceeded.memory_mb >= 0 ? 2 : 0) + (exceeded.disk_mb >= 0 ? 4 : 0);
+}
+
 // What the rows of an attempt and of a range have alike.
 template <class Record>
 TaskRow begin_row(const Record& record) {
@@ -25,6 +47,7 @@ TaskRow begin_row(const Record& record) {
     row.given_memory = record.given.memory_mb;
     row.given_disk = record.given.disk_mb;
     row.received = record.received_us;
+    fill_measured(row, std::nullopt);
     return row;
 }
 
@@ -53,6 +76,7 @@ TaskRow row_of(const TaskRecord& record) {
     row.bytes_written = outcome.bytes_written;
     row.stdout_bytes = outcome.stdout_bytes;
     row.stderr_bytes = outcome.stderr_bytes;
+    fill_measured(row, outcome.measured);
     return row;
 }
 
@@ -102,15 +126,28 @@ ManagerRow row_of(const Sample& sample) {
     return row;
 }
 
-CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now) {
+CategoryRow row_of(const CategoryRecord& record) {
+    const auto count = [](std::int64_t size) {
+        return size < 0 ? static_cast<double>(size) : static_cast<double>(size) / 1000;
+    };
     CategoryRow row;
-    row.category = category.value();
-    row.changed = now;
-    row.max_cores = row.max_memory = row.max_disk = row.max_gpus = -1;
-    row.first_cores = row.first_memory = row.first_disk = row.first_gpus = -1;
-    row.mode = std::string_view("fixed");
-    row.name = name;
+    row.category = record.category.value();
+    row.changed = record.changed_us;
+    row.max_cores = count(record.max.cores), row.max_gpus = count(record.max.gpus);
+    row.max_memory = record.max.memory_mb, row.max_disk = record.max.disk_mb;
+    row.first_cores = count(record.first.cores), row.first_gpus = count(record.first.gpus);
+    row.first_memory = record.first.memory_mb, row.first_disk = record.first.disk_mb;
+    row.min_cores = count(record.min.cores), row.min_gpus = count(record.min.gpus);
+    row.min_memory = record.min.memory_mb, row.min_disk = record.min.disk_mb;
+    row.mode = name_of(record.mode);
+    row.name = record.name;
     return row;
+}
+
+CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now) {
+    CategoryRecord record{category, std::string(name)};
+    record.changed_us = now;
+    return row_of(record);
 }
 
 }  // namespace wq::stats

@@ -74,6 +74,11 @@ Status write_holder(const std::string& path, int fd) {
 
 }  // namespace
 
+bool RunDirectory::is_taken(const std::string& path) {
+    const Descriptor lock(::open((path + "/lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    return lock && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
     if (use == Use::resume) {
         struct stat status {};

@@ -28,6 +28,9 @@ class RunDirectory {
     // not_allowed (not writable).
     static Result<RunDirectory> take(const std::string& path, Use use);
 
+    // Whether a run has it now.
+    static bool is_taken(const std::string& path);
+
     const std::string& path() const { return path_; }
     std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
     bool has_journal() const { return has_journal_; }

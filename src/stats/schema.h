@@ -13,38 +13,48 @@
 namespace wq::stats {
 
 // X(type, name, unit, meaning)
-#define WQ_TASK_COLUMNS(X)                                                                              \
-    X(std::uint64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")      \
-    X(std::uint64_t, key, "1",                                                                          \
-      "what the task is known by in runs of an edited list: hash of its line, or index")                \
-    X(std::uint64_t, line, "1", "line of the task list, from 1; 0: not from a list")                    \
-    X(std::uint32_t, attempt, "1", "from 1")                                                            \
-    X(std::uint32_t, worker, "1",                                                                       \
-      "id of the worker (/workers); 4294967295: unknown, lost with one of several workers; "            \
-      "no meaning where ending is never_ran")                                                           \
-    X(std::uint32_t, category, "1", "id of the category (/categories)")                                 \
-    X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                \
-    X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                      \
-    X(core::Ending, ending, "1", "how the attempt ended")                                               \
-    X(Flag, final, "1", "no further attempt follows")                                                   \
-    X(std::uint32_t, calls, "calls",                                                                    \
-      "1; of a range: how many of its calls this row tells of, `task` being the lowest, times summed")  \
-    X(double, given_cores, "cores", "cores that it was given")                                          \
-    X(double, given_gpus, "GPUs", "GPUs that it was given")                                             \
-    X(std::int64_t, given_memory, "MB", "memory that it was given")                                     \
-    X(std::int64_t, given_disk, "MB", "disk that it was given")                                         \
-    X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                            \
-    X(std::int64_t, dispatched, "us", "given to a worker, since 1970; 0: never")                        \
-    X(std::int64_t, started, "us", "process started, by the clock of its host, since 1970; 0: never")   \
-    X(std::int64_t, received, "us", "end known to the manager, since 1970")                             \
-    X(std::int64_t, wall, "us", "from start to end of the process")                                     \
-    X(std::int64_t, user, "us", "CPU time in user mode, of it and the children it waited for")          \
-    X(std::int64_t, system, "us", "CPU time in the kernel")                                             \
-    X(std::int64_t, peak_memory, "kB", "largest resident set of one process of it (1 kB = 1024 bytes)") \
-    X(std::int64_t, bytes_read, "bytes", "read from block devices")                                     \
-    X(std::int64_t, bytes_written, "bytes", "written to block devices")                                 \
-    X(std::uint64_t, stdout_bytes, "bytes", "written to stdout, kept or not")                           \
-    X(std::uint64_t, stderr_bytes, "bytes", "written to stderr, kept or not")
+#define WQ_TASK_COLUMNS(X)                                                                                \
+    X(std::uint64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")        \
+    X(std::uint64_t, key, "1",                                                                            \
+      "what the task is known by in runs of an edited list: hash of its line, or index")                  \
+    X(std::uint64_t, line, "1", "line of the task list, from 1; 0: not from a list")                      \
+    X(std::uint32_t, attempt, "1", "from 1")                                                              \
+    X(std::uint32_t, worker, "1",                                                                         \
+      "id of the worker (/workers); 4294967295: unknown, lost with one of several workers; "              \
+      "no meaning where ending is never_ran")                                                             \
+    X(std::uint32_t, category, "1", "id of the category (/categories)")                                   \
+    X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                  \
+    X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                        \
+    X(core::Ending, ending, "1", "how the attempt ended")                                                 \
+    X(Flag, final, "1", "no further attempt follows")                                                     \
+    X(std::uint32_t, calls, "calls",                                                                      \
+      "1; of a range: how many of its calls this row tells of, `task` being the lowest, times summed")    \
+    X(double, given_cores, "cores", "cores that it was given")                                            \
+    X(double, given_gpus, "GPUs", "GPUs that it was given")                                               \
+    X(std::int64_t, given_memory, "MB", "memory that it was given")                                       \
+    X(std::int64_t, given_disk, "MB", "disk that it was given")                                           \
+    X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                              \
+    X(std::int64_t, dispatched, "us", "given to a worker, since 1970; 0: never")                          \
+    X(std::int64_t, started, "us", "process started, by the clock of its host, since 1970; 0: never")     \
+    X(std::int64_t, received, "us", "end known to the manager, since 1970")                               \
+    X(std::int64_t, wall, "us", "from start to end of the process")                                       \
+    X(std::int64_t, user, "us", "CPU time in user mode, of it and the children it waited for")            \
+    X(std::int64_t, system, "us", "CPU time in the kernel")                                               \
+    X(std::int64_t, peak_memory, "kB", "largest resident set of one process of it (1 kB = 1024 bytes)")   \
+    X(std::int64_t, bytes_read, "bytes", "read from block devices")                                       \
+    X(std::int64_t, bytes_written, "bytes", "written to block devices")                                   \
+    X(std::uint64_t, stdout_bytes, "bytes", "written to stdout, kept or not")                             \
+    X(std::uint64_t, stderr_bytes, "bytes", "written to stderr, kept or not")                             \
+    X(double, cores_peak, "cores",                                                                        \
+      "the most that its process tree kept busy at once; -1: not measured, here and in the next columns") \
+    X(std::int64_t, memory_peak, "MB", "the most that its process tree had in memory at once")            \
+    X(std::int64_t, disk_peak, "MB", "the most in its sandbox and temporary folder at once")              \
+    X(std::int64_t, bytes_received, "bytes", "over TCP")                                                  \
+    X(std::int64_t, bytes_sent, "bytes", "over TCP")                                                      \
+    X(std::int64_t, files, "files", "the most in its sandbox and temporary folder at once")               \
+    X(std::int64_t, processes, "processes", "that its tree had, all together")                            \
+    X(std::int32_t, exceeded, "1", "limits that it was ended for: 1 cores + 2 memory + 4 disk")           \
+    X(std::uint32_t, reserved, "1", "0")
 
 #define WQ_WORKER_COLUMNS(X)                                                             \
     X(std::uint32_t, worker, "1", "id of the worker; of an MPI rank its rank")           \
@@ -60,20 +70,24 @@ namespace wq::stats {
     X(Text<64>, address, "1", "address of its connection")                               \
     X(Text<64>, why_left, "1", "why it left")
 
-#define WQ_CATEGORY_COLUMNS(X)                                                     \
-    X(std::uint32_t, category, "1", "id of the category")                          \
-    X(std::uint32_t, reserved, "1", "0")                                           \
-    X(std::int64_t, changed, "us", "when this was written, since 1970")            \
-    X(std::int64_t, max_cores, "cores", "limit of a task; -1: none")               \
-    X(std::int64_t, max_memory, "MB", "limit of a task; -1: none")                 \
-    X(std::int64_t, max_disk, "MB", "limit of a task; -1: none")                   \
-    X(std::int64_t, max_gpus, "GPUs", "limit of a task; -1: none")                 \
-    X(std::int64_t, first_cores, "cores", "given to a first attempt; -1: not set") \
-    X(std::int64_t, first_memory, "MB", "given to a first attempt; -1: not set")   \
-    X(std::int64_t, first_disk, "MB", "given to a first attempt; -1: not set")     \
-    X(std::int64_t, first_gpus, "GPUs", "given to a first attempt; -1: not set")   \
-    X(Text<16>, mode, "1", "how first attempts are given resources")               \
-    X(Text<64>, name, "1", "name of the category")
+#define WQ_CATEGORY_COLUMNS(X)                                                                           \
+    X(std::uint32_t, category, "1", "id of the category")                                                \
+    X(std::uint32_t, reserved, "1", "0")                                                                 \
+    X(std::int64_t, changed, "us", "when this row last changed, since 1970")                             \
+    X(double, max_cores, "cores", "limit of a task; -1: none")                                           \
+    X(std::int64_t, max_memory, "MB", "limit of a task; -1: none")                                       \
+    X(std::int64_t, max_disk, "MB", "limit of a task; -1: none")                                         \
+    X(double, max_gpus, "GPUs", "limit of a task; -1: none")                                             \
+    X(double, first_cores, "cores", "asked for by a first attempt; -1: not set, -2: a whole worker")     \
+    X(std::int64_t, first_memory, "MB", "asked for by a first attempt; -1: not set, -2: a whole worker") \
+    X(std::int64_t, first_disk, "MB", "asked for by a first attempt; -1: not set, -2: a whole worker")   \
+    X(double, first_gpus, "GPUs", "asked for by a first attempt; -1: not set, -2: a whole worker")       \
+    X(Text<16>, mode, "1", "how first attempts are given resources")                                     \
+    X(Text<64>, name, "1", "name of the category")                                                       \
+    X(double, min_cores, "cores", "the least that is computed; -1: not set")                             \
+    X(std::int64_t, min_memory, "MB", "the least that is computed; -1: not set")                         \
+    X(std::int64_t, min_disk, "MB", "the least that is computed; -1: not set")                           \
+    X(double, min_gpus, "GPUs", "the least that is computed; -1: not set")
 
 #define WQ_TRANSFER_COLUMNS(X)                                            \
     X(std::int64_t, time, "us", "end of the transfer, since 1970")        \

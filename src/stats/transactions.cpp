@@ -1,5 +1,9 @@
 #include "stats/transactions.h"
 
+#include <algorithm>
+#include <array>
+
+#include "stats/quantities.h"
 #include "stats/task_number.h"
 #include "stats/text_log.h"
 
@@ -34,25 +38,21 @@ void put_resources(std::string& out, const core::Resources& resources) {
     out += '}';
 }
 
-void put_limits(std::string& out, const TaskRecord& record) {
-    out += '{';
-    if (record.outcome.ending == core::Ending::out_of_memory) {
-        put_quantity(out, "memory", record.given.memory_mb, "MB");
-    }
-    if (record.outcome.ending == core::Ending::timed_out) put_time(out, "wall_time", record.outcome.wall_us);
-    out += '}';
-}
-
+// What was not measured is what it was given; else the log would not tell.
 void put_measured(std::string& out, const TaskRecord& record) {
     const core::Outcome& outcome = record.outcome;
-    out += '{';
-    put_quantity(out, "cores", record.given.cores, "cores");
-    put_time(out, "wall_time", outcome.wall_us);
-    put_time(out, "cpu_time", outcome.user_us + outcome.system_us);
-    put_quantity(out, "memory", (outcome.peak_memory_kb + 1023) / 1024, "MB");
-    put_quantity(out, "bytes_read", outcome.bytes_read >> 20, "MB");
-    put_quantity(out, "bytes_written", outcome.bytes_written >> 20, "MB");
-    if (outcome.signal != 0) put_quantity(out, "signal", outcome.signal, "");
+    Quantities all = quantities_of(outcome);
+    std::erase_if(all, [&](const Quantity& one) {
+        return one.name == "start" || one.name == "end" || (one.name == "cores_avg" && !outcome.measured);
+    });
+    const auto cores =
+        std::find_if(all.begin(), all.end(), [](const Quantity& one) { return one.name == "cores"; });
+    if (cores == all.end())
+        all.insert(all.begin(), {"cores", record.given.cores.thousandths(), 1000, "cores"});
+    put_quantities(out, all);
+    if (outcome.signal == 0) return;
+    out.pop_back();
+    put_quantity(out, "signal", outcome.signal, "");
     out += '}';
 }
 
@@ -127,7 +127,7 @@ void put_end(std::string& out, std::int64_t pid, const TaskRecord& record, std::
     out += ' ';
     put_number(out, std::int64_t{record.outcome.exit_code});
     out += ' ';
-    put_limits(out, record);
+    put_quantities(out, exceeded_limits(record.outcome, record.given));
     out += ' ';
     put_measured(out, record);
     out += '\n';
@@ -158,23 +158,24 @@ std::string_view transactions_heading() {
            "\n";
 }
 
-std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested) {
+std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested,
+                              bool at_maximum) {
     std::string out = "TASK ";
     put_numbers(out, tasks);
     out += " WAITING ";
     put_word(out, category, '_');
-    out += " FIRST_RESOURCES ";
+    out += at_maximum ? " MAX_RESOURCES " : " FIRST_RESOURCES ";
     put_resources(out, requested);
     return out;
 }
 
-std::string task_running_text(TaskId task, std::string_view worker_address,
-                              const core::Resources& allocated) {
+std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated,
+                              bool at_maximum) {
     std::string out = "TASK ";
     put_number(out, task_number(task));
     out += " RUNNING ";
     put_word(out, worker_address, '_');
-    out += " FIRST_RESOURCES ";
+    out += at_maximum ? " MAX_RESOURCES " : " FIRST_RESOURCES ";
     put_resources(out, allocated);
     return out;
 }
@@ -204,14 +205,24 @@ void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool
     out += start ? "MANAGER START\n" : "MANAGER END\n";
 }
 
-// No limits of a category and no mode but the fixed one are there yet.
 void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, std::string_view name) {
-    for (const std::string_view what : {"MAX {}", "MIN {}", "FIRST FIXED {}"}) {
+    put_category_lines(out, when, pid, CategoryRecord{{}, std::string(name)});
+}
+
+void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, const CategoryRecord& record) {
+    const auto put = [&](std::string_view what, const core::Sizes& sizes) {
         put_transaction_stamp(out, when, pid);
         out += "CATEGORY ";
-        put_word(out, name, '_');
-        out.append(" ").append(what).append("\n");
-    }
+        put_word(out, record.name, '_');
+        out.append(" ").append(what).append(" ");
+        put_quantities(out, quantities_of(sizes));
+        out += '\n';
+    };
+    constexpr std::array<std::string_view, 4> firsts{"FIRST FIXED", "FIRST MAX", "FIRST MIN_WASTE",
+                                                     "FIRST MAX_THROUGHPUT"};
+    put("MAX", record.max);
+    put("MIN", record.min);
+    put(firsts.at(static_cast<std::size_t>(record.mode)), record.first);
 }
 
 void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record) {

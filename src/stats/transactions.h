@@ -16,8 +16,11 @@ namespace wq::stats {
 std::string_view transactions_heading();
 
 // Texts for Recorder::transaction().
-std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested);
-std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated);
+// `at_maximum`: with the most that its category allows, as it took more than what it was given first.
+std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested,
+                              bool at_maximum = false);
+std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated,
+                              bool at_maximum = false);
 struct TransferRecord {
     TaskId task;
     bool input = true;  // to a worker; else an output, home
@@ -32,6 +35,7 @@ std::string transfer_text(const TransferRecord& transfer);
 void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid);
 // All lines of one event.
 void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool start);
+void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, const CategoryRecord& record);
 void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, std::string_view name);
 void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record);
 void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,

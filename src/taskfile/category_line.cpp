@@ -119,7 +119,13 @@ class LineParser {
             return bad(quoted + " is given twice in one #WQ-CATEGORY line; keep one");
         const std::string_view value = word.substr(sign + 1);
         auto status = key->set == nullptr ? key->set_size(sizes(), value) : key->set(line_, value);
-        return status ? status : bad("bad value of " + quoted + ": " + status.error().message);
+        if (!status) return bad("bad value of " + quoted + ": " + status.error().message);
+        if (part_->sizes != &CategoryLine::min && (line_.*part_->sizes) && sizes().cores == Count(0))
+            return Error{
+                ExitCode::bad_input,
+                "bad value of 'cores': a category gives its tasks more than 0; write #WQ cores=0 above "
+                "those that only wait"};
+        return success();
     }
 
   private:

@@ -69,13 +69,14 @@ bool all_tags(std::string_view words) {
     return true;
 }
 
-enum class HashLine { comment, settings, tags, lone_tag_and_words, misspelt_settings };
+enum class HashLine { comment, settings, category, tags, lone_tag_and_words, misspelt_settings };
 
 // What a line is whose first non-blank byte is `#`.
 HashLine kind_of(std::string_view line) {
     std::string_view rest = line;
     const std::string_view first = take_word(rest);
     if (first == "#WQ") return HashLine::settings;
+    if (first == "#WQ-CATEGORY") return HashLine::category;
     if (first == "#wq" || first == "#Wq" || first.starts_with("#WQ")) return HashLine::misspelt_settings;
     if (all_tags(line)) return HashLine::tags;
     const bool lone = first == "#:" || first == "#!";
@@ -102,13 +103,19 @@ Result<std::optional<Item>> ListReader::hash_line(std::string_view line) {
         case HashLine::tags:
             return tags_alone(line, line_);
         case HashLine::misspelt_settings:
-            return bad("settings begin with '#WQ' and a blank");
+            return bad("settings begin with '#WQ' and a blank, those of a category with '#WQ-CATEGORY NAME'");
         case HashLine::lone_tag_and_words:
             return bad("tags stand behind a command, or '#:' alone; write a remark as '# ...'");
+        case HashLine::category:
         case HashLine::settings:
             break;
     }
-    take_word(line);
+    const std::string_view text = line;
+    if (take_word(line) == "#WQ-CATEGORY") {
+        auto category = parse_category_line(line);
+        if (!category) return category.error();
+        return std::optional<Item>(CategorySettings{line_, std::move(*category), std::string(text)});
+    }
     const std::vector<std::string> before = settings_.outputs;
     if (auto status = apply_settings(line, settings_); !status) return status.error();
     if (settings_.outputs != before) outputs_made_at_ = 0;

@@ -13,12 +13,13 @@
 // at a word's
 //   begin. A remark whose first or last word starts with `#!`, `#@`, `#:` or `#+` is an error, since it was
 //   meant as tags and would be lost without a word: `cmd #@x`, `cmd #:a b`, `cmd #:a # remark`. So is one
-//   that starts with the word `#WQ`. Every other remark (`# text`, `#text`) stays part of the command.
-// * A line whose first word starts with `#` is, in this order: `#WQ`, settings; all tag words, a Barrier if
-// they are a
-//   bare `#:`, else an error (tags without a command); an error if it begins with a bare `#:` or `#!` and
-//   other words follow (a barrier or environment line that would be lost), but for `#! /...`; else a comment,
-//   so `#!/bin/bash` and
+//   that starts with the word `#WQ` or `#WQ-CATEGORY`. Every other remark (`# text`, `#text`) stays part of
+//   the command.
+// * A line whose first word starts with `#` is, in this order: `#WQ`, settings; `#WQ-CATEGORY`, what holds
+// for a category
+//   (category_line.h); all tag words, a Barrier if they are a bare `#:`, else an error (tags without a
+//   command); an error if it begins with a bare `#:` or `#!` and other words follow (a barrier or environment
+//   line that would be lost), but for `#! /...`; else a comment, so `#!/bin/bash` and
 //   `#echo off #:a` are comments on any line.
 #pragma once
 
@@ -33,6 +34,7 @@
 #include "base/count.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "taskfile/category_line.h"
 
 namespace wq::taskfile {
 
@@ -88,7 +90,14 @@ struct Barrier {  // a line that is a bare `#:`
     bool operator==(const Barrier&) const = default;
 };
 
-using Item = std::variant<TaskLine, EnvironmentLine, SettingsLine, Barrier>;
+struct CategorySettings {  // `#WQ-CATEGORY`: holds for all tasks of the category, those above it too
+    std::uint64_t line = 0;
+    CategoryLine category;
+    std::string text;  // as it stands there
+    bool operator==(const CategorySettings&) const = default;
+};
+
+using Item = std::variant<TaskLine, EnvironmentLine, SettingsLine, CategorySettings, Barrier>;
 
 // Reads a list as it comes, in pieces of any size. After an error every call returns it again.
 // Errors (bad_input) start with "NAME:LINE: ".

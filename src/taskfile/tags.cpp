@@ -103,6 +103,7 @@ std::optional<std::string> misplaced_tag(std::string_view command) {
     const std::string_view last = last_word(rest);
     const std::string_view first = take_word(rest);
     if (first == "#WQ") return "#WQ begins a line of its own, which holds for the tasks after it";
+    if (first == "#WQ-CATEGORY") return "#WQ-CATEGORY begins a line of its own";
     if (!looks_like_tag(first) && !looks_like_tag(last)) return std::nullopt;
     const std::string_view word = looks_like_tag(first) ? first : last;
     const bool glued = start > 0 && !is_blank(command[start - 1]) && word == first;

@@ -97,7 +97,8 @@ def engine_figures(options, folder):
 
 
 def others(options):
-    for name in ("bench_transport", "bench_tcp", "bench_idle", "bench_core", "bench_stats", "bench_host", "bench_placement"):
+    for name in ("bench_transport", "bench_tcp", "bench_idle", "bench_core", "bench_stats", "bench_host", "bench_placement",
+                 "bench_monitor"):
         program = pathlib.Path(options.build) / "tests/bench" / name
         print(f"\n### {name}\n", flush=True)
         if not program.exists():

@@ -14,7 +14,8 @@ def varint(data, at):
             return value, at
 
 
-ENDINGS = ("exited", "signalled", "timed_out", "out_of_memory", "not_started", "killed", "worker_lost", "never_ran")
+ENDINGS = ("exited", "signalled", "timed_out", "out_of_memory", "not_started", "killed", "worker_lost", "never_ran", "raised",
+           "expired", "input_missing", "output_missing", "disk_full", "not_transferred", "too_slow", "exhausted")
 
 
 def read_journal(path):

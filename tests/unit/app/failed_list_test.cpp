@@ -21,6 +21,29 @@ std::vector<taskfile::Item> read(const std::string& text) {
     return items;
 }
 
+TEST(FailedList, HasTheLinesOfItsCategories) {
+    TaskTable table;
+    table.add_category_line("big", "#WQ-CATEGORY big cores=2");
+    table.add_category_line("small", "#WQ-CATEGORY small cores=1");
+    table.add_category_line("big", "#WQ-CATEGORY big concurrent=1 # one");
+    table.add_line("first", 3, 0);
+    taskfile::Settings settings;
+    settings.category = "big";
+    table.add_settings(settings);
+    table.add_line("second", 5, 0);
+    const std::string text = failed_list(table, all_of(table), 0, "tasks.sh", "");
+    EXPECT_EQ(text,
+              "# 2 failed of 'tasks.sh'; this list runs them again.\n"
+              "#WQ-CATEGORY big cores=2\n"
+              "#WQ-CATEGORY big concurrent=1 # one\n"
+              "# task 1 (line 3)\n"
+              "first\n"
+              "#WQ category=big\n"
+              "# task 2 (line 5)\n"
+              "second\n");
+    EXPECT_EQ(read(text).size(), 5u);
+}
+
 TEST(FailedList, PutsEachLineIntoItsContext) {
     TaskTable table;
     taskfile::Settings settings;

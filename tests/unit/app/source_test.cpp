@@ -92,6 +92,73 @@ TEST_F(SourceTest, ShapesComeFromTheListAndTheDefaults) {
     EXPECT_EQ(tasks_->tags(TaskId(1)), " #@4 #@2");
 }
 
+TEST_F(SourceTest, CategoriesSayWhatALineLeavesOpen) {
+    TaskDefaults defaults;
+    defaults.needs.memory_mb = 100;
+    ASSERT_TRUE(read(list("#WQ category=early\na\n"
+                          "#WQ-CATEGORY x cores=2 memory=1G concurrent=3\n"
+                          "#WQ category=x\nb\n"
+                          "#WQ cores=1 disk=5\nc\n"
+                          "#WQ category= cores=\nd\n"
+                          "#WQ-CATEGORY early cores=4 min memory=7 mode=min-waste\n"
+                          "#WQ category=early disk=\ne\n"
+                          "#WQ-CATEGORY gpu gpus=1\n#WQ category=gpu\nf\n"),
+                     {}, defaults));
+    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));  // it was above, and had its defaults
+    EXPECT_EQ(shape(1).needs, (core::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(shape(2).needs, (core::Needs{1, -1, 5, -1}));
+    EXPECT_EQ(shape(3).needs, (core::Needs{1, 100, 5, -1}));
+    EXPECT_EQ(shape(4).needs, (core::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(shape(5).needs, (core::Needs{-1, 100, -1, -1}));
+    const auto known = [&](std::uint64_t task) {
+        return *manager_->reactor().category(shape(task).category);
+    };
+    EXPECT_EQ(known(1).max(), (core::Sizes{2000, 1024, -1, -1}));
+    EXPECT_EQ(known(1).max_concurrent(), 3);
+    EXPECT_EQ(known(4).max(), (core::Sizes{4000, 100, -1, -1}));
+    EXPECT_EQ(known(4).min().memory_mb, 7);
+    EXPECT_EQ(known(4).mode(), core::AllocationMode::min_waste);
+    EXPECT_EQ(known(5).max(), (core::Sizes{-1, -1, -1, 1000}));
+    EXPECT_EQ(tasks_->settings(TaskId(1)).memory_mb, std::nullopt);
+    EXPECT_EQ(tasks_->category_lines().size(), 3u);
+}
+
+TEST_F(SourceTest, ACategoryThatSaysItsCoresNoMoreGivesTheDefault) {
+    ASSERT_TRUE(read(list("#WQ-CATEGORY x cores=2\n#WQ category=x\na\n#WQ-CATEGORY x memory=1G\nb\n")));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), (core::Sizes{1000, 1024, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (core::Needs{-1, -1, -1, -1}));
+    // In other modes all that is not said is open.
+    ASSERT_TRUE(read(list("#WQ-CATEGORY x mode=max\n#WQ category=x\na\n")));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), core::Sizes{});
+    EXPECT_EQ(shape(0).needs, (core::Needs{-1, -1, -1, -1}));
+}
+
+TEST_F(SourceTest, LinesOfCategoriesThatDoNothingAreTold) {
+    std::vector<std::string> said;
+    const auto read_and_listen = [&](const std::string& text, bool measured) {
+        said.clear();
+        const SourceSpec spec = list(text);
+        source_.reset();
+        tasks_ = std::make_unique<TaskTable>();
+        manager_ = std::make_unique<Manager>(ManagerOptions{}, *tasks_, recorder_, core::Now{});
+        manager_->say = [&](const std::string& line) { said.push_back(line); };
+        source_ = open_source(spec, {{}, {}, {}, measured}, *tasks_).or_throw();
+        while (!source_->ended()) source_->read(*manager_, {}).or_throw();
+    };
+    const std::string text =
+        "a\n#WQ-CATEGORY x mode=max\n#WQ-CATEGORY x cores=1\n#WQ-CATEGORY default cores=1\n"
+        "#WQ-CATEGORY y mode=max\n#WQ category=y\nb\n";
+    read_and_listen(text, false);
+    ASSERT_EQ(said.size(), 3u);
+    EXPECT_THAT(said[0], HasSubstr("tasks.sh:2: nothing is measured that the mode of 'x' could learn from"));
+    EXPECT_THAT(said[1], HasSubstr("tasks.sh:4: no task is of category 'default'"));
+    EXPECT_THAT(said[2], HasSubstr("tasks.sh:2: no task is of category 'x'"));
+    read_and_listen(text, true);
+    EXPECT_EQ(said.size(), 2u);
+    read_and_listen("#WQ-CATEGORY default cores=1\na\n", false);
+    EXPECT_EQ(said.size(), 0u);
+}
+
 TEST_F(SourceTest, NeighboursOfOneShapeAreOneRange) {
     std::string text;
     for (int n = 0; n < 100'000; ++n) text += "work " + std::to_string(n) + "\n";

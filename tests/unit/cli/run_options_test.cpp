@@ -88,6 +88,46 @@ TEST(RunOptions, ListenTakesAPortOrAnyFreeOne) {
     EXPECT_THAT(parse({"--away-limit", "2m", "tasks.sh"}).error().message, HasSubstr("goes with --listen"));
 }
 
+TEST(RunOptions, MonitoringEnforcesWhereNothingElseIsSaid) {
+    const auto monitoring = [](std::vector<const char*> words) {
+        words.push_back("tasks.sh");
+        const auto command = parse(words);
+        EXPECT_TRUE(command) << command.error().message;
+        return command->run;
+    };
+    EXPECT_EQ(monitoring({}).monitoring, core::Monitoring{});
+    EXPECT_EQ(monitoring({"--monitor"}).monitoring, (core::Monitoring{true, true}));
+    EXPECT_EQ(monitoring({"--monitor=measure"}).monitoring, (core::Monitoring{true, false}));
+    EXPECT_EQ(monitoring({"--monitor-output", "dir"}).monitoring, (core::Monitoring{true, false}));
+    EXPECT_EQ(monitoring({"--monitor-output", "dir"}).monitor_output, "dir");
+    EXPECT_EQ(monitoring({"--monitor-output=dir", "--monitor"}).monitoring, (core::Monitoring{true, true}));
+    EXPECT_EQ(monitoring({"--monitor", "--cores", "2"}).source.path, "tasks.sh");
+    for (const char* bad : {"--monitor=loudly", "--monitor=", "--monitor-output="}) {
+        const auto command = parse({bad, "tasks.sh"});
+        ASSERT_FALSE(command) << bad;
+        EXPECT_EQ(command.error().code, ExitCode::usage);
+    }
+}
+
+TEST(RunOptions, WhyTakesALineAndARun) {
+    const auto command = parse({"--why", "17", "tasks.sh"});
+    ASSERT_TRUE(command) << command.error().message;
+    EXPECT_EQ(command->kind, Command::Kind::why);
+    EXPECT_EQ(command->why_line, 17u);
+    EXPECT_EQ(command->run.source.path, "tasks.sh");
+    EXPECT_EQ(parse({"--why=1", "--run-dir", "r"})->run.run_directory, "r");
+    EXPECT_EQ(parse({"--why=1", "--each", "files"})->run.source.path, "files");
+    for (const std::vector<const char*>& bad : {std::vector{"--why", "0", "t"},
+                                                {"--why", "x", "t"},
+                                                {"--why", "1"},
+                                                {"--why", "1", "a", "b"},
+                                                {"--why", "1", "--array", "1-3"}}) {
+        const auto refused = parse(bad);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ExitCode::usage);
+    }
+}
+
 TEST(RunOptions, LeaveTheCommandAfterTheDashesAlone) {
     const auto command = parse({"--array", "1-3", "--json", "--", "sim", "--cores", "9", "--", "{}"});
     ASSERT_TRUE(command) << command.error().message;

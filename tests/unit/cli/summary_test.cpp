@@ -46,6 +46,19 @@ TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
               "Results and statistics: tasks.sh.wq\nTo go on: work_queue_run --resume tasks.sh\n");
 }
 
+TEST_F(SummaryTest, HasATableOfCategories) {
+    summary_.categories = {{"analysis", 216, 784, 54, "4", "~1011", "~3502"},
+                           {"a_long_name", 0, 25, 54, ">1", "~503", ">243"}};
+    EXPECT_THAT(summary_text(summary_),
+                HasSubstr("\n"
+                          "CATEGORY    RUNNING WAITING FIT-WORKERS MAX-CORES MAX-MEMORY MAX-DISK\n"
+                          "analysis        216     784          54         4      ~1011    ~3502\n"
+                          "a_long_name       0      25          54        >1       ~503     >243\n"));
+    const auto json = nlohmann::json::parse(summary_json(summary_));
+    EXPECT_EQ(json["categories"][0]["max_memory"], "~1011");
+    EXPECT_EQ(json["categories"][1]["waiting"], 25);
+}
+
 TEST_F(SummaryTest, WhatCouldNotBeRecordedIsNotDone) {
     set_tasks(18, 0);
     summary_.stats.tasks_submitted = 60;

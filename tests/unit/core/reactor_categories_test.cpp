@@ -234,5 +234,22 @@ TEST_F(CategoriesRun, ATaskIsHeldToWhatItWasGiven) {
     EXPECT_EQ(lease_of(all), (Watch{true, {.cores = 2000, .memory_mb = 2000, .disk_mb = 200}}));
 }
 
+TEST(BusyCores, OfOneThatEndedWithinASecondAreThoseOfThatSecond) {
+    Outcome outcome;
+    EXPECT_EQ(busy_cores(outcome), unsaid);
+    Usage& usage = outcome.measured.emplace().usage;
+    EXPECT_EQ(busy_cores(outcome), unsaid);
+    usage.cpu_time = 300'000;
+    outcome.wall_us = 100'000;
+    EXPECT_EQ(busy_cores(outcome), 300);
+    outcome.wall_us = 3'000'000;
+    EXPECT_EQ(busy_cores(outcome), 100);
+    usage.cores = 1'700;
+    EXPECT_EQ(busy_cores(outcome), 1'700);
+    usage = {};
+    usage.cpu_time = INT64_MAX;
+    EXPECT_GT(busy_cores(outcome), 0);
+}
+
 }  // namespace
 }  // namespace wq::core

@@ -61,6 +61,31 @@ constexpr std::string_view sample_bytes =
 const CategoryRecord category{CategoryId(1), "align"};
 constexpr std::string_view category_bytes = "080000009c539691050105616c69676e";
 
+CategoryRecord changed() {
+    CategoryRecord record = category;
+    record.mode = core::AllocationMode::min_waste;
+    record.max = {1500, 4096, -1, 0};
+    record.min.memory_mb = 512;
+    record.first.cores = core::whole_worker;
+    record.changed_us = 1'700'000'000'000'011;
+    return record;
+}
+constexpr std::string_view changed_bytes =
+    "200000008e416e80"
+    "050105616c69676e02b817804001000180080101030101019680f28183898506";
+
+TaskRecord watched() {
+    TaskRecord record = task();
+    record.outcome.measured.emplace().usage = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    record.outcome.measured->exceeded.disk_mb = 300;
+    return record;
+}
+constexpr std::string_view watched_bytes =
+    "5f000000ae496194"
+    "02ac02effdfad7ecd9fef6fe01020002110102e80700008480f281838985068680f281838985069280f2818389850602"
+    "01128880f281838985060a0c0e1012140b0c086f6e650a6c696e65"
+    "020406080a0c0e10121416181a1c1e0101d80401";
+
 std::string hex(std::string_view bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
@@ -87,6 +112,8 @@ TEST(JournalBytes, AreWrittenSo) {
     EXPECT_EQ(hex(encode_record(task())), task_bytes);
     EXPECT_EQ(hex(encode_record(sample())), sample_bytes);
     EXPECT_EQ(hex(encode_record(category)), category_bytes);
+    EXPECT_EQ(hex(encode_record(changed())), changed_bytes);
+    EXPECT_EQ(hex(encode_record(watched())), watched_bytes);
 }
 
 struct Collected : JournalVisitor {
@@ -107,7 +134,8 @@ struct Collected : JournalVisitor {
 
 TEST(JournalBytes, AreReadSo) {
     const std::string records = std::string(worker_bytes) + std::string(category_bytes) +
-                                std::string(task_bytes) + std::string(sample_bytes);
+                                std::string(task_bytes) + std::string(sample_bytes) +
+                                std::string(changed_bytes) + std::string(watched_bytes);
     Collected collected;
     const auto scan = scan_journal_bytes(unhex(std::string(header_bytes) + records), "journal", collected);
     ASSERT_TRUE(scan.ok()) << scan.error().message;

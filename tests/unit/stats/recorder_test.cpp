@@ -95,6 +95,64 @@ TEST(Recorder, WritesEveryFileOfTheRun) {
     EXPECT_THAT(transactions, HasSubstr(" MANAGER END\n"));
 }
 
+TEST(Recorder, KnowsWhatHoldsForACategoryAndWhatWasMeasured) {
+    const TempDir dir;
+    RecorderOptions options = options_in(dir.path());
+    options.summaries = dir.file("reports");
+    CategoryRecord align{CategoryId(1), "align", core::AllocationMode::max};
+    align.max = {1500, 4096, -1, -1};
+    align.first.memory_mb = core::whole_worker;
+    align.changed_us = 77;
+    Recorded watched = recorded_number(0);
+    watched.record.category = CategoryId(1);
+    watched.record.outcome.measured.emplace().usage = {1'250, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    watched.record.outcome.measured->exceeded.memory_mb = 2;
+    Recorded lost = recorded_number(1);
+    lost.record.outcome = {};
+    lost.record.outcome.ending = core::Ending::worker_lost;
+    for (const bool resumed : {false, true}) {
+        SCOPED_TRACE(resumed);
+        auto recorder = open_recorder(options);
+        ASSERT_TRUE(recorder.ok()) << recorder.error().message;
+        if (!resumed) {
+            (*recorder)->category(align.category, align.name);
+            (*recorder)->category_changed(align);
+            (*recorder)->task(watched);
+            (*recorder)->task(lost);
+        }
+        ASSERT_TRUE((*recorder)->close().ok());
+        EXPECT_THAT((*recorder)->notices(), IsEmpty());
+        const auto reader = StatsReader::open(dir.file("stats.h5"));
+        const auto categories = reader->categories();
+        ASSERT_EQ(categories->size(), 2u);
+        const CategoryRow& row = categories->at(1);
+        EXPECT_EQ(row.name.view(), "align");
+        EXPECT_EQ(row.mode.view(), "max");
+        EXPECT_EQ(row.max_cores, 1.5);
+        EXPECT_EQ(row.max_memory, 4096);
+        EXPECT_EQ(row.min_disk, -1);
+        EXPECT_EQ(row.first_memory, -2);
+        EXPECT_EQ(row.changed, 77);
+        const auto tasks = reader->tasks();
+        EXPECT_EQ(tasks->at(0).cores_peak, 1.25);
+        EXPECT_EQ(tasks->at(0).memory_peak, 3);
+        EXPECT_EQ(tasks->at(0).bytes_received, 10);
+        EXPECT_EQ(tasks->at(0).processes, 14);
+        EXPECT_EQ(tasks->at(0).exceeded, 2);
+        EXPECT_EQ(tasks->at(1).memory_peak, -1);
+        EXPECT_EQ(tasks->at(1).exceeded, -1);
+    }
+    EXPECT_THAT(slurp(dir.file("transactions.log")), HasSubstr(" CATEGORY align FIRST MAX {}\n"));
+    const std::string report =
+        slurp(dir.file("reports/wq-" + std::to_string(::getpid()) + "-task-1.summary"));
+    EXPECT_THAT(report, HasSubstr("\"category\": \"align\""));
+    EXPECT_THAT(report, HasSubstr("\"command\": \"command 0\""));
+    std::size_t reports = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(dir.file("reports")))
+        ++reports;
+    EXPECT_EQ(reports, 1u);
+}
+
 TEST(Recorder, TakesRecordsFromManyThreads) {
     const TempDir dir;
     auto recorder = open_recorder(options_in(dir.path()));

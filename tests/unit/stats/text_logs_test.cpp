@@ -143,6 +143,38 @@ TEST(Transactions, TellOfEachCategory) {
               "7 1 CATEGORY my_category MAX {}\n"
               "7 1 CATEGORY my_category MIN {}\n"
               "7 1 CATEGORY my_category FIRST FIXED {}\n");
+    CategoryRecord record{CategoryId(1), "a", core::AllocationMode::max_throughput};
+    record.max = {2000, 4096, core::unsaid, core::unsaid};
+    record.min.memory_mb = 512;
+    record.first = {1500, core::whole_worker, 250, 0};
+    out.clear();
+    put_category_lines(out, 7, 1, record);
+    EXPECT_EQ(out,
+              "7 1 CATEGORY a MAX {\"cores\":[2,\"cores\"],\"memory\":[4096,\"MB\"]}\n"
+              "7 1 CATEGORY a MIN {\"memory\":[512,\"MB\"]}\n"
+              "7 1 CATEGORY a FIRST MAX_THROUGHPUT "
+              "{\"cores\":[1.5,\"cores\"],\"disk\":[250,\"MB\"],\"gpus\":[0,\"gpus\"]}\n");
+}
+
+TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
+    TaskRecord record = record_number(0);
+    record.given = {2, 200, 1000, 0};
+    record.outcome.ending = core::Ending::exhausted;
+    record.outcome.measured.emplace();
+    record.outcome.measured->usage.cores = 1'250;
+    record.outcome.measured->usage.memory = 150;
+    record.outcome.measured->usage.disk = 1200;
+    record.outcome.measured->exceeded.disk_mb = 1000;
+    std::string out;
+    put_task_lines(out, 1, record, "n");
+    EXPECT_THAT(out,
+                HasSubstr(R"(RETRIEVED RESOURCE_EXHAUSTION 0 {"disk":[1000,"MB"]} {"cores":[1.25,"cores"],)"
+                          R"("cores_avg":[0.666,"cores"],)"));
+    EXPECT_THAT(out, HasSubstr(R"("memory":[150,"MB"],"disk":[1200,"MB"],)"));
+    EXPECT_EQ(task_running_text(TaskId(1), "n", {1, 800, 0, 0}, true),
+              R"(TASK 2 RUNNING n MAX_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[0,"MB"]})");
+    EXPECT_THAT(task_waiting_text({1, 2}, "a", {1, 800, 0, 0}, true),
+                HasSubstr(" WAITING a MAX_RESOURCES {"));
 }
 
 TEST(StatsLog, IsReadBackByTheNamesOfItsHeading) {

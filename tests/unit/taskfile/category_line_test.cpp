@@ -114,6 +114,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadLine{"a cores=two",
                 "bad value of 'cores': 'two' is no number from 0 to 1000000" + fraction + usage},
+        BadLine{"a cores=0",
+                "bad value of 'cores': a category gives its tasks more than 0; write #WQ cores=0 above "
+                "those that only wait"},
+        BadLine{"a first cores=0.0 memory=1G",
+                "bad value of 'cores': a category gives its tasks more than 0; write #WQ cores=0 above "
+                "those that only wait"},
+        BadLine{"a cores=1e9",
+                "bad value of 'cores': '1e9' is no number from 0 to 1000000" + fraction + usage},
         BadLine{"a gpus=-1", "bad value of 'gpus': '-1' is no number from 0 to 1000000" + fraction + usage},
         BadLine{"a memory=4X",
                 "bad value of 'memory': '4X' is no size up to 4096 PiB; write 512M, 4G or 1.5T" + usage},

@@ -44,6 +44,9 @@ struct Printer {
     std::string operator()(const SettingsLine& line) const {
         return std::to_string(line.line) + " settings" + text_of(line.settings);
     }
+    std::string operator()(const CategorySettings& line) const {
+        return std::to_string(line.line) + " category " + line.category.name;
+    }
     std::string operator()(const Barrier& barrier) const { return std::to_string(barrier.line) + " barrier"; }
 };
 

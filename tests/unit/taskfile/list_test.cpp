@@ -136,6 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
 const std::string lone =
     "tags without a command; a command stands before its tags, and only a bare '#:' stands alone";
 
+const std::string misspelt =
+    "settings begin with '#WQ' and a blank, those of a category with '#WQ-CATEGORY NAME'";
+
 INSTANTIATE_TEST_SUITE_P(
     HashLines, BadLines,
     ::testing::Values(
@@ -143,8 +146,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"#+g", lone}, BadLine{"#: #@1", lone}, BadLine{"#!#:", lone},
         BadLine{"#: wait here", "tags stand behind a command, or '#:' alone; write a remark as '# ...'"},
         BadLine{"#! cd x", "tags stand behind a command, or '#:' alone; write a remark as '# ...'"},
-        BadLine{"#wq cores=2", "settings begin with '#WQ' and a blank"},
-        BadLine{"#WQcores=2", "settings begin with '#WQ' and a blank"}));
+        BadLine{"#wq cores=2", misspelt}, BadLine{"#WQcores=2", misspelt},
+        BadLine{"#WQ-CATEGORIES a cores=2", misspelt}, BadLine{"#WQ-category a cores=2", misspelt},
+        BadLine{"a #WQ-CATEGORY b cores=2", "#WQ-CATEGORY begins a line of its own"},
+        BadLine{
+            "#WQ-CATEGORY a cores=lots",
+            "bad value of 'cores': 'lots' is no number from 0 to 1000000 (with up to three digits behind a "
+            "point); write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= behind max, min or first, and "
+            "mode= concurrent="}));
 
 INSTANTIATE_TEST_SUITE_P(
     EnvironmentLines, BadLines,
@@ -183,6 +192,18 @@ TEST(List, AnEmptyListHasNoItems) {
     EXPECT_EQ(read_list(""), (Reading{{}, "", 0}));
     EXPECT_EQ(read_list("\n\n# nothing\n").items.size(), 0U);
     EXPECT_EQ(read_list("\n\n# nothing\n").lines, 3U);
+}
+
+TEST(List, CategoryLinesStandForThemselves) {
+    const Reading reading = read_list(
+        "#WQ cores=2\n \t#WQ-CATEGORY align cores=4 mode=max # all\r\nwork\n#WQ-CATEGORY b concurrent=1");
+    EXPECT_EQ(reading.error, "");
+    EXPECT_THAT(texts_of(reading.items),
+                ElementsAre("1 settings cores=2", "2 category align", "3 task [work]", "4 category b"));
+    const auto& align = std::get<CategorySettings>(reading.items.at(1));
+    EXPECT_EQ(align.text, "#WQ-CATEGORY align cores=4 mode=max # all");
+    EXPECT_EQ(align.category.max, (CategoryResources{4, {}, {}, {}}));
+    EXPECT_EQ(align.category.mode, CategoryMode::max);
 }
 
 TEST(List, TheManualsExample) {

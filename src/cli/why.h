@@ -1,0 +1,15 @@
+// `--why LINE`: why the task of a line does not run, or how it has ended.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/run_options.h"
+
+namespace wq::cli {
+
+// One line, without its end: of the run that goes on in the run directory, or of what its journal tells.
+// Errors: bad_input (no run there, no such line), and those of ask_why().
+Result<std::string> why(const RunOptions& options, std::uint64_t line);
+
+}  // namespace wq::cli

@@ -1,0 +1,198 @@
+#include "host/monitor.h"
+
+#include <algorithm>
+
+namespace wq::host {
+
+namespace {
+
+constexpr Duration window = std::chrono::seconds(1);
+constexpr Duration long_window = std::chrono::seconds(5);  // what counts against a limit of cores
+constexpr std::int64_t thousandths_of_core = 1000;         // scales: of microseconds by the microsecond
+constexpr std::int64_t by_the_second = 1000000;
+constexpr std::int64_t kb_per_mb = 1024;
+constexpr std::int64_t mb = std::int64_t{1} << 20;
+
+std::int64_t up(std::int64_t amount, std::int64_t unit) {
+    return (amount + unit - 1) / unit;
+}
+
+std::int64_t micros(const timeval& time) {
+    return std::int64_t{time.tv_sec} * 1000000 + time.tv_usec;
+}
+
+std::int64_t cpu_of(const rusage& usage) {
+    return micros(usage.ru_utime) + micros(usage.ru_stime);
+}
+
+void raise(std::int64_t& peak, std::int64_t amount) {
+    peak = std::max(peak, amount);
+}
+
+// What a process that was just executed is said to have had at most was its parent's: ours.
+bool is_its_own(std::int64_t resident_kb) {
+    rusage ours{};
+    getrusage(RUSAGE_SELF, &ours);
+    return resident_kb > ours.ru_maxrss;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> RateWindow::take(std::int64_t sum, std::int64_t scale, Instant now) {
+    if (now - begin_ < length_) return std::nullopt;
+    const std::int64_t wall_us = std::chrono::duration_cast<std::chrono::microseconds>(now - begin_).count();
+    const std::int64_t rate = (sum - sum_) * scale / wall_us;
+    begin_ = now;
+    sum_ = sum;
+    return rate;
+}
+
+Monitor::Monitor(const core::Watch& watch, Instant started)
+    : watch_(watch),
+      traffic_window_(window, started),
+      window_(window, started),
+      long_window_(long_window, started) {}
+
+bool Monitor::holds(pid_t pid) const {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [&](const ProcessSample& process) { return process.pid == pid; });
+}
+
+bool Monitor::wants_proportional(const std::vector<ProcessSample>& processes, std::int64_t resident_kb) {
+    const std::int64_t limit_mb = watch_.limits.memory_mb;
+    bool wants = limit_mb > 0 && resident_kb > limit_mb * kb_per_mb;
+    if (!wants && processes.size() > 1 && resident_kb > memory_kb_) {
+        // Pages that are no longer shared show in no other figure: so it is asked for again after a while.
+        constexpr int at_least_every = 10;
+        wants = resident_kb > asked_at_kb_ + std::max(kb_per_mb, asked_at_kb_ / 32) ||
+                ++since_asked_ >= at_least_every;
+    }
+    if (wants) {
+        asked_at_kb_ = resident_kb;
+        since_asked_ = 0;
+    }
+    return wants;
+}
+
+void Monitor::count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written) {
+    raise(peak_.cpu_time, cpu_us + gone_.cpu_us);
+    raise(peak_.bytes_read, bytes_read + gone_.bytes_read);
+    raise(peak_.bytes_written, bytes_written + gone_.bytes_written);
+}
+
+void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, Instant now) {
+    ProcessSample sum;
+    std::int64_t living = 0;
+    std::int64_t fresh = 0;
+    for (const ProcessSample& process : processes) {
+        sum.cpu_us += process.cpu_us;
+        sum.virtual_kb += process.virtual_kb;
+        sum.bytes_read += process.bytes_read;
+        sum.bytes_written += process.bytes_written;
+        if (!process.ended) ++living;
+        const bool known = std::any_of(processes_.begin(), processes_.end(), [&](const ProcessSample& other) {
+            return other.pid == process.pid && other.began == process.began;
+        });
+        if (!known) ++fresh;
+    }
+    processes_ = std::move(processes);
+    const bool counted = sum.cpu_us + gone_.cpu_us >= peak_.cpu_time;
+    count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
+    // Else a child has just ended, and its parent was read before it had waited for it.
+    if (counted) take_windows(now);
+    peak_.processes = std::max<std::int64_t>(peak_.processes, 0) + fresh;
+    raise(peak_.processes_at_once, living);
+    raise(peak_.virtual_memory, up(sum.virtual_kb, kb_per_mb));
+    raise(peak_.swap_memory, up(memory.swapped_kb, kb_per_mb));
+    memory_now_kb_ = memory.kb;
+    if (memory.kb > memory_kb_) {
+        memory_kb_ = memory.kb;
+        shared_out_ = memory.shared_out;
+    }
+}
+
+void Monitor::take_windows(Instant now) {
+    if (const auto busy = window_.take(peak_.cpu_time, thousandths_of_core, now)) raise(peak_.cores, *busy);
+    if (const auto busy = long_window_.take(peak_.cpu_time, thousandths_of_core, now))
+        cores_for_long_ = *busy;
+}
+
+void Monitor::take(const DiskUse& use) {
+    disk_now_bytes_ = use.bytes;
+    raise(peak_.disk, up(use.bytes, mb));
+    raise(peak_.files, use.files);
+}
+
+void Monitor::take(const TrafficOf& all, Instant now) {
+    TrafficOf connections;
+    for (const ProcessSample& process : processes_)
+        for (const std::uint64_t socket : process.sockets)
+            if (const auto found = all.find(socket); found != all.end()) connections.insert(*found);
+    for (const auto& [socket, last] : connections_) {
+        const auto found = connections.find(socket);
+        if (found != connections.end() && found->second.received >= last.received &&
+            found->second.sent >= last.sent)
+            continue;
+        closed_.received += last.received;
+        closed_.sent += last.sent;
+    }
+    Traffic sum = closed_;
+    for (const auto& [socket, traffic] : connections) {
+        sum.received += traffic.received;
+        sum.sent += traffic.sent;
+    }
+    connections_ = std::move(connections);
+    raise(peak_.bytes_received, sum.received);
+    raise(peak_.bytes_sent, sum.sent);
+    const auto rate = traffic_window_.take(sum.received + sum.sent, by_the_second, now);
+    raise(peak_.bandwidth, rate.value_or(0));
+}
+
+void Monitor::waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& bytes) {
+    const auto found = std::find_if(processes_.begin(), processes_.end(),
+                                    [&](const ProcessSample& process) { return process.pid == pid; });
+    if (found == processes_.end()) return;
+    const ProcessSample& last = bytes ? *bytes : *found;
+    gone_.cpu_us += std::max(found->cpu_us, cpu_of(usage));
+    gone_.bytes_read += last.bytes_read;
+    gone_.bytes_written += last.bytes_written;
+    switches_ += usage.ru_nvcsw + usage.ru_nivcsw;
+    processes_.erase(found);
+}
+
+void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& bytes,
+                    const std::vector<ProcessSample>& left, Instant now) {
+    ProcessSample sum = bytes.value_or(ProcessSample{});
+    sum.cpu_us = cpu_of(usage);
+    for (const ProcessSample& process : left) {
+        sum.cpu_us += process.cpu_us;
+        sum.bytes_read += process.bytes_read;
+        sum.bytes_written += process.bytes_written;
+    }
+    count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
+    take_windows(now);
+    switches_ += usage.ru_nvcsw + usage.ru_nivcsw;
+    peak_.context_switches = switches_;
+    raise(peak_.processes_at_once, 1);
+    raise(peak_.processes, 1);
+    // A peak between two samples.
+    if (memory_kb_ == 0 || (!shared_out_ && is_its_own(usage.ru_maxrss))) raise(memory_kb_, usage.ru_maxrss);
+}
+
+core::Sizes Monitor::excess() const {
+    const core::Sizes& limits = watch_.limits;
+    core::Sizes over;
+    if (limits.memory_mb > 0 && memory_now_kb_ > limits.memory_mb * kb_per_mb)
+        over.memory_mb = limits.memory_mb;
+    if (limits.disk_mb > 0 && disk_now_bytes_ > limits.disk_mb * mb) over.disk_mb = limits.disk_mb;
+    if (limits.cores > 0 && cores_for_long_ > limits.cores + limits.cores / 10) over.cores = limits.cores;
+    return over;
+}
+
+core::Usage Monitor::usage() const {
+    core::Usage usage = peak_;
+    usage.memory = up(memory_kb_, kb_per_mb);
+    return usage;
+}
+
+}  // namespace wq::host

@@ -1,0 +1,262 @@
+#include "host/resource_watch.h"
+
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+namespace wq::host {
+
+namespace {
+
+constexpr Duration first_sample = std::chrono::milliseconds(100);
+constexpr Duration interval = std::chrono::milliseconds(500);
+constexpr Duration interval_of_memory = std::chrono::milliseconds(100);  // it can be taken fast
+constexpr Duration together = std::chrono::milliseconds(50);  // what is due soon is sampled with what is due
+// One part of a core in so many goes into samples; into walks over mappings, which may take a second each;
+// and into those for tasks that look as if they had more memory than their limit.
+constexpr int share_of_samples = 200;
+constexpr int share_of_walks = 300;
+constexpr int share_of_walks_for_limits = 20;
+constexpr int share_of_connections = 500;
+
+constexpr Duration disk_interval = std::chrono::seconds(5);
+constexpr Duration disk_interval_of_limit = std::chrono::seconds(1);
+constexpr Duration disk_pause = std::chrono::milliseconds(20);  // for each task: many take turns
+constexpr Duration first_disk = std::chrono::seconds(1);
+constexpr Duration first_disk_of_limit = std::chrono::milliseconds(200);
+constexpr Duration meter_again = std::chrono::seconds(10);  // after none could be started
+constexpr std::int64_t last_disk_files = 200;  // a folder of so many can be looked at once more at the end
+
+constexpr std::int64_t kb_per_mb = 1024;
+constexpr std::int64_t mb = std::int64_t{1} << 20;
+
+Duration cpu_time() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+bool anything_swapped() {
+    struct sysinfo info {};
+    return sysinfo(&info) == 0 && info.freeswap != info.totalswap;
+}
+
+std::vector<std::string> folders_of(const Lane& lane) {
+    std::vector<std::string> folders;
+    for (const std::string& folder : {lane.order.order.directory, lane.directory.path()}) {
+        std::error_code ignored;
+        if (!folder.empty()) folders.push_back(std::filesystem::absolute(folder, ignored));
+    }
+    return folders;
+}
+
+std::string cores_text(std::int64_t thousandths) {
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%.4g", static_cast<double>(thousandths) / 1000);
+    return text.data();
+}
+
+std::string text_of(const core::Sizes& exceeded, const core::Usage& used) {
+    const auto mbs = [](std::int64_t amount, const char* of, std::int64_t limit) {
+        return "used " + std::to_string(amount) + " MB of " + of + ", its limit is " + std::to_string(limit) +
+               " MB";
+    };
+    if (exceeded.memory_mb >= 0) return mbs(used.memory, "memory", exceeded.memory_mb);
+    if (exceeded.disk_mb >= 0) return mbs(used.disk, "disk", exceeded.disk_mb);
+    return "kept " + cores_text(used.cores) + " cores busy, its limit is " + cores_text(exceeded.cores);
+}
+
+}  // namespace
+
+void ResourceWatch::begin(Lane& lane) {
+    const core::Watch& watch = lane.order.order.watch;
+    if (!watch.measures && !watch.limited()) return;
+    lane.monitor = std::make_unique<Monitor>(watch, lane.started);
+    lane.monitor->next_sample = lane.started + first_sample;
+    lane.monitor->next_disk = lane.started + (watch.limits.disk_mb > 0 ? first_disk_of_limit : first_disk);
+    lanes_.push_back(&lane);
+}
+
+void ResourceWatch::check(Instant now) {
+    if (lanes_.empty()) return;
+    const bool due = now >= not_before_ && std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* lane) {
+                         return now >= lane->monitor->next_sample;
+                     });
+    if (due) sample(now);
+    if (!disk_.busy() && now >= disk_not_before_) ask_for_disk(now);
+}
+
+std::optional<Instant> ResourceWatch::next() const {
+    std::optional<Instant> first;
+    const auto add = [&](Instant at) {
+        if (!first || at < *first) first = at;
+    };
+    for (const Lane* lane : lanes_) {
+        add(std::max(not_before_, lane->monitor->next_sample));
+        if (!disk_.busy()) add(std::max(disk_not_before_, lane->monitor->next_disk));
+    }
+    return first;
+}
+
+void ResourceWatch::sample(Instant now) {
+    const Duration begin = cpu_time();
+    walked_ = {};
+    may_walk_ = now >= walk_not_before_;
+    may_walk_for_limit_ = now >= walk_for_limit_not_before_;
+    leftovers_.sweep_if_cheap(now);  // a task may have made daemons since
+    reader_.begin_pass();
+    const std::vector<Lane*> lanes = lanes_;
+    for (Lane* lane : lanes)
+        if (now + together >= lane->monitor->next_sample) sample(*lane);
+    const Instant end = instant_now();
+    not_before_ = end + share_of_samples * (cpu_time() - begin - walked_);
+    if (end >= connections_not_before_) look_at_connections();
+    if (walked_ == Duration::zero()) return;
+    walk_not_before_ = end + share_of_walks * walked_;
+    walk_for_limit_not_before_ = end + share_of_walks_for_limits * walked_;
+}
+
+// A host may have many thousands, and the kernel tells of all at once.
+void ResourceWatch::look_at_connections() {
+    const auto has_sockets = [](const Lane* lane) {
+        const auto& processes = lane->monitor->processes();
+        return std::any_of(processes.begin(), processes.end(),
+                           [](const ProcessSample& process) { return !process.sockets.empty(); });
+    };
+    const Duration begin = cpu_time();
+    std::optional<TrafficOf> all = TrafficOf{};
+    if (std::any_of(lanes_.begin(), lanes_.end(), has_sockets)) all = sockets_.look();
+    const Instant now = instant_now();
+    for (Lane* lane : lanes_)
+        if (all && !lane->monitor->processes().empty()) lane->monitor->take(*all, now);
+    connections_not_before_ = now + share_of_connections * (cpu_time() - begin);
+}
+
+void ResourceWatch::sample(Lane& lane) {
+    Monitor& monitor = *lane.monitor;
+    std::vector<pid_t> roots = leftovers_.orphans_of(lane);
+    roots.insert(roots.begin(), lane.pid);
+    auto processes = reader_.tree(roots, monitor.processes());
+    const Monitor::Memory memory = memory_of(monitor, processes);
+    const Instant now = instant_now();
+    monitor.take(std::move(processes), memory, now);
+    monitor.next_sample = now + (monitor.watch().limits.memory_mb > 0 ? interval_of_memory : interval);
+    hold_to_limits(lane, now);
+}
+
+Monitor::Memory ResourceWatch::memory_of(Monitor& monitor, const std::vector<ProcessSample>& processes) {
+    Monitor::Memory memory;
+    std::int64_t resident_kb = 0;
+    std::int64_t largest_kb = 0;
+    for (const ProcessSample& process : processes) {
+        resident_kb += process.resident_kb;
+        largest_kb = std::max(largest_kb, process.resident_kb);
+    }
+    const std::int64_t limit_kb = monitor.watch().limits.memory_mb * kb_per_mb;
+    const bool over = limit_kb > 0 && resident_kb > limit_kb;
+    if ((over ? may_walk_for_limit_ : may_walk_) && monitor.wants_proportional(processes, resident_kb)) {
+        const Duration begin = cpu_time();
+        memory.shared_out = over;
+        for (const ProcessSample& process : processes)
+            if (!process.ended) memory.kb += proportional_kb(process.pid);
+        walked_ += cpu_time() - begin;
+    } else {
+        memory.kb = over ? std::min(largest_kb, limit_kb) : largest_kb;  // it has at least so much
+    }
+    if (anything_swapped())
+        for (const ProcessSample& process : processes) memory.swapped_kb += reader_.swapped_kb(process.pid);
+    return memory;
+}
+
+void ResourceWatch::hold_to_limits(Lane& lane, Instant now) {
+    if (lane.verdict != Verdict::none) return;
+    const core::Sizes excess = lane.monitor->excess();
+    if (excess == core::Sizes{}) return;
+    lane.monitor->exceeded = excess;
+    lane.outcome.reason = text_of(excess, lane.monitor->usage());
+    limits_.kill(lane, excess.memory_mb >= 0 ? Verdict::out_of_memory : Verdict::exhausted, now);
+}
+
+void ResourceWatch::last_look(pid_t pid) {
+    const bool ours = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* lane) {
+        return lane->pid == pid || lane->monitor->holds(pid);
+    });
+    last_look_.reset();
+    if (ours) last_look_ = reader_.one(pid);
+}
+
+void ResourceWatch::waited_for(pid_t pid, Lane* main_of, const rusage& usage, Instant now) {
+    if (main_of == nullptr) {
+        for (Lane* lane : lanes_) lane->monitor->waited_for(pid, usage, last_look_);
+        return;
+    }
+    if (!main_of->monitor) return;
+    std::vector<ProcessSample> left;
+    for (const ProcessSample& process : main_of->monitor->processes()) {
+        if (process.pid == pid) continue;
+        const auto still = reader_.one(process.pid);
+        if (still && still->began == process.began) left.push_back(*still);
+    }
+    main_of->monitor->ended(usage, last_look_, left, now);
+}
+
+void ResourceWatch::finish(Lane& lane) {
+    const auto monitor = std::move(lane.monitor);
+    if (!monitor) return;
+    std::erase(lanes_, &lane);
+    if (lane.outcome.ending == core::Ending::out_of_memory && monitor->exceeded == core::Sizes{} &&
+        monitor->watch().limits.memory_mb > 0)
+        monitor->exceeded.memory_mb = monitor->watch().limits.memory_mb;  // the kernel saw it first
+    const bool exceeded = monitor->exceeded != core::Sizes{};
+    if (!monitor->watch().measures && !exceeded) return;
+    if (const auto folders = folders_of(lane); !folders.empty())
+        monitor->take(disk_use(folders, [](const DiskUse& use) { return use.files < last_disk_files; }));
+    lane.outcome.measured = core::Measured{monitor->usage(), monitor->exceeded};
+}
+
+void ResourceWatch::ask_for_disk(Instant now) {
+    Lane* first = nullptr;
+    for (Lane* lane : lanes_)
+        if (now >= lane->monitor->next_disk &&
+            (first == nullptr || lane->monitor->next_disk < first->monitor->next_disk))
+            first = lane;
+    if (first == nullptr) return;
+    Monitor& monitor = *first->monitor;
+    const std::int64_t limit_mb = monitor.watch().limits.disk_mb;
+    monitor.next_disk = now + std::max((limit_mb > 0 ? disk_interval_of_limit : disk_interval),
+                                       disk_pause * static_cast<std::int64_t>(lanes_.size()));
+    const auto folders = folders_of(*first);
+    if (folders.empty()) {
+        monitor.next_disk = Instant::max();
+        return;
+    }
+    if (!disk_.running() && !start_meter()) {
+        disk_not_before_ = now + meter_again;
+        return;
+    }
+    disk_.ask(first->order.serial, folders, limit_mb > 0 ? limit_mb * mb : 0);
+}
+
+bool ResourceWatch::start_meter() {
+    const pid_t pid = disk_.start();
+    if (pid <= 0) return false;
+    leftovers_.add_own(pid);
+    poller_.add(disk_.descriptor(), Source::disk_meter, EPOLLIN);
+    return true;
+}
+
+void ResourceWatch::take_disk_answer(Instant now) {
+    const auto answer = disk_.answer();
+    if (!answer) return;
+    for (Lane* lane : lanes_) {
+        if (lane->order.serial != answer->number || lane->pid == 0) continue;
+        lane->monitor->take(answer->use);
+        return hold_to_limits(*lane, now);
+    }
+}
+
+}  // namespace wq::host

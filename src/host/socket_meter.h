@@ -1,0 +1,33 @@
+// What went over TCP connections, as the kernel counts it for each socket (sock_diag of netlink).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/descriptor.h"
+
+namespace wq::host {
+
+struct Traffic {
+    std::int64_t received = 0;
+    std::int64_t sent = 0;
+};
+using TrafficOf = std::unordered_map<std::uint64_t, Traffic>;  // by the socket's inode
+
+class SocketMeter {
+  public:
+    SocketMeter();
+    // All connections of our network namespace, other users' too; nothing: the kernel does not tell.
+    std::optional<TrafficOf> look() const;
+
+  private:
+    bool append(int family, TrafficOf& to) const;
+
+    Descriptor netlink_;
+};
+
+}  // namespace wq::host

@@ -1,0 +1,133 @@
+#include "host/tree_sample.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+namespace wq::host {
+
+namespace {
+
+// Numbers of /proc/PID/stat, counted from 0 behind the state.
+enum Field : std::size_t {
+    user_time = 10,
+    system_time = 11,
+    waited_user_time = 12,
+    waited_system_time = 13,
+    threads = 16,
+    start_time = 18,
+    virtual_size = 19,
+    resident_pages = 20,
+    field_count
+};
+
+struct CloseFolder {
+    void operator()(DIR* folder) const { closedir(folder); }
+};
+
+std::int64_t number_after(std::string_view text, std::string_view name) {
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos) return 0;
+    std::size_t begin = at + name.size();
+    while (begin < text.size() && (text[begin] == ' ' || text[begin] == '\t')) ++begin;
+    std::int64_t value = 0;
+    std::from_chars(text.data() + begin, text.data() + text.size(), value);
+    return value;
+}
+
+}  // namespace
+
+TreeReader::TreeReader()
+    : proc_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      tick_us_(1000000 / sysconf(_SC_CLK_TCK)),
+      page_kb_(sysconf(_SC_PAGESIZE) / 1024) {}
+
+std::size_t TreeReader::slurp(pid_t pid, const char* what, char* buffer, std::size_t size) const {
+    std::array<char, 32> path;
+    std::snprintf(path.data(), path.size(), "%d/%s", pid, what);
+    const Descriptor file(openat(proc_.get(), path.data(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) return 0;
+    const ssize_t got = read(file.get(), buffer, size);
+    return got < 0 ? 0 : static_cast<std::size_t>(got);
+}
+
+std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
+    std::array<char, 1024> buffer;
+    const std::string_view text(buffer.data(), slurp(pid, "stat", buffer.data(), buffer.size()));
+    const std::size_t name_end = text.rfind(") ");  // the name before it may hold anything
+    if (name_end == std::string_view::npos || name_end + 4 > text.size()) return std::nullopt;
+    std::array<std::int64_t, field_count> fields{};
+    const char* at = text.data() + name_end + 4;  // past the state, a letter
+    for (std::int64_t& field : fields) at = std::from_chars(at, text.data() + text.size(), field).ptr + 1;
+    const char state = text[name_end + 2];
+    ProcessSample sample;
+    sample.pid = pid;
+    sample.began = static_cast<std::uint64_t>(fields[start_time]);
+    sample.ended = state == 'Z' || state == 'X';
+    sample.cpu_us = tick_us_ * (fields[user_time] + fields[system_time] + fields[waited_user_time] +
+                                fields[waited_system_time]);
+    sample.resident_kb = page_kb_ * fields[resident_pages];
+    sample.virtual_kb = fields[virtual_size] / 1024;
+    sample.one_thread = fields[threads] <= 1;
+    if (with_bytes) read_bytes(sample);
+    return sample;
+}
+
+void TreeReader::read_bytes(ProcessSample& sample) const {
+    std::array<char, 512> buffer;
+    const std::string_view text(buffer.data(), slurp(sample.pid, "io", buffer.data(), buffer.size()));
+    sample.bytes_read = number_after(text, "rchar:");
+    sample.bytes_written = number_after(text, "wchar:");
+}
+
+void TreeReader::find_sockets(ProcessSample& sample) const {
+    std::array<char, 32> path;
+    std::snprintf(path.data(), path.size(), "%d/fd", sample.pid);
+    const int fd = openat(proc_.get(), path.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, CloseFolder> folder(fd < 0 ? nullptr : fdopendir(fd));
+    while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
+        std::array<char, 64> target;
+        const ssize_t length = readlinkat(fd, entry->d_name, target.data(), target.size());
+        const std::string_view text(target.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+        if (text.starts_with("socket:["))
+            sample.sockets.push_back(static_cast<std::uint64_t>(number_after(text, "socket:[")));
+    }
+}
+
+std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
+                                            const std::vector<ProcessSample>& before) {
+    std::vector<ProcessSample> samples;
+    std::vector<pid_t> pids = roots;
+    for (std::size_t i = 0; i < pids.size(); ++i) {
+        auto sample = one(pids[i], false);
+        if (!sample) continue;
+        const auto last = std::find_if(before.begin(), before.end(), [&](const ProcessSample& other) {
+            return other.pid == sample->pid && other.began == sample->began;
+        });
+        if (last != before.end() && last->cpu_us == sample->cpu_us) {
+            sample->bytes_read = last->bytes_read;
+            sample->bytes_written = last->bytes_written;
+            sample->sockets = last->sockets;
+        } else {
+            read_bytes(*sample);
+            find_sockets(*sample);
+        }
+        if (!sample->ended) children_.append(sample->pid, sample->one_thread, pids);
+        samples.push_back(std::move(*sample));
+    }
+    return samples;
+}
+
+std::int64_t TreeReader::swapped_kb(pid_t pid) const {
+    std::array<char, 4096> buffer;
+    return number_after({buffer.data(), slurp(pid, "status", buffer.data(), buffer.size())}, "VmSwap:");
+}
+
+}  // namespace wq::host

@@ -1,0 +1,92 @@
+// What it costs to watch tasks: the share of a core that the launcher takes, and with it the process that
+// looks at their disks, while 100 tasks run that do nothing, each a shell with a child.
+//
+//   bench_monitor [TASKS [SECONDS]]
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "host/cpu_mask.h"
+#include "host/launcher.h"
+#include "host/process_tree.h"
+
+namespace {
+
+using namespace wq;
+
+std::string first_line(pid_t pid, const char* what) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/" + what);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// CPU time of our processes of that name, in seconds; /proc/PID/stat would tell it in hundredths.
+double cpu_seconds(const std::string& name) {
+    double sum = 0;
+    for (const pid_t pid : host::descendants_of(getpid()))
+        if (first_line(pid, "comm") == name) sum += std::atof(first_line(pid, "schedstat").c_str()) / 1e9;
+    return sum;
+}
+
+void wait_for(host::Launcher& launcher, int started) {
+    for (int seen = 0; seen < started;) {
+        pollfd ready{launcher.descriptor(), POLLIN, 0};
+        poll(&ready, 1, -1);
+        for (const host::Report& report : launcher.next())
+            if (std::holds_alternative<host::TaskStarted>(report)) ++seen;
+    }
+}
+
+void measure(const char* name, const core::Watch& watch, int tasks, int seconds) {
+    auto launcher = host::Launcher::start().or_throw();
+    host::LauncherOptions options;
+    const auto units = host::CpuMask::of_process(0).indexes();
+    for (int i = 0; i < tasks; ++i)
+        options.slice.cores.push_back({units[static_cast<std::size_t>(i) % units.size()]});
+    options.slice.bind = host::Binding::none;
+    options.shell = "/bin/sh";
+    options.scratch = "/tmp/wq-bench-monitor";
+    std::move(launcher->open(options)).or_throw();
+    for (int i = 0; i < tasks; ++i) {
+        host::Order order;
+        order.task = TaskId(static_cast<std::uint64_t>(i));
+        order.give.cores = 1;
+        order.text = "sleep 100000; true";
+        order.watch = watch;
+        launcher->run(std::move(order));
+    }
+    wait_for(*launcher, tasks);
+    poll(nullptr, 0, 2000);  // the first samples are not what it costs in the long run
+    const double before = cpu_seconds("wq_launcher");
+    const double disk_before = cpu_seconds("wq_disk");
+    const Instant begin = instant_now();
+    poll(nullptr, 0, seconds * 1000);
+    const double took = std::chrono::duration<double>(instant_now() - begin).count();
+    std::printf("%-34s launcher %6.3f %% of a core, disks %6.3f %%\n", name,
+                100 * (cpu_seconds("wq_launcher") - before) / took,
+                100 * (cpu_seconds("wq_disk") - disk_before) / took);
+    launcher->close(std::chrono::seconds(5));
+    rmdir(options.scratch.c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int tasks = argc > 1 ? std::atoi(argv[1]) : 100;
+    const int seconds = argc > 2 ? std::atoi(argv[2]) : 10;
+    try {
+        std::printf("%d running tasks, over %d s\n", tasks, seconds);
+        measure("not watched", {}, tasks, seconds);
+        measure("measured", {true, {}}, tasks, seconds);
+        measure("measured, and held to limits", {true, {1000, 1000, 1000, core::unsaid}}, tasks, seconds);
+    } catch (const Failure& failure) {
+        std::fprintf(stderr, "bench_monitor: %s\n", failure.error.message.c_str());
+        return to_int(failure.error.code);
+    }
+    return 0;
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Categories of a list: what their lines say holds for their tasks; and tasks that are watched, or asked after."""
+
+import glob
+import json
+import os
+import unittest
+
+from run_support import Case, read_journal
+
+# Says so where another of its kind runs at the same time.
+ALONE = "mkdir busy || echo met >> met; {}; rmdir busy\n"
+
+
+class Categories(Case):
+    def cores_of(self, text, **how):
+        """What the tasks, each of which says a word, see of their cores."""
+        self.write("tasks.sh", text)
+        run = self.run_to_end("--bind", "none", "tasks.sh", **how)
+        return dict(line.split() for line in self.lines("seen")), run
+
+    def test_tasks_get_what_their_category_says_and_what_they_say_themselves(self):
+        seen, run = self.cores_of(
+            "echo before $CORES >> seen\n"
+            "#WQ-CATEGORY big cores=2 memory=64M\n"
+            "#WQ category=big\n"
+            "echo big $CORES >> seen; echo memory $MEMORY >> seen\n"
+            "#WQ cores=1\n"
+            "echo own $CORES >> seen\n"
+            "#WQ cores= category=\n"
+            "echo other $CORES >> seen\n")
+        self.assertEqual(seen, {"before": "1", "big": "2", "memory": "64", "own": "1", "other": "1"})
+        self.assertRegex(run.out, r"CATEGORY +RUNNING WAITING FIT-WORKERS MAX-CORES MAX-MEMORY MAX-DISK\n")
+        self.assertRegex(run.out, r"\nbig +0 +0 +1 +2 +64 +na\n")
+        transactions = self.read("tasks.sh.wq/transactions.log")
+        self.assertIn(' CATEGORY big MAX {"cores":[2,"cores"],"memory":[64,"MB"]}\n', transactions)
+        self.assertIn(' CATEGORY big FIRST FIXED {"cores":[2,"cores"],"memory":[64,"MB"]', transactions)
+
+    def test_as_many_run_at_once_as_may(self):
+        self.write("tasks.sh", "#WQ-CATEGORY one concurrent=1 cores=0.25\n#WQ category=one\n" + 40 * ALONE.format(":")
+                   + "#WQ category=\ntrue\n")
+        for ranks in (0, 2):
+            self.run_to_end("--run-dir", f"r{ranks}", "tasks.sh", ranks=ranks)
+            self.assertEqual(self.lines("met"), [], "two ran at once")
+            self.assertEqual(len([r for r in read_journal(self.path(f"r{ranks}/journal")) if r["final"]]), 41)
+
+    def test_a_later_line_holds_for_tasks_above_it(self):
+        """The first waits for the last, which a category of one at a time would keep away for ever."""
+        gate, bell = self.gate(), self.bell()
+        self.write("tasks.sh", f"#WQ-CATEGORY one concurrent=1 cores=0.25\n#WQ category=one\n"
+                   f"echo first > {bell.path}; read x < {gate.path}\necho second > {bell.path}\n"
+                   "#WQ-CATEGORY one concurrent=2\n")
+        run = self.start("tasks.sh")
+        bell.wait(1, "second")
+        gate.open()
+        run.wait()
+        self.assertEqual(run.code, 0, str(run))
+
+    def test_what_failed_runs_again_with_its_category(self):
+        self.write("tasks.sh", "#WQ-CATEGORY big cores=2\n#WQ-CATEGORY spare cores=1\n#WQ category=spare\ntrue\n"
+                   "#WQ category=big\necho $CORES >> seen; false\n")
+        self.run_to_end("--bind", "none", "tasks.sh", code=1)
+        run = self.run_to_end("--bind", "none", "tasks.sh.wq/failed.sh", code=1)
+        self.assertEqual(self.lines("seen"), ["2", "2"])
+        self.assertNotIn("spare", run.err)
+        self.run_to_end("--bind", "none", "--resume-failed", "tasks.sh", code=1)
+        self.assertEqual(self.lines("seen"), ["2", "2", "2"])
+
+    def test_lines_that_do_nothing_are_told(self):
+        self.write("tasks.sh", "#WQ-CATEGORY absent cores=1\n#WQ-CATEGORY learns mode=max-throughput cores=1 memory=9 disk=9\n"
+                   "#WQ category=learns\ntrue\n")
+        for words in ((), ("--dry-run", "--run-dir", "no")):
+            run = self.run_to_end(*words, "tasks.sh")
+            said = run.err + run.out
+            self.assertIn("tasks.sh:1: no task is of category 'absent'", said)
+            self.assertIn("tasks.sh:2: nothing is measured that the mode of 'learns' could learn from; --monitor", said)
+
+    def test_bad_lines(self):
+        for value in ("0", "-1", "1e9", "lots"):
+            self.write("tasks.sh", f"touch ran\n#WQ-CATEGORY a cores={value}\ntrue\n")
+            for words in ((), ("--dry-run",)):
+                run = self.run_to_end(*words, "tasks.sh", code=65)
+                self.assertEqual(len(run.err.splitlines()), 1, str(run))
+                self.assertIn("tasks.sh:2: bad value of 'cores': ", run.err)
+                self.assertFalse(os.path.exists(self.path("ran")))
+
+
+class Why(Case):
+    def why(self, line, *words, code=0):
+        run = self.run_to_end("--why", line, *words, code=code)
+        self.assertEqual(len((run.out + run.err).splitlines()), 1, str(run))
+        return run.out
+
+    def test_of_a_run_that_goes_on_and_after_it(self):
+        gate, bell = self.gate(), self.bell()
+        self.write("tasks.sh", f"#WQ-CATEGORY one concurrent=1 cores=0.25\n#WQ category=one\n"
+                   f"echo here > {bell.path}; read x < {gate.path}\ntrue\n#WQ category=\nexit 3\nfalse #:g\ntrue #:g\n")
+        run = self.start("tasks.sh", ranks=2)
+        bell.wait(1)
+        self.assertIn("task 1 (line 3): it is with worker ", self.why(3, "tasks.sh"))
+        self.assertIn("task 2 (line 4): not now: as many tasks of its category run as may at once", self.why(4, "tasks.sh"))
+        run.wait_for_text("can never run")
+        self.assertIn("task 5 (line 8): never: ", self.why(8, "--run-dir", "tasks.sh.wq"))
+        self.why(99, "tasks.sh", code=65)
+        gate.open()
+        run.wait()
+        self.assertFalse(os.path.exists(self.path("tasks.sh.wq/why")))
+        self.assertIn("task 3 (line 6): it has ended: exit 3, as attempt 1 on ", self.why(6, "tasks.sh"))
+        self.assertIn("task 5 (line 8): it was not run: ", self.why(8, "tasks.sh"))
+        self.why(1, "tasks.sh", code=65)
+        self.why(3, "nowhere.sh", code=65)
+
+
+class Monitoring(Case):
+    def reports(self, folder):
+        return {r["task_id"]: r for r in (json.loads(self.read(p)) for p in glob.glob(self.path(folder) + "/wq-*-task-*.summary"))}
+
+    def test_a_report_for_each_task(self):
+        self.write("tasks.sh", "#WQ category=align\nhead -c 3000000 /dev/zero > mine\nexit 3\n")
+        self.run_to_end("--monitor-output", "reports/deep", "tasks.sh", code=1)
+        reports = self.reports("reports/deep")
+        self.assertEqual(sorted(reports), ["1", "2"])
+        self.assertEqual(reports["1"]["category"], "align")
+        self.assertEqual(reports["2"]["command"], "exit 3")
+        self.assertEqual((reports["2"]["exit_type"], reports["2"]["exit_status"]), ("normal", 3))
+        self.assertEqual(reports["1"]["wall_time"][1], "s")
+
+    def test_a_folder_for_reports_that_is_none(self):
+        self.write("tasks.sh", "touch ran\n")
+        run = self.run_to_end("--monitor-output", "tasks.sh/below", "tasks.sh", code=None)
+        self.assertIn(run.code, (64, 77), str(run))
+        self.assertEqual(len(run.err.splitlines()), 1, str(run))
+        self.assertFalse(os.path.exists(self.path("ran")))
+
+
+if __name__ == "__main__":
+    unittest.main()

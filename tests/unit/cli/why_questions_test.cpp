@@ -1,0 +1,85 @@
+#include "cli/why_questions.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "stats/append_file.h"
+#include "support/fake_recorder.h"
+#include "support/folder.h"
+
+namespace wq::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WhyTest : public ::testing::Test {
+  protected:
+    WhyTest() : manager_(app::ManagerOptions{}, tasks_, recorder_, core::Now{}) {
+        for (const std::uint64_t line : {2U, 3U, 7U}) tasks_.add_line("work", line, 0);
+        core::TaskRange range;
+        range.count = 2;
+        range.shape.needs.cores = 1;
+        manager_.add(range, {}, {}, {});
+    }
+    std::string why(std::uint64_t line, bool ended = true) const {
+        return why_line(manager_, tasks_, ended, line, {});
+    }
+    // What stands in the folder of questions.
+    std::size_t files() const {
+        std::error_code none;
+        std::size_t count = 0;
+        for (std::filesystem::directory_iterator at(folder_ / "why", none), end; !none && at != end;
+             at.increment(none))
+            ++count;
+        return count;
+    }
+    test::Folder folder_;
+    app::TaskTable tasks_;
+    testing::FakeRecorder recorder_;
+    app::Manager manager_;
+};
+
+TEST_F(WhyTest, ALineIsFoundByItsNumber) {
+    EXPECT_THAT(why(2), HasSubstr("task 1 (line 2): not now: no worker is there"));
+    EXPECT_THAT(why(3), HasSubstr("task 2 (line 3): not now: "));
+    EXPECT_EQ(why(7), "task 3 (line 7): not now: the manager has yet to take it in");
+    for (const std::uint64_t line : {1U, 5U, 8U}) EXPECT_EQ(why(line), "?no task stands there");
+    EXPECT_EQ(why(8, false), "not now: the manager has yet to read it");
+    EXPECT_EQ(why(5, false), "?no task stands there");
+}
+
+TEST_F(WhyTest, WhoAsksIsAnsweredByFilesAndLeavesNone) {
+    std::jthread manager([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            answer_questions(folder_.path(), manager_, tasks_, true, {});
+            std::this_thread::yield();
+        }
+    });
+    const auto answer = ask_why(folder_.path(), 3);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_THAT(*answer, HasSubstr("task 2 (line 3): not now: "));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "why"));
+}
+
+TEST_F(WhyTest, WithoutAnAnswerThatIsSaid) {
+    const auto answer = ask_why(folder_.path(), 3, std::chrono::milliseconds(1));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ExitCode::unreachable);
+    EXPECT_THAT(answer.error().message, HasSubstr("does not answer"));
+    EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(WhyTest, WhatIsNoQuestionIsPutAway) {
+    std::filesystem::create_directory(folder_ / "why");
+    for (const char* text :
+         {"", "x", "-3", "99999999999999999999999", "1234567890123456789012345678901234567890"})
+        stats::write_atomically(folder_ / "why/" + "q" + std::to_string(files()) + ".ask", text).or_throw();
+    std::filesystem::create_directory(folder_ / "why/folder.ask");
+    answer_questions(folder_.path(), manager_, tasks_, true, {});
+    EXPECT_EQ(files(), 1u);  // a folder is nobody's question
+}
+
+}  // namespace
+}  // namespace wq::cli

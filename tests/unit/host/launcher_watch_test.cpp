@@ -1,0 +1,372 @@
+// Tasks that are watched: what is measured of them, and how they are held to their limits.
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/descriptor.h"
+#include "host/socket_meter.h"
+#include "unit/host/launcher_support.h"
+
+namespace wq::host::test {
+namespace {
+
+using core::Ending;
+using core::unsaid;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t mega = 1 << 20;
+
+double cpu_seconds() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+void burn(double seconds) {
+    for (const double end = cpu_seconds() + seconds; cpu_seconds() < end;) {
+    }
+}
+
+std::vector<char> hold(std::int64_t bytes) {
+    std::vector<char> memory(static_cast<std::size_t>(bytes));
+    for (std::size_t at = 0; at < memory.size(); at += 1000) memory[at] = 1;
+    return memory;
+}
+
+// Over TCP, of this process with itself.
+struct Connection {
+    Connection() {
+        const Descriptor listener(socket(AF_INET, SOCK_STREAM, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const any = reinterpret_cast<sockaddr*>(&address);
+        const bool listens = bind(listener.get(), any, size) == 0 && listen(listener.get(), 1) == 0 &&
+                             getsockname(listener.get(), any, &size) == 0;
+        client.reset(socket(AF_INET, SOCK_STREAM, 0));
+        if (!listens || connect(client.get(), any, size) != 0) _exit(1);
+        server.reset(accept(listener.get(), nullptr, nullptr));
+    }
+    Descriptor client;
+    Descriptor server;
+};
+
+FunctionTable table() {
+    FunctionTable functions;
+    const auto add = [&](const char* name, std::function<void()> call) {
+        functions.add(name, {[call](std::string_view) {
+                                 call();
+                                 return std::string();
+                             },
+                             nullptr});
+    };
+    add("mixed", [] {
+        std::ofstream(std::string(std::getenv("TMPDIR")) + "/written") << std::string(5 * mega, 'x');
+        const auto memory = hold(60 * mega);
+        std::vector<pid_t> children;
+        for (int i = 0; i < 3; ++i) {
+            const pid_t child = fork();
+            if (child == 0) {
+                for (;;) pause();
+            }
+            children.push_back(child);
+        }
+        burn(1.5);
+        for (const pid_t child : children) kill(child, SIGKILL);
+        for (const pid_t child : children) waitpid(child, nullptr, 0);
+    });
+    add("grow", [] {
+        const auto memory = hold(1024 * mega);
+        for (;;) pause();
+    });
+    add("talk", [] {
+        const Connection connection;
+        const std::string text(1 << 20, 'x');
+        std::string got(1 << 20, 0);
+        for (int i = 0; i < 5; ++i) {
+            if (fork() == 0) _exit(write(connection.client.get(), text.data(), text.size()) < 0 ? 1 : 0);
+            for (std::size_t at = 0; at < got.size();) {
+                const ssize_t part = read(connection.server.get(), got.data(), got.size());
+                if (part <= 0) _exit(1);
+                at += static_cast<std::size_t>(part);
+            }
+            wait(nullptr);
+        }
+        burn(2.0);
+    });
+    add("spin", [] { burn(1e6); });
+    // One that shares all it has with its children.
+    add("share", [] {
+        const auto memory = hold(100 * mega);
+        for (int i = 0; i < 4; ++i)
+            if (fork() == 0) {
+                burn(0.5);
+                _exit(0);
+            }
+        while (wait(nullptr) > 0) {
+        }
+    });
+    // Nobody waits for the one that works.
+    add("daemon", [] {
+        int ends[2];
+        if (pipe(ends) != 0) _exit(1);
+        const pid_t between = fork();
+        if (between == 0) {
+            if (fork() == 0) {
+                close(ends[0]);
+                burn(1.0);
+                _exit(0);
+            }
+            _exit(0);
+        }
+        waitpid(between, nullptr, 0);
+        close(ends[1]);
+        char byte = 0;
+        if (read(ends[0], &byte, 1) < 0) _exit(1);  // until it ends
+    });
+    return functions;
+}
+
+Order call_of(std::uint64_t task, const char* function) {
+    Order order = shell_line(task, "");
+    order.call = Call{function, ""};
+    order.watch.measures = true;
+    return order;
+}
+
+Order watched(Order order) {
+    order.watch.measures = true;
+    return order;
+}
+
+void wait_for_end(pid_t pid) {
+    const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!process.valid()) return;  // long gone
+    pollfd ended{process.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&ended, 1, patience_ms), 1);
+}
+
+TEST(LauncherWatch, WhatATaskTakesIsMeasured) {
+    const FunctionTable functions = table();
+    Session session(2, &functions);
+    session.open();
+    const TaskEnded end = session.run(call_of(1, "mixed"));
+    ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
+    ASSERT_TRUE(end.outcome.measured);
+    EXPECT_EQ(end.outcome.measured->exceeded, core::Sizes{});
+    const core::Usage& usage = end.outcome.measured->usage;
+    EXPECT_GE(usage.cpu_time, 1500000);
+    EXPECT_LT(usage.cpu_time, 10000000);
+    EXPECT_GE(usage.cores, 10);
+    EXPECT_LE(usage.cores, 1500);
+    EXPECT_GE(usage.memory, 60);
+    EXPECT_GE(usage.virtual_memory, 60);
+    EXPECT_GE(usage.disk, 5);
+    EXPECT_LE(usage.disk, 8);
+    EXPECT_EQ(usage.files, 1);
+    EXPECT_GE(usage.bytes_written, 5 * mega);
+    EXPECT_LT(usage.bytes_written, 7 * mega);
+    EXPECT_GE(usage.bytes_read, 0);
+    EXPECT_EQ(usage.processes_at_once, 4);
+    EXPECT_EQ(usage.processes, 4);
+    EXPECT_GE(usage.context_switches, 1);
+    EXPECT_GE(usage.swap_memory, 0);
+    EXPECT_LE(usage.bytes_sent, 0);  // unsaid, where the kernel does not tell
+}
+
+TEST(LauncherWatch, WhatProcessesShareCountsOnce) {
+    const FunctionTable functions = table();
+    Session session(2, &functions);
+    session.open();
+    Order order = call_of(1, "share");
+    order.watch.limits.memory_mb = 400;
+    const TaskEnded end = session.run(order);
+    ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
+    EXPECT_GE(end.outcome.measured->usage.memory, 100);
+    EXPECT_LE(end.outcome.measured->usage.memory, 400);
+    EXPECT_EQ(end.outcome.measured->usage.processes_at_once, 5);
+    EXPECT_GE(end.outcome.measured->usage.cpu_time, 2000000);
+}
+
+TEST(LauncherWatch, TheTimeOfADaemonCounts) {
+    const FunctionTable functions = table();
+    Session session(2, &functions);
+    session.open();
+    const TaskEnded end = session.run(call_of(1, "daemon"));
+    ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
+    EXPECT_LT(end.outcome.user_us + end.outcome.system_us, 800000);
+    EXPECT_GE(end.outcome.measured->usage.cpu_time, 900000);
+    EXPECT_LT(end.outcome.measured->usage.cpu_time, 1900000);
+}
+
+TEST(LauncherWatch, WhatGoesOverItsConnectionsIsMeasured) {
+    if (!SocketMeter().look()) GTEST_SKIP() << "the kernel does not tell";
+    const FunctionTable functions = table();
+    Session session(2, &functions);
+    session.open();
+    const TaskEnded end = session.run(call_of(1, "talk"));
+    ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
+    const core::Usage& usage = end.outcome.measured->usage;
+    EXPECT_GE(usage.bytes_sent, 5 * mega);
+    EXPECT_LT(usage.bytes_sent, 6 * mega);
+    EXPECT_GE(usage.bytes_received, 5 * mega);
+    EXPECT_LT(usage.bytes_received, 6 * mega);
+    EXPECT_GT(usage.bandwidth, mega / 10);
+    EXPECT_LE(usage.bandwidth, 11 * mega);
+}
+
+TEST(LauncherWatch, OfAShortTaskItIsSaidWhatItsEndTells) {
+    Session session;
+    session.open();
+    const TaskEnded end = session.run(watched(shell_line(1, "head -c 3000000 /dev/zero | wc -c >$TMPDIR/x")));
+    ASSERT_TRUE(end.outcome.measured);
+    const core::Usage& usage = end.outcome.measured->usage;
+    EXPECT_GE(usage.cpu_time, end.outcome.user_us + end.outcome.system_us);
+    EXPECT_GE(usage.memory, 1);
+    EXPECT_GE(usage.processes, 1);
+    EXPECT_EQ(usage.files, 1);
+    EXPECT_GE(usage.bytes_read, 6000000);  // of the children that it waited for, too
+    EXPECT_GE(usage.bytes_written, 3000000);
+}
+
+TEST(LauncherWatch, OthersAreNotMeasured) {
+    Session session;
+    session.open();
+    EXPECT_FALSE(session.run(shell_line(1, "read x </dev/null; sleep 0.3")).outcome.measured);
+    Order limited = shell_line(2, "sleep 0.3");
+    limited.watch.limits = {1000, 500, 500, unsaid};
+    const TaskEnded end = session.run(limited);
+    EXPECT_TRUE(end.outcome.succeeded());
+    EXPECT_FALSE(end.outcome.measured);
+    EXPECT_FALSE(session.run(watched(shell_line(3, "nothing-of-this-name"))).outcome.succeeded());
+    EXPECT_FALSE(session.run(watched(words(4, {"/no/such/file"}))).outcome.measured);
+}
+
+TEST(LauncherWatch, AGigabyteUnderALimitOf200MBEndsThatTaskAlone) {
+    const FunctionTable functions = table();
+    Session session(3, &functions);
+    session.open();
+    ASSERT_EQ(mkfifo((session.folder / "go").c_str(), 0600), 0);
+    session.launcher->run(shell_line(1, "read x <go; echo still here"));
+    Order call = call_of(2, "grow");
+    Order command = shell_line(3, "x=$(head -c 1000000000 /dev/zero | tr '\\0' y); sleep 1000");
+    for (Order* order : {&call, &command}) {
+        order->watch.limits.memory_mb = 200;
+        session.launcher->run(*order);
+    }
+    session.collect_ends(2);
+    for (const std::uint64_t task : {2U, 3U}) {
+        const core::Outcome& outcome = session.ended[task].outcome;
+        EXPECT_EQ(outcome.ending, Ending::out_of_memory);
+        EXPECT_THAT(outcome.reason, HasSubstr("MB of memory, its limit is 200 MB"));
+        ASSERT_TRUE(outcome.measured);
+        EXPECT_EQ(outcome.measured->exceeded, (core::Sizes{unsaid, 200, unsaid, unsaid}));
+        EXPECT_GT(outcome.measured->usage.memory, 200);
+    }
+    session.launcher->run(shell_line(4, "echo >go"));
+    session.collect_ends(4);
+    EXPECT_FALSE(session.died);
+    EXPECT_EQ(session.ended[1].output.out, "still here\n");
+}
+
+TEST(LauncherWatch, TheKernelIsToEndATaskBeforeItsLauncherAndThatBeforeItsWorker) {
+    Session session(1);
+    session.open();
+    const std::string go = session.folder / "go";
+    ASSERT_EQ(mkfifo(go.c_str(), 0600), 0);
+    session.launcher->run(
+        shell_line(1, "read x <go; cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj"));
+    session.collect_until([&] { return !session.started.empty(); });
+    std::ofstream(go) << "now\n";
+    session.collect_ends(1);
+    std::istringstream scores(session.ended[1].output.out);
+    int task = 0;
+    int launcher = 0;
+    scores >> task >> launcher;
+    EXPECT_GT(task, std::min(launcher, 999));
+    EXPECT_GE(launcher, std::stoi(read_file("/proc/self/oom_score_adj")));
+}
+
+TEST(LauncherWatch, ADaemonCountsAndGoesWithItsTask) {
+    Session session;
+    session.open();
+    const std::string pid_file = session.folder / "pid";
+    Order order = watched(shell_line(1, "(setsid sh -c 'echo $$ >" + pid_file +
+                                            "; x=$(head -c 300000000 /dev/zero | tr \"\\0\" y); sleep 1000' "
+                                            ">/dev/null 2>&1 &); sleep 1000"));
+    order.watch.limits.memory_mb = 200;
+    const TaskEnded end = session.run(order);
+    EXPECT_EQ(end.outcome.ending, Ending::out_of_memory);
+    ASSERT_TRUE(end.outcome.measured);
+    EXPECT_GT(end.outcome.measured->usage.memory, 200);
+    wait_for_end(std::stoi(read_file(pid_file)));
+}
+
+TEST(LauncherWatch, ATaskThatFillsItsDiskIsEnded) {
+    Session session;
+    session.open();
+    const std::string sandbox = session.folder / "sandbox";
+    ASSERT_EQ(mkdir(sandbox.c_str(), 0700), 0);
+    const std::string fills = "for i in 1 2 3 4 5; do head -c 7000000 /dev/zero >";
+    Order temporary = watched(shell_line(1, fills + "$TMPDIR/$i; done; sleep 1000"));
+    Order in_sandbox = shell_line(2, fills + "$i; done; sleep 1000");  // a list's: only held to its limit
+    in_sandbox.directory = sandbox;
+    for (Order* order : {&temporary, &in_sandbox}) {
+        order->watch.limits.disk_mb = 20;
+        session.launcher->run(*order);
+    }
+    session.collect_ends(2);
+    for (const std::uint64_t task : {1U, 2U}) {
+        const core::Outcome& outcome = session.ended[task].outcome;
+        EXPECT_EQ(outcome.ending, Ending::exhausted);
+        EXPECT_THAT(outcome.reason, HasSubstr("MB of disk, its limit is 20 MB"));
+        ASSERT_TRUE(outcome.measured);
+        EXPECT_EQ(outcome.measured->exceeded, (core::Sizes{unsaid, unsaid, 20, unsaid}));
+        EXPECT_GT(outcome.measured->usage.disk, 20);
+    }
+}
+
+TEST(LauncherWatch, MoreCoresThanItsLimitEndATask) {
+    const FunctionTable functions = table();
+    Session session(2, &functions);
+    session.open();
+    Order order = call_of(1, "spin");
+    order.watch.limits.cores = 100;  // so few that a busy machine has them to give
+    const TaskEnded end = session.run(order);
+    EXPECT_EQ(end.outcome.ending, Ending::exhausted);
+    EXPECT_THAT(end.outcome.reason, HasSubstr("cores busy, its limit is 0.1"));
+    EXPECT_EQ(end.outcome.measured->exceeded.cores, 100);
+    EXPECT_GT(end.outcome.measured->usage.cores, 100);
+}
+
+TEST(LauncherWatch, ATaskThatIgnoresSigtermIsKilledWithAllOfIt) {
+    Session session;
+    session.open();
+    const std::string pid_file = session.folder / "pid";
+    Order order = watched(shell_line(1, "trap '' TERM; (setsid sh -c 'echo $$ >" + pid_file +
+                                            "; while :; do sleep 0.1; done' >/dev/null 2>&1 &); "
+                                            "while :; do sleep 0.1; done"));
+    order.timeout = std::chrono::seconds(1);
+    const TaskEnded end = session.run(order);
+    EXPECT_EQ(end.outcome.ending, Ending::timed_out);
+    EXPECT_EQ(end.outcome.signal, SIGKILL);
+    ASSERT_TRUE(end.outcome.measured);
+    EXPECT_EQ(end.outcome.measured->exceeded, core::Sizes{});
+    EXPECT_GE(end.outcome.measured->usage.processes, 2);
+    wait_for_end(std::stoi(read_file(pid_file)));
+}
+
+}  // namespace
+}  // namespace wq::host::test
