@@ -1,7 +1,10 @@
 #include "work_queue/manager.h"
 
+#include <algorithm>
 #include <cstdio>
 
+#include "api/amounts.h"
+#include "api/earlier_summaries.h"
 #include "api/lines.h"
 #include "api/listening.h"
 #include "api/program_manager.h"
@@ -109,6 +112,10 @@ class Manager::Impl {
             program.own = &*own;
         }
     }
+
+    bool set_category(const char* function, const std::string& category,
+                      const Result<core::CategorySet>& what);
+    bool refuse_call(const char* function, const Error& error);  // false
 
     ManagerOptions options;
     api::Lines lines;
@@ -233,6 +240,83 @@ bool Manager::activate_fast_abort(double multiplier) {
 }
 bool Manager::activate_fast_abort_category(const std::string& category, double multiplier) {
     return impl_->manager->activate_fast_abort(category, multiplier);
+}
+
+// ---- categories and monitoring ----
+
+// What programs say and whose value few of them look at: a line tells, too.
+bool Manager::Impl::set_category(const char* function, const std::string& category,
+                                 const Result<core::CategorySet>& what) {
+    if (what) return manager->set_category(category, *what), true;
+    return refuse_call(function, what.error());
+}
+
+bool Manager::Impl::refuse_call(const char* function, const Error& error) {
+    const std::string text = std::string(function) + ": " + error.message;
+    say(text);
+    error_of_this_thread() = text;
+    return false;
+}
+
+namespace {
+Result<core::CategorySet> amounts(std::optional<core::Sizes> core::CategorySet::*field,
+                                  const TaskResources& said) {
+    if (const Status sound = api::check_amounts(said); !sound) return sound.error();
+    core::CategorySet what;
+    what.*field = api::sizes_of(said);
+    return what;
+}
+}  // namespace
+
+bool Manager::specify_category_max_resources(const std::string& category, const TaskResources& most) {
+    return impl_->set_category(__func__, category, amounts(&core::CategorySet::max, most));
+}
+bool Manager::specify_category_min_resources(const std::string& category, const TaskResources& least) {
+    return impl_->set_category(__func__, category, amounts(&core::CategorySet::min, least));
+}
+bool Manager::specify_category_first_allocation_guess(const std::string& category,
+                                                      const TaskResources& first) {
+    return impl_->set_category(__func__, category, amounts(&core::CategorySet::first, first));
+}
+bool Manager::specify_category_mode(const std::string& category, AllocationMode mode) {
+    const auto known = api::mode_of(mode);
+    if (!known) return impl_->refuse_call(__func__, known.error());
+    core::CategorySet what;
+    what.mode = *known;
+    return impl_->set_category(__func__, category, what);
+}
+void Manager::specify_category_max_concurrent(const std::string& category, int most) {
+    core::CategorySet what;
+    what.max_concurrent = std::max(most, -1);
+    impl_->set_category(__func__, category, what);
+}
+bool Manager::enable_category_resource(const std::string& category, const std::string& resource, bool on) {
+    const auto kind = api::resource_named(resource);
+    if (!kind) return impl_->refuse_call(__func__, kind.error());
+    core::CategorySet what;
+    what.automatic = {*kind, on};
+    return impl_->set_category(__func__, category, what);
+}
+bool Manager::initialize_categories(const std::string& summaries_file, const TaskResources& most) {
+    if (const Status sound = api::check_amounts(most); !sound)
+        return impl_->refuse_call(__func__, sound.error());
+    const auto samples = api::read_summaries(summaries_file);
+    if (!samples) return impl_->refuse_call(__func__, samples.error());
+    impl_->manager->begin_categories(*samples, api::sizes_of(most));
+    return true;
+}
+std::vector<CategorySummary> Manager::categories() const {
+    return impl_->manager->categories();
+}
+bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
+    std::string path;
+    if (!folder.empty()) {
+        const auto found = api::summaries_folder(folder);
+        if (!found) return impl_->refuse_call(__func__, found.error());
+        path = *found;
+    }
+    impl_->manager->monitor({true, watchdog}, path);
+    return true;
 }
 
 // ---- figures and settings ----

@@ -38,6 +38,10 @@ TaskResult result_of(core::Ending ending) {
     return TaskResult::unknown;
 }
 
+double as_count(std::int64_t thousandths) {
+    return thousandths < 0 ? -1 : static_cast<double>(thousandths) / 1000;
+}
+
 // What a shell would say, or the signal; -1: it never ran.
 int return_status_of(const core::Outcome& outcome) {
     switch (outcome.ending) {
@@ -67,6 +71,23 @@ int return_status_of(const core::Outcome& outcome) {
     return -1;
 }
 
+void put_measured(const core::Usage& from, TaskUsage& to) {
+    if (from.memory >= 0) to.memory = from.memory;
+    if (from.bytes_read >= 0) to.bytes_read = from.bytes_read;
+    if (from.bytes_written >= 0) to.bytes_written = from.bytes_written;
+    to.cpu_time = from.cpu_time;
+    to.virtual_memory = from.virtual_memory;
+    to.swap_memory = from.swap_memory;
+    to.disk = from.disk;
+    to.total_files = from.files;
+    to.bytes_received = from.bytes_received;
+    to.bytes_sent = from.bytes_sent;
+    to.bandwidth = from.bandwidth;
+    to.max_concurrent_processes = from.processes_at_once;
+    to.total_processes = from.processes;
+    to.context_switches = from.context_switches;
+}
+
 }  // namespace
 
 void describe_end(const core::Outcome& outcome, TaskReport& report) {
@@ -79,9 +100,21 @@ void describe_end(const core::Outcome& outcome, TaskReport& report) {
     report.reason = outcome.reason;
     if (report.reason.empty() && !outcome.succeeded()) report.reason = core::describe(outcome);
     report.execute_start = outcome.started_us;
-    report.usage = {outcome.wall_us,    outcome.user_us,
-                    outcome.system_us,  (outcome.peak_memory_kb + 1023) / 1024,
-                    outcome.bytes_read, outcome.bytes_written};
+    TaskUsage usage;
+    usage.wall_time = outcome.wall_us;
+    usage.user_time = outcome.user_us;
+    usage.system_time = outcome.system_us;
+    usage.memory = (outcome.peak_memory_kb + 1023) / 1024;
+    usage.bytes_read = outcome.bytes_read;
+    usage.bytes_written = outcome.bytes_written;
+    if (outcome.measured) {
+        put_measured(outcome.measured->usage, usage);
+        usage.cores = as_count(core::busy_cores(outcome));
+        const core::Sizes& exceeded = outcome.measured->exceeded;
+        report.exceeded = {as_count(exceeded.cores), exceeded.memory_mb, exceeded.disk_mb,
+                           as_count(exceeded.gpus)};
+    }
+    report.usage = usage;
 }
 
 }  // namespace wq::api

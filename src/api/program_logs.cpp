@@ -194,9 +194,14 @@ void ProgramLogs::write(const stats::Sample& sample) {
 }
 
 void ProgramLogs::write(const stats::CategoryRecord& record) {
+    const bool changed = record.changed_us != 0;
     if (transactions_.is_open())
-        stats::put_category_lines(transactions_.lines(), wall_now(), pid_, record.name);
-    if (h5_ && !h5_->failed())
+        stats::put_category_lines(transactions_.lines(), changed ? record.changed_us : wall_now(), pid_,
+                                  record);
+    if (!h5_ || h5_->failed()) return;
+    if (changed)
+        h5_->overwrite(stats::Dataset::categories, record.category.value(), stats::row_of(record));
+    else
         h5_->append(stats::Dataset::categories, stats::row_of(record.category, record.name, wall_now()));
 }
 

@@ -25,6 +25,7 @@ core::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
     reactor.away_limit = options.away_limit;
     reactor.seal_batches = options.seal_batches;
     reactor.allocation.proportional = true;
+    reactor.limits_memory = false;  // what tasks are given binds them once they are monitored
     return reactor;
 }
 
@@ -48,8 +49,10 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
     : options_(std::move(options)),
       started_(app::now()),
       results_(started_.instant),
-      recorder_(tasks_, results_, nullptr),
-      source_(queue_, tasks_, recorder_) {
+      summaries_(options_.say),
+      recorder_(tasks_, results_, summaries_, nullptr),
+      categories_(options_.say),
+      source_(queue_, tasks_, recorder_, categories_) {
     tuning_.begin("keepalive-interval", options_.keep_alive.interval);
     tuning_.begin("keepalive-timeout", options_.keep_alive.timeout);
 }
@@ -89,6 +92,7 @@ void ProgramManager::end() {
     thread_.join();
     recorder_.write_to(nullptr);
     logs_.reset();  // what they have to say is said before the end
+    summaries_.finish();
 }
 
 void ProgramManager::run() {
@@ -166,6 +170,12 @@ std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const st
     std::unique_ptr<TaskData> task = results_.wait(until, tag);
     if (!task) return std::nullopt;
     task->tell().return_time = wall_now();
+    return handed_over(std::move(task));
+}
+
+// Once its summary is there.
+Task ProgramManager::handed_over(std::unique_ptr<TaskData> task) {
+    if (task->report && task->report->summary.valid()) task->report->summary.wait();
     return TaskAccess::wrap(std::move(task));
 }
 
@@ -222,7 +232,7 @@ std::optional<Task> ProgramManager::one_of(std::unique_ptr<TaskData> waited,
                                            std::unique_ptr<TaskData> cancelled) {
     std::unique_ptr<TaskData>& task = waited ? waited : cancelled;
     if (!task) return std::nullopt;
-    return TaskAccess::wrap(std::move(task));
+    return handed_over(std::move(task));
 }
 
 // On the manager's thread. Null: it has ended, or is within a range.
@@ -265,7 +275,7 @@ std::optional<Task> ProgramManager::cancel_tagged(const std::string& tag) {
 std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
     std::vector<Task> all;
     const auto take = [&](std::unique_ptr<TaskData> task) {
-        if (task) all.push_back(TaskAccess::wrap(std::move(task)));
+        if (task) all.push_back(handed_over(std::move(task)));
     };
     queue_.ask([&] {
         std::vector<std::int64_t> wanted;
@@ -364,31 +374,69 @@ int ProgramManager::hungry() {
 }
 
 bool ProgramManager::tune(const std::string& name, double value, std::string& error) {
-    const Status set = tuning_.set(name, value);
+    const Result<std::string> set = tuning_.set(name, value);
     if (!set) {
         error = set.error().message;
         return false;
     }
-    queue_.ask([&] { apply_tuning(name, value); });
+    queue_.ask([&] { apply_tuning(*set, value); });
     return true;
 }
 
 // What acts on the manager's thread; the rest is looked up where it acts.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
-    if (name == "fast-abort-multiplier") manager_->set_fast_abort("default", value, app::now());
-    if (name == "speculate") manager_->copy_stragglers(value, app::now());
-    if (name == "set-hosts-aside") manager_->set_hosts_aside(value != 0, app::now());
-    if (name == "wait-for-workers")
-        manager_->hold_until_workers(static_cast<std::uint32_t>(std::min(value, 1e9)), app::now());
-    if (name == "proportional-resources" || name == "proportional-whole-tasks" ||
-        name.starts_with("force-proportional-resources"))
+    const core::Now now = app::now();
+    const auto count = [value] { return static_cast<std::uint32_t>(std::min(value, 1e9)); };
+    if (name == "fast-abort-multiplier") manager_->set_fast_abort("default", value, now);
+    if (name == "speculate") manager_->copy_stragglers(value, now);
+    if (name == "set-hosts-aside") manager_->set_hosts_aside(value != 0, now);
+    if (name == "wait-for-workers") manager_->hold_until_workers(count(), now);
+    if (name == "ramp-down-heuristic") manager_->ramp_down(value != 0, now);
+    if (name == "category-steady-n-tasks") categories_.set_steady_tasks(count(), *manager_, now);
+    if (name.starts_with("proportional-"))
         manager_->allocate_by(
-            {tuning_.get("proportional-resources") != 0, tuning_.get("proportional-whole-tasks") != 0},
-            app::now());
-    if (name == "resource-submit-multiplier" || name == "asynchrony-multiplier")
-        manager_->hold_on_workers(std::min(value, 1e3), app::now());
+            {tuning_.get("proportional-resources") != 0, tuning_.get("proportional-whole-tasks") != 0}, now);
+    if (name == "resource-submit-multiplier") manager_->hold_on_workers(std::min(value, 1e3), now);
     if (name.starts_with("keepalive-") && options_.change_keep_alive)
         options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
+}
+
+// ---- categories and monitoring ----
+
+void ProgramManager::set_category(const std::string& name, const core::CategorySet& what) {
+    queue_.ask([&] {
+        if (name.empty() && what.mode)
+            categories_.set_mode_of_others(*what.mode);
+        else
+            categories_.set(name.empty() ? "default" : name, what, *manager_, app::now());
+    });
+}
+
+void ProgramManager::begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
+                                      const core::Sizes& most) {
+    queue_.ask([&] {
+        const core::Now now = app::now();
+        for (const auto& [name, of_this] : samples) {
+            core::CategorySet what;
+            what.samples = of_this;
+            categories_.set(name, std::move(what), *manager_, now);
+        }
+        if (most != core::Sizes{}) categories_.set_max(most, *manager_, now);
+    });
+}
+
+std::vector<CategorySummary> ProgramManager::categories() {
+    std::vector<CategorySummary> all;
+    queue_.ask([&] { all = categories_.summaries(*manager_); });
+    return all;
+}
+
+void ProgramManager::monitor(const core::Monitoring& monitoring, const std::string& folder) {
+    queue_.ask([&] {
+        recorder_.summarize_to(folder);
+        categories_.monitor(monitoring.measures);
+        manager_->monitor(monitoring, app::now());
+    });
 }
 
 }  // namespace wq::api

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "api/command_queue.h"
 #include "api/listening.h"
 #include "api/own_worker.h"
+#include "api/program_categories.h"
 #include "api/program_logs.h"
 #include "api/program_recorder.h"
 #include "api/program_source.h"
@@ -48,7 +50,7 @@ struct ProgramManagerOptions {
     KeepAlive keep_alive;
     std::function<void(const KeepAlive&)> change_keep_alive;  // on the manager's thread; may be empty
     std::function<void(const core::ManagerStats&)> tell;      // each turn of the loop; may be empty
-    std::function<void(const std::string&)> say;              // on the manager's thread; must not be empty
+    std::function<void(const std::string&)> say;              // on any thread; must not be empty
 };
 
 class ProgramManager {
@@ -78,6 +80,15 @@ class ProgramManager {
     // Whether tasks of the category are ended now when they take too long.
     bool activate_fast_abort(const std::string& category, double multiplier);
 
+    // What was checked of a category; for `mode`, "" are those that are not known yet.
+    void set_category(const std::string& name, const core::CategorySet& what);
+    // With samples of an earlier run, and where it says anything, this maximum of all that are known then.
+    void begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
+                          const core::Sizes& most);
+    std::vector<CategorySummary> categories();
+    // `folder` for summaries, as summaries_folder() has it, or "".
+    void monitor(const core::Monitoring& monitoring, const std::string& folder);
+
     core::ManagerStats stats();
     Statistics statistics();
     Statistics statistics_of(const std::string& category);
@@ -94,6 +105,7 @@ class ProgramManager {
     void write_notes();
     TaskData* going(std::int64_t id);
     std::unique_ptr<TaskData> cancel_now(TaskData& task);
+    static Task handed_over(std::unique_ptr<TaskData> task);
     std::vector<Task> given_back(std::vector<std::unique_ptr<TaskData>> cancelled);
     std::optional<Task> one_of(std::unique_ptr<TaskData> waited, std::unique_ptr<TaskData> cancelled);
 
@@ -106,7 +118,9 @@ class ProgramManager {
     // ---- the manager's thread, once it runs ----
     SubmittedTasks tasks_;
     std::unique_ptr<ProgramLogs> logs_;
+    SummaryWriter summaries_;
     ProgramRecorder recorder_;
+    ProgramCategories categories_;
     ProgramSource source_;
     std::unique_ptr<app::Manager> manager_;
     std::unique_ptr<app::BackgroundThread> files_;  // ends before the manager, whom it serves

@@ -54,6 +54,9 @@ void ProgramRecorder::fill(TaskReport& report, stats::Recorded& ended) const {
     report.packed_result = std::move(ended.output.result);
     report.allocated = {record.given.cores.as_double(), record.given.memory_mb, record.given.disk_mb,
                         record.given.gpus.as_double()};
+    // Nobody measured it where the kernel ended it: then all that it was given was too little.
+    if (record.outcome.ending == core::Ending::out_of_memory && report.exceeded.memory < 0)
+        report.exceeded.memory = report.allocated.memory;
     report.submit_time = record.submitted_us;
     report.commit_time = record.dispatched_us;
     report.finish_time = record.received_us;
@@ -73,7 +76,16 @@ void ProgramRecorder::task(stats::Recorded ended) {
     std::unique_ptr<TaskData> task = tasks_.remove(id);
     if (!task) return;
     fill(task->tell(), ended);
+    summarize(ended.record, *task);
     results_.put(std::move(task), false);
+}
+
+// Of one that ran.
+void ProgramRecorder::summarize(const stats::TaskRecord& record, TaskData& task) {
+    const std::string own = task.specs ? task.specs->monitor_output : std::string();
+    if ((own.empty() && summaries_folder_.empty()) || record.outcome.started_us == 0) return;
+    task.report->summary = summaries_.put(
+        {record, task.category, task.text_for_people(), task.report->hostname, own, summaries_folder_});
 }
 
 // ---- ranges ----
@@ -286,6 +298,10 @@ void ProgramRecorder::sample(const stats::Sample& sample) {
 void ProgramRecorder::category(CategoryId id, std::string name) {
     category_ids_[name] = id;
     if (logs_ != nullptr) logs_->category({id, std::move(name)});
+}
+
+void ProgramRecorder::category_changed(const stats::CategoryRecord& record) {
+    if (logs_ != nullptr) logs_->category(record);
 }
 
 void ProgramRecorder::transaction(WallMicros when, std::string text) {

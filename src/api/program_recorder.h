@@ -15,6 +15,7 @@
 #include "api/range_gather.h"
 #include "api/results.h"
 #include "api/submitted_tasks.h"
+#include "api/summary_writer.h"
 #include "core/manager_stats.h"
 #include "stats/recorder.h"
 
@@ -23,10 +24,12 @@ namespace wq::api {
 class ProgramRecorder : public stats::Recorder {
   public:
     // `logs` may be null.
-    ProgramRecorder(SubmittedTasks& tasks, Results& results, ProgramLogs* logs)
-        : tasks_(tasks), results_(results), logs_(logs) {}
+    ProgramRecorder(SubmittedTasks& tasks, Results& results, SummaryWriter& summaries, ProgramLogs* logs)
+        : tasks_(tasks), results_(results), summaries_(summaries), logs_(logs) {}
 
     void write_to(ProgramLogs* logs) { logs_ = logs; }
+    // Of tasks that end from now on a summary goes to this folder; "": only to those that they name.
+    void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
     // It was submitted.
     void submitted(TaskId first, const TaskData& task, WallMicros when);
@@ -49,6 +52,7 @@ class ProgramRecorder : public stats::Recorder {
     void worker(const stats::WorkerRecord& record) override;
     void sample(const stats::Sample& sample) override;
     void category(CategoryId id, std::string name) override;
+    void category_changed(const stats::CategoryRecord& record) override;
     void transaction(WallMicros when, std::string text) override;
     std::uint64_t acknowledged() const override { return recorded_; }
     std::uint64_t backlog_bytes() const override { return 0; }
@@ -69,11 +73,14 @@ class ProgramRecorder : public stats::Recorder {
     void cancelled_one(TaskId id, WallMicros when);
     void end_of_call(RangeTask& range, stats::Recorded& ended);
     void finish_range(RangeTask& range, RangeProgress news);
+    void summarize(const stats::TaskRecord& record, TaskData& task);
     void fill(TaskReport& report, stats::Recorded& ended) const;
     RangeProgress progress_of(const RangeTask& range) const;
 
     SubmittedTasks& tasks_;
     Results& results_;
+    SummaryWriter& summaries_;
+    std::string summaries_folder_;
     ProgramLogs* logs_;
     RangeGather gathered_;
     std::uint64_t recorded_ = 0;

@@ -40,8 +40,10 @@ bool ProgramSource::like_the_last(const TaskData& task) const {
 void ProgramSource::submit(std::unique_ptr<TaskData> task, app::Manager& manager, core::Now now) {
     const std::uint64_t count = task->count();
     if (!like_the_last(*task)) {
-        core::Shape shape = shape_of(*task);
-        shape.category = manager.category(task->category);
+        const bool measured = task->specs && !task->specs->monitor_output.empty();
+        const CategoryId category = categories_.of_task(task->category, measured, manager, now);
+        core::Shape shape = shape_of(*task, categories_.speaks(category, manager));
+        shape.category = category;
         if (range_.count > 0 && !(shape == range_.shape)) flush(manager, now);
         if (range_.count == 0) range_.shape = std::move(shape);
         plain_ = plain(*task);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/command_queue.h"
+#include "api/program_categories.h"
 #include "api/program_recorder.h"
 #include "api/submitted_tasks.h"
 #include "app/source.h"
@@ -13,8 +14,9 @@ namespace wq::api {
 
 class ProgramSource : public app::Source {
   public:
-    ProgramSource(CommandQueue& queue, SubmittedTasks& tasks, ProgramRecorder& recorder)
-        : queue_(queue), tasks_(tasks), recorder_(recorder) {}
+    ProgramSource(CommandQueue& queue, SubmittedTasks& tasks, ProgramRecorder& recorder,
+                  ProgramCategories& categories)
+        : queue_(queue), tasks_(tasks), recorder_(recorder), categories_(categories) {}
 
     int descriptor() const override { return queue_.descriptor(); }
     bool has_more() override { return queue_.has_more(); }
@@ -31,6 +33,7 @@ class ProgramSource : public app::Source {
     CommandQueue& queue_;
     SubmittedTasks& tasks_;
     ProgramRecorder& recorder_;
+    ProgramCategories& categories_;
     std::vector<CommandQueue::Command> commands_;
     core::TaskRange range_{{}, 0, {}, {}};  // neighbours of one shape, not yet told to the manager
     // What the shape of plain tasks is made of.

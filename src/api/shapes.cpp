@@ -1,11 +1,10 @@
 #include "api/shapes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <sstream>
 #include <system_error>
 
+#include "api/amounts.h"
 #include "base/relative_path.h"
 #include "base/units.h"
 
@@ -28,40 +27,8 @@ std::uint32_t tries(std::int64_t max_retries) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(max_retries, UINT32_MAX - 1)) + 1;
 }
 
-std::string text_of(double value) {
-    std::ostringstream text;
-    text << value;
-    return text.str();
-}
-
 Error no_task(std::string why) {
     return {ExitCode::usage, std::move(why)};
-}
-
-Status check(const TaskResources& needs) {
-    struct Amount {
-        const char* name;
-        std::int64_t said;
-    };
-    for (const auto& [name, said] : {Amount{"memory", needs.memory}, Amount{"disk", needs.disk}})
-        if (said < -1)
-            return no_task(std::string(name) + "(" + std::to_string(said) +
-                           "): give 0 or more, or -1 for not specified");
-    struct Fraction {
-        const char* name;
-        double said;
-    };
-    for (const auto& [name, said] : {Fraction{"cores", needs.cores}, Fraction{"gpus", needs.gpus}})
-        if (!(said == -1 || (said >= 0 && said <= static_cast<double>(core::most_cores))))
-            return no_task(std::string(name) + "(" + text_of(said) + "): give a number from 0 to " +
-                           std::to_string(core::most_cores) + ", or -1 for not specified");
-    return success();
-}
-
-// 0 says nothing, as in Work Queue. Less than a thousandth is one.
-Count count_of(double said) {
-    if (!(said > 0)) return -1;
-    return std::max(Count::of_thousandths(std::llround(said * 1000)), Count::of_thousandths(1));
 }
 
 // Names are brought into one form.
@@ -104,11 +71,16 @@ Status check(files::TaskFiles& files) {
     return success();
 }
 
-Status check(const TaskSpecs& specs) {
+Status check(TaskSpecs& specs) {
+    if (!specs.monitor_output.empty()) {
+        auto folder = summaries_folder(specs.monitor_output);
+        if (!folder) return no_task("monitor_output: " + folder.error().message);
+        specs.monitor_output = std::move(*folder);
+    }
     for (const std::string& feature : specs.features)
         if (feature.starts_with(core::function_feature))
             return no_task("feature(" + quote_for_message(feature) + "): a call of the function asks for it");
-    return check(specs.needs);
+    return check_amounts(specs.needs);
 }
 
 }  // namespace
@@ -129,21 +101,17 @@ Status check(TaskData& task) {
     return task.specs ? check(*task.specs) : success();
 }
 
-core::Needs needs_of(const TaskData& task) {
+core::Needs needs_of(const TaskData& task, bool category_speaks) {
     core::Needs needs;
-    if (task.specs) {
-        const TaskResources& said = task.specs->needs;
-        needs = {count_of(said.cores), said.memory > 0 ? said.memory : -1, said.disk > 0 ? said.disk : -1,
-                 count_of(said.gpus)};
-    }
+    if (task.specs) needs = needs_of(task.specs->needs);
     // A function is one core's work; of a command nobody knows, so it may have the whole worker.
-    if (needs == core::Needs{} && task.kind != TaskKind::command) needs.cores = 1;
+    if (needs == core::Needs{} && task.kind != TaskKind::command && !category_speaks) needs.cores = 1;
     return needs;
 }
 
-core::Shape shape_of(const TaskData& task) {
+core::Shape shape_of(const TaskData& task, bool category_speaks) {
     core::Shape shape;
-    shape.needs = needs_of(task);
+    shape.needs = needs_of(task, category_speaks);
     shape.priority = task.priority;
     if (task.kind == TaskKind::range && task.count() >= large_range)
         shape.kind = static_cast<std::uint64_t>(task.id);
@@ -152,6 +120,7 @@ core::Shape shape_of(const TaskData& task) {
         shape.features.push_back(std::string(core::function_feature) + task.text);
     if (!task.specs) return shape;
     shape.leased_only = task.specs->files != nullptr;
+    shape.measured = !task.specs->monitor_output.empty();
     const TaskSpecs& specs = *task.specs;
     shape.timeout = seconds(specs.running_time_max);
     shape.min_time = seconds(specs.running_time_min);

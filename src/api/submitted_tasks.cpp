@@ -155,7 +155,7 @@ std::string SubmittedTasks::command(TaskId task) const {
         return block->range->data->text + "(" + std::to_string(block->range->index_of(task.value())) + ")";
     const TaskData* data = block->tasks[task.value() - block->first].get();
     if (data == nullptr) return {};
-    return data->kind == TaskKind::call ? data->text + "(...)" : data->text;
+    return data->text_for_people();
 }
 
 void SubmittedTasks::describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const {

@@ -178,6 +178,10 @@ Task& Task::call_mode(CallMode mode) {
     own().mode = mode;
     return *this;
 }
+Task& Task::monitor_output(std::string folder) {
+    own().say().monitor_output = std::move(folder);
+    return *this;
+}
 void Task::specify_running_time(std::int64_t us) {
     running_time_max(us <= 0 ? 0 : (us - 1) / 1'000'000 + 1);
 }
@@ -257,6 +261,9 @@ TaskResources Task::resources_allocated() const {
 }
 const TaskUsage& Task::resources_measured() const {
     return report_of(seen()).usage;
+}
+TaskResources Task::limits_exceeded() const {
+    return report_of(seen()).exceeded;
 }
 std::int64_t Task::submit_time() const {
     return report_of(seen()).submit_time;

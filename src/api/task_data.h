@@ -2,6 +2,7 @@
 // copied on the way. What few tasks say stands apart: a plain one takes 200 bytes besides its text.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct TaskSpecs {
     std::int64_t running_time_min = 0;  // seconds
     std::int64_t end_time = 0;          // us since the epoch
     std::int64_t start_time_min = 0;    // us since the epoch
+    std::string monitor_output;         // folder
     std::int64_t first = 0;             // of a range
     std::int64_t last = 0;
 };
@@ -43,6 +45,7 @@ struct TaskReport {
     std::string hostname;
     TaskResources allocated;
     TaskUsage usage;
+    TaskResources exceeded;
     std::int64_t submit_time = 0;
     std::int64_t commit_time = 0;
     std::int64_t execute_start = 0;
@@ -50,6 +53,7 @@ struct TaskReport {
     std::int64_t return_time = 0;
     std::int64_t index = 0;
     RangeProgress progress;
+    std::shared_future<void> summary;  // it is written once this is ready; invalid: nobody wants one
 };
 
 struct TaskData {
@@ -85,6 +89,7 @@ struct TaskData {
         if (!report) report = std::make_unique<TaskReport>();
         return *report;
     }
+    std::string text_for_people() const { return kind == TaskKind::call ? text + "(...)" : text; }
     // How many tasks of the core it is.
     std::uint64_t count() const {
         return kind == TaskKind::range

@@ -94,14 +94,14 @@ Tuning::Tuning() {
     for (const Parameter& parameter : parameters) values_.emplace(parameter.name, parameter.value);
 }
 
-Status Tuning::set(const std::string& name, double value) {
+Result<std::string> Tuning::set(const std::string& name, double value) {
     for (const Parameter& parameter : parameters) {
         if (name != parameter.name && (parameter.alias.empty() || name != parameter.alias)) continue;
         if (!takes(parameter, value))
             return Error{ExitCode::usage, "tune: " + name + " takes " + values_of(parameter)};
         const std::lock_guard lock(mutex_);
         values_.find(parameter.name)->second = value;
-        return success();
+        return std::string(parameter.name);
     }
     return Error{ExitCode::usage, "tune: no parameter is called " + quote_for_message(name) + nearest(name)};
 }

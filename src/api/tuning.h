@@ -14,8 +14,8 @@ class Tuning {
   public:
     Tuning();
 
-    // Aliases are taken too. Error (usage): no such name, or a value out of its bounds.
-    Status set(const std::string& name, double value);
+    // Its name proper: aliases are taken too. Error (usage): no such name, or a value out of its bounds.
+    Result<std::string> set(const std::string& name, double value);
     void begin(std::string_view name, double value);  // instead of the table's own value
     double get(std::string_view name) const;          // by the name proper
 

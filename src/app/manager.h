@@ -97,6 +97,8 @@ class Manager {
     void set_category(const std::string& name, core::CategorySet what, core::Now now);
     // Whether tasks given out from now on are sampled, and held to what they are given.
     void monitor(const core::Monitoring& monitoring, core::Now now);
+    // Whether the last tasks, where fewer wait than there are workers, get all that is free there.
+    void ramp_down(bool on, core::Now now);
     // Whether hosts that fail what succeeds elsewhere get no tasks for a while.
     void set_hosts_aside(bool on, core::Now now);
     // Nothing is given out before so many were there at once.

@@ -54,6 +54,12 @@ void Manager::monitor(const core::Monitoring& monitoring, core::Now now) {
     react(tuned, now);
 }
 
+void Manager::ramp_down(bool on, core::Now now) {
+    core::Tuned tuned;
+    tuned.ramps_down = on;
+    react(tuned, now);
+}
+
 void Manager::set_hosts_aside(bool on, core::Now now) {
     react(core::Tuned{std::nullopt, on}, now);
 }

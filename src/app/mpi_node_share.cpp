@@ -53,7 +53,8 @@ Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folde
     if (!machine) return machine.error();
     // What is said of one process is not said of the ranks together.
     machine->bounds = host::of_node(machine->bounds);
-    host::restrict_to(*machine, host::of_node(host::batch_bounds(host::batch_environment())));
+    host::restrict_to(*machine, host::of_node(host::batch_bounds(
+                                    host::batch_environment(), {machine->cores.size(), machine->threads()})));
     const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
     const std::vector<host::Slice> slices = host::divide(*machine, host::free_disk_mb(folder), workers);
     ByteWriter out;

@@ -11,16 +11,12 @@ namespace wq::capi {
 
 namespace {
 
-// 0, which says that nothing was switched on.
-int take(const char* function, const work_queue* q, const char* what) {
-    return guarded(function, 0, [&](const char* me) {
+void take(const char* function, const work_queue* q, const char* what) {
+    guarded(function, [&](const char* me) {
         if (queue_of(me, q) != nullptr) no_effect(me, what);
-        return 0;
     });
 }
 
-constexpr const char* monitoring = "tasks are not monitored; what each used is in its resources_measured";
-constexpr const char* by_category = "categories have no resources of their own; specify those of each task";
 constexpr const char* listing = "there is no catalog; workers find the queue by its name or port";
 
 }  // namespace
@@ -31,39 +27,6 @@ using namespace wq::capi;
 
 int wq_option_scheduler = WORK_QUEUE_SCHEDULE_UNSET;
 
-int work_queue_enable_monitoring(work_queue* q, char*, int) {
-    return take(__func__, q, monitoring);
-}
-int work_queue_enable_monitoring_full(work_queue* q, char*, int) {
-    return take(__func__, q, monitoring);
-}
-int work_queue_specify_category_mode(work_queue* q, const char*, work_queue_category_mode_t) {
-    return take(__func__, q, by_category);
-}
-void work_queue_specify_category_max_concurrent(work_queue* q, const char*, int) {
-    take(__func__, q, "as many tasks of a category run as fit");
-}
-int work_queue_enable_category_resource(work_queue* q, const char*, const char*, int) {
-    return take(__func__, q, by_category);
-}
-void work_queue_specify_max_resources(work_queue* q, const rmsummary*) {
-    take(__func__, q, by_category);
-}
-void work_queue_specify_min_resources(work_queue* q, const rmsummary*) {
-    take(__func__, q, by_category);
-}
-void work_queue_specify_category_max_resources(work_queue* q, const char*, const rmsummary*) {
-    take(__func__, q, by_category);
-}
-void work_queue_specify_category_min_resources(work_queue* q, const char*, const rmsummary*) {
-    take(__func__, q, by_category);
-}
-void work_queue_specify_category_first_allocation_guess(work_queue* q, const char*, const rmsummary*) {
-    take(__func__, q, by_category);
-}
-void work_queue_initialize_categories(work_queue* q, rmsummary*, const char*) {
-    take(__func__, q, by_category);
-}
 void work_queue_set_bandwidth_limit(work_queue* q, const char*) {
     take(__func__, q, "transfers are as fast as they can be");
 }

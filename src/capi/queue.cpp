@@ -105,7 +105,6 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
         waiting_.emplace_back(manager_id, std::move(task));
     }
     tasks.emplace(manager_id, &box);
-    categories.insert(box.spec.category());
     ids.take();
     wq::capi::clear_outcome(box);
     box.taskid = id;

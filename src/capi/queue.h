@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -50,7 +49,6 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     int priority = 0;
     bool ends_slow_tasks = false;  // where a category has not said so itself
     wq::capi::Numbering ids;
-    std::set<std::string> categories;                            // of all tasks that it has had
     std::unordered_map<std::int64_t, wq::capi::TaskBox*> tasks;  // all that it has, by the manager's ids
 
   private:

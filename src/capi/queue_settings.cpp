@@ -109,7 +109,7 @@ int work_queue_tune(work_queue* q, const char* name, double value) {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return -1;
         const std::string parameter = text_of(name);
-        if (const wq::Status known = queue->tuning.set(parameter, value); !known)
+        if (const auto known = queue->tuning.set(parameter, value); !known)
             return complain(me, known.error().message), -1;
         queue->order([=](wq::Manager& manager) { manager.tune(parameter, value); });
         return 0;

@@ -1,7 +1,6 @@
 // What a queue says of itself as JSON.
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "capi/guard.h"
 #include "capi/queue.h"
@@ -76,11 +75,16 @@ Json of_tasks(const work_queue& queue, const Manager& manager) {
     return all;
 }
 
-Json of_categories(const work_queue& queue, const Manager& manager) {
+// With the columns of `work_queue_status -A`.
+Json of_categories(const Manager& manager) {
     Json all = Json::array();
-    for (const std::string& name : queue.categories) {
-        Json category = tasks_and_workers(manager.stats_category(name));
-        category["category"] = name;
+    for (const CategorySummary& one : manager.categories()) {
+        Json category = tasks_and_workers(manager.stats_category(one.name));
+        category["category"] = one.name;
+        category["fit_workers"] = one.fit_workers;
+        category["max_cores"] = one.max_cores;
+        category["max_memory"] = one.max_memory;
+        category["max_disk"] = one.max_disk;
         all.push_back(std::move(category));
     }
     return all;
@@ -100,7 +104,7 @@ char* work_queue_status(work_queue* q, const char* request) {
         Json answer = Json::array();
         if (wanted == "queue") answer = of_queue(*q, *manager);
         if (wanted == "tasks") answer = of_tasks(*q, *manager);
-        if (wanted == "categories") answer = of_categories(*q, *manager);
+        if (wanted == "categories") answer = of_categories(*manager);
         if (wanted == "workers") no_effect(me, "single workers are not told");
         // Commands are bytes; JSON has only characters.
         return ::strdup(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());

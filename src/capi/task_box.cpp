@@ -70,10 +70,15 @@ rmsummary& TaskBox::allocated() {
 rmsummary& TaskBox::measured() {
     return written(measured_, resources_measured);
 }
+rmsummary& TaskBox::exceeded() {
+    return written(exceeded_, limits_exceeded);
+}
 void TaskBox::clear_resources() {
     resources_allocated = resources_measured = nothing();
+    limits_exceeded = nullptr;
     allocated_.reset();
     measured_.reset();
+    exceeded_.reset();
 }
 
 void show_spec(TaskBox& box) {

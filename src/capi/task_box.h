@@ -29,16 +29,18 @@ struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
 
     // Of a field that is a text: a copy; nothing: NULL.
     void set_text(char* work_queue_task::*field, std::optional<std::string_view> text);
-    // resources_allocated and resources_measured, to be written; they say nothing of themselves after
-    // clear().
+    // resources_allocated, resources_measured and limits_exceeded, to be written; they say nothing of
+    // themselves after clear_resources().
     rmsummary& allocated();
     rmsummary& measured();
+    rmsummary& exceeded();
     void clear_resources();
 
   private:
     rmsummary requested_;
     std::unique_ptr<rmsummary> allocated_;  // a task that has not run has none
     std::unique_ptr<rmsummary> measured_;
+    std::unique_ptr<rmsummary> exceeded_;
 };
 
 // The fields that say what was specified, by `box.spec`.

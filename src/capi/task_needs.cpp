@@ -96,19 +96,24 @@ void work_queue_task_specify_enviroment_variable(work_queue_task* t, const char*
     specify_variable(__func__, t, name, value);
 }
 
+void work_queue_task_specify_monitor_output(work_queue_task* t, const char* folder) {
+    specify(__func__, t, [&](TaskBox& box) {
+        box.spec.monitor_output(folder == nullptr ? "" : folder);
+        box.set_text(&work_queue_task::monitor_output_directory,
+                     folder == nullptr ? std::nullopt : std::optional<std::string_view>(folder));
+    });
+}
+
 // ---- kept, and no more ----
 
 void work_queue_task_specify_algorithm(work_queue_task* t, work_queue_schedule_t algorithm) {
     specify(__func__, t, [&](TaskBox& box) { box.worker_selection_algorithm = algorithm; });
-}
-void work_queue_task_specify_monitor_output(work_queue_task* t, const char* folder) {
-    keep_text(__func__, t, &work_queue_task::monitor_output_directory, folder, "tasks are not monitored");
 }
 void work_queue_task_specify_coprocess(work_queue_task* t, const char* name) {
     keep_text(__func__, t, &work_queue_task::coprocess, name,
               "there are no coprocesses, and work_queue_submit() refuses the task");
 }
 int work_queue_specify_snapshot_file(work_queue_task* t, const char* file) {
-    keep_text(__func__, t, &work_queue_task::monitor_snapshot_file, file, "tasks are not monitored");
+    keep_text(__func__, t, &work_queue_task::monitor_snapshot_file, file, "no snapshots are taken");
     return 0;
 }

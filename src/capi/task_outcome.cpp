@@ -9,6 +9,7 @@ namespace {
 
 constexpr double us_of_second = 1e6;
 constexpr double bytes_of_mb = 1 << 20;
+constexpr double bytes_of_mbit = 1e6 / 8;
 
 timestamp_t at_least_0(std::int64_t us) {
     return static_cast<timestamp_t>(std::max<std::int64_t>(us, 0));
@@ -57,26 +58,52 @@ void show_other_names(TaskBox& box) {
     box.total_submissions = box.try_count;
 }
 
+void show(const TaskResources& from, rmsummary& to) {
+    to.cores = from.cores;
+    to.memory = static_cast<double>(from.memory);
+    to.disk = static_cast<double>(from.disk);
+    to.gpus = from.gpus;
+}
+
+// Of what was not measured: as it was, which is -1.
+void show(std::int64_t from, double& to, double parts = 1) {
+    if (from >= 0) to = static_cast<double>(from) / parts;
+}
+
+void show_measured(const TaskUsage& used, rmsummary& to) {
+    to.wall_time = static_cast<double>(used.wall_time) / us_of_second;
+    const std::int64_t cpu_time = used.cpu_time >= 0 ? used.cpu_time : used.user_time + used.system_time;
+    to.cpu_time = static_cast<double>(cpu_time) / us_of_second;
+    to.cores_avg = used.wall_time > 0 ? to.cpu_time / to.wall_time : 0;
+    to.cores = used.cores;
+    show(used.memory, to.memory);
+    show(used.virtual_memory, to.virtual_memory);
+    show(used.swap_memory, to.swap_memory);
+    show(used.disk, to.disk);
+    show(used.bytes_read, to.bytes_read, bytes_of_mb);
+    show(used.bytes_written, to.bytes_written, bytes_of_mb);
+    show(used.bytes_received, to.bytes_received, bytes_of_mb);
+    show(used.bytes_sent, to.bytes_sent, bytes_of_mb);
+    show(used.bandwidth, to.bandwidth, bytes_of_mbit);
+    show(used.total_files, to.total_files);
+    show(used.max_concurrent_processes, to.max_concurrent_processes);
+    show(used.total_processes, to.total_processes);
+    show(used.context_switches, to.context_switches);
+}
+
 void show_resources(TaskBox& box, const Task& ended) {
-    const TaskResources given = ended.resources_allocated();
-    rmsummary& allocated = box.allocated();
-    allocated.cores = static_cast<double>(given.cores);
-    allocated.memory = static_cast<double>(given.memory);
-    allocated.disk = static_cast<double>(given.disk);
-    allocated.gpus = static_cast<double>(given.gpus);
+    show(ended.resources_allocated(), box.allocated());
+    const TaskResources exceeded = ended.limits_exceeded();
+    if (std::max(exceeded.cores, exceeded.gpus) >= 0 || std::max(exceeded.memory, exceeded.disk) >= 0)
+        show(exceeded, box.exceeded());
     if (ended.execute_cmd_start() == 0) return;
-    const TaskUsage& used = ended.resources_measured();
     rmsummary& measured = box.measured();
     measured.start = static_cast<double>(ended.execute_cmd_start()) / us_of_second;
     measured.end = static_cast<double>(ended.execute_cmd_finish()) / us_of_second;
-    measured.wall_time = static_cast<double>(used.wall_time) / us_of_second;
-    measured.cpu_time = static_cast<double>(used.user_time + used.system_time) / us_of_second;
-    measured.cores_avg = used.wall_time > 0 ? measured.cpu_time / measured.wall_time : 0;
-    measured.memory = static_cast<double>(used.memory);
-    measured.bytes_read = static_cast<double>(used.bytes_read) / bytes_of_mb;
-    measured.bytes_written = static_cast<double>(used.bytes_written) / bytes_of_mb;
+    show_measured(ended.resources_measured(), measured);
     measured.exit_status = ended.exit_status();
     if (ended.result() == TaskResult::signal) measured.signal = ended.return_status();
+    measured.limits_exceeded = box.limits_exceeded;
 }
 
 }  // namespace
@@ -96,7 +123,6 @@ void clear_outcome(TaskBox& box) {
     box.total_transfer_time = box.time_app_delay = 0;
     box.bytes_received = box.bytes_sent = box.bytes_transferred = 0;
     box.clear_resources();
-    box.limits_exceeded = nullptr;
     show_other_names(box);
 }
 

@@ -212,7 +212,7 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     if (attempted.attempt == 1 && doubtful_.contains(task.value())) attempted.attempt = 2;
     attempted.by_ticket = false;
     attempted.worker = worker.id;
-    attempted.given = share(shape, worker.whole);
+    attempted.given = given_now(shape, worker);
     attempted.dispatched_us = now.wall;
     attempted.since = now.instant;
     attempted.told_to_end = false;

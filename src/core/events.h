@@ -129,10 +129,16 @@ struct Tuned {  // what a program changes while it runs; nothing: as it was
     std::optional<AllocationRules> allocation{};
     std::optional<double> submit_multiplier{};
     std::optional<Monitoring> monitoring{};
+    std::optional<bool> ramps_down{};
+};
+// What a task took in an earlier run.
+struct CategorySample {
+    Sizes peaks;
+    Duration wall{0};
 };
 // What holds for the tasks of a category; nothing: as it was.
 struct CategorySet {
-    CategoryId category;
+    CategoryId category{};
     std::optional<Sizes> max{};
     std::optional<Sizes> min{};
     std::optional<Sizes> first{};
@@ -140,6 +146,7 @@ struct CategorySet {
     std::optional<std::int64_t> max_concurrent{};  // negative: as many as there is room for
     std::optional<std::uint32_t> steady_tasks{};
     std::optional<std::pair<ResourceKind, bool>> automatic{};
+    std::vector<CategorySample> samples{};  // further ones
 };
 // The host's workers, those that come later too, get no tasks. What they run goes on.
 struct HostBlocked {

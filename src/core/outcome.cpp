@@ -1,5 +1,6 @@
 #include "core/outcome.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/units.h"
@@ -74,6 +75,15 @@ std::string describe(const Outcome& outcome) {
             return "took more than it was given" + because;
     }
     return "unknown ending";
+}
+
+std::int64_t busy_cores(const Outcome& outcome) {
+    if (!outcome.measured) return unsaid;
+    const Usage& usage = outcome.measured->usage;
+    if (usage.cores >= 0 || usage.cpu_time < 0) return usage.cores;
+    constexpr std::int64_t second_us = 1'000'000;
+    constexpr std::int64_t most_us = INT64_MAX / 1000;
+    return std::min(usage.cpu_time, most_us) * 1000 / std::max(outcome.wall_us, second_us);
 }
 
 }  // namespace wq::core

@@ -62,6 +62,10 @@ struct Outcome {
     bool succeeded() const { return ending == Ending::exited && exit_code == 0; }
 };
 
+// The most cores that it kept busy, in thousandths; unsaid: nobody measured it. One that ended before that
+// could be told, which takes a second, is taken to have had a second for what it did.
+std::int64_t busy_cores(const Outcome& outcome);
+
 // The last of it: kept text of the two streams, cut at the limit with a marker (see host/capture.h).
 struct Output {
     std::string out;

@@ -49,6 +49,8 @@ struct ReactorOptions {
     AllocationRules allocation{};          // of a worker, to a task
     bool limits_memory = true;             // a task that says how much it needs is ended beyond that
     Monitoring monitoring{};
+    // Where tasks are held to what they are given, and fewer wait than there are workers: all that is free.
+    bool ramps_down = false;
     // A worker may hold so many times what it has: what does not run yet waits there.
     double submit_multiplier = 1;
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait so long for the reports
@@ -329,10 +331,11 @@ class Reactor {
     bool could_hold(const Worker& worker, ShapeId shape, Now now) const;
     bool is_open_to(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
     std::optional<TaskId> takes(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
+    Resources given_now(ShapeId shape, const Worker& worker) const;
     std::optional<TaskId> takes_suspect(const Worker& worker, ShapeId shape) const;
     std::uint32_t most_tries(TaskId task) const;  // 0: no limit
     bool last_chance(TaskId task) const;
-    std::int64_t queue_depth(ShapeId shape, const Worker& worker) const;
+    std::int64_t queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const;
 
     // reactor_unfit.cpp
     void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);

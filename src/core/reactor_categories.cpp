@@ -60,6 +60,7 @@ void Reactor::on_event(const CategorySet& event, Now, Actions& actions) {
     if (event.max_concurrent) category.set_max_concurrent(*event.max_concurrent);
     if (event.steady_tasks) category.set_steady_tasks(*event.steady_tasks);
     if (event.automatic) category.set_automatic(event.automatic->first, event.automatic->second);
+    for (const CategorySample& sample : event.samples) category.completed(sample.peaks, sample.wall);
     const auto list = [&](std::vector<CategoryId>& ids, bool in) {
         std::erase(ids, event.category);
         if (in) ids.push_back(event.category);
@@ -118,7 +119,9 @@ void Reactor::learn_sizes(TaskId task, const Outcome& outcome, Actions& actions)
     Category& category = state_of(id).category;
     const bool steady = category.steady();
     const Sizes computed = category.computed();
-    category.completed(peaks_of(outcome.measured->usage), wall_time(outcome));
+    Sizes peaks = peaks_of(outcome.measured->usage);
+    peaks.cores = busy_cores(outcome);
+    category.completed(peaks, wall_time(outcome));
     const bool changed = category.steady() != steady || category.computed() != computed;
     if (category.mode() != AllocationMode::fixed && changed) ask_anew(id, actions);
 }

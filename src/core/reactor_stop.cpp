@@ -33,6 +33,7 @@ void Reactor::on_event(const Tuned& event, Now, Actions& actions) {
     if (event.copies_from) watch_for_copies(*event.copies_from);
     if (event.allocation) options_.allocation = *event.allocation;
     if (event.submit_multiplier) options_.submit_multiplier = *event.submit_multiplier;
+    if (event.ramps_down) options_.ramps_down = *event.ramps_down;
     if (event.monitoring) options_.monitoring = *event.monitoring;
     if (event.allocation || event.submit_multiplier)
         for (const auto& [id, worker] : workers_.all()) workers_.changed(*workers_.find(id));

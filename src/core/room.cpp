@@ -58,12 +58,14 @@ bool Reactor::has_time(std::optional<Instant> leaves, const Shape& shape, Now no
     return !leaves || shape.min_time <= Duration{0} || now.instant + shape.min_time <= *leaves;
 }
 
-std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker) const {
+std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const {
     if (shape.value() >= shape_states_.size()) return 0;
     const double mean = shape_states_[shape.value()].mean_wall_us;
     if (mean < 0 || mean > queue_longest_task_us) return 0;
     const auto per_core = static_cast<std::int64_t>(std::ceil(queue_cover_us / std::max(mean, 100.0)));
-    return std::min(queue_limit, per_core * std::max<std::int64_t>(worker.whole.cores.rounded_down(), 1));
+    const std::int64_t at_once =
+        worker.whole.cores.thousandths() / std::max(give.cores, Count(1)).thousandths();
+    return std::min(queue_limit, per_core * std::max<std::int64_t>(at_once, 1));
 }
 
 // Whether it may run there at all, were nothing else there.
@@ -102,10 +104,20 @@ std::optional<TaskId> Reactor::takes(const Worker& worker, ShapeId shape, bool s
     // Beyond what runs at once, some more may wait in the launcher; but not while it is to give some back.
     if (worker.recalled > 0) return std::nullopt;
     const bool may_wait =
-        fits_queued(give, worker.free(), queue_depth(shape, worker)) ||
+        fits_queued(give, worker.free(), queue_depth(shape, worker, give)) ||
         (options_.submit_multiplier > 1 &&
          give.fits_in(with_more(worker.free(), worker.whole, options_.submit_multiplier - 1)));
     return may_wait ? std::optional(next->task) : std::nullopt;
+}
+
+// Nothing else will want it soon.
+Resources Reactor::given_now(ShapeId shape, const Worker& worker) const {
+    Resources give = share(shape, worker.whole);
+    const Resources free = worker.free();
+    const bool tail = options_.ramps_down && options_.monitoring.enforces &&
+                      ledger_.count(TaskState::ready) < workers_.size() - workers_.away();
+    if (!tail || give.cores == 0 || !give.fits_in(free)) return give;
+    return {free.cores, free.memory_mb, free.disk_mb, give.gpus};
 }
 
 std::optional<TaskId> Reactor::takes_suspect(const Worker& worker, ShapeId shape) const {

@@ -2,16 +2,13 @@
 // is asked. What they say is read by pure functions, which never throw.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/descriptor.h"
 #include "base/time.h"
+#include "host/asked_command.h"
 
 namespace wq::host {
 
@@ -36,25 +33,16 @@ class BatchEnd {
     // Reads what can be read; where a command has to be asked it is started, and not waited for.
     static BatchEnd ask(const Variable& variable, WallMicros now);
 
-    BatchEnd() = default;
-    BatchEnd(BatchEnd&& other) noexcept;
-    BatchEnd& operator=(BatchEnd&& other) noexcept;
-    ~BatchEnd();
-
     // The end, if one is known within `limit`: a batch system that does not answer holds nobody up.
     std::optional<WallMicros> wait(Duration limit);
 
   private:
-    void start(const std::vector<std::string>& command);
-    void end_command();
     std::optional<WallMicros> answer(Duration limit);
 
     std::optional<WallMicros> known_;
     std::optional<WallMicros> otherwise_;  // where the command does not tell
     std::function<std::optional<WallMicros>(std::string_view)> read_;
-    pid_t child_ = -1;
-    Descriptor out_;
-    std::string text_;
+    AskedCommand command_;
 };
 
 }  // namespace wq::host

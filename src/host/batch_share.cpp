@@ -41,15 +41,30 @@ class Reader {
     const BatchSources& sources_;
 };
 
-void read_slurm(Reader& slurm) {
+// So many cores: as many CPUs as there are usable cores are cores, others are threads.
+std::optional<std::int64_t> cores_of(std::optional<std::int64_t> cpus, const CpuCount& usable) {
+    const auto cores = static_cast<std::int64_t>(usable.cores);
+    const auto threads = static_cast<std::int64_t>(usable.threads);
+    if (!cpus || threads <= cores || *cpus == cores || *cpus > threads) return cpus;
+    return (*cpus * cores + threads - 1) / threads;
+}
+
+void read_slurm(Reader& slurm, const CpuCount& usable) {
     const auto on_node = slurm.count("SLURM_CPUS_ON_NODE");
     const auto per_task = slurm.count("SLURM_CPUS_PER_TASK");
-    slurm.add(BoundKind::cores, on_node, "SLURM_CPUS_ON_NODE", true);
+    const auto add_cores = [&](const std::optional<std::int64_t>& cpus, const std::string& name,
+                               bool of_node) {
+        const auto cores = cores_of(cpus, usable);
+        const bool threads = cpus && *cores != *cpus;
+        slurm.add(BoundKind::cores, cores, threads ? name + ", " + std::to_string(*cpus) + " threads" : name,
+                  of_node);
+    };
+    add_cores(on_node, "SLURM_CPUS_ON_NODE", true);
     // A script of several tasks is itself the only process of its node: the share of one is for those that
     // srun starts.
     const bool one_task = slurm.count("SLURM_NTASKS").value_or(1) <= 1;
     const bool of_task = one_task || !slurm.text("SLURM_STEP_ID").empty();
-    if (of_task) slurm.add(BoundKind::cores, per_task, "SLURM_CPUS_PER_TASK", false);
+    if (of_task) add_cores(per_task, "SLURM_CPUS_PER_TASK", false);
     slurm.add(BoundKind::memory, slurm.count("SLURM_MEM_PER_NODE"), "SLURM_MEM_PER_NODE", true);
     const auto per_cpu = slurm.count("SLURM_MEM_PER_CPU");
     const auto add_memory = [&](const std::optional<std::int64_t>& cpus, const std::string& name,
@@ -121,9 +136,9 @@ void read_condor(Reader& condor, const BatchSources& sources) {
 
 }  // namespace
 
-Bounds batch_bounds(const BatchSources& sources) {
+Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable) {
     Reader reader(sources);
-    read_slurm(reader);
+    read_slurm(reader, usable);
     read_pbs(reader);
     read_grid_engine(reader);
     read_condor(reader, sources);

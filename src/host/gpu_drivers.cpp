@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -46,6 +47,24 @@ std::vector<DriverGpu> nvidia_gpus(const std::string& root) {
             if (line.starts_with("Device Minor")) minor = value_of(line);
         }
         if (access((root + "/dev/nvidia" + minor).c_str(), R_OK | W_OK) == 0) found.push_back(std::move(gpu));
+    }
+    return found;
+}
+
+// "00000000:01:00.0, GPU-8a3f..." a line; the domain has four digits elsewhere.
+std::vector<DriverGpu> gpus_in_nvidia_smi(std::string_view text) {
+    std::vector<DriverGpu> found;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string line(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::size_t comma = line.find(", ");
+        if (comma == std::string::npos) continue;
+        std::string pci = line.substr(0, comma);
+        std::transform(pci.begin(), pci.end(), pci.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        if (pci.find(':') == 8) pci.erase(0, 4);
+        found.push_back({{"NVIDIA", pci, -1}, line.substr(comma + 2)});
     }
     return found;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/layout.h"
@@ -17,5 +18,7 @@ struct DriverGpu {
 // us are left out, as the library leaves them out.
 std::vector<DriverGpu> nvidia_gpus(const std::string& root);
 std::vector<DriverGpu> amd_gpus(const std::string& root);
+// What `nvidia-smi --query-gpu=pci.bus_id,uuid --format=csv,noheader` said.
+std::vector<DriverGpu> gpus_in_nvidia_smi(std::string_view text);
 
 }  // namespace wq::host

@@ -1,5 +1,7 @@
 #include "host/gpus.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -66,6 +68,18 @@ std::optional<int> node_by_sysfs(const std::string& pci, const Layout& layout, c
     return std::nullopt;
 }
 
+// In containers the driver may be there without what it lists in /proc. The command takes a second, or for
+// ever where a GPU hangs, so it is asked last.
+std::optional<Gpus> told_by_nvidia_smi(const GpuSources& sources) {
+    const auto there = [&](const char* path) { return access((sources.root + path).c_str(), F_OK) == 0; };
+    if (!sources.ask || there(vendors[0].list) || !there("/dev/nvidiactl")) return std::nullopt;
+    const auto text = sources.ask({"nvidia-smi", "--query-gpu=pci.bus_id,uuid", "--format=csv,noheader"});
+    if (!text) return std::nullopt;
+    const std::vector<DriverGpu> listed = gpus_in_nvidia_smi(*text);
+    if (listed.empty()) return std::nullopt;
+    return all_of(vendors[0], listed, "nvidia-smi");
+}
+
 }  // namespace
 
 Gpus find_gpus(const GpuSources& sources, bool& decided) {
@@ -79,6 +93,7 @@ Gpus find_gpus(const GpuSources& sources, bool& decided) {
         if (const auto listed = vendor.listed(sources.root); !listed.empty())
             return all_of(vendor, listed, vendor.list);
     }
+    if (auto gpus = told_by_nvidia_smi(sources)) return std::move(*gpus);
     decided = false;
     return {};
 }

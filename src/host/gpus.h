@@ -23,6 +23,8 @@ struct Gpus {
 struct GpuSources {
     std::string root;  // "" for /
     std::function<const char*(const char*)> variable;
+    // What a command says, where it is there and answers; empty: none is asked.
+    std::function<std::optional<std::string>(const std::vector<std::string>& command)> ask{};
 };
 
 // What the environment offers (a batch system's share), else what the drivers list. `decided` is set when one

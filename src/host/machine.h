@@ -30,6 +30,11 @@ struct Machine {
     Bounds bounds;                     // of cores, memory and GPUs, with what is there as the first of each
     std::vector<std::string> remarks;  // what the user should know of it, one line each
 
+    std::size_t threads() const {  // of the usable cores
+        std::size_t count = 0;
+        for (const std::vector<int>& core : cores) count += core.size();
+        return count;
+    }
     std::size_t cores_offered() const { return core_count.value_or(cores.size()); }
     // Where a core of `cores` stands.
     const Place& place(std::size_t core) const { return layout.cores[numbers[core]].place; }

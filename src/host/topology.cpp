@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "host/asked_command.h"
 #include "host/control_group.h"
 #include "host/topology_layout.h"
 
@@ -85,7 +86,10 @@ void ask_control_group(Machine& machine) {
 }
 
 void take_gpus(Machine& machine) {
-    const GpuSources sources{"", [](const char* name) -> const char* { return std::getenv(name); }};
+    constexpr Duration answer_limit = std::chrono::seconds(10);
+    const GpuSources sources{
+        "", [](const char* name) -> const char* { return std::getenv(name); },
+        [&](const std::vector<std::string>& command) { return AskedCommand(command).answer(answer_limit); }};
     bool decided = false;
     if (machine.this_machine) machine.gpus = find_gpus(sources, decided);
     // Of this machine's drivers only Intel's keeps no list.

@@ -95,45 +95,124 @@ static void task_resources(void) {
     work_queue_task_delete(t);
 }
 
-/* "Monitoring and Enforcement": what is measured without a monitor. */
+/* "Monitoring and Enforcement". What the manual's text says of the last argument is the other way round, here
+ * as in CCTools. */
 static void monitoring(void) {
-    work_queue_enable_monitoring(q, 0, 0);
-    work_queue_enable_monitoring(q, 0, 1);
-    struct work_queue_task* t = run(work_queue_task_create("true"));
+    CHECK(work_queue_enable_monitoring(q, 0, 0) == 1);
+    CHECK(work_queue_enable_monitoring(q, 0, 1) == 1);
+    struct work_queue_task* t = run(work_queue_task_create("head -c 3000000 /dev/zero >zeros"));
     printf("Task used %f cores, %f MB memory, %f MB disk\n", t->resources_measured->cores,
            t->resources_measured->memory, t->resources_measured->disk);
     printf("Task was allocated %f cores, %f MB memory, %f MB disk\n", t->resources_requested->cores,
            t->resources_requested->memory, t->resources_requested->disk);
-    CHECK(t->resources_measured->memory >= 0 && t->resources_measured->wall_time > 0);
-    CHECK(!(t->limits_exceeded && t->limits_exceeded->cores > -1));
-    work_queue_task_specify_monitor_output(t, "my-resources-output");
+    CHECK(t->return_status == 0 && t->resources_measured->cores >= 0 && t->resources_measured->memory >= 1);
+    CHECK(t->resources_measured->disk >= 2 && t->resources_measured->disk < 100);
+    CHECK(t->resources_measured->wall_time > 0 && t->resources_measured->cpu_time >= 0);
+    CHECK(t->resources_measured->bytes_written >= 2 && t->resources_measured->total_files >= 1);
+    CHECK(!t->limits_exceeded && !t->resources_measured->limits_exceeded);
+    work_queue_task_delete(t);
+
+    /* Nobody reads it: it holds its memory until it is ended. */
+    t = work_queue_task_create("dd if=/dev/zero bs=400M count=1 | tail -f /dev/null");
+    work_queue_task_specify_memory(t, 50);
     run(t);
+    CHECK(t->result == WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION && t->exhausted_attempts == 1);
+    CHECK(t->limits_exceeded && t->limits_exceeded->memory == t->resources_allocated->memory);
+    CHECK(t->limits_exceeded && t->limits_exceeded->cores == -1 && t->limits_exceeded->disk == -1);
+    CHECK(t->resources_measured->limits_exceeded == t->limits_exceeded);
+    CHECK(t->resources_measured->memory > 50 && strstr(t->reason, "MB of memory, its limit is ") != NULL);
+    struct rmsummary* kept = rmsummary_copy(t->resources_measured, 1);
+    work_queue_enable_monitoring(q, 0, 0);
+    work_queue_task_specify_command(t, "dd if=/dev/zero bs=400M count=1 of=/dev/null");
+    run(t);
+    CHECK(t->result == WORK_QUEUE_RESULT_SUCCESS && !t->limits_exceeded);
+    CHECK(t->resources_measured->memory >= 300);
+    CHECK(kept->limits_exceeded && kept->limits_exceeded->memory >= 50);
+    rmsummary_delete(kept);
+    work_queue_task_delete(t);
+
+    t = work_queue_task_create("head -c 3000000 /dev/zero >zeros; exit 3");
+    work_queue_task_specify_monitor_output(t, "my-resources-output");
     CHECK_TEXT(t->monitor_output_directory, "my-resources-output");
+    run(t);
+    char name[100];
+    sprintf(name, "my-resources-output/wq-%d-task-%d.summary", (int)getpid(), t->taskid);
+    CHECK(is_there(name));
+    const char* const wanted[] = {"\"exit_status\": 3", "\"category\": \"default\"",
+                                  "\"cpu_time\"",       "\"wall_time\"",
+                                  "\"disk\"",           "\"memory\"",
+                                  "\"total_files\"",    "\"bytes_read\"",
+                                  "\"bytes_written\"",  "\"total_processes\""};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i)
+        if (!strstr(read_file(name), wanted[i])) CHECK_TEXT(read_file(name), wanted[i]);
+    char check[200];
+    sprintf(check,
+            "python3 -c 'import json, sys; s = json.load(open(\"%s\")); sys.exit(s[\"disk\"][1] != \"MB\")'",
+            name);
+    CHECK(system(check) == 0);
     work_queue_task_delete(t);
 }
 
-/* "Grouping Tasks with Similar Resource Needs", "Automatic Resource Management". */
+/* "Grouping Tasks with Similar Resource Needs". The manual's calls lack the queue, and "category". */
 static void categories(void) {
     struct rmsummary* ra = rmsummary_create(-1);
     ra->cores = 2;
     ra->memory = 1024;
-    ra->disk = 2048;
+    ra->disk = 20;
     work_queue_specify_category_max_resources(q, "my-category-a", ra);
     rmsummary_delete(ra);
+    struct rmsummary* rb = rmsummary_create(-1);
+    rb->cores = 1;
+    work_queue_specify_category_max_resources(q, "my-category-b", rb);
+    rmsummary_delete(rb);
     work_queue_specify_category_max_resources(q, "my-category-c", NULL);
-    work_queue_specify_category_mode(q, "my-category-a", WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT);
+    const char* const names[] = {"my-category-a", "my-category-b", "my-category-c"};
+    const double cores[] = {2, 1, 2};
+    for (int i = 0; i < 3; ++i) {
+        struct work_queue_task* t = work_queue_task_create("echo $CORES");
+        work_queue_task_specify_category(t, names[i]);
+        run(t);
+        CHECK_TEXT(t->category, names[i]);
+        CHECK(t->resources_allocated->cores == cores[i] && atof(t->output) == cores[i]);
+        CHECK(i != 0 || t->resources_allocated->memory >= 1024);
+        work_queue_task_specify_cores(t, 1);
+        run(t);
+        CHECK(i == 0 || t->resources_allocated->cores == 1);
+        struct work_queue_stats stats;
+        work_queue_get_stats_category(q, names[i], &stats);
+        CHECK(stats.tasks_done == 2);
+        work_queue_task_delete(t);
+    }
+    char* status = work_queue_status(q, "categories");
+    CHECK(strstr(status, "\"max_cores\":\"1\"") != NULL && strstr(status, "\"max_memory\":\"1024\"") != NULL);
+    free(status);
+}
+
+/* "Automatic Resource Management". */
+static void automatic(void) {
+    work_queue_enable_monitoring(q, 0, 0);
+    work_queue_specify_category_max_resources(q, "auto-a", NULL);
+    CHECK(work_queue_specify_category_mode(q, "auto-a", WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT) == 1);
     struct rmsummary* r = rmsummary_create(-1);
-    r->memory = 512;
-    work_queue_specify_category_min_resources(q, "my-category-a", r);
+    r->cores = 2;
+    work_queue_specify_category_max_resources(q, "auto-b", r);
+    CHECK(work_queue_specify_category_mode(q, "auto-b", WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT) == 1);
     rmsummary_delete(r);
-    struct work_queue_task* t = work_queue_task_create("true");
-    work_queue_task_specify_category(t, "my-category-a");
-    run(t);
-    CHECK_TEXT(t->category, "my-category-a");
-    struct work_queue_stats stats;
-    work_queue_get_stats_category(q, "my-category-a", &stats);
-    CHECK(stats.tasks_done == 1);
-    work_queue_task_delete(t);
+    r = rmsummary_create(-1);
+    r->memory = 512;
+    work_queue_specify_category_min_resources(q, "auto-a", r);
+    rmsummary_delete(r);
+    double first = 0, last = 0, memory = 0;
+    for (int i = 0; i < 30; ++i) {
+        struct work_queue_task* t = work_queue_task_create("true");
+        work_queue_task_specify_category(t, "auto-a");
+        run(t);
+        if (i == 0) first = t->resources_allocated->cores;
+        last = t->resources_allocated->cores;
+        memory = t->resources_allocated->memory;
+        work_queue_task_delete(t);
+    }
+    CHECK(first == 2 && last == 1 && memory >= 512);
 }
 
 /* "Pipelined Submission": as many as it wants, twice. */
@@ -261,6 +340,7 @@ int main(void) {
     task_resources();
     monitoring();
     categories();
+    automatic();
     pipelined();
     optional_outputs();
     platforms();

@@ -123,33 +123,76 @@ static void ports(void) {
     CHECK_REFUSED(work_queue_create(70000), NULL, "work_queue_create: port 70000 is no port");
 }
 
+/* What is no amount, name or mode is refused; the rest holds once the queue begins. */
+static void categories_and_monitoring(void) {
+    struct work_queue* q = work_queue_create(0);
+    struct work_queue_task* t = work_queue_task_create("echo $CORES");
+    struct rmsummary* r = rmsummary_create(-1);
+    CHECK_REFUSED(work_queue_specify_category_mode(q, "c", (work_queue_category_mode_t)8), 0,
+                  "work_queue_specify_category_mode: there is no mode 8");
+    CHECK_REFUSED(work_queue_enable_category_resource(q, "c", "teeth", 1), 0,
+                  "work_queue_enable_category_resource: no resource is called 'teeth'");
+    CHECK_REFUSED(work_queue_enable_category_resource(q, "c", NULL, 1), 0,
+                  "work_queue_enable_category_resource: ");
+    r->cores = 1e9;
+    CHECK_REFUSED((work_queue_specify_category_max_resources(q, "c", r), 0), 0,
+                  "work_queue_specify_category_max_resources: cores(1e+09): ");
+    r->cores = -1;
+    r->memory = 0.0 / 0.0;
+    CHECK_REFUSED((work_queue_specify_category_min_resources(q, "c", r), 0), 0,
+                  "work_queue_specify_category_min_resources: memory and disk are to be numbers");
+    CHECK_REFUSED((work_queue_initialize_categories(q, NULL, "no-such-file"), 0), 0,
+                  "work_queue_initialize_categories: no-such-file: No such file");
+    CHECK_REFUSED((work_queue_initialize_categories(q, NULL, NULL), 0), 0,
+                  "work_queue_initialize_categories: the name");
+    write_file("a-file", "");
+    char folder[] = "a-file/below";
+    CHECK_REFUSED(work_queue_enable_monitoring(q, folder, 1), 0,
+                  "work_queue_enable_monitoring: a-file/below: ");
+    CHECK_REFUSED(work_queue_enable_monitoring_full(q, folder, 1), 0, "work_queue_enable_monitoring_full: ");
+    work_queue_task_specify_monitor_output(t, "a-file/below");
+    CHECK_REFUSED(work_queue_submit(q, t), 0, "work_queue_submit: monitor_output: a-file/below: ");
+    work_queue_task_specify_monitor_output(t, NULL);
+    CHECK(t->monitor_output_directory == NULL);
+
+    begin_stderr();
+    r->memory = 1e300;
+    r->cores = 0;
+    work_queue_specify_category_first_allocation_guess(q, "c", r);
+    work_queue_specify_category_max_resources(q, "none", NULL);
+    r->memory = -7;
+    r->cores = 1;
+    work_queue_specify_max_resources(q, r);
+    work_queue_specify_min_resources(q, NULL);
+    work_queue_specify_category_max_concurrent(q, NULL, 1);
+    CHECK(work_queue_enable_category_resource(q, "c", "gpus", 0) == 1);
+    CHECK(work_queue_specify_category_mode(q, NULL, WORK_QUEUE_ALLOCATION_MODE_FIXED) == 1);
+    char summaries[] = "summaries";
+    CHECK(work_queue_enable_monitoring_full(q, summaries, 1) == 1 && is_there("summaries"));
+    write_file("earlier", "{\"category\": \"known\", \"memory\": [300, \"MB\"]}\n");
+    work_queue_initialize_categories(q, NULL, "earlier");
+    CHECK(work_queue_submit(q, t) == 1);
+    const pid_t worker = start_worker_at(work_queue_port(q));
+    CHECK(work_queue_wait(q, WORK_QUEUE_WAITFORTASK) == t);
+    const char* said = end_stderr();
+    CHECK(strstr(said, "is open to everybody") && strchr(said, '\n') == said + strlen(said) - 1);
+    CHECK(t->resources_allocated->cores == 1 && atof(t->output) == 1);
+    char name[100];
+    snprintf(name, sizeof name, "summaries/wq-%d-task-1.summary", (int)getpid());
+    CHECK(is_there(name));
+    char* status = work_queue_status(q, "categories");
+    CHECK(strstr(status, "\"max_memory\":\"~300\"") != NULL);
+    free(status);
+    end_worker(worker);
+    rmsummary_delete(r);
+    work_queue_task_delete(t);
+    work_queue_delete(q);
+}
+
 /* Each is taken, and says once what it does not do. */
 static void no_effect_yet(void) {
     struct work_queue* q = work_queue_create(0);
     struct work_queue_task* t = work_queue_task_create("true");
-    struct rmsummary* r = rmsummary_create(-1);
-    r->cores = 2;
-    CHECK_REFUSED(work_queue_enable_monitoring(q, NULL, 0), 0,
-                  "work_queue_enable_monitoring: no effect yet: ");
-    CHECK(work_queue_enable_monitoring(q, NULL, 1) == 0);
-    CHECK_REFUSED(work_queue_enable_monitoring_full(q, NULL, 0), 0,
-                  "work_queue_enable_monitoring_full: no effect");
-    CHECK_REFUSED(work_queue_specify_category_mode(q, "c", WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT), 0,
-                  "work_queue_specify_category_mode: no effect yet: ");
-    CHECK_REFUSED(work_queue_enable_category_resource(q, "c", "cores", 1), 0,
-                  "work_queue_enable_category_resource: ");
-    CHECK_REFUSED((work_queue_specify_category_max_concurrent(q, "c", 1), 0), 0,
-                  "work_queue_specify_category_max_concurrent: ");
-    CHECK_REFUSED((work_queue_specify_max_resources(q, r), 0), 0, "work_queue_specify_max_resources: ");
-    CHECK_REFUSED((work_queue_specify_min_resources(q, r), 0), 0, "work_queue_specify_min_resources: ");
-    CHECK_REFUSED((work_queue_specify_category_max_resources(q, "c", r), 0), 0,
-                  "work_queue_specify_category_max_resources: ");
-    CHECK_REFUSED((work_queue_specify_category_min_resources(q, "c", NULL), 0), 0,
-                  "work_queue_specify_category_min_resources: ");
-    CHECK_REFUSED((work_queue_specify_category_first_allocation_guess(q, "c", r), 0), 0,
-                  "work_queue_specify_category_first_allocation_guess: ");
-    CHECK_REFUSED((work_queue_initialize_categories(q, r, "file"), 0), 0,
-                  "work_queue_initialize_categories: ");
     CHECK_REFUSED((work_queue_set_bandwidth_limit(q, "100M"), 0), 0, "work_queue_set_bandwidth_limit: ");
     CHECK_REFUSED((work_queue_specify_algorithm(q, WORK_QUEUE_SCHEDULE_RAND), 0), 0,
                   "work_queue_specify_algorithm: ");
@@ -165,9 +208,6 @@ static void no_effect_yet(void) {
                   "work_queue_manager_preferred_connection: give by_ip");
     CHECK_REFUSED((work_queue_specify_debug_path(q, "x"), 0), 0, "work_queue_specify_debug_path: ");
     CHECK_REFUSED((work_queue_specify_tlq_port(q, 1), 0), 0, "work_queue_specify_tlq_port: ");
-    CHECK_REFUSED((work_queue_task_specify_monitor_output(t, "folder"), 0), 0,
-                  "work_queue_task_specify_monitor_output: no effect yet: ");
-    CHECK_TEXT(t->monitor_output_directory, "folder");
     CHECK_REFUSED(work_queue_specify_snapshot_file(t, "file"), 0, "work_queue_specify_snapshot_file: ");
     CHECK_TEXT(t->monitor_snapshot_file, "file");
     CHECK_REFUSED((work_queue_task_specify_coprocess(t, "functions"), 0), 0,
@@ -193,7 +233,6 @@ static void no_effect_yet(void) {
     CHECK(name && strncmp(name, "folder/", 7) == 0 &&
           work_queue_generate_disk_alloc_full_filename(NULL, 1) == NULL);
     free(name);
-    rmsummary_delete(r);
     work_queue_task_delete(t);
     work_queue_delete(q);
 }
@@ -258,6 +297,7 @@ int main(void) {
     tls();
     cannot_begin();
     ports();
+    categories_and_monitoring();
     no_effect_yet();
     leave_folder();
     return verdict("settings");

@@ -360,6 +360,26 @@ TEST(CoreSim, WholeWorkersAndSharesByTicket) {
     EXPECT_GT(run_all(weather).tickets, 0u);
 }
 
+// What categories learn of their tasks is enough for each of them at the second try.
+TEST(CoreSim, CategoriesThatLearnWhatTheirTasksNeed) {
+    Weather weather = storm();
+    weather.categories = 0.7;
+    EXPECT_GT(run_all(weather).exhausted, 0u);
+    weather.most_tasks = 120;
+    weather.losses = 0.02;
+    weather.max_losses = 1000;
+    weather.short_tasks = true;
+    weather.proportional = true;
+    EXPECT_GT(run_all(weather).exhausted, 0u);
+    weather = cut_links();
+    weather.categories = 0.7;
+    weather.cancels = 0.1;
+    weather.drains = 0.02;
+    weather.slow = 0.1;
+    weather.copies = true;
+    EXPECT_GT(run_all(weather).exhausted, 0u);
+}
+
 // Ranks by ticket beside workers by lease.
 TEST(CoreSim, MixedPools) {
     Weather weather = tickets();

@@ -8,6 +8,21 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint32_t group_count = 4;
+constexpr std::uint32_t category_count = 3;
+constexpr std::int64_t least_memory_mb = 4000;  // of a worker
+
+// One that finds out by itself what its tasks need, which none of its bounds keeps from them.
+core::CategorySet random_category(Random& random, std::uint32_t id) {
+    const auto amount = [&] { return 1 + static_cast<std::int64_t>(below(random, least_memory_mb)); };
+    core::CategorySet set{.category = CategoryId(id)};
+    set.mode = static_cast<core::AllocationMode>(1 + below(random, 3));
+    set.steady_tasks = static_cast<std::uint32_t>(1 + below(random, 5));
+    if (chance(random, 0.3)) set.max = core::Sizes{.memory_mb = least_memory_mb};
+    if (chance(random, 0.3)) set.min = core::Sizes{.memory_mb = amount()};
+    if (chance(random, 0.3)) set.first = core::Sizes{.cores = 1000, .memory_mb = amount()};
+    if (chance(random, 0.3)) set.max_concurrent = 1 + static_cast<std::int64_t>(below(random, 4));
+    return set;
+}
 
 core::Shape random_shape(const Weather& weather, Random& random, std::uint32_t workers) {
     core::Shape shape;
@@ -41,6 +56,11 @@ PlannedTask random_task(const Weather& weather, Random& random, const std::vecto
         task.shape.needs.memory_mb = -1;
         task.shape.max_tries = 1 + static_cast<std::uint32_t>(below(random, 4));
         task.exhausts = 1 + static_cast<std::uint32_t>(below(random, 4));
+    }
+    if (weather.categories > 0 && chance(random, weather.categories)) {
+        task.shape.category = CategoryId(1 + static_cast<std::uint32_t>(below(random, category_count)));
+        task.shape.needs.memory_mb = -1;
+        task.peak_mb = 1 + static_cast<std::int64_t>(below(random, least_memory_mb));
     }
     if (weather.slow > 0 && chance(random, weather.slow))
         task.slow_runs = 1 + static_cast<std::uint32_t>(below(random, 3));
@@ -76,14 +96,16 @@ Plan make_plan(const Weather& weather, Random& random) {
         // All can hold what random_shape() asks for, so that a pinned task is never too large.
         const auto cores = weather.twins ? 1 + static_cast<std::int64_t>(below(random, 2))
                                          : 4 + static_cast<std::int64_t>(below(random, 5));
-        worker.offers = {cores, 4000 + static_cast<std::int64_t>(below(random, 2)) * cores * 1000, 0,
-                         1 + cores % 2};
+        worker.offers = {cores, least_memory_mb + static_cast<std::int64_t>(below(random, 2)) * cores * 1000,
+                         0, 1 + cores % 2};
         worker.takes_tickets = weather.tickets && (id == 0 || chance(random, 0.8));
         worker.node = id / 2;
         worker.tcp = weather.tcp && (id > 0 || !weather.tickets) && chance(random, 0.8);
         if (weather.late_joins) worker.joins_after = up_to(random, 20s);
         plan.workers.push_back(worker);
     }
+    for (std::uint32_t id = 1; weather.categories > 0 && id <= category_count; ++id)
+        plan.categories.push_back(random_category(random, id));
     std::vector<core::Shape> shapes;
     for (auto left = weather.twins ? 1 + below(random, 2) : 1 + below(random, 8); left > 0; --left)
         shapes.push_back(weather.twins ? core::Shape{} : random_shape(weather, random, workers));

@@ -4,6 +4,7 @@
 #include <random>
 #include <vector>
 
+#include "core/events.h"
 #include "core/ledger.h"
 #include "sim/weather.h"
 
@@ -28,6 +29,7 @@ struct PlannedTask {
     std::uint32_t failures = 0;   // so often it fails by itself before it succeeds
     std::uint32_t exhausts = 0;   // so often it uses up the memory of its worker, behind its failures
     std::uint32_t slow_runs = 0;  // so often it takes many times as long
+    std::int64_t peak_mb = 0;     // of memory, where that is measured; less than any worker has
     bool kills_worker = false;
     bool fits = true;
     bool cancelled = false;                             // so it was decided while it ran
@@ -46,6 +48,7 @@ struct PlannedWorker {
 struct Plan {
     std::vector<PlannedTask> tasks;
     std::vector<PlannedWorker> workers;
+    std::vector<core::CategorySet> categories;
 
     // The state in which each task must be at the end, by the rules as users know them.
     std::vector<core::TaskState> verdict() const;

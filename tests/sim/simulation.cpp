@@ -25,6 +25,7 @@ core::ReactorOptions options(const Weather& weather, const Plan& plan) {
     options.rejoin_limit = rejoin_limit;
     options.seal_batches = weather.tickets;
     options.allocation.proportional = weather.proportional;
+    if (weather.categories > 0) options.monitoring = {.measures = true, .enforces = true};
     if (weather.tcp) options.away_limit = weather.away_limit;
     return options;
 }
@@ -122,6 +123,7 @@ void Simulation::be_born(std::uint32_t id) {
         } else if (exhausted_[task.value()] < planned.exhausts) {
             outcome.ending = core::Ending::out_of_memory;
         }
+        if (planned.peak_mb > 0) measure(WorkerId(id), task, outcome);
         return outcome;
     };
     world.wall = [this, id](TaskId task) {
@@ -332,6 +334,7 @@ void Simulation::check_lease(const core::Lease& lease) {
     const core::Worker* worker = reactor_.workers().find(lease.worker);
     if (worker == nullptr) return wrong(name + " is leased to nobody");
     check_times_and_priority(lease, name);
+    if (weather_.categories > 0) check_category(lease, name);
     if (!worker->available()) wrong(name + " is leased to a worker that is away or drains");
     if (worker->alone) ++counts_.alone;
     if (worker->free().cores < 0) ++counts_.queued;
@@ -379,6 +382,9 @@ std::string Simulation::run() {
     for (std::uint32_t id = 0; id < plan_.workers.size(); ++id)
         later(plan_.workers[id].joins_after, [this, id] { be_born(id); });
     make_weather();
+    for (const core::CategorySet& category : plan_.categories) tell_manager(category);
+    if (!plan_.categories.empty())
+        for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_category(); });
     if (weather_.slow > 0 && !weather_.copies) tell_manager(core::FastAbortSet{CategoryId(0), 2});
     if (weather_.proportional)
         for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_rules(); });

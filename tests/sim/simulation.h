@@ -92,6 +92,11 @@ class Simulation {
     void check_ended(const core::AttemptEnded& ended);
     void check_range(const core::RangeEnded& ended);
     void check_cancelled(const core::Cancelled& cancelled);
+    // categories.cpp
+    void change_category();
+    void measure(WorkerId worker, TaskId task, core::Outcome& outcome) const;
+    void check_category(const core::Lease& lease, const std::string& name);
+
     std::uint32_t most_tries(const PlannedTask& task) const;
     void check_told(WorkerId worker, const char* what);
     void check_end();

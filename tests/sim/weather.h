@@ -39,6 +39,7 @@ struct Weather {
     double exhausting = 0;        // of tasks with such a limit: those that use up what they are given
     bool copies = false;          // of the last stragglers
     double blocks = 0;            // of hosts, per second
+    double categories = 0;        // tasks whose category says, or learns, what they are given
     bool priorities = false;
     bool proportional =
         false;         // tasks get whole workers, or their share of one; and the rules change meanwhile

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "work_queue/category.h"
 #include "work_queue/error.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
@@ -193,6 +194,57 @@ class Manager {
     // many times; everything else: as for all.
     bool activate_fast_abort_category(const std::string& category, double multiplier);
 
+    // ---- what tasks get, by their category ----
+    //
+    // What a task says itself is its own; what it does not say, its category says. "" is the category
+    // "default", but for specify_category_mode(). Said again, it replaces what was said before; tasks that
+    // wait follow, those that run keep what they have. share/doc/resources.md has the rules. false: refused
+    // (an amount that is none, no such resource, no such mode), and last_error() says why, as a line does.
+
+    // What each task of the category asks for; where its mode is not `fixed`, the most that it is given.
+    // Amounts of -1 and 0 are not said.
+    bool specify_category_max_resources(const std::string& category, const TaskResources& most);
+    // What no task of the category is given less than.
+    bool specify_category_min_resources(const std::string& category, const TaskResources& least);
+    // What its tasks are tried with while too few of them were measured, where its mode is not `fixed`; else
+    // they are tried with the maximum, or a whole worker.
+    bool specify_category_first_allocation_guess(const std::string& category, const TaskResources& first);
+    // The same of the category "default".
+    bool specify_max_resources(const TaskResources& most) { return specify_category_max_resources("", most); }
+    bool specify_min_resources(const TaskResources& least) {
+        return specify_category_min_resources("", least);
+    }
+    // "": of all categories of which nothing was said and no task was submitted so far. Modes but `fixed`
+    // need enable_monitoring(): without it nothing is known of tasks, which get the maximum, or whole workers
+    // (a line says so once).
+    bool specify_category_mode(const std::string& category, AllocationMode mode);
+    // So many of its tasks run at once, at most; 0: none; below 0, as at the start: as many as there is room
+    // for.
+    void specify_category_max_concurrent(const std::string& category, int most);
+    // Whether a mode but `fixed` finds an amount of this resource: "cores", "memory", "disk" (as at the
+    // start), or "gpus", of which nothing is measured.
+    bool enable_category_resource(const std::string& category, const std::string& resource, bool on = true);
+    // Begins with what an earlier run has measured, as enable_monitoring() wrote it to
+    // FOLDER/wq-PID.summaries; all categories that are known then get this maximum, where it says anything.
+    // false as well: no such file.
+    bool initialize_categories(const std::string& summaries_file, const TaskResources& most = {});
+    // All categories of which something was said or a task submitted, as `work_queue_status -A` shows them.
+    std::vector<CategorySummary> categories() const;
+
+    // ---- monitoring ----
+
+    // What tasks that start from now on and all their processes use is measured: Task::resources_measured().
+    // With `watchdog` they are held to what they are given of cores, memory and disk: one that takes more is
+    // ended, with TaskResult::resource_exhaustion where its category gives it no more. Without monitoring
+    // nothing holds them to it. `folder`, which is made where it is not there: each task that ran has a file
+    // wq-PID-task-ID.summary there when wait() returns it, and all of them are in wq-PID.summaries, a line
+    // each. false: it cannot be written.
+    bool enable_monitoring(const std::string& folder = {}, bool watchdog = true);
+    // The same: a time series of each task is not kept.
+    bool enable_monitoring_full(const std::string& folder = {}, bool watchdog = true) {
+        return enable_monitoring(folder, watchdog);
+    }
+
     // ---- figures and settings ----
 
     Statistics stats() const;
@@ -207,8 +259,9 @@ class Manager {
     // says which of them act, and when. false: no such name, or a value out of its bounds (a line is said).
     bool tune(const std::string& name, double value);
 
-    // Why the last call of this thread that failed did so: of submit(), submit_range(), tune() and
-    // write_contact(), of any manager. A call that succeeds leaves it as it is; "": none has failed.
+    // Why the last call of this thread that failed did so: of submit(), submit_range(), tune(),
+    // write_contact() and those of categories and monitoring, of any manager. A call that succeeds leaves it
+    // as it is; "": none has failed.
     const std::string& last_error() const;
 
   private:

@@ -70,14 +70,30 @@ struct TaskResources {
     double gpus = -1;
 };
 
-// Of one attempt that ended. Times are microseconds; memory is MB of 2^20 bytes.
+// Of one attempt that ended. Times are microseconds; memory and disk are MB of 2^20 bytes.
 struct TaskUsage {
     std::int64_t wall_time = 0;
-    std::int64_t user_time = 0;
+    std::int64_t user_time = 0;  // of those of its processes that others waited for
     std::int64_t system_time = 0;
-    std::int64_t memory = 0;  // largest resident set of one of its processes
-    std::int64_t bytes_read = 0;
+    // The most at once of all its processes where it was monitored; else that of the largest one.
+    std::int64_t memory = 0;
+    std::int64_t bytes_read = 0;  // by system calls where it was monitored; else from block devices
     std::int64_t bytes_written = 0;
+
+    // Of all its processes, where it was monitored (Manager::enable_monitoring(), Task::monitor_output());
+    // -1: it was not, or its worker's system does not tell.
+    double cores = -1;  // the most that it kept busy at once, in a second or more
+    std::int64_t cpu_time = -1;
+    std::int64_t virtual_memory = -1;  // the most at once, MB
+    std::int64_t swap_memory = -1;     // the most at once, MB
+    std::int64_t disk = -1;            // the most at once, in its sandbox and its temporary folder
+    std::int64_t total_files = -1;     // the most at once, files and folders in these
+    std::int64_t bytes_received = -1;  // over TCP
+    std::int64_t bytes_sent = -1;
+    std::int64_t bandwidth = -1;  // bytes a second: the most, over TCP, both ways
+    std::int64_t max_concurrent_processes = -1;
+    std::int64_t total_processes = -1;
+    std::int64_t context_switches = -1;
 };
 
 // How far a range has come: each report of wait() tells what is new since the report before.
@@ -136,9 +152,10 @@ class Task {
     Task& category(std::string category);  // tasks that are alike; default "default"
     Task& priority(double priority);  // higher ones start first; default 0; equals in order of submission
 
-    // -1 or 0: not specified; submit() refuses other negative ones, and more than a machine has. Of a command that
-    // specifies none, the whole worker without its GPUs; of a call or a range, one core. Else rules 2 to 5 of the
-    // manual's "Task Resources": share/doc/resources.md.
+    // -1 or 0: not specified, which is as its category says (Manager::specify_category_max_resources());
+    // submit() refuses other negative ones, and more than a machine has. Of a command whose category says
+    // nothing either, the whole worker without its GPUs; of such a call or range, one core. Else rules 2 to 5
+    // of the manual's "Task Resources": share/doc/resources.md.
     Task& cores(double count);        // 0.5: half a core, shared with another such task
     Task& memory(std::int64_t mb);    // MB of 2^20 bytes
     Task& disk(std::int64_t mb);      // MB of 2^20 bytes
@@ -199,6 +216,12 @@ class Task {
     Task& start_time_min(std::int64_t us_since_epoch);  // not started earlier
     Task& call_mode(CallMode mode);                     // of calls and ranges
 
+    // What the task and all its processes use is measured, and written to wq-PID-task-ID.summary in this
+    // folder of the manager's machine (PID: of the manager's process, ID: of the task), which is there when
+    // wait() returns the task. submit() makes the folder, and refuses the task where it cannot be written. Of
+    // calls in CallMode::thread and direct only times are known, and of ranges nothing is written. "": no.
+    Task& monitor_output(std::string folder);
+
     // The names of the other languages.
     void specify_command(std::string text) { command(std::move(text)); }
     void specify_tag(std::string text) { tag(std::move(text)); }
@@ -219,6 +242,7 @@ class Task {
     void specify_end_time(std::int64_t us) { end_time(us); }
     void specify_start_time_min(std::int64_t us) { start_time_min(us); }
     void specify_exec_method(CallMode mode) { call_mode(mode); }
+    void specify_monitor_output(std::string folder) { monitor_output(std::move(folder)); }
     void specify_input_file(std::string path, std::string name = {}, bool cache = false) {
         input_file(std::move(path), std::move(name), {cache});
     }
@@ -278,6 +302,9 @@ class Task {
     std::uint32_t attempts() const;       // of which the last one is told here
     TaskResources resources_allocated() const;
     const TaskUsage& resources_measured() const;
+    // The limits of those resources that it was ended for; -1: not for that one. See
+    // TaskResult::resource_exhaustion.
+    TaskResources limits_exceeded() const;
 
     // Microseconds since 1970-01-01 UTC; 0: it did not come to that.
     std::int64_t submit_time() const;

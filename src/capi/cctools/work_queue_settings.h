@@ -69,44 +69,78 @@ int work_queue_activate_fast_abort(struct work_queue* q, double multiplier);
 int work_queue_activate_fast_abort_category(struct work_queue* q, const char* category, double multiplier);
 
 /**@}*/
+/** @name What tasks get, by their category
+ * What a task specifies itself is its own; the rest is as its category says. Specified again, it replaces
+ * what was specified before; NULL for a category is "default", but for work_queue_specify_category_mode(),
+ * and NULL for resources specifies none of them. An amount that is none, and a name that there is not, are
+ * refused, with a message. share/doc/resources.md has the rules. */
+/**@{*/
+
+/** What each task of the category asks for; where its mode is not fixed, the most that it is given. */
+void work_queue_specify_category_max_resources(struct work_queue* q, const char* category,
+                                               const struct rmsummary* rm);
+
+/** What no task of the category is given less than. */
+void work_queue_specify_category_min_resources(struct work_queue* q, const char* category,
+                                               const struct rmsummary* rm);
+
+/** What its tasks are tried with while too few of them were measured, where its mode is not fixed; else they
+ * are tried with the maximum, or a whole worker. */
+void work_queue_specify_category_first_allocation_guess(struct work_queue* q, const char* category,
+                                                        const struct rmsummary* rm);
+
+/** work_queue_specify_category_max_resources() of the category "default". */
+void work_queue_specify_max_resources(struct work_queue* q, const struct rmsummary* rm);
+
+/** work_queue_specify_category_min_resources() of the category "default". */
+void work_queue_specify_min_resources(struct work_queue* q, const struct rmsummary* rm);
+
+/** How what its tasks get is found; NULL: of all categories of which nothing was specified and no task was
+ * submitted so far. Modes but fixed need work_queue_enable_monitoring(). 1, or 0 where there is no such
+ * mode. */
+int work_queue_specify_category_mode(struct work_queue* q, const char* category,
+                                     work_queue_category_mode_t mode);
+
+/** How many of its tasks may run at once; 0: none; below 0, the default: as many as there is room for. */
+void work_queue_specify_category_max_concurrent(struct work_queue* q, const char* category,
+                                                int max_concurrent);
+
+/** Whether a mode but fixed finds an amount of @p resource: "cores", "memory" and "disk" by default; of
+ * "gpus" nothing is measured. 1, or 0 where there is no such resource. */
+int work_queue_enable_category_resource(struct work_queue* q, const char* category, const char* resource,
+                                        int autolabel);
+
+/** Begins with what an earlier run has measured, as work_queue_enable_monitoring() wrote it to
+ * FOLDER/wq-PID.summaries; all categories that are known then get the maximum @p max, unless it specifies
+ * nothing. A file that cannot be read is refused, with a message. */
+void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* max,
+                                      const char* summaries_file);
+
+/**@}*/
+/** @name Monitoring */
+/**@{*/
+
+/** What tasks that start from now on use, with all their processes, is measured, and is in their
+ * resources_measured. With @p watchdog not 0 they are held to what they are given: one that takes more is
+ * ended, with @ref WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION where its category gives it no more. (So it is in
+ * CCTools; the text of its manual has it the other way round.) Without monitoring nothing holds tasks to it.
+ * With a @p folder, which is made where it is not there, each task that ran has a file
+ * wq-PID-task-ID.summary there when work_queue_wait() returns it, and all are in wq-PID.summaries; NULL: no
+ * files. 1, or 0 where the folder cannot be written. */
+int work_queue_enable_monitoring(struct work_queue* q, char* folder, int watchdog);
+
+/** The same: a time series of each task is not kept. */
+int work_queue_enable_monitoring_full(struct work_queue* q, char* folder, int watchdog);
+
+/**@}*/
 /** @name No effect yet
- * These are taken, and say once on stderr that they do nothing; those with a value return 0. */
+ * These are taken, and say once on stderr that they do nothing. */
 /**@{*/
 
 /** Bytes a second for all transfers, as "100M". */
 void work_queue_set_bandwidth_limit(struct work_queue* q, const char* bandwidth);
 /** How workers are chosen. */
 void work_queue_specify_algorithm(struct work_queue* q, work_queue_schedule_t algorithm);
-/** Measures what tasks use, into files of @p folder; with @p watchdog not 0 ends those that use more than
- * they have. */
-int work_queue_enable_monitoring(struct work_queue* q, char* folder, int watchdog);
-/** The same with a time series of each task. */
-int work_queue_enable_monitoring_full(struct work_queue* q, char* folder, int watchdog);
-/** How the resources of a category's tasks are found; NULL: of all new categories. */
-int work_queue_specify_category_mode(struct work_queue* q, const char* category,
-                                     work_queue_category_mode_t mode);
-/** How many of its tasks may run at once; below 0: all. */
-void work_queue_specify_category_max_concurrent(struct work_queue* q, const char* category,
-                                                int max_concurrent);
-/** Whether one of the resources of a category is found. */
-int work_queue_enable_category_resource(struct work_queue* q, const char* category, const char* resource,
-                                        int autolabel);
-/** The most of each resource that a task may have. */
-void work_queue_specify_max_resources(struct work_queue* q, const struct rmsummary* rm);
-/** The least of each resource that a task gets. */
-void work_queue_specify_min_resources(struct work_queue* q, const struct rmsummary* rm);
-/** The most of each resource that a task of this category may have; NULL: no limits. */
-void work_queue_specify_category_max_resources(struct work_queue* q, const char* category,
-                                               const struct rmsummary* rm);
-/** The least of each resource that a task of this category gets; NULL: none. */
-void work_queue_specify_category_min_resources(struct work_queue* q, const char* category,
-                                               const struct rmsummary* rm);
-/** What the first tasks of this category get; NULL: as is found. */
-void work_queue_specify_category_first_allocation_guess(struct work_queue* q, const char* category,
-                                                        const struct rmsummary* rm);
-/** Begins with what an earlier run has measured. */
-void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* max,
-                                      const char* summaries_file);
 /** Where the queue is listed. */
 void work_queue_specify_catalog_server(struct work_queue* q, const char* hostname, int port);
 /** Where the queue is listed: "HOST:PORT,HOST:PORT". */

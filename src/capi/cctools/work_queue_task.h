@@ -60,10 +60,11 @@ struct work_queue_task {
     int64_t bytes_transferred;                   /**< Both together. */
 
     struct rmsummary* resources_allocated; /**< What it was given. */
-    struct rmsummary*
-        resources_measured; /**< What it used: of each attempt's processes, the last attempt's. */
+    struct rmsummary* resources_measured; /**< What its last attempt used; without monitoring only times, memory
+                                             and bytes of files, of its largest process. */
     struct rmsummary* resources_requested; /**< What was specified. */
-    struct rmsummary* limits_exceeded;     /**< Those of resources_measured; NULL: none. */
+    struct rmsummary* limits_exceeded;     /**< Those that it was ended for, which resources_measured has, too; NULL:
+                                              none. */
     char* monitor_output_directory;        /**< As specified. */
     char* monitor_snapshot_file;           /**< As specified. */
     struct list* features;                 /**< Not used: NULL. */
@@ -210,7 +211,10 @@ void work_queue_task_specify_enviroment_variable(struct work_queue_task* t, cons
 /** Kept in the task, and has no effect: a task goes to whichever worker has room first. */
 void work_queue_task_specify_algorithm(struct work_queue_task* t, work_queue_schedule_t algorithm);
 
-/** Kept in the task, and has no effect yet. */
+/** What the task uses, with all its processes, is measured and written to wq-PID-task-ID.summary in @p
+ * folder, as JSON (PID: of this process, ID: the task's); it is there when work_queue_wait() returns the
+ * task. work_queue_submit() makes the folder, and refuses the task where it cannot be written. NULL, and by
+ * default: no. */
 void work_queue_task_specify_monitor_output(struct work_queue_task* t, const char* folder);
 
 /** Kept in the task; such a task is refused by work_queue_submit() yet. NULL: none. */

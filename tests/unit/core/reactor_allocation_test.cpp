@@ -45,6 +45,30 @@ TEST_F(AllocationRun, WhoAsksForNothingHasTheWorkerToItself) {
     expect({"1.1 ended for good: exit 0"});
 }
 
+// "If [...] there are more workers than tasks waiting, then tasks are allocated all the free resources of a
+// worker large enough to run them. If monitoring watchdog is not enabled, then this heuristic has no effect."
+TEST_F(AllocationRun, TheLastTasksGetAllThatIsFree) {
+    const auto given_to_last = [&](bool enforces) {
+        ReactorOptions start{.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true};
+        start.monitoring = {.measures = true, .enforces = enforces};
+        start.ramps_down = true;
+        options(start);
+        add_asking(4, {1, 100, 0, -1});
+        join(1, 4);
+        join(2, 4);
+        std::vector<Resources> all;
+        for (std::uint64_t task = 0; task < 4; ++task) all.push_back(given(task));
+        for (std::uint64_t task = 0; task < 4; ++task)
+            ok(reactor_.ledger().find_attempted(TaskId(task))->worker.value(), task);
+        take([](const std::string&) {});
+        return all;
+    };
+    const Resources said{1, 100, 0, 0};
+    EXPECT_THAT(given_to_last(false), ::testing::Each(said));
+    EXPECT_THAT(given_to_last(true), ::testing::ElementsAre(said, said, said, (Resources{1, 3700, 0, 0})))
+        << "one worker was there when they came, and none waited behind the last";
+}
+
 TEST_F(AllocationRun, SharesAreSuchThatAWholeNumberOfTasksFits) {
     add_asking(5, {3, -1, -1, -1});
     join(1, 16);

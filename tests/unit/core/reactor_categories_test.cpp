@@ -20,7 +20,7 @@ class CategoriesRun : public RunFixture {
     void say(CategorySet what) {
         what.category = analysis;
         event(what);
-        take([](const std::string& line) { EXPECT_THAT(line, HasSubstr("category 1 asks for")); });
+        forget_actions();
     }
     void add_asking(std::uint64_t count, const Needs& needs = {}) {
         Shape shape;
@@ -33,7 +33,7 @@ class CategoriesRun : public RunFixture {
     }
     void measured(std::uint32_t worker, std::uint64_t task, Attempt attempt, const Usage& usage) {
         Outcome outcome;
-        outcome.wall_us = 1'000'000;
+        outcome.wall_us = 5'000'000;
         outcome.measured.emplace().usage = usage;
         report(worker, task, attempt, outcome);
     }
@@ -232,6 +232,23 @@ TEST_F(CategoriesRun, ATaskIsHeldToWhatItWasGiven) {
     ReactorOptions all{.limits_memory = false, .monitoring = {.measures = true, .enforces = true}};
     all.allocation.proportional = true;
     EXPECT_EQ(lease_of(all), (Watch{true, {.cores = 2000, .memory_mb = 2000, .disk_mb = 200}}));
+}
+
+TEST(BusyCores, OfOneThatEndedWithinASecondAreThoseOfThatSecond) {
+    Outcome outcome;
+    EXPECT_EQ(busy_cores(outcome), unsaid);
+    Usage& usage = outcome.measured.emplace().usage;
+    EXPECT_EQ(busy_cores(outcome), unsaid);
+    usage.cpu_time = 300'000;
+    outcome.wall_us = 100'000;
+    EXPECT_EQ(busy_cores(outcome), 300);
+    outcome.wall_us = 3'000'000;
+    EXPECT_EQ(busy_cores(outcome), 100);
+    usage.cores = 1'700;
+    EXPECT_EQ(busy_cores(outcome), 1'700);
+    usage = {};
+    usage.cpu_time = INT64_MAX;
+    EXPECT_GT(busy_cores(outcome), 0);
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ TEST_F(MixedPoolTest, NoMoreIsRecalledThanIdlesHoweverLateTheAnswer) {
 
 TEST_F(MixedPoolTest, ALargeTaskFillsSeveralIdleCores) {
     join(1, 4);
-    add(20, cores(2));
+    add(13, cores(2));
     ok(1, 0, 1, 4ms);
     take([](const std::string&) {});
     join_watched(2, 4);

@@ -47,6 +47,22 @@ TEST(BatchBounds, OutsideOfAJobThereAreNone) {
     EXPECT_THAT(bounds_of({}), IsEmpty());
 }
 
+// Slurm's CPUs are threads where these are on, unless they are as many as the cores that it left us.
+TEST(BatchBounds, OfSlurmInThreadsOrCores) {
+    const auto cores = [](const char* cpus, const CpuCount& usable) {
+        const BatchSources sources{
+            [&](const char* name) { return std::string_view(name) == "SLURM_CPUS_ON_NODE" ? cpus : nullptr; },
+            [](const std::string&) { return std::nullopt; }};
+        return words(batch_bounds(sources, usable));
+    };
+    EXPECT_THAT(cores("4", {64, 128}), ElementsAre("cores 2 SLURM_CPUS_ON_NODE, 4 threads, of the node"));
+    EXPECT_THAT(cores("5", {64, 128}), ElementsAre("cores 3 SLURM_CPUS_ON_NODE, 5 threads, of the node"));
+    EXPECT_THAT(cores("128", {64, 128}),
+                ElementsAre("cores 64 SLURM_CPUS_ON_NODE, 128 threads, of the node"));
+    EXPECT_THAT(cores("2", {2, 4}), ElementsAre("cores 2 SLURM_CPUS_ON_NODE, of the node"));
+    EXPECT_THAT(cores("8", {8, 8}), ElementsAre("cores 8 SLURM_CPUS_ON_NODE, of the node"));
+}
+
 TEST(BatchBounds, OfSlurm) {
     EXPECT_THAT(
         words(bounds_of({{"SLURM_CPUS_ON_NODE", "8"},

@@ -150,11 +150,17 @@ class GpuFolder : public testing::Test {
                           [this](const char* name) -> const char* {
                               const auto value = variables.find(name);
                               return value == variables.end() ? nullptr : value->second.c_str();
+                          },
+                          [this](const std::vector<std::string>& command) -> std::optional<std::string> {
+                              asked.push_back(command.front());
+                              return answer;
                           }},
                          decided);
     }
     std::filesystem::path root;
     std::map<std::string, std::string> variables;
+    std::vector<std::string> asked;
+    std::optional<std::string> answer;
     bool decided = false;
 };
 
@@ -219,6 +225,27 @@ TEST_F(GpuFolder, ADeviceThatAControlGroupDeniesIsNotCounted) {
     Gpus gpus = find();
     EXPECT_THAT(gpus.names, ElementsAre("0"));
     EXPECT_EQ(gpus.devices[0].pci, "0000:21:00.0");
+}
+
+TEST_F(GpuFolder, ADriverThatListsNothingIsAskedByItsCommand) {
+    answer = "00000000:01:00.0, GPU-aaaa-1\n00000001:C3:00.0, GPU-bbbb-2\n";
+    EXPECT_THAT(find().names, IsEmpty());
+    EXPECT_THAT(asked, IsEmpty()) << "there is no driver";
+    file("dev/nvidiactl");
+    const Gpus gpus = find();
+    EXPECT_THAT(asked, ElementsAre("nvidia-smi"));
+    EXPECT_THAT(gpus.names, ElementsAre("0", "1"));
+    EXPECT_EQ(gpus.source, "nvidia-smi");
+    EXPECT_EQ(gpus.devices[0].pci, "0000:01:00.0");
+    EXPECT_EQ(gpus.devices[1].pci, "0001:c3:00.0");
+    answer = "NVIDIA-SMI has failed because it could not communicate with the driver.\n";
+    EXPECT_THAT(find().names, IsEmpty());
+    answer.reset();
+    EXPECT_THAT(find().names, IsEmpty());
+    asked.clear();
+    file("proc/driver/nvidia/gpus/0000:11:00.0/information", "Device Minor: 3\n");
+    EXPECT_THAT(find().names, IsEmpty()) << "a control group denies it";
+    EXPECT_THAT(asked, IsEmpty());
 }
 
 TEST_F(GpuFolder, AmdsAddressIsItsLocation) {

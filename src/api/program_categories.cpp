@@ -1,0 +1,89 @@
+#include "api/program_categories.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+
+namespace wq::api {
+
+ProgramCategories::Known& ProgramCategories::known(const std::string& name, app::Manager& manager,
+                                                   core::Now now) {
+    const auto [found, added] = known_.try_emplace(name);
+    Known& category = found->second;
+    if (!added) return category;
+    category.id = manager.category(name);
+    category.automatic = of_others_.mode.value_or(core::AllocationMode::fixed) != core::AllocationMode::fixed;
+    if (of_others_.mode || of_others_.steady_tasks) manager.set_category(name, of_others_, now);
+    return category;
+}
+
+// Without an end this would be found out by nobody: its tasks run, each on a worker of its own.
+void ProgramCategories::warn(const std::string& name, Known& category) {
+    if (measures_ || !category.automatic || !category.has_tasks || category.warned) return;
+    category.warned = true;
+    say_("category " + quote_for_message(name) +
+         ": nothing is measured of its tasks, so they get its maximum, or whole workers, whatever its mode; "
+         "enable_monitoring() ends that");
+}
+
+CategoryId ProgramCategories::of_task(const std::string& name, bool measured, app::Manager& manager,
+                                      core::Now now) {
+    Known& category = known(name, manager, now);
+    category.has_tasks = category.has_tasks || !measured;
+    warn(name, category);
+    return category.id;
+}
+
+bool ProgramCategories::speaks(CategoryId id, const app::Manager& manager) const {
+    const core::Category* const category = manager.reactor().category(id);
+    return category != nullptr &&
+           (category->max() != core::Sizes{} || category->mode() != core::AllocationMode::fixed);
+}
+
+void ProgramCategories::set(const std::string& name, core::CategorySet what, app::Manager& manager,
+                            core::Now now) {
+    Known& category = known(name, manager, now);
+    if (what.mode) category.automatic = *what.mode != core::AllocationMode::fixed;
+    manager.set_category(name, std::move(what), now);
+    warn(name, category);
+}
+
+void ProgramCategories::set_steady_tasks(std::uint32_t tasks, app::Manager& manager, core::Now now) {
+    of_others_.steady_tasks = tasks;
+    core::CategorySet what;
+    what.steady_tasks = tasks;
+    for (const auto& [name, category] : known_) manager.set_category(name, what, now);
+}
+
+void ProgramCategories::set_max(const core::Sizes& most, app::Manager& manager, core::Now now) {
+    core::CategorySet what;
+    what.max = most;
+    for (const auto& [name, category] : known_) manager.set_category(name, what, now);
+}
+
+std::vector<CategorySummary> ProgramCategories::summaries(const app::Manager& manager) const {
+    std::vector<std::pair<CategoryId, std::string>> by_id;
+    for (const auto& [name, category] : known_) by_id.emplace_back(category.id, name);
+    std::sort(by_id.begin(), by_id.end());
+    std::vector<CategorySummary> all;
+    for (auto& [id, name] : by_id) {
+        const core::ManagerStats stats = manager.stats(id);
+        CategorySummary summary;
+        summary.running = stats.tasks_running;
+        summary.waiting = stats.tasks_waiting + stats.tasks_on_workers - stats.tasks_running;
+        summary.fit_workers = manager.reactor().able_workers(id);
+        const core::Category* const category = manager.reactor().category(id);
+        const auto most = [&](core::ResourceKind kind) {
+            return describe(category == nullptr ? core::Largest{} : category->largest(kind), kind);
+        };
+        summary.max_cores = most(core::ResourceKind::cores);
+        summary.max_memory = most(core::ResourceKind::memory);
+        summary.max_disk = most(core::ResourceKind::disk);
+        summary.name = std::move(name);
+        all.push_back(std::move(summary));
+    }
+    return all;
+}
+
+}  // namespace wq::api

@@ -1,0 +1,80 @@
+#include "host/asked_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+namespace wq::host {
+
+namespace {
+constexpr std::size_t longest_answer = 1u << 20;
+}
+
+AskedCommand::AskedCommand(AskedCommand&& other) noexcept
+    : child_(std::exchange(other.child_, -1)), out_(std::move(other.out_)) {}
+
+AskedCommand& AskedCommand::operator=(AskedCommand&& other) noexcept {
+    std::swap(child_, other.child_), std::swap(out_, other.out_);
+    return *this;
+}
+
+AskedCommand::AskedCommand(const std::vector<std::string>& command) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    out_.reset(ends[0]);
+    const Descriptor theirs(ends[1]);
+    ::posix_spawn_file_actions_t files;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
+    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    ::posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    if (::posix_spawnp(&child_, words.front(), &files, &attributes, words.data(), environ) != 0) {
+        child_ = -1;
+        out_.reset();
+    }
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&files);
+}
+
+void AskedCommand::end() {
+    out_.reset();
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = -1;
+}
+
+std::optional<std::string> AskedCommand::answer(Duration limit) {
+    const Instant until = instant_now() + limit;
+    std::string text;
+    bool whole = false;
+    while (out_.valid() && !whole && text.size() < longest_answer) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
+        pollfd ready{out_.get(), POLLIN, 0};
+        if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) break;
+        std::array<char, 4096> part;
+        const ssize_t got = ::read(out_.get(), part.data(), part.size());
+        if (got > 0) text.append(part.data(), static_cast<std::size_t>(got));
+        whole = got <= 0;
+    }
+    end();
+    if (!whole) return std::nullopt;
+    return text;
+}
+
+}  // namespace wq::host

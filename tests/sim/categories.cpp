@@ -1,0 +1,41 @@
+// Simulation: what tasks of categories take, and what they must have been given.
+#include <algorithm>
+
+#include "sim/simulation.h"
+
+namespace wq::sim {
+
+// How many run at once; none are held back for ever.
+void Simulation::change_category() {
+    core::CategorySet& category = plan_.categories[below(random_, plan_.categories.size())];
+    category.max_concurrent = static_cast<std::int64_t>(below(random_, 4)) - 1;
+    if (*category.max_concurrent == 0) category.max_concurrent = 1;
+    tell_manager(core::CategorySet{.category = category.category, .max_concurrent = category.max_concurrent});
+}
+
+// As a launcher that watches it would.
+void Simulation::measure(WorkerId worker, TaskId task, core::Outcome& outcome) const {
+    const std::int64_t peak_mb = plan_.tasks[task.value()].peak_mb;
+    const core::Resources given = present_[worker.value()]->worker->holds().at(task).give;
+    core::Measured& measured = outcome.measured.emplace();
+    measured.usage.cores = 1000;
+    measured.usage.memory = std::min(peak_mb, given.memory_mb + 1);  // it was ended there
+    measured.usage.disk = 0;
+    if (peak_mb <= given.memory_mb || !outcome.succeeded()) return;
+    outcome.ending = core::Ending::out_of_memory;
+    measured.exceeded.memory_mb = given.memory_mb;
+}
+
+void Simulation::check_category(const core::Lease& lease, const std::string& name) {
+    if (lease.category == CategoryId(0)) return;
+    const core::CategorySet& category = plan_.categories[lease.category.value() - 1];
+    if (category.min && lease.give.memory_mb < category.min->memory_mb)
+        wrong(name + " is given less than its category's minimum");
+    const auto most = category.max_concurrent.value_or(-1);
+    const auto out = reactor_.ledger().count(lease.category, core::TaskState::leased);
+    if (most >= 0 && out > static_cast<std::uint64_t>(most)) wrong(name + " is one too many of its category");
+    // At first it may be given too little; then the most, which is enough.
+    if (exhausted_[lease.task.value()] > 1) wrong(name + " was given too little twice");
+}
+
+}  // namespace wq::sim
