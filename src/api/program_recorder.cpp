@@ -1,7 +1,6 @@
 #include "api/program_recorder.h"
 
 #include "api/outcomes.h"
-#include "api/shapes.h"
 #include "stats/transactions.h"
 
 namespace wq::api {
@@ -34,9 +33,9 @@ stats::Recorder::Wants ProgramRecorder::wants() const {
     return {false, logs_ != nullptr && logs_->wants_transactions(), false};
 }
 
-void ProgramRecorder::submitted(TaskId first, const TaskData& task, WallMicros when) {
+void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::Needs& needs,
+                                WallMicros when) {
     if (!wants().transactions) return;
-    const core::Needs needs = needs_of(task);
     const Interval all{first.value(), first.value() + task.count()};
     transaction(when, stats::task_waiting_text(all, task.category,
                                                {needs.cores, needs.memory_mb, needs.disk_mb, needs.gpus}));
