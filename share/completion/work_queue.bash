@@ -27,7 +27,7 @@ _work_queue_run() {
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "--array --away-limit --bind --cores --disk --dry-run --each --gpus --grace
                 --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --monitor
-                --monitor=measure --monitor-output --name --output --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
+                --monitor-output --name --output --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
                 --storage-patience --threads-per-core --tickets --timeout --verbose --version --walltime --why -v" \
                 -- "$word")
         else

@@ -188,8 +188,20 @@ void Manager::note_dispatch(TaskId task, Attempt attempt, CategoryId category, c
 void Manager::note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when,
                            bool at_maximum) {
     if (!recorder_.wants().transactions) return;
-    recorder_.transaction(when, stats::task_waiting_text({task.value(), task.value() + 1},
-                                                         categories_[category.value()], given, at_maximum));
+    recorder_.transaction(
+        when, stats::task_waiting_text({task.value(), task.value() + 1}, categories_[category.value()],
+                                       at_maximum ? asked_at_maximum(task, category) : given, at_maximum));
+}
+
+// What it says itself, else what its category allows.
+core::Resources Manager::asked_at_maximum(TaskId task, CategoryId category) const {
+    const core::Needs& said = reactor_.ledger().shape(reactor_.ledger().shape_of(task)).needs;
+    const core::Category* const known = reactor_.category(category);
+    const core::Sizes max = known != nullptr ? known->max() : core::Sizes{};
+    return {said.cores >= 0 ? said.cores : Count::of_thousandths(max.cores),
+            said.memory_mb >= 0 ? said.memory_mb : max.memory_mb,
+            said.disk_mb >= 0 ? said.disk_mb : max.disk_mb,
+            said.gpus >= 0 ? said.gpus : Count::of_thousandths(max.gpus)};
 }
 
 // Of one that has not ended.

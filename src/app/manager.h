@@ -237,6 +237,7 @@ class Manager {
     void act_on(core::RangeEnded& action, core::Now now);
     void act_on(const core::CategoryChanged& action, core::Now now);
     bool at_maximum(TaskId task) const;
+    core::Resources asked_at_maximum(TaskId task, CategoryId category) const;
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
     bool takes_part(const Link& link) const;

@@ -173,7 +173,8 @@ void WorkerSession::manager_is_done(Instant now) {
     hang_up(now);
     cut_off_since_.reset();
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
-    if (last.for_good || options_.single_shot || draining_) return end(ExitCode::ok);
+    dismissed_ = last.for_good || options_.single_shot;
+    if (dismissed_ || draining_) return end(ExitCode::ok);
     say_("looks for another one until " + clock_after(options_.connect_timeout) + " (--connect-timeout " +
          format_duration(options_.connect_timeout) + "; --single-shot ends it here)");
     call_later(now);
@@ -194,9 +195,8 @@ void WorkerSession::give_manager_up(const std::string& why, Instant now) {
 
 // ---- leaving ----
 
-void WorkerSession::drain(Duration grace, Instant now, bool idle) {
-    const Instant kill_at = now + grace;
-    kill_at_ = std::min(kill_at_.value_or(kill_at), kill_at);
+void WorkerSession::drain(std::optional<Duration> grace, Instant now, bool idle) {
+    if (grace) kill_at_ = std::min(kill_at_.value_or(now + *grace), now + *grace);
     if (std::exchange(draining_, true)) return;
     worker_.drain(idle);
     worker_.on_launcher(now);  // what has not started is given back at once
@@ -211,6 +211,11 @@ void WorkerSession::stop(int signal, Instant now) {
               ? "running tasks may finish for " + format_duration(grace) + "; a second one ends them at once"
               : "running tasks are ended"));
     drain(grace, now);
+}
+
+void WorkerSession::leave(const std::string& why, Instant now) {
+    say_(why);
+    drain(std::nullopt, now);
 }
 
 void WorkerSession::check_times(Instant now) {

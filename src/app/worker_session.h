@@ -51,13 +51,17 @@ class WorkerSession {
                   std::function<void(const std::string&)> say, Instant now);
 
     void turn(Instant now);
-    void stop(int signal, Instant now);                   // the second one ends running tasks at once
+    void stop(int signal, Instant now);  // the second one ends running tasks at once
+    // It takes nothing more, and is over when what runs has ended, however long that takes.
+    void leave(const std::string& why, Instant now);
     void lose_link(const std::string& why, Instant now);  // it is to try another one
     std::optional<Instant> wakeup() const;
     std::vector<int> descriptors() const;
 
     bool over() const { return end_.has_value(); }
     ExitCode code() const { return *end_; }
+    // Its manager has ended it for good: there is nobody to come back to.
+    bool dismissed() const { return dismissed_; }
     transport::Transport* link() const { return call_ ? call_->transport.get() : nullptr; }
 
   private:
@@ -77,7 +81,7 @@ class WorkerSession {
     void heed_silence(Instant now);
     void check_times(Instant now);
     void give_manager_up(const std::string& why, Instant now);
-    void drain(Duration grace, Instant now, bool idle = false);
+    void drain(std::optional<Duration> grace, Instant now, bool idle = false);
     void end(ExitCode code);
 
     WorkerSessionOptions options_;
@@ -100,6 +104,7 @@ class WorkerSession {
     bool draining_ = false;
     std::optional<Instant> kill_at_;   // of draining
     std::optional<Instant> leave_at_;  // of draining: whatever has not arrived by then
+    bool dismissed_ = false;
     std::optional<ExitCode> end_;
 };
 

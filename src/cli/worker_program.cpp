@@ -18,6 +18,7 @@
 #include "cli/manager_calls.h"
 #include "cli/worker_resources.h"
 #include "files/kept_cache.h"
+#include "host/allowance.h"
 #include "host/batch_end.h"
 #include "host/batch_share.h"
 #include "host/function_runner.h"
@@ -94,31 +95,60 @@ class Program {
     int run() {
         for (const std::string& remark : options_.remarks)
             std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
-        open_workspace();
+        leaves_at_ = known_end();
         if (const std::string warning = calls_.warning(); !warning.empty())
             std::fprintf(stderr, "work_queue_worker: %s\n", warning.c_str());
-        app::WorkerSession session(
-            session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); },
-            [this](const std::string& text) { say(text); }, instant_now());
         next_draw_ = instant_now() + between_draws();
-        app::Waiter waiter;
-        while (!session.over()) {
-            while (const auto signal = signals_.next()) session.stop(*signal, instant_now());
-            session.turn(instant_now());
-            fail_by_chance();
-            if (!session.over()) wait(session, waiter);
-        }
-        const ExitCode code = session.code();
-        const bool calls_ended = functions_->end(calls_end_limit);
-        worker_.reset();
-        files_.reset();  // nothing is made in the workspace any more
-        say("deleting workspace " + launcher_->scratch());
+        ExitCode code = ExitCode::ok;
+        bool calls_ended = true;
+        do {
+            open_workspace();
+            code = serve();
+            calls_ended = functions_->end(calls_end_limit);
+            worker_.reset();
+            files_.reset();  // nothing is made in the workspace any more
+            say("deleting workspace " + launcher_->scratch());
+        } while (std::exchange(comes_back_, false) && calls_ended && code == ExitCode::ok);
         launcher_->close(launcher_close_limit);
         if (!calls_ended) ::_exit(to_int(code));  // a function runs on, in our memory
         return to_int(code);
     }
 
   private:
+    ExitCode serve() {
+        app::WorkerSession session(
+            session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); },
+            [this](const std::string& text) { say(text); }, instant_now());
+        app::Waiter waiter;
+        while (!session.over()) {
+            while (const auto signal = signals_.next()) {
+                session.stop(*signal, instant_now());
+                comes_back_ = false;
+            }
+            session.turn(instant_now());
+            fail_by_chance();
+            leave_with_less(session);
+            if (!session.over()) wait(session, waiter);
+        }
+        if (session.dismissed()) comes_back_ = false;
+        return session.code();
+    }
+
+    // A control group or a cpuset may be made smaller at any time. What it offers was told when it came.
+    void leave_with_less(app::WorkerSession& session) {
+        if (comes_back_ || instant_now() < next_look_) return;
+        next_look_ = instant_now() + between_looks();
+        const std::string less = host::what_is_less(allowed_, host::Allowance::of_this_process());
+        if (less.empty()) return;
+        comes_back_ = true;
+        session.leave(less + ": it leaves when its tasks have ended, and comes back with less",
+                      instant_now());
+    }
+
+    Duration between_looks() const {
+        return std::chrono::duration_cast<Duration>(std::chrono::seconds(10) * options_.time_scale);
+    }
+
     void open_debug_log() {
         stats::DebugLogOptions log;
         log.path = options_.debug_file;
@@ -130,7 +160,7 @@ class Program {
 
     // Without it the worker goes on, and that is said.
     std::string kept_cache() {
-        if (options_.kept_cache.empty()) return {};
+        if (options_.kept_cache.empty() || !kept_cache_.path().empty()) return kept_cache_.path();
         const auto folder = std::filesystem::absolute(options_.kept_cache);
         if (const auto trouble = kept_cache_.take(folder, stats::host_name()))
             say("no cache is kept: " + trouble->what);
@@ -158,6 +188,8 @@ class Program {
         const WorkerResources resources = resources_here(options_);
         for (const std::string& remark : resources.machine.remarks)
             std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
+        allowed_ = host::Allowance::of_this_process();
+        next_look_ = instant_now() + between_looks();
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
         worker.hello.host = stats::host_name();
@@ -169,9 +201,8 @@ class Program {
         worker.hello.arch = options_.arch;
         worker.fetch_patience = std::chrono::ceil<std::chrono::seconds>(options_.url_timeout);
         if (!options_.factory.empty()) worker.hello.features.push_back("factory:" + options_.factory);
-        leaves_at_ = known_end();
         worker.leaves_at = leaves_at_;
-        launcher_->open(worker.launcher).or_throw();
+        launcher_->begin_anew(worker.launcher, launcher_close_limit).or_throw();
         say("creating workspace " + launcher_->scratch());
         say("using " + resources_line(resources.offers));
         const auto cores =
@@ -213,6 +244,7 @@ class Program {
 
     void wait(const app::WorkerSession& session, app::Waiter& waiter) {
         std::optional<Instant> next = session.wakeup();
+        if (!comes_back_) next = std::min(next.value_or(next_look_), next_look_);
         if (options_.volatility > 0) next = std::min(next.value_or(next_draw_), next_draw_);
         waiter.clear();
         waiter.watch(signals_.descriptor());
@@ -253,6 +285,9 @@ class Program {
     std::unique_ptr<app::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
+    host::Allowance allowed_;  // when it came
+    Instant next_look_;
+    bool comes_back_ = false;  // it leaves, as it is allowed less than that
 };
 
 }  // namespace

@@ -21,8 +21,9 @@ struct CloseFolder {
 };
 using Folder = std::unique_ptr<DIR, CloseFolder>;
 
-Folder open_folder(const std::string& path) {
-    const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+Folder open_folder(const std::string& path, bool is_given) {
+    const int links = is_given ? 0 : O_NOFOLLOW;
+    const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | links);
     if (fd < 0) return nullptr;
     Folder folder(fdopendir(fd));
     if (!folder) close(fd);
@@ -34,15 +35,20 @@ Folder open_folder(const std::string& path) {
 DiskUse disk_use(const std::vector<std::string>& folders, const std::function<bool(const DiskUse&)>& go_on) {
     DiskUse use;
     std::set<std::pair<dev_t, ino_t>> named_again;
-    std::vector<std::pair<std::string, dev_t>> to_visit;
+    struct Visit {
+        std::string path;
+        dev_t device;
+        bool is_given;
+    };
+    std::vector<Visit> to_visit;
     for (const std::string& path : folders) {
         struct stat status {};
-        if (stat(path.c_str(), &status) == 0) to_visit.emplace_back(path, status.st_dev);
+        if (stat(path.c_str(), &status) == 0) to_visit.push_back({path, status.st_dev, true});
     }
     while (!to_visit.empty()) {
-        const auto [path, device] = std::move(to_visit.back());
+        const Visit visit = std::move(to_visit.back());
         to_visit.pop_back();
-        const Folder folder = open_folder(path);
+        const Folder folder = open_folder(visit.path, visit.is_given);
         while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
             const std::string_view name = entry->d_name;
             if (name == "." || name == "..") continue;
@@ -53,8 +59,8 @@ DiskUse disk_use(const std::vector<std::string>& folders, const std::function<bo
             const bool is_folder = S_ISDIR(status.st_mode);
             if (is_folder || status.st_nlink < 2 || named_again.emplace(status.st_dev, status.st_ino).second)
                 use.bytes += std::int64_t{status.st_blocks} * block_bytes;
-            if (is_folder && status.st_dev == device)
-                to_visit.emplace_back(path + "/" + entry->d_name, device);
+            if (is_folder && status.st_dev == visit.device)
+                to_visit.push_back({visit.path + "/" + entry->d_name, visit.device, false});
             if (!go_on(use)) return use;
         }
     }

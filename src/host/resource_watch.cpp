@@ -15,6 +15,8 @@ namespace {
 constexpr Duration first_sample = std::chrono::milliseconds(100);
 constexpr Duration interval = std::chrono::milliseconds(500);
 constexpr Duration interval_of_memory = std::chrono::milliseconds(100);  // it can be taken fast
+// Tasks of very many processes are held to their memory at that price.
+constexpr Duration longest_rest_of_memory = std::chrono::seconds(2);
 constexpr Duration together = std::chrono::milliseconds(50);  // what is due soon is sampled with what is due
 // One part of a core in so many goes into samples; into walks over mappings, which may take a second each;
 // and into those for tasks that look as if they had more memory than their limit.
@@ -113,7 +115,11 @@ void ResourceWatch::sample(Instant now) {
     for (Lane* lane : lanes)
         if (now + together >= lane->monitor->next_sample) sample(*lane);
     const Instant end = instant_now();
-    not_before_ = end + share_of_samples * (cpu_time() - begin - walked_);
+    const Duration rest = share_of_samples * (cpu_time() - begin - walked_);
+    const bool urgent = std::any_of(lanes_.begin(), lanes_.end(), [](const Lane* lane) {
+        return lane->monitor->watch().limits.memory_mb > 0;
+    });
+    not_before_ = end + (urgent ? std::min(rest, longest_rest_of_memory) : rest);
     if (end >= connections_not_before_) look_at_connections();
     if (walked_ == Duration::zero()) return;
     walk_not_before_ = end + share_of_walks * walked_;

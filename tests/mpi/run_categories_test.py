@@ -10,6 +10,11 @@ from run_support import Case, read_journal
 
 # Says so where another of its kind runs at the same time.
 ALONE = "mkdir busy || echo met >> met; {}; rmdir busy\n"
+# Takes so many MB of memory, a part at a time, and stays so long that it is seen.
+EATER = """import select, sys
+hoard = [b"x" * (1 << 20) for part in range(int(sys.argv[1]))]
+select.select([], [], [], 2)
+"""
 
 
 class Categories(Case):
@@ -112,6 +117,10 @@ class Why(Case):
 
 
 class Monitoring(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("eater.py", EATER)
+
     def reports(self, folder):
         return {r["task_id"]: r for r in (json.loads(self.read(p)) for p in glob.glob(self.path(folder) + "/wq-*-task-*.summary"))}
 
@@ -124,6 +133,46 @@ class Monitoring(Case):
         self.assertEqual(reports["2"]["command"], "exit 3")
         self.assertEqual((reports["2"]["exit_type"], reports["2"]["exit_status"]), ("normal", 3))
         self.assertEqual(reports["1"]["wall_time"][1], "s")
+
+    def test_one_that_takes_too_much_is_ended_alone(self):
+        self.write("tasks.sh", "#WQ-CATEGORY eater memory=200M\n#WQ category=eater\npython3 eater.py 1024\n"
+                   "#WQ category=\npython3 eater.py 1\n")
+        run = self.start("--monitor", "--monitor-output", "reports", "tasks.sh", ranks=2)
+        run.wait()
+        self.assertEqual(run.code, 1, str(run))
+        ends = {r["task"]: r for r in read_journal(self.path("tasks.sh.wq/journal")) if r["final"]}
+        self.assertEqual([ends[0]["ending"], ends[1]["ending"]], ["out_of_memory", "exited"])
+        self.assertEqual(ends[1]["exit_code"], 0)
+        report = self.reports("reports")["1"]
+        self.assertEqual((report["exit_type"], report["limits_exceeded"]), ("limits", {"memory": [200, "MB"]}))
+        self.assertGreater(report["memory"][0], 200)
+        self.assertLess(report["memory"][0], 1100)
+        self.assertTrue(report["host"])
+        self.assertRegex(run.out, r"on \S+: out of memory: used \d+ MB of memory, its limit is 200 MB")
+        self.assertRegex(run.out, r"\neater +0 +0 +2 +1 +200 ")
+        self.assertRegex(self.read("tasks.sh.wq/transactions.log"),
+                         r' TASK 1 DONE RESOURCE_EXHAUSTION -?\d+ {"memory":\[200,"MB"\]} {.*"memory":\[\d+,"MB"\]')
+        self.assertIn("it has ended: out of memory: used ", self.run_to_end("--why", 3, "tasks.sh").out)
+
+    def test_only_measured_none_is_ended(self):
+        self.write("tasks.sh", "#WQ-CATEGORY default memory=50M\npython3 eater.py 90\n")
+        self.run_to_end("--monitor=measure", "--monitor-output", "reports", "tasks.sh")
+        report = self.reports("reports")["1"]
+        self.assertGreaterEqual(report["memory"][0], 90)
+        self.assertEqual(report["exit_type"], "normal")
+        self.assertGreaterEqual(report["total_processes"][0], 1)
+
+    def test_what_exhausts_a_guess_runs_again_with_the_maximum(self):
+        self.write("tasks.sh", "#WQ-CATEGORY auto mode=max cores=1 memory=2G disk=10 first memory=50M\n"
+                   "#WQ category=auto\npython3 eater.py 90\n")
+        run = self.run_to_end("--monitor", "tasks.sh")
+        self.assertNotIn("nothing is measured", run.err)
+        records = read_journal(self.path("tasks.sh.wq/journal"))
+        self.assertEqual([(r["ending"], r["attempt"]) for r in records], [("out_of_memory", 1), ("exited", 2)])
+        transactions = self.read("tasks.sh.wq/transactions.log")
+        self.assertRegex(transactions, r' TASK 1 WAITING auto MAX_RESOURCES {"cores":\[1,"cores"\],"memory":\[2048,"MB"\]')
+        self.assertRegex(transactions, r' TASK 1 RUNNING \S+ MAX_RESOURCES {.*"memory":\[2048,"MB"\]')
+        self.assertRegex(run.out, r"\nauto +0 +0 +1 +1 +2048 +10\n")
 
     def test_a_folder_for_reports_that_is_none(self):
         self.write("tasks.sh", "touch ran\n")

@@ -162,6 +162,8 @@ TEST(DiskUse, CountsEachFileOnceAndFollowsNoLink) {
     EXPECT_EQ(use.files, 7);
     EXPECT_GE(use.bytes, 5 * mega);
     EXPECT_LT(use.bytes, 6 * mega);
+    std::filesystem::create_symlink(folder.path(), elsewhere / "sandbox");  // but one that is given is
+    EXPECT_EQ(disk_use({elsewhere / "sandbox"}, [](const DiskUse&) { return true; }).files, 7);
     const DiskUse few = disk_use({folder.path()}, [](const DiskUse& sofar) { return sofar.files < 2; });
     EXPECT_EQ(few.files, 2);
 }
