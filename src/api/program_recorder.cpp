@@ -70,11 +70,16 @@ void ProgramRecorder::task(stats::Recorded ended) {
     const TaskId id = ended.record.task;
     RangeTask* const range = tasks_.range_of(id);
     if (logs_ != nullptr) log(ended.record, range);
-    if (!ended.record.final) return;
+    const std::uint32_t exhausted = core::is_exhaustion(ended.record.outcome.ending) ? 1 : 0;
+    if (!ended.record.final) {
+        if (TaskData* const task = exhausted != 0 ? tasks_.find(id) : nullptr) ++task->exhausted;
+        return;
+    }
     if (range != nullptr) return end_of_call(*range, ended);
     std::unique_ptr<TaskData> task = tasks_.remove(id);
     if (!task) return;
     fill(task->tell(), ended);
+    task->report->exhausted_attempts = task->exhausted + exhausted;
     summarize(ended.record, *task);
     results_.put(std::move(task), false);
 }
