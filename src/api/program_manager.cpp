@@ -152,6 +152,7 @@ std::int64_t ProgramManager::submit(Task task, std::string& error) {
         return 0;
     }
     data->report.reset();
+    data->exhausted = 0;
     results_.expect(*data);
     const std::string tag = data->tag;
     const std::int64_t id = queue_.submit(std::move(data));

@@ -1,7 +1,6 @@
 #include "api/program_recorder.h"
 
 #include "api/outcomes.h"
-#include "api/shapes.h"
 #include "stats/transactions.h"
 
 namespace wq::api {
@@ -34,9 +33,9 @@ stats::Recorder::Wants ProgramRecorder::wants() const {
     return {false, logs_ != nullptr && logs_->wants_transactions(), false};
 }
 
-void ProgramRecorder::submitted(TaskId first, const TaskData& task, WallMicros when) {
+void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::Needs& needs,
+                                WallMicros when) {
     if (!wants().transactions) return;
-    const core::Needs needs = needs_of(task);
     const Interval all{first.value(), first.value() + task.count()};
     transaction(when, stats::task_waiting_text(all, task.category,
                                                {needs.cores, needs.memory_mb, needs.disk_mb, needs.gpus}));
@@ -71,11 +70,16 @@ void ProgramRecorder::task(stats::Recorded ended) {
     const TaskId id = ended.record.task;
     RangeTask* const range = tasks_.range_of(id);
     if (logs_ != nullptr) log(ended.record, range);
-    if (!ended.record.final) return;
+    const std::uint32_t exhausted = core::is_exhaustion(ended.record.outcome.ending) ? 1 : 0;
+    if (!ended.record.final) {
+        if (TaskData* const task = exhausted != 0 ? tasks_.find(id) : nullptr) ++task->exhausted;
+        return;
+    }
     if (range != nullptr) return end_of_call(*range, ended);
     std::unique_ptr<TaskData> task = tasks_.remove(id);
     if (!task) return;
     fill(task->tell(), ended);
+    task->report->exhausted_attempts = task->exhausted + exhausted;
     summarize(ended.record, *task);
     results_.put(std::move(task), false);
 }

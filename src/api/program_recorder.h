@@ -31,8 +31,8 @@ class ProgramRecorder : public stats::Recorder {
     // Of tasks that end from now on a summary goes to this folder; "": only to those that they name.
     void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
-    // It was submitted.
-    void submitted(TaskId first, const TaskData& task, WallMicros when);
+    // It was submitted, and says that it needs so much.
+    void submitted(TaskId first, const TaskData& task, const core::Needs& needs, WallMicros when);
     // Tasks that cancelled() has told of since the last call.
     std::vector<std::unique_ptr<TaskData>> take_cancelled();
     std::optional<CategoryId> category_named(const std::string& name) const;

@@ -83,6 +83,14 @@ Status check(TaskSpecs& specs) {
     return check_amounts(specs.needs);
 }
 
+core::Needs needs_of(const TaskData& task, bool category_speaks) {
+    core::Needs needs;
+    if (task.specs) needs = api::needs_of(task.specs->needs);
+    // A function is one core's work; of a command nobody knows, so it may have the whole worker.
+    if (needs == core::Needs{} && task.kind != TaskKind::command && !category_speaks) needs.cores = 1;
+    return needs;
+}
+
 }  // namespace
 
 Status check(TaskData& task) {
@@ -99,14 +107,6 @@ Status check(TaskData& task) {
         return no_task("a range needs at least one index: last is to be greater than first");
     if (task.count() > most_indexes) return no_task("a range has at most 2^48 indexes");
     return task.specs ? check(*task.specs) : success();
-}
-
-core::Needs needs_of(const TaskData& task, bool category_speaks) {
-    core::Needs needs;
-    if (task.specs) needs = needs_of(task.specs->needs);
-    // A function is one core's work; of a command nobody knows, so it may have the whole worker.
-    if (needs == core::Needs{} && task.kind != TaskKind::command && !category_speaks) needs.cores = 1;
-    return needs;
 }
 
 core::Shape shape_of(const TaskData& task, bool category_speaks) {

@@ -10,10 +10,8 @@ namespace wq::api {
 // Whether it can be a task at all. Error: usage.
 Status check(TaskData& task);
 
-// What it says, or what such a task is given that says nothing, nor its category.
-core::Needs needs_of(const TaskData& task, bool category_speaks = false);
-
-// But for its category, which has an id of the run.
-core::Shape shape_of(const TaskData& task, bool category_speaks = false);
+// But for its category, which has an id of the run; `category_speaks`: it says something of what its tasks
+// get.
+core::Shape shape_of(const TaskData& task, bool category_speaks);
 
 }  // namespace wq::api

@@ -256,6 +256,9 @@ const std::string& Task::hostname() const {
 std::uint32_t Task::attempts() const {
     return report_of(seen()).attempts;
 }
+std::uint32_t Task::exhausted_attempts() const {
+    return report_of(seen()).exhausted_attempts;
+}
 TaskResources Task::resources_allocated() const {
     return report_of(seen()).allocated;
 }

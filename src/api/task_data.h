@@ -37,6 +37,7 @@ struct TaskReport {
     int exit_status = 0;
     int return_status = -1;
     std::uint32_t attempts = 0;
+    std::uint32_t exhausted_attempts = 0;
     std::string output;
     std::string error_output;
     std::string packed_result;
@@ -59,7 +60,8 @@ struct TaskReport {
 struct TaskData {
     TaskKind kind = TaskKind::command;
     CallMode mode = CallMode::fork;
-    bool in_queue = false;  // of a range: its report waits for wait()
+    bool in_queue = false;        // of a range: its report waits for wait()
+    std::uint32_t exhausted = 0;  // attempts that took more than they were given, and were not the last
     std::int64_t id = 0;
     std::string text;       // the command or the function
     std::string arguments;  // of a call: msgpack

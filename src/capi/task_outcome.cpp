@@ -139,7 +139,7 @@ void show_outcome(TaskBox& box, const Task& ended) {
     box.set_text(&work_queue_task::host, or_null(ended.host()));
     box.set_text(&work_queue_task::hostname, or_null(ended.hostname()));
     box.try_count = static_cast<int>(ended.attempts());
-    if (ended.result() == TaskResult::resource_exhaustion) box.exhausted_attempts = 1;
+    box.exhausted_attempts = static_cast<int>(ended.exhausted_attempts());
     show_times(box, ended);
     show_resources(box, ended);
     show_other_names(box);

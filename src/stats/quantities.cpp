@@ -60,7 +60,7 @@ Quantities quantities_of(const core::Outcome& outcome) {
         all.time("start", outcome.started_us);
         all.time("end", outcome.started_us + outcome.wall_us);
     }
-    all.add("cores", usage.cores, "cores", thousandths);
+    all.add("cores", core::busy_cores(outcome), "cores", thousandths);
     all.add("cores_avg", cores_on_average(cpu_time, outcome.wall_us), "cores", thousandths);
     all.time("wall_time", outcome.wall_us);
     all.time("cpu_time", cpu_time);

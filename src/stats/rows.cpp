@@ -20,9 +20,11 @@ std::string_view name_of(core::AllocationMode mode) {
     return names.at(static_cast<std::size_t>(mode));
 }
 
-void fill_measured(TaskRow& row, const std::optional<core::Measured>& measured) {
+void fill_measured(TaskRow& row, const core::Outcome& outcome) {
+    const std::optional<core::Measured>& measured = outcome.measured;
     const core::Usage usage = measured ? measured->usage : core::Usage{};
-    row.cores_peak = usage.cores < 0 ? -1 : static_cast<double>(usage.cores) / 1000;
+    const std::int64_t cores = core::busy_cores(outcome);
+    row.cores_peak = cores < 0 ? -1 : static_cast<double>(cores) / 1000;
     row.memory_peak = usage.memory;
     row.disk_peak = usage.disk;
     row.bytes_received = usage.bytes_received;
@@ -47,7 +49,7 @@ TaskRow begin_row(const Record& record) {
     row.given_memory = record.given.memory_mb;
     row.given_disk = record.given.disk_mb;
     row.received = record.received_us;
-    fill_measured(row, std::nullopt);
+    fill_measured(row, core::Outcome{});
     return row;
 }
 
@@ -76,7 +78,7 @@ TaskRow row_of(const TaskRecord& record) {
     row.bytes_written = outcome.bytes_written;
     row.stdout_bytes = outcome.stdout_bytes;
     row.stderr_bytes = outcome.stderr_bytes;
-    fill_measured(row, outcome.measured);
+    fill_measured(row, outcome);
     return row;
 }
 

@@ -300,6 +300,7 @@ class Task {
     const std::string& host() const;      // of the worker, "10.0.0.7:40112" or "node3:rank 5"; "" : none
     const std::string& hostname() const;  // "node3"
     std::uint32_t attempts() const;       // of which the last one is told here
+    std::uint32_t exhausted_attempts() const;  // of these, that took more than they were given
     TaskResources resources_allocated() const;
     const TaskUsage& resources_measured() const;
     // The limits of those resources that it was ended for; -1: not for that one. See

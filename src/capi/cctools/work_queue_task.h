@@ -41,7 +41,7 @@ struct work_queue_task {
     double priority;                        /**< As specified. */
     int max_retries;                        /**< As specified; below 1: no limit. */
     int try_count;                          /**< How often it was given to a worker. */
-    int exhausted_attempts;                 /**< 1 where its last attempt exhausted a resource. */
+    int exhausted_attempts;                 /**< How often it took more than it was given. */
     int fast_abort_count;                   /**< Not counted by task: 0. */
 
     timestamp_t time_when_submitted;             /**< us since 1970: work_queue_submit() took it. */

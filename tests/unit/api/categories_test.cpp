@@ -145,6 +145,7 @@ TEST_F(CategoriesTest, WithEnoughMeasuredItsTasksGetNoMoreThanTheyTake) {
     ASSERT_TRUE(large);
     EXPECT_TRUE(large->ok());
     EXPECT_EQ(large->attempts(), 2U);
+    EXPECT_EQ(large->exhausted_attempts(), 1U);
     expect(large->resources_allocated(), 4, 4096, 4096);
     EXPECT_EQ(program_->statistics_of("a").tasks_exhausted_attempts, 1);
     EXPECT_THAT(said(), Not(HasSubstr("nothing is measured")));

@@ -29,6 +29,7 @@ TEST_F(RetriesTest, ATaskIsTriedOnceMoreThanItsRetriesAndEndsAsTheManualSays) {
     ASSERT_TRUE(task);
     EXPECT_EQ(task->result(), TaskResult::max_retries);
     EXPECT_EQ(task->attempts(), 6U);
+    EXPECT_EQ(task->exhausted_attempts(), 6U);
     EXPECT_EQ(task->reason(), "out of memory: tried 6 times");
     EXPECT_EQ(task->exit_status(), 0);
     submit(Task("hungry"));
