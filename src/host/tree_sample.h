@@ -20,6 +20,7 @@ struct ProcessSample {
     bool ended = false;       // a zombie
     bool one_thread = true;
     std::int64_t cpu_us = 0;
+    std::int64_t waited_cpu_us = 0;  // of that, the children's
     std::int64_t resident_kb = 0;
     std::int64_t virtual_kb = 0;
     std::int64_t bytes_read = 0;

@@ -91,6 +91,20 @@ FunctionTable table() {
         const auto memory = hold(1024 * mega);
         for (;;) pause();
     });
+    // Not even its parent does.
+    add("ignore", [] {
+        signal(SIGCHLD, SIG_IGN);
+        int ends[2];
+        if (pipe(ends) != 0) _exit(1);
+        if (fork() == 0) {
+            burn(1.0);
+            _exit(0);
+        }
+        close(ends[1]);
+        char byte = 0;
+        if (read(ends[0], &byte, 1) < 0) _exit(1);
+        burn(1.5);
+    });
     add("talk", [] {
         const Connection connection;
         const std::string text(1 << 20, 'x');
@@ -209,6 +223,16 @@ TEST(LauncherWatch, TheTimeOfADaemonCounts) {
     EXPECT_LT(end.outcome.user_us + end.outcome.system_us, 800000);
     EXPECT_GE(end.outcome.measured->usage.cpu_time, 900000);
     EXPECT_LT(end.outcome.measured->usage.cpu_time, 1900000);
+}
+
+TEST(LauncherWatch, TheTimeOfAChildThatNobodyWaitsForCounts) {
+    const FunctionTable functions = table();
+    Session session(2, &functions);
+    session.open();
+    const TaskEnded end = session.run(call_of(1, "ignore"));
+    ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
+    EXPECT_GE(end.outcome.measured->usage.cpu_time, 1650000);  // as it was seen last
+    EXPECT_LT(end.outcome.measured->usage.cpu_time, 2900000);
 }
 
 TEST(LauncherWatch, WhatGoesOverItsConnectionsIsMeasured) {
