@@ -192,7 +192,7 @@ void ResourceWatch::last_look(pid_t pid) {
         return lane->pid == pid || lane->monitor->holds(pid);
     });
     last_look_.reset();
-    if (ours) last_look_ = reader_.one(pid);
+    if (ours) last_look_ = reader_.bytes_of(pid);
 }
 
 void ResourceWatch::waited_for(pid_t pid, Lane* main_of, const rusage& usage, Instant now) {

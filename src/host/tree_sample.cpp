@@ -81,6 +81,13 @@ std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
     return sample;
 }
 
+ProcessSample TreeReader::bytes_of(pid_t pid) const {
+    ProcessSample sample;
+    sample.pid = pid;
+    read_bytes(sample);
+    return sample;
+}
+
 void TreeReader::read_bytes(ProcessSample& sample) const {
     std::array<char, 512> buffer;
     const std::string_view text(buffer.data(), slurp(sample.pid, "io", buffer.data(), buffer.size()));

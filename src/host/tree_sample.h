@@ -35,6 +35,9 @@ class TreeReader {
     // Of one process; nothing: it is gone. Its bytes are read where `with_bytes` says so.
     std::optional<ProcessSample> one(pid_t pid, bool with_bytes = true);
 
+    // Its bytes alone.
+    ProcessSample bytes_of(pid_t pid) const;
+
     // For trees that are read at about the same time.
     void begin_pass() { children_.renew(); }
     // All that live at and below `roots`, parents before children: a child that is waited for meanwhile may
