@@ -111,10 +111,8 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
     raise(peak_.virtual_memory, up(sum.virtual_kb, kb_per_mb));
     raise(peak_.swap_memory, up(memory.swapped_kb, kb_per_mb));
     memory_now_kb_ = memory.kb;
-    if (memory.kb > memory_kb_) {
-        memory_kb_ = memory.kb;
-        shared_out_ = memory.shared_out;
-    }
+    raise(memory_kb_, memory.kb);
+    shared_out_ = shared_out_ || memory.shared_out;
 }
 
 // `processes` are about to take the place of the last ones.
