@@ -41,7 +41,7 @@ class Monitor {
     // share is counted for each of them there. To ask is costly.
     bool wants_proportional(const std::vector<ProcessSample>& processes, std::int64_t resident_kb);
     struct Memory {
-        std::int64_t kb = 0;      // not known
+        std::int64_t kb = 0;      // 0: not known
         bool shared_out = false;  // of what it shares with other tasks only its part
         std::int64_t swapped_kb = 0;
     };
