@@ -10,6 +10,7 @@ constexpr Duration window = std::chrono::seconds(1);
 constexpr Duration long_window = std::chrono::seconds(5);  // what counts against a limit of cores
 constexpr std::int64_t thousandths_of_core = 1000;         // scales: of microseconds by the microsecond
 constexpr std::int64_t by_the_second = 1000000;
+constexpr std::int64_t tick_us = 20000;  // by which two readings may differ for being rounded
 constexpr std::int64_t kb_per_mb = 1024;
 constexpr std::int64_t mb = std::int64_t{1} << 20;
 
@@ -23,6 +24,12 @@ std::int64_t micros(const timeval& time) {
 
 std::int64_t cpu_of(const rusage& usage) {
     return micros(usage.ru_utime) + micros(usage.ru_stime);
+}
+
+const ProcessSample* find(const std::vector<ProcessSample>& processes, const ProcessSample& which) {
+    for (const ProcessSample& process : processes)
+        if (process.pid == which.pid && process.began == which.began) return &process;
+    return nullptr;
 }
 
 void raise(std::int64_t& peak, std::int64_t amount) {
@@ -54,8 +61,9 @@ Monitor::Monitor(const core::Watch& watch, Instant started)
       long_window_(long_window, started) {}
 
 bool Monitor::holds(pid_t pid) const {
-    return std::any_of(processes_.begin(), processes_.end(),
-                       [&](const ProcessSample& process) { return process.pid == pid; });
+    const auto is_it = [&](const ProcessSample& process) { return process.pid == pid; };
+    return std::any_of(processes_.begin(), processes_.end(), is_it) ||
+           std::any_of(missing_.begin(), missing_.end(), is_it);
 }
 
 bool Monitor::wants_proportional(const std::vector<ProcessSample>& processes, std::int64_t resident_kb) {
@@ -75,7 +83,7 @@ bool Monitor::wants_proportional(const std::vector<ProcessSample>& processes, st
 }
 
 void Monitor::count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written) {
-    raise(peak_.cpu_time, cpu_us + gone_.cpu_us);
+    raise(peak_.cpu_time, cpu_us + gone_.cpu_us + lost_us_);
     raise(peak_.bytes_read, bytes_read + gone_.bytes_read);
     raise(peak_.bytes_written, bytes_written + gone_.bytes_written);
 }
@@ -90,13 +98,11 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
         sum.bytes_read += process.bytes_read;
         sum.bytes_written += process.bytes_written;
         if (!process.ended) ++living;
-        const bool known = std::any_of(processes_.begin(), processes_.end(), [&](const ProcessSample& other) {
-            return other.pid == process.pid && other.began == process.began;
-        });
-        if (!known) ++fresh;
+        if (find(processes_, process) == nullptr && find(missing_, process) == nullptr) ++fresh;
     }
+    settle_missing(processes);
     processes_ = std::move(processes);
-    const bool counted = sum.cpu_us + gone_.cpu_us >= peak_.cpu_time;
+    const bool counted = sum.cpu_us + gone_.cpu_us + lost_us_ >= peak_.cpu_time;
     count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
     // Else a child has just ended, and its parent was read before it had waited for it.
     if (counted) take_windows(now);
@@ -105,10 +111,28 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
     raise(peak_.virtual_memory, up(sum.virtual_kb, kb_per_mb));
     raise(peak_.swap_memory, up(memory.swapped_kb, kb_per_mb));
     memory_now_kb_ = memory.kb;
-    if (memory.kb > memory_kb_) {
-        memory_kb_ = memory.kb;
-        shared_out_ = memory.shared_out;
+    raise(memory_kb_, memory.kb);
+    shared_out_ = shared_out_ || memory.shared_out;
+}
+
+// `processes` are about to take the place of the last ones.
+void Monitor::settle_missing(const std::vector<ProcessSample>& processes) {
+    std::int64_t waited_us = 0;
+    for (const ProcessSample& process : processes) {
+        if (const ProcessSample* const before = find(processes_, process))
+            waited_us += process.waited_cpu_us - before->waited_cpu_us;
+        if (const ProcessSample* const back = find(missing_, process)) missing_us_ -= back->cpu_us;
     }
+    const std::int64_t rounded_us = tick_us * static_cast<std::int64_t>(missing_.size());
+    lost_us_ += std::max<std::int64_t>(0, missing_us_ - waited_us - rounded_us);
+    missing_.clear();
+    missing_us_ = -waited_us;
+    for (const ProcessSample& process : processes_) {
+        if (find(processes, process) != nullptr) continue;
+        missing_us_ += process.cpu_us;
+        missing_.push_back(process);
+    }
+    missing_us_ = std::max<std::int64_t>(0, missing_us_);
 }
 
 void Monitor::take_windows(Instant now) {
@@ -149,15 +173,18 @@ void Monitor::take(const TrafficOf& all, Instant now) {
 }
 
 void Monitor::waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& bytes) {
-    const auto found = std::find_if(processes_.begin(), processes_.end(),
-                                    [&](const ProcessSample& process) { return process.pid == pid; });
-    if (found == processes_.end()) return;
+    const auto is_it = [&](const ProcessSample& process) { return process.pid == pid; };
+    const bool is_missing = std::any_of(missing_.begin(), missing_.end(), is_it);
+    std::vector<ProcessSample>& among = is_missing ? missing_ : processes_;
+    const auto found = std::find_if(among.begin(), among.end(), is_it);
+    if (found == among.end()) return;
+    if (is_missing) missing_us_ = std::max<std::int64_t>(0, missing_us_ - found->cpu_us);
     const ProcessSample& last = bytes ? *bytes : *found;
     gone_.cpu_us += std::max(found->cpu_us, cpu_of(usage));
     gone_.bytes_read += last.bytes_read;
     gone_.bytes_written += last.bytes_written;
     switches_ += usage.ru_nvcsw + usage.ru_nivcsw;
-    processes_.erase(found);
+    among.erase(found);
 }
 
 void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& bytes,

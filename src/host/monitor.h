@@ -41,7 +41,7 @@ class Monitor {
     // share is counted for each of them there. To ask is costly.
     bool wants_proportional(const std::vector<ProcessSample>& processes, std::int64_t resident_kb);
     struct Memory {
-        std::int64_t kb = 0;
+        std::int64_t kb = 0;      // 0: not known
         bool shared_out = false;  // of what it shares with other tasks only its part
         std::int64_t swapped_kb = 0;
     };
@@ -65,12 +65,18 @@ class Monitor {
     Instant next_disk;
 
   private:
+    void settle_missing(const std::vector<ProcessSample>& processes);
     void count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written);
     void take_windows(Instant now);
 
     const core::Watch watch_;
     std::vector<ProcessSample> processes_;
-    core::Usage peak_;    // but memory, of which less than a MB is seen too
+    core::Usage peak_;  // but memory, of which less than a MB is seen too
+    // Who was there the time before the last and was not the last time. Their parents have waited for them,
+    // and have their time, or soon will; or have chosen not to (SIGCHLD ignored): then it is lost with them.
+    std::vector<ProcessSample> missing_;
+    std::int64_t missing_us_ = 0;  // of their time what no parent has
+    std::int64_t lost_us_ = 0;
     ProcessSample gone_;  // what those took that we have waited for
     std::int64_t switches_ = 0;
     std::int64_t memory_kb_ = 0;  // the most

@@ -164,14 +164,14 @@ Monitor::Memory ResourceWatch::memory_of(Monitor& monitor, const std::vector<Pro
     }
     const std::int64_t limit_kb = monitor.watch().limits.memory_mb * kb_per_mb;
     const bool over = limit_kb > 0 && resident_kb > limit_kb;
+    memory.shared_out = over;
     if ((over ? may_walk_for_limit_ : may_walk_) && monitor.wants_proportional(processes, resident_kb)) {
         const Duration begin = cpu_time();
-        memory.shared_out = over;
         for (const ProcessSample& process : processes)
             if (!process.ended) memory.kb += proportional_kb(process.pid);
         walked_ += cpu_time() - begin;
-    } else {
-        memory.kb = over ? std::min(largest_kb, limit_kb) : largest_kb;  // it has at least so much
+    } else if (!over) {
+        memory.kb = largest_kb;  // it has at least so much
     }
     if (anything_swapped())
         for (const ProcessSample& process : processes) memory.swapped_kb += reader_.swapped_kb(process.pid);
@@ -192,7 +192,7 @@ void ResourceWatch::last_look(pid_t pid) {
         return lane->pid == pid || lane->monitor->holds(pid);
     });
     last_look_.reset();
-    if (ours) last_look_ = reader_.one(pid);
+    if (ours) last_look_ = reader_.bytes_of(pid);
 }
 
 void ResourceWatch::waited_for(pid_t pid, Lane* main_of, const rusage& usage, Instant now) {

@@ -73,10 +73,18 @@ std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
     sample.ended = state == 'Z' || state == 'X';
     sample.cpu_us = tick_us_ * (fields[user_time] + fields[system_time] + fields[waited_user_time] +
                                 fields[waited_system_time]);
+    sample.waited_cpu_us = tick_us_ * (fields[waited_user_time] + fields[waited_system_time]);
     sample.resident_kb = page_kb_ * fields[resident_pages];
     sample.virtual_kb = fields[virtual_size] / 1024;
     sample.one_thread = fields[threads] <= 1;
     if (with_bytes) read_bytes(sample);
+    return sample;
+}
+
+ProcessSample TreeReader::bytes_of(pid_t pid) const {
+    ProcessSample sample;
+    sample.pid = pid;
+    read_bytes(sample);
     return sample;
 }
 

@@ -20,6 +20,7 @@ struct ProcessSample {
     bool ended = false;       // a zombie
     bool one_thread = true;
     std::int64_t cpu_us = 0;
+    std::int64_t waited_cpu_us = 0;  // of that, the children's
     std::int64_t resident_kb = 0;
     std::int64_t virtual_kb = 0;
     std::int64_t bytes_read = 0;
@@ -33,6 +34,9 @@ class TreeReader {
 
     // Of one process; nothing: it is gone. Its bytes are read where `with_bytes` says so.
     std::optional<ProcessSample> one(pid_t pid, bool with_bytes = true);
+
+    // Its bytes alone.
+    ProcessSample bytes_of(pid_t pid) const;
 
     // For trees that are read at about the same time.
     void begin_pass() { children_.renew(); }

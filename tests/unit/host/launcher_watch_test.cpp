@@ -91,6 +91,20 @@ FunctionTable table() {
         const auto memory = hold(1024 * mega);
         for (;;) pause();
     });
+    // Not even its parent does.
+    add("ignore", [] {
+        signal(SIGCHLD, SIG_IGN);
+        int ends[2];
+        if (pipe(ends) != 0) _exit(1);
+        if (fork() == 0) {
+            burn(1.0);
+            _exit(0);
+        }
+        close(ends[1]);
+        char byte = 0;
+        if (read(ends[0], &byte, 1) < 0) _exit(1);
+        burn(1.5);
+    });
     add("talk", [] {
         const Connection connection;
         const std::string text(1 << 20, 'x');
@@ -211,6 +225,16 @@ TEST(LauncherWatch, TheTimeOfADaemonCounts) {
     EXPECT_LT(end.outcome.measured->usage.cpu_time, 1900000);
 }
 
+TEST(LauncherWatch, TheTimeOfAChildThatNobodyWaitsForCounts) {
+    const FunctionTable functions = table();
+    Session session(2, &functions);
+    session.open();
+    const TaskEnded end = session.run(call_of(1, "ignore"));
+    ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
+    EXPECT_GE(end.outcome.measured->usage.cpu_time, 1650000);  // as it was seen last
+    EXPECT_LT(end.outcome.measured->usage.cpu_time, 2900000);
+}
+
 TEST(LauncherWatch, WhatGoesOverItsConnectionsIsMeasured) {
     if (!SocketMeter().look()) GTEST_SKIP() << "the kernel does not tell";
     const FunctionTable functions = table();
@@ -239,6 +263,23 @@ TEST(LauncherWatch, OfAShortTaskItIsSaidWhatItsEndTells) {
     EXPECT_EQ(usage.files, 1);
     EXPECT_GE(usage.bytes_read, 6000000);  // of the children that it waited for, too
     EXPECT_GE(usage.bytes_written, 3000000);
+}
+
+TEST(LauncherWatch, TasksBelowEnvironmentLinesAreMeasuredToo) {
+    Session session;
+    session.options.environment_lines = true;
+    session.open();
+    session.launcher->environment({1, "hold() { x=$(head -c $1 /dev/zero | tr '\\0' y); }"});
+    Order small = watched(shell_line(1, "hold 20000000; sleep 1.5"));
+    Order large = watched(shell_line(2, "hold 300000000; sleep 1000"));
+    small.environment_position = large.environment_position = 1;
+    large.watch.limits.memory_mb = 100;
+    const TaskEnded end = session.run(small);
+    ASSERT_TRUE(end.outcome.succeeded()) << end.output.err;
+    EXPECT_GE(end.outcome.measured->usage.memory, 20);
+    EXPECT_GE(end.outcome.measured->usage.cpu_time, 1);
+    EXPECT_EQ(session.run(large).outcome.ending, Ending::out_of_memory);
+    EXPECT_TRUE(session.run(shell_line(3, "true")).outcome.succeeded());
 }
 
 TEST(LauncherWatch, OthersAreNotMeasured) {

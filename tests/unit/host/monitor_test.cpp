@@ -62,6 +62,28 @@ TEST(Monitor, CountsNoTimeTwiceAndLosesNone) {
     EXPECT_EQ(monitor.usage().processes_at_once, 3);
 }
 
+TEST(Monitor, TimeOfWhomNobodyWaitsForIsKept) {
+    const auto parent = [](std::int64_t own, std::int64_t waited) {
+        ProcessSample sample = process(1, own + waited);
+        sample.waited_cpu_us = waited;
+        return sample;
+    };
+    Monitor monitor({true, {}}, start);
+    const std::int64_t second = 1000000;
+    monitor.take({parent(0, 0), process(2, 3 * second), process(3, 5 * second), process(4, second)}, {},
+                 start + seconds(1));
+    monitor.take({parent(0, 0), process(2, 4 * second)}, {}, start + seconds(2));
+    // 3 was waited for a little later; 4 was only not found; then 2 ends, and nobody waits for it.
+    monitor.take({parent(second, 5 * second), process(2, 4 * second), process(4, second)}, {},
+                 start + seconds(3));
+    EXPECT_EQ(monitor.usage().cpu_time, 11 * second);
+    monitor.take({parent(second, 5 * second), process(4, second)}, {}, start + seconds(4));
+    monitor.take({parent(second, 5 * second), process(4, second)}, {}, start + seconds(5));
+    monitor.take({parent(2 * second, 5 * second), process(4, second)}, {}, start + seconds(6));
+    EXPECT_NEAR(static_cast<double>(monitor.usage().cpu_time), 12e6, 1e5);
+    EXPECT_EQ(monitor.usage().processes, 4);
+}
+
 TEST(Monitor, CoresAreTheBusiestSecond) {
     Monitor monitor({true, {}}, start);
     monitor.take({process(1, 400000)}, {}, start + milliseconds(500));
