@@ -252,6 +252,8 @@ void WorkerSession::check_times(Instant now) {
 
 void WorkerSession::turn(Instant now) {
     if (end_) return;
+    // Before a call that is under way makes it known to a manager, who would lease it something.
+    if (draining_ && !worker_.expected()) return end(ExitCode::ok);
     move_frames(now);
     worker_.on_launcher(now);
     if (worker_.refused()) return manager_said_no(now);

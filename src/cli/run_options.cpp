@@ -381,7 +381,7 @@ std::string help_text() {
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
             "  work_queue_run --listen tasks.sh                   and workers over TCP\n"
-            "  work_queue_run --monitor tasks.sh                  what takes too much is ended\n"
+            "  work_queue_run --monitor tasks.sh                  what takes more is ended\n"
             "  work_queue_run --output tasks.sh.wq 17             what the 17th task wrote\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
             "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"

@@ -142,7 +142,11 @@ void SessionSimulation::make_weather() {
             node->session->stop(SIGTERM, network_.now());
         }
         if (node->session->over() || happens(weather_.kills)) {
-            if (!node->session->over()) ++kills_;
+            // What one that ends by itself said last arrives before the end of its connection.
+            if (node->session->over() && node->session->link() != nullptr)
+                node->session->link()->close(manager_peer);
+            else if (!node->session->over())
+                ++kills_;
             network_.crash(node->peer, "killed");
             node->session.reset();
             ++gone;
