@@ -11,6 +11,8 @@
 
 #include "base/units.h"
 #include "cli/binding_word.h"
+#include "core/allocation.h"
+#include "host/placement.h"
 
 namespace wq::cli {
 
@@ -129,6 +131,50 @@ std::string detect_json(const WorkerResources& found) {
     root["machine"] = layout_json(found.machine);
     root["remarks"] = found.machine.remarks;
     return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+namespace {
+
+// "a" to "z", "aa", "ab", ...
+std::string letters(std::size_t number) {
+    const char last = static_cast<char>('a' + number % 26);
+    return (number < 26 ? "" : letters(number / 26 - 1)) + last;
+}
+
+void add_task(std::string& to, const std::string& task) {
+    to += (to.empty() || to == "." ? "" : "+") + task;
+    if (to.starts_with('.')) to.erase(0, 1);
+}
+
+}  // namespace
+
+std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
+                       const host::PictureStyle& style) {
+    const host::Machine& machine = found.machine;
+    const core::Resources give = core::allocate(task, found.offers, {.proportional = true});
+    if (machine.core_count || !core::ever_fits(task, found.offers))
+        return machine.core_count ? "nobody says which cores are its own: " + found.unbound + "\n"
+                                  : "no task that asks for " + core::describe(task) + " fits here: it has " +
+                                        core::describe(found.offers) + "\n";
+    host::Placement placement(found.slice.places, found.slice.gpu_nodes);
+    std::vector<std::string> words(machine.layout.cores.size(), "-");
+    for (const std::size_t number : machine.numbers) words[number] = ".";
+    std::vector<std::string> users(machine.gpus.names.size());
+    std::int64_t seated = 0;
+    for (const std::int64_t most = core::how_many_fit(give, found.offers); seated < most; ++seated) {
+        const auto seat = placement.take({give.cores.thousandths(), give.gpus.thousandths()});
+        if (!seat) break;
+        const std::string name = letters(static_cast<std::size_t>(seated));
+        for (const std::size_t core : seat->cores) add_task(words[machine.numbers[core]], name);
+        for (const std::size_t gpu : seat->gpus) add_task(users[gpu], name);
+    }
+    std::vector<host::PictureNote> notes;
+    for (std::size_t gpu = 0; gpu < users.size(); ++gpu)
+        notes.push_back({gpu < machine.gpus.devices.size() ? machine.gpus.devices[gpu].node : -1,
+                         "GPU " + machine.gpus.names[gpu] + ": " + (users[gpu].empty() ? "." : users[gpu])});
+    return host::draw(machine.layout, host::cells_of(words, '[', ']'), notes, style) +
+           std::to_string(seated) + (seated == 1 ? " task with " : " tasks, each with ") +
+           core::describe(give) + "; . free, - may not be used\n";
 }
 
 host::PictureStyle terminal_style() {

@@ -15,6 +15,10 @@ std::string detect_text(const WorkerResources& found);
 // "remarks". share/doc/workers.md names the keys, which stay what they are.
 std::string detect_json(const WorkerResources& found);
 
+// The machine when it is full of tasks that ask for this, by Work Queue's rules: a letter for each.
+std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
+                       const host::PictureStyle& style);
+
 // The terminal's columns (COLUMNS goes first, 80 where none is known), and boxes where the locale is of
 // UTF-8.
 host::PictureStyle terminal_style();

@@ -12,6 +12,7 @@
 #include "cli/help_text.h"
 #include "core/resources.h"
 #include "core/task.h"
+#include "taskfile/settings.h"
 
 namespace wq::cli {
 
@@ -55,7 +56,10 @@ po::options_description visible_options() {
         "feature", po::value<std::vector<std::string>>()->value_name("NAME"),
         "it has NAME, for tasks that ask for it; may be repeated")(
         "detect", "print what would be offered and why, and end")("json", "with --detect: as JSON")(
-        "draw", "with --detect: a picture of the machine");
+        "draw", po::value<std::string>()->implicit_value("")->value_name("TASK"),
+        "with --detect: a picture of the machine; with =\"cores=4 gpus=1\" of who sits where when it is full "
+        "of "
+        "such tasks");
     po::options_description work("How it works", help_width, help_width / 2);
     work.add_options()("workdir,s", text("DIR"),
                        "where its workspace is made (default: _CONDOR_SCRATCH_DIR, TMPDIR, /tmp)")(
@@ -193,6 +197,17 @@ Status take_binding(const Given& given, WorkerProgramOptions& work) {
     return status ? take(given, "threads-per-core", work.threads_per_core, parse_threads) : status;
 }
 
+Status take_drawn_task(const Given& given, WorkerCommand& command) {
+    const std::string text = given.count("draw") == 0 ? "" : given["draw"].as<std::string>();
+    if (text.empty()) return success();
+    taskfile::Settings said;
+    if (const Status bad = taskfile::apply_settings(text, said); !bad)
+        return usage("--draw: " + bad.error().message);
+    command.drawn_task = core::Needs{said.cores.value_or(-1), said.memory_mb.value_or(-1),
+                                     said.disk_mb.value_or(-1), said.gpus.value_or(-1)};
+    return success();
+}
+
 // Without a manager: it is not asked.
 bool takes_detect(const Given& given, WorkerCommand& command) {
     command.json = given.count("json") != 0;
@@ -305,6 +320,7 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     if (!detects && (command.json || command.draw))
         return usage(std::string(command.json ? "--json" : "--draw") + " belongs to --detect");
     if (command.json && command.draw) return usage("--json and --draw: give one of them");
+    if (const Status bad = take_drawn_task(given, command); !bad) return bad.error();
     for (const Status& status : {detects ? success() : take_place(given, work), take_times(given, work),
                                  take_amounts(given, variable, work), take_binding(given, work)})
         if (!status) return status.error();
@@ -351,7 +367,7 @@ std::string worker_help_text() {
             "       work_queue_worker [OPTIONS] \"HOST:PORT;HOST:PORT\"\n"
             "       work_queue_worker [OPTIONS] --contact FILE\n"
             "       work_queue_worker [OPTIONS] -M REGEX\n"
-            "       work_queue_worker [OPTIONS] --detect [--json | --draw]\n"
+            "       work_queue_worker [OPTIONS] --detect [--json | --draw[=TASK]]\n"
             "\n"
             "Runs tasks of a manager on this machine, and comes back to it when the\n"
             "connection was lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it hands\n"

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "core/resources.h"
 #include "host/bound.h"
 #include "host/launcher.h"
 #include "transport/tcp_options.h"
@@ -67,6 +68,7 @@ struct WorkerCommand {
     Kind kind = Kind::work;
     bool json = false;  // of detect: how it is told
     bool draw = false;
+    std::optional<core::Needs> drawn_task;  // that the picture is to be full of
     WorkerProgramOptions work;
 };
 

@@ -295,7 +295,9 @@ class Program {
 int detect_program(const WorkerCommand& command) {
     try {
         const WorkerResources found = resources_here(command.work);
-        const std::string text = command.json   ? detect_json(found)
+        const std::string text = command.json ? detect_json(found)
+                                 : command.drawn_task
+                                     ? draw_tasks(found, *command.drawn_task, terminal_style())
                                  : command.draw ? host::draw_machine(found.machine, terminal_style())
                                                 : detect_text(found);
         return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;

@@ -52,6 +52,14 @@ class Detect(unittest.TestCase):
         text += "\n" + self.text("--cores", "100", "--memory", "1000", "--gpus", "0", SLURM_CPUS_PER_TASK="16", MEMORY="7", **big)
         self.golden("two_packages.detect.txt", text)
 
+    def test_who_sits_where(self):
+        full = detect("--disk", "100", "--draw=cores=24 gpus=1", HWLOC_XMLFILE="two_packages.xml")
+        shared = detect("--disk", "100", "--draw=cores=0.5", HWLOC_SYNTHETIC="pack:1 numa:2 core:4 pu:2")
+        large = detect("--disk", "100", "--draw=cores=9", HWLOC_SYNTHETIC="pack:1 numa:2 core:4 pu:2")
+        self.assertEqual([full.returncode, shared.returncode, large.returncode], [0, 0, 0])
+        self.golden("tasks.draw.txt", full.stdout + "\n" + shared.stdout + "\n" + large.stdout)
+        self.assertEqual(detect("--draw=cores=lots").returncode, 64)
+
     def test_holes(self):
         self.golden("holes.detect.txt", self.text(HWLOC_XMLFILE="holes.xml"))
 
