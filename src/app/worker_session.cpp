@@ -204,7 +204,7 @@ void WorkerSession::drain(std::optional<Duration> grace, Instant now, bool idle)
 
 void WorkerSession::stop(int signal, Instant now) {
     worker_.note_stop(signal);
-    const bool again = draining_;
+    const bool again = std::exchange(stopped_, true);
     const Duration grace = again ? Duration{0} : options_.drain_grace;
     say_("stopping at " + core::signal_name(signal) + ": " +
          (grace > Duration{0}

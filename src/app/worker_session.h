@@ -60,6 +60,7 @@ class WorkerSession {
 
     bool over() const { return end_.has_value(); }
     ExitCode code() const { return *end_; }
+    bool draining() const { return draining_; }
     // Its manager has ended it for good: there is nobody to come back to.
     bool dismissed() const { return dismissed_; }
     transport::Transport* link() const { return call_ ? call_->transport.get() : nullptr; }
@@ -102,6 +103,7 @@ class WorkerSession {
     Instant idle_since_;                  // without a task
     bool served_ = false;                 // a manager that was done with us
     bool draining_ = false;
+    bool stopped_ = false;  // by a signal
     std::optional<Instant> kill_at_;   // of draining
     std::optional<Instant> leave_at_;  // of draining: whatever has not arrived by then
     bool dismissed_ = false;

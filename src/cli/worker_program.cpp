@@ -136,8 +136,9 @@ class Program {
 
     // A control group or a cpuset may be made smaller at any time. What it offers was told when it came.
     void leave_with_less(app::WorkerSession& session) {
-        if (comes_back_ || instant_now() < next_look_) return;
+        if (instant_now() < next_look_) return;
         next_look_ = instant_now() + between_looks();
+        if (session.draining()) return;
         const std::string less = host::what_is_less(allowed_, host::Allowance::of_this_process());
         if (less.empty()) return;
         comes_back_ = true;
