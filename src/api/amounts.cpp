@@ -9,6 +9,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/amounts.h"
 #include "base/units.h"
 
 namespace wq::api {
@@ -43,17 +44,18 @@ Status check_amounts(const TaskResources& needs) {
         std::int64_t said;
     };
     for (const auto& [name, said] : {Amount{"memory", needs.memory}, Amount{"disk", needs.disk}})
-        if (said < -1)
+        if (said < -1 || said > most_mb)
             return refused(std::string(name) + "(" + std::to_string(said) +
-                           "): give 0 or more, or -1 for not specified");
+                           "): give a number of MB from 0 to " + std::to_string(most_mb) +
+                           " (1 EiB), or -1 for not specified");
     struct Fraction {
         const char* name;
         double said;
     };
     for (const auto& [name, said] : {Fraction{"cores", needs.cores}, Fraction{"gpus", needs.gpus}})
-        if (!(said == -1 || (said >= 0 && said <= static_cast<double>(core::most_cores))))
+        if (!(said == -1 || (said >= 0 && said <= static_cast<double>(most_cores))))
             return refused(std::string(name) + "(" + text_of(said) + "): give a number from 0 to " +
-                           std::to_string(core::most_cores) + ", or -1 for not specified");
+                           std::to_string(most_cores) + ", or -1 for not specified");
     return success();
 }
 

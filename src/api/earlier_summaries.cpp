@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
 namespace wq::api {
@@ -28,32 +29,70 @@ bool succeeded(const Json& summary) {
            summary.value("exit_status", Json(0)) == 0;
 }
 
+void add(const Json& summary, EarlierSummaries& all) {
+    const auto category = summary.find("category");
+    if (category == summary.end() || !category->is_string() || !succeeded(summary)) return;
+    core::CategorySample sample;
+    sample.peaks = {amount_of(summary, "cores", 1000), amount_of(summary, "memory", 1),
+                    amount_of(summary, "disk", 1), amount_of(summary, "gpus", 1000)};
+    sample.wall = std::chrono::microseconds(
+        std::clamp<std::int64_t>(amount_of(summary, "wall_time", 1e6), 0, 1'000'000'000'000'000));
+    all.samples[category->get<std::string>()].push_back(sample);
+}
+
+// Discarded: it is no JSON.
+Json parse_next(std::istream& from) {
+    Json next;
+    try {
+        from >> next;
+    } catch (const Json::exception&) {
+        return Json(Json::value_t::discarded);
+    }
+    return next;
+}
+
+// False: something of it is no summary.
+bool read_piece(const std::string& text, EarlierSummaries& all, std::uint64_t& count) {
+    std::istringstream from(text);
+    while (!(from >> std::ws).eof()) {
+        const Json summary = parse_next(from);
+        if (!summary.is_object()) return false;
+        ++count;
+        add(summary, all);
+    }
+    return true;
+}
+
 }  // namespace
 
-Result<std::map<std::string, std::vector<core::CategorySample>>> read_summaries(const std::string& path) {
+Result<EarlierSummaries> read_summaries(const std::string& path) {
     const auto wrong = [&](const std::string& why) { return Error{ExitCode::bad_input, path + ": " + why}; };
-    std::map<std::string, std::vector<core::CategorySample>> all;
     std::ifstream file(path);
     if (!file) return wrong(std::system_category().message(errno));
+    EarlierSummaries all;
     std::uint64_t count = 0;
-    while (!(file >> std::ws).eof()) {
-        ++count;
-        Json summary;
-        try {
-            file >> summary;
-        } catch (const Json::exception&) {
-            return wrong("summary " + std::to_string(count) + " is no JSON");
-        }
-        if (!summary.is_object()) return wrong("summary " + std::to_string(count) + " is no object");
-        const auto category = summary.find("category");
-        if (category == summary.end() || !category->is_string() || !succeeded(summary)) continue;
-        core::CategorySample sample;
-        sample.peaks = {amount_of(summary, "cores", 1000), amount_of(summary, "memory", 1),
-                        amount_of(summary, "disk", 1), amount_of(summary, "gpus", 1000)};
-        sample.wall = std::chrono::microseconds(
-            std::clamp<std::int64_t>(amount_of(summary, "wall_time", 1e6), 0, 1'000'000'000'000'000));
-        all[category->get<std::string>()].push_back(sample);
+    std::uint64_t bad = 0;
+    std::uint64_t first_bad = 0;
+    // From where one can begin to where the next one can: within a summary of many lines those are indented.
+    std::string piece;
+    std::uint64_t begin = 1;
+    const auto end_piece = [&](std::uint64_t next) {
+        if (!read_piece(piece, all, count) && bad++ == 0) first_bad = begin;
+        piece.clear();
+        begin = next;
+    };
+    std::uint64_t number = 0;
+    for (std::string line; std::getline(file, line);) {
+        ++number;
+        if (line.starts_with('{')) end_piece(number);
+        piece += line + '\n';
     }
+    end_piece(number);
+    if (bad == 0) return all;
+    if (count == 0) return wrong("line " + std::to_string(first_bad) + " is no summary, nor is any other");
+    all.warning = path + ": line " + std::to_string(first_bad) + " is no summary" +
+                  (bad == 1 ? "" : ", nor are " + std::to_string(bad - 1) + " others") +
+                  ": that is passed over";
     return all;
 }
 

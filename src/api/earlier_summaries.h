@@ -10,8 +10,14 @@
 
 namespace wq::api {
 
-// By category, of those that succeeded. Summaries stand one behind the other, as JSON. Error (bad_input): the
-// file cannot be read, or holds something else; the line names it.
-Result<std::map<std::string, std::vector<core::CategorySample>>> read_summaries(const std::string& path);
+struct EarlierSummaries {
+    std::map<std::string, std::vector<core::CategorySample>> samples;  // by category, of those that succeeded
+    std::string warning;  // of what was passed over, one line; empty: nothing was
+};
+
+// Summaries stand one behind the other, as JSON, each from the beginning of a line. What is none, such as the
+// half of one that a full disk has left, is passed over to the next. Error (bad_input): the file cannot be
+// read, or holds something else only; the line names it.
+Result<EarlierSummaries> read_summaries(const std::string& path);
 
 }  // namespace wq::api

@@ -300,9 +300,10 @@ bool Manager::enable_category_resource(const std::string& category, const std::s
 bool Manager::initialize_categories(const std::string& summaries_file, const TaskResources& most) {
     if (const Status sound = api::check_amounts(most); !sound)
         return impl_->refuse_call(__func__, sound.error());
-    const auto samples = api::read_summaries(summaries_file);
-    if (!samples) return impl_->refuse_call(__func__, samples.error());
-    impl_->manager->begin_categories(*samples, api::sizes_of(most));
+    const auto earlier = api::read_summaries(summaries_file);
+    if (!earlier) return impl_->refuse_call(__func__, earlier.error());
+    if (!earlier->warning.empty()) impl_->say(std::string(__func__) + ": " + earlier->warning);
+    impl_->manager->begin_categories(earlier->samples, api::sizes_of(most));
     return true;
 }
 std::vector<CategorySummary> Manager::categories() const {

@@ -27,6 +27,14 @@ void ProgramCategories::warn(const std::string& name, Known& category) {
          "enable_monitoring() ends that");
 }
 
+// To hold them back for a while is a use of it; but who means no limit by it would wait for ever.
+void ProgramCategories::warn_of_none(const std::string& name, Known& category) {
+    if (std::exchange(category.told_of_none, true)) return;
+    say_("category " + quote_for_message(name) +
+         ": none of its tasks may run, as so many as 0 may at once: they wait until that is raised; -1 is no "
+         "limit");
+}
+
 CategoryId ProgramCategories::of_task(const std::string& name, bool measured, app::Manager& manager,
                                       core::Now now) {
     Known& category = known(name, manager, now);
@@ -45,6 +53,7 @@ void ProgramCategories::set(const std::string& name, core::CategorySet what, app
                             core::Now now) {
     Known& category = known(name, manager, now);
     if (what.mode) category.automatic = *what.mode != core::AllocationMode::fixed;
+    if (what.max_concurrent == 0) warn_of_none(name, category);
     manager.set_category(name, std::move(what), now);
     warn(name, category);
 }

@@ -39,9 +39,11 @@ class ProgramCategories {
         bool automatic = false;  // what its tasks are given is found
         bool has_tasks = false;  // that are not measured, unless all are
         bool warned = false;
+        bool told_of_none = false;
     };
     Known& known(const std::string& name, app::Manager& manager, core::Now now);
     void warn(const std::string& name, Known& category);
+    void warn_of_none(const std::string& name, Known& category);
 
     const std::function<void(const std::string&)>& say_;
     std::map<std::string, Known> known_;

@@ -49,7 +49,7 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
     : options_(std::move(options)),
       started_(app::now()),
       results_(started_.instant),
-      summaries_(options_.say),
+      summaries_(options_.summaries, {options_.say, [this](std::int64_t id) { results_.written(id); }}),
       recorder_(tasks_, results_, summaries_, nullptr),
       categories_(options_.say),
       source_(queue_, tasks_, recorder_, categories_) {
@@ -67,6 +67,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
         program->recorder_.write_to(program->logs_.get());
     }
     app::ManagerOptions manager;
+    manager.most_unwritten_bytes = with.summaries.most_bytes;
     manager.reactor = reactor_options(with);
     manager.ranks = with.ranks;
     manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_every;
@@ -133,7 +134,9 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     if (options_.tell) options_.tell(now);
     const std::lock_guard lock(figures_mutex_);
     published_ = now;
-    return recorder_.log_due(turn);
+    const std::optional<Instant> log = recorder_.log_due(turn);
+    const std::optional<Instant> look = summaries_.watch(turn);
+    return log && look ? std::min(*log, *look) : log ? log : look;
 }
 
 void ProgramManager::write_notes() {
@@ -171,12 +174,6 @@ std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const st
     std::unique_ptr<TaskData> task = results_.wait(until, tag);
     if (!task) return std::nullopt;
     task->tell().return_time = wall_now();
-    return handed_over(std::move(task));
-}
-
-// Once its summary is there.
-Task ProgramManager::handed_over(std::unique_ptr<TaskData> task) {
-    if (task->report && task->report->summary.valid()) task->report->summary.wait();
     return TaskAccess::wrap(std::move(task));
 }
 
@@ -233,7 +230,7 @@ std::optional<Task> ProgramManager::one_of(std::unique_ptr<TaskData> waited,
                                            std::unique_ptr<TaskData> cancelled) {
     std::unique_ptr<TaskData>& task = waited ? waited : cancelled;
     if (!task) return std::nullopt;
-    return handed_over(std::move(task));
+    return TaskAccess::wrap(std::move(task));
 }
 
 // On the manager's thread. Null: it has ended, or is within a range.
@@ -276,7 +273,7 @@ std::optional<Task> ProgramManager::cancel_tagged(const std::string& tag) {
 std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
     std::vector<Task> all;
     const auto take = [&](std::unique_ptr<TaskData> task) {
-        if (task) all.push_back(handed_over(std::move(task)));
+        if (task) all.push_back(TaskAccess::wrap(std::move(task)));
     };
     queue_.ask([&] {
         std::vector<std::int64_t> wanted;

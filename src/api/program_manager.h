@@ -20,6 +20,7 @@
 #include "api/program_source.h"
 #include "api/results.h"
 #include "api/submitted_tasks.h"
+#include "api/summary_writer.h"
 #include "api/tuning.h"
 #include "app/background_thread.h"
 #include "app/manager.h"
@@ -47,6 +48,7 @@ struct ProgramManagerOptions {
     std::uint64_t output_limit = 8u << 20;
     bool ends_workers = false;  // workers over TCP end with the manager
     LogPaths logs;
+    SummaryLimits summaries;
     KeepAlive keep_alive;
     std::function<void(const KeepAlive&)> change_keep_alive;  // on the manager's thread; may be empty
     std::function<void(const core::ManagerStats&)> tell;      // each turn of the loop; may be empty
@@ -105,7 +107,6 @@ class ProgramManager {
     void write_notes();
     TaskData* going(std::int64_t id);
     std::unique_ptr<TaskData> cancel_now(TaskData& task);
-    static Task handed_over(std::unique_ptr<TaskData> task);
     std::vector<Task> given_back(std::vector<std::unique_ptr<TaskData>> cancelled);
     std::optional<Task> one_of(std::unique_ptr<TaskData> waited, std::unique_ptr<TaskData> cancelled);
 

@@ -33,12 +33,11 @@ stats::Recorder::Wants ProgramRecorder::wants() const {
     return {false, logs_ != nullptr && logs_->wants_transactions(), false};
 }
 
-void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::Needs& needs,
+void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::Resources& requested,
                                 WallMicros when) {
     if (!wants().transactions) return;
     const Interval all{first.value(), first.value() + task.count()};
-    transaction(when, stats::task_waiting_text(all, task.category,
-                                               {needs.cores, needs.memory_mb, needs.disk_mb, needs.gpus}));
+    transaction(when, stats::task_waiting_text(all, task.category, requested));
 }
 
 void ProgramRecorder::fill(TaskReport& report, stats::Recorded& ended) const {
@@ -88,8 +87,8 @@ void ProgramRecorder::task(stats::Recorded ended) {
 void ProgramRecorder::summarize(const stats::TaskRecord& record, TaskData& task) {
     const std::string own = task.specs ? task.specs->monitor_output : std::string();
     if ((own.empty() && summaries_folder_.empty()) || record.outcome.started_us == 0) return;
-    task.report->summary = summaries_.put(
-        {record, task.category, task.text_for_people(), task.report->hostname, own, summaries_folder_});
+    task.report->summary = summaries_.put({task.id, record, task.category, task.text_for_people(),
+                                           task.report->hostname, own, summaries_folder_});
 }
 
 // ---- ranges ----

@@ -32,7 +32,7 @@ class ProgramRecorder : public stats::Recorder {
     void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
     // It was submitted, and says that it needs so much.
-    void submitted(TaskId first, const TaskData& task, const core::Needs& needs, WallMicros when);
+    void submitted(TaskId first, const TaskData& task, const core::Resources& requested, WallMicros when);
     // Tasks that cancelled() has told of since the last call.
     std::vector<std::unique_ptr<TaskData>> take_cancelled();
     std::optional<CategoryId> category_named(const std::string& name) const;
@@ -55,9 +55,9 @@ class ProgramRecorder : public stats::Recorder {
     void category_changed(const stats::CategoryRecord& record) override;
     void transaction(WallMicros when, std::string text) override;
     std::uint64_t acknowledged() const override { return recorded_; }
-    std::uint64_t backlog_bytes() const override { return 0; }
-    int descriptor() const override { return -1; }
-    void settle() override {}
+    std::uint64_t backlog_bytes() const override { return summaries_.backlog_bytes(); }
+    int descriptor() const override { return summaries_.descriptor(); }
+    void settle() override { summaries_.settle(); }
     std::optional<std::string> trouble() const override { return std::nullopt; }
     std::vector<std::string> notices() override { return {}; }
     Status close() override { return success(); }

@@ -50,8 +50,8 @@ void ProgramSource::submit(std::unique_ptr<TaskData> task, app::Manager& manager
         function_ = function(*task);
         category_ = task->category;
     }
-    recorder_.submitted(TaskId(static_cast<std::uint64_t>(task->id) - 1), *task, range_.shape.needs,
-                        now.wall);
+    recorder_.submitted(TaskId(static_cast<std::uint64_t>(task->id) - 1), *task,
+                        manager.requested(range_.shape.needs, range_.shape.category), now.wall);
     const TaskId first = tasks_.add(std::move(task));
     if (range_.count == 0) range_.first = first;
     range_.count += count;

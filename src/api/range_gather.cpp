@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/manager_stats.h"
+
 namespace wq::api {
 
 namespace {
@@ -15,9 +17,9 @@ void RangeGather::add(std::uint64_t range, const stats::RangeRecord& record) {
     stats::RangeRecord& all = place->second;
     record.tasks.for_each([&](Interval part) { all.tasks.insert(part); });
     all.started_us = std::min(all.started_us, record.started_us);
-    all.wall_us += record.wall_us;
-    all.user_us += record.user_us;
-    all.system_us += record.system_us;
+    core::add_bounded(all.wall_us, record.wall_us);
+    core::add_bounded(all.user_us, record.user_us);
+    core::add_bounded(all.system_us, record.system_us);
     all.peak_memory_kb = std::max(all.peak_memory_kb, record.peak_memory_kb);
     all.received_us = record.received_us;
 }

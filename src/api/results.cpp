@@ -26,6 +26,12 @@ void join(std::vector<std::pair<std::int64_t, std::int64_t>>& all,
     if (!all.empty()) all.resize(kept + 1);
 }
 
+// Its summary may be written at any time, and written() comes behind that.
+bool is_written(const TaskData& task) {
+    if (!task.report || !task.report->summary.valid()) return true;
+    return task.report->summary.wait_for(Duration{0}) == std::future_status::ready;
+}
+
 }  // namespace
 
 // ---- the program's threads ----
@@ -56,15 +62,15 @@ bool Results::none_to_come(const std::string* tag) const {
     return ended_ || (tag == nullptr ? to_come_ == 0 : !tagged_.contains(*tag));
 }
 
-std::unique_ptr<TaskData> Results::pop(Place place) {
+std::unique_ptr<TaskData> Results::pop(WaitingResults& from, Place place) {
     const bool last = place->last;
-    std::unique_ptr<TaskData> task = ready_.take(place);
+    std::unique_ptr<TaskData> task = from.take(place);
     if (last) uncount(*task);
     return task;
 }
 
 std::unique_ptr<TaskData> Results::pop_returned(Place place) {
-    std::unique_ptr<TaskData> task = pop(place);
+    std::unique_ptr<TaskData> task = pop(ready_, place);
     const bool failed = task->report && task->report->result != TaskResult::success;
     const auto count =
         task->kind == TaskKind::range ? static_cast<std::int64_t>(task->tell().progress.done_now) : 1;
@@ -102,29 +108,32 @@ std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std:
 }
 
 // A report of a range that goes on is none.
-std::unique_ptr<TaskData> Results::pop_ended(Place place) {
-    return place == ready_.end() || !place->last ? nullptr : pop(place);
+std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Place place) {
+    return place == from.end() || !place->last ? nullptr : pop(from, place);
 }
 
 std::unique_ptr<TaskData> Results::take(std::int64_t id) {
     const std::lock_guard lock(mutex_);
-    return pop_ended(ready_.of(id));
+    auto taken = pop_ended(ready_, ready_.of(id));
+    return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.of(id));
 }
 
 std::unique_ptr<TaskData> Results::take_tagged(const std::string& tag) {
     const std::lock_guard lock(mutex_);
-    return pop_ended(ready_.first_of(tag));
+    auto taken = pop_ended(ready_, ready_.first_of(tag));
+    return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.first_of(tag));
 }
 
 std::vector<std::unique_ptr<TaskData>> Results::take_category(const std::string* category) {
     const std::lock_guard lock(mutex_);
     std::vector<std::unique_ptr<TaskData>> taken;
-    for (Place place = ready_.begin(); place != ready_.end();) {
-        const Place next = std::next(place);
-        if (place->last && (category == nullptr || place->task->category == *category))
-            taken.push_back(pop(place));
-        place = next;
-    }
+    for (WaitingResults* from : {&ready_, &unwritten_})
+        for (Place place = from->begin(); place != from->end();) {
+            const Place next = std::next(place);
+            if (place->last && (category == nullptr || place->task->category == *category))
+                taken.push_back(pop(*from, place));
+            place = next;
+        }
     return taken;
 }
 
@@ -135,13 +144,13 @@ bool Results::empty() const {
 
 bool Results::holds(std::int64_t id) const {
     const std::lock_guard lock(mutex_);
-    return ready_.has(id);
+    return ready_.has(id) || unwritten_.has(id);
 }
 
 Results::Figures Results::figures() const {
     const std::lock_guard lock(mutex_);
     Figures figures = figures_;
-    figures.waiting = static_cast<std::int64_t>(ready_.size());
+    figures.waiting = static_cast<std::int64_t>(ready_.size() + unwritten_.size());
     if (inside_ == 0) figures.outside_us += micros(instant_now() - outside_since_);
     return figures;
 }
@@ -179,7 +188,10 @@ void Results::progress(const TaskData& range, RangeProgress news) {
 void Results::merge(Fresh fresh) {
     const bool range = fresh.task->kind == TaskKind::range;
     const Place there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
-    if (there == ready_.end()) return ready_.put(std::move(fresh.task), fresh.last);
+    if (there == ready_.end()) {
+        WaitingResults& to = is_written(*fresh.task) ? ready_ : unwritten_;
+        return to.put(std::move(fresh.task), fresh.last);
+    }
     TaskReport& old = there->task->tell();
     TaskReport news = std::move(fresh.task->tell());
     join(old.progress.done, news.progress.done);
@@ -217,7 +229,27 @@ void Results::end() {
     publish();
     const std::lock_guard lock(mutex_);
     ended_ = true;
+    while (unwritten_.size() > 0) make_ready(unwritten_.begin());
     there_is_one_.notify_all();
+}
+
+// ---- any thread ----
+
+void Results::make_ready(Place unwritten) {
+    const bool last = unwritten->last;
+    ready_.put(unwritten_.take(unwritten), last);
+}
+
+void Results::written(std::int64_t id) {
+    bool wake = false;
+    {
+        const std::lock_guard lock(mutex_);
+        const Place place = unwritten_.of(id);
+        if (place == unwritten_.end()) return;
+        make_ready(place);
+        wake = waiters_ > 0;
+    }
+    if (wake) there_is_one_.notify_all();
 }
 
 }  // namespace wq::api

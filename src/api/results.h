@@ -28,7 +28,7 @@ class Results {
     void forget(const TaskData& task);
 
     // The next one, until `limit` (nothing: for ever); at once nothing when none is to come. `tag`: of this
-    // tag only; "": of tasks without one.
+    // tag only; "": of tasks without one. One whose summary is wanted comes once that is written.
     std::unique_ptr<TaskData> wait(std::optional<Instant> limit, const std::string* tag = nullptr);
     // One that has ended and was not returned: it is taken out, as cancelled.
     std::unique_ptr<TaskData> take(std::int64_t id);
@@ -62,15 +62,21 @@ class Results {
     // A cancelled task is handed back by other ways. Of a range: what it had to report and nobody has heard.
     RangeProgress cancelled(const TaskData& task);
 
+    // ---- any thread ----
+
+    // The task's summary is: it can be waited for.
+    void written(std::int64_t id);
+
   private:
     using Place = WaitingResults::Place;
     struct Fresh {
         std::unique_ptr<TaskData> task;
         bool last = true;
     };
-    std::unique_ptr<TaskData> pop(Place place);
+    std::unique_ptr<TaskData> pop(WaitingResults& from, Place place);
     std::unique_ptr<TaskData> pop_returned(Place place);
-    std::unique_ptr<TaskData> pop_ended(Place place);
+    std::unique_ptr<TaskData> pop_ended(WaitingResults& from, Place place);
+    void make_ready(Place unwritten);
     Place find(const std::string* tag);
     bool none_to_come(const std::string* tag) const;
     void merge(Fresh fresh);
@@ -79,6 +85,7 @@ class Results {
     mutable std::mutex mutex_;
     std::condition_variable there_is_one_;
     WaitingResults ready_;
+    WaitingResults unwritten_;                               // but for their summaries they were ready
     std::unordered_map<std::string, std::uint64_t> tagged_;  // to come or ready, by tag
     std::uint64_t to_come_ = 0;                              // or ready
     std::size_t waiters_ = 0;

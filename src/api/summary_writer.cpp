@@ -1,14 +1,20 @@
 #include "api/summary_writer.h"
 
-#include <fcntl.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
 #include <system_error>
 #include <utility>
 
+#include "api/gathered_summaries.h"
 #include "api/quiet_thread.h"
 #include "base/descriptor.h"
+#include "base/units.h"
 #include "stats/resource_summary.h"
 #include "stats/task_number.h"
 
@@ -31,57 +37,55 @@ std::string in_one_line(const std::string& json) {
     return line + '\n';
 }
 
-// In one piece, so that managers may share it. 0, or why not: an errno.
-int append(const std::string& path, const std::string& text) {
-    const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
-    if (!file.valid()) return errno;
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0) return errno;
-    return static_cast<std::size_t>(written) == text.size() ? 0 : ENOSPC;
+std::string folders_of(const Summary& summary) {
+    if (summary.of_task.empty() || summary.of_task == summary.of_all) return summary.of_all;
+    return summary.of_task + (summary.of_all.empty() ? "" : " and " + summary.of_all);
 }
 
 }  // namespace
 
-void SummaryWriter::finish() {
-    if (!thread_.joinable()) return;
-    {
-        const std::lock_guard lock(mutex_);
-        over_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-}
+struct SummaryWriter::Job {
+    Summary summary;
+    std::promise<void> written;
 
-std::shared_future<void> SummaryWriter::put(Summary summary) {
-    Job job{std::move(summary), {}};
-    std::shared_future<void> written = job.written.get_future().share();
-    if (!thread_.joinable()) try {
-            thread_ = quiet_thread([this] { run(); });
-        } catch (const std::system_error&) {
-            return write(job), written;
-        }
-    {
-        const std::lock_guard lock(mutex_);
-        jobs_.push_back(std::move(job));
+    std::uint64_t bytes() const {
+        return sizeof(Job) + summary.category.size() + summary.command.size() + summary.host.size() +
+               summary.of_task.size() + summary.of_all.size();
     }
-    changed_.notify_one();
-    return written;
-}
+};
 
-void SummaryWriter::run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        changed_.wait(lock, [this] { return over_ || !jobs_.empty(); });
-        if (jobs_.empty()) return;
-        Job job = std::move(jobs_.front());
-        jobs_.pop_front();
-        lock.unlock();
-        write(job);
-        lock.lock();
-    }
-}
+struct SummaryWriter::Shared {
+    Shared(SummaryLimits with, SummaryCalls whom)
+        : limits(with), calls(std::move(whom)), fewer(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-void SummaryWriter::write(Job& job) {
+    void write(Job& job);
+    void tell(const std::string& folder, const std::string& trouble);
+    void ended(const Job& job);
+    // Whether something was written meanwhile, or nothing is left to be.
+    bool moves(std::unique_lock<std::mutex>& lock, Duration limit);
+    std::string what_waits() const;
+
+    const SummaryLimits limits;
+    const SummaryCalls calls;
+    const Descriptor fewer;  // an eventfd
+    std::atomic<std::uint64_t> bytes{0};
+    std::set<std::string> told;  // the thread's: folders
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Job> jobs;  // the first one is being written
+    std::uint64_t written = 0;
+    Instant since;  // the first one is
+    bool full = false;
+    bool over = false;
+
+    std::mutex outside;  // held while the thread calls somebody
+    bool left_alone = false;
+};
+
+// ---- the writer's thread ----
+
+void SummaryWriter::Shared::write(Job& job) {
     const Summary& summary = job.summary;
     const std::string json =
         stats::resource_summary(summary.record, {summary.category, summary.command, summary.host});
@@ -95,14 +99,136 @@ void SummaryWriter::write(Job& job) {
     }
     if (!summary.of_all.empty()) {
         const std::string path = summary.of_all + "/wq-" + std::to_string(pid) + ".summaries";
-        if (const int error = append(path, in_one_line(json)); error != 0)
+        if (const int error = append_summary(path, in_one_line(json)); error != 0)
             tell(summary.of_all, path + ": " + std::system_category().message(error));
     }
     job.written.set_value();
 }
 
-void SummaryWriter::tell(const std::string& folder, const std::string& trouble) {
-    if (told_.insert(folder).second) say_("a summary cannot be written: " + trouble);
+void SummaryWriter::Shared::tell(const std::string& folder, const std::string& trouble) {
+    if (!told.insert(folder).second) return;
+    const std::lock_guard lock(outside);
+    if (!left_alone) calls.say("a summary cannot be written: " + trouble);
+}
+
+void SummaryWriter::Shared::ended(const Job& job) {
+    const std::lock_guard lock(outside);
+    if (!left_alone) calls.written(job.summary.id);
+}
+
+void SummaryWriter::run(const std::shared_ptr<Shared>& shared) {
+    std::unique_lock lock(shared->mutex);
+    for (;;) {
+        shared->changed.wait(lock, [&] { return shared->over || !shared->jobs.empty(); });
+        if (shared->jobs.empty()) return;
+        Job& job = shared->jobs.front();
+        lock.unlock();
+        shared->write(job);
+        shared->ended(job);
+        lock.lock();
+        const std::uint64_t left = shared->bytes -= job.bytes();
+        shared->jobs.pop_front();
+        ++shared->written;
+        shared->since = instant_now();
+        if (shared->full && left <= shared->limits.most_bytes / 2) {
+            shared->full = false;
+            ::eventfd_write(shared->fewer.get(), 1);
+        }
+        shared->changed.notify_all();
+    }
+}
+
+// ---- the manager's thread ----
+
+SummaryWriter::SummaryWriter(SummaryLimits limits, SummaryCalls calls)
+    : shared_(std::make_shared<Shared>(limits, std::move(calls))) {}
+
+std::shared_future<void> SummaryWriter::put(Summary summary) {
+    Job job{std::move(summary), {}};
+    std::shared_future<void> written = job.written.get_future().share();
+    if (!thread_.joinable()) try {
+            thread_ = quiet_thread([shared = shared_] { run(shared); });
+        } catch (const std::system_error&) {
+            return shared_->write(job), written;
+        }
+    std::string many;
+    {
+        const std::lock_guard lock(shared_->mutex);
+        if (shared_->jobs.empty()) shared_->since = instant_now();
+        shared_->bytes += job.bytes();
+        shared_->jobs.push_back(std::move(job));
+        shared_->full = shared_->full || shared_->bytes > shared_->limits.most_bytes;
+        if (shared_->full && !std::exchange(told_of_many_, true))
+            many = shared_->what_waits() + ": no further task starts until fewer do";
+    }
+    shared_->changed.notify_all();
+    if (!many.empty()) shared_->calls.say(many);
+    return written;
+}
+
+std::uint64_t SummaryWriter::backlog_bytes() const {
+    return shared_->fewer.valid() ? shared_->bytes.load() : 0;
+}
+
+int SummaryWriter::descriptor() const {
+    return shared_->fewer.get();
+}
+
+void SummaryWriter::settle() {
+    eventfd_t count = 0;
+    ::eventfd_read(shared_->fewer.get(), &count);
+}
+
+std::string SummaryWriter::Shared::what_waits() const {
+    const std::size_t count = jobs.size();
+    return (count == 1 ? "a summary waits" : std::to_string(count) + " summaries wait") +
+           " to be written to " + folders_of(jobs.front().summary);
+}
+
+std::optional<Instant> SummaryWriter::watch(Instant now) {
+    if (shared_->bytes == 0) return std::nullopt;
+    std::string line;
+    {
+        const std::lock_guard lock(shared_->mutex);
+        if (shared_->jobs.empty() || told_at_ == shared_->written) return std::nullopt;
+        const Instant due = shared_->since + shared_->limits.patience;
+        if (now < due) return due;
+        told_at_ = shared_->written;
+        line = shared_->what_waits() + ", which has not answered for " +
+               format_duration(shared_->limits.patience) +
+               ": wait() returns a task once its summary is there";
+    }
+    shared_->calls.say(line);
+    return std::nullopt;
+}
+
+// ---- the end ----
+
+bool SummaryWriter::Shared::moves(std::unique_lock<std::mutex>& lock, Duration limit) {
+    const std::uint64_t before = written;
+    return changed.wait_for(lock, limit, [&] { return jobs.empty() || written != before; });
+}
+
+void SummaryWriter::finish() {
+    if (!thread_.joinable()) return;
+    const Duration patience = shared_->limits.patience;
+    std::unique_lock lock(shared_->mutex);
+    shared_->over = true;
+    shared_->changed.notify_all();
+    if (!shared_->moves(lock, patience / 10)) shared_->calls.say("the end waits: " + shared_->what_waits());
+    while (!shared_->jobs.empty() && shared_->moves(lock, patience)) continue;
+    if (shared_->jobs.empty()) {
+        lock.unlock();
+        return thread_.join();
+    }
+    const std::string line = shared_->what_waits() + ", which has not answered for " +
+                             format_duration(patience) +
+                             ": they are lost unless it does while this program lives";
+    lock.unlock();
+    thread_.detach();
+    const std::lock_guard outside(shared_->outside);
+    shared_->left_alone = true;
+    shared_->calls.say(line);
 }
 
 }  // namespace wq::api

@@ -62,6 +62,7 @@ bool Failures::skip(SkippedExample example) {
     });
     if (same != skipped_.end()) {
         same->count += example.count;
+        example.tasks.for_each([&](Interval part) { same->tasks.insert(part); });
         return false;
     }
     if (skipped_.size() == most_kinds) {
@@ -70,6 +71,12 @@ bool Failures::skip(SkippedExample example) {
     }
     skipped_.push_back(std::move(example));
     return true;
+}
+
+std::optional<std::string> Failures::why_skipped(TaskId task) const {
+    for (const SkippedExample& known : skipped_)
+        if (known.tasks.contains(task.value())) return known.reason;
+    return std::nullopt;
 }
 
 std::string last_lines(const std::string& text, int lines) {

@@ -34,6 +34,7 @@ struct SkippedExample {
     std::uint64_t count = 0;
     std::uint64_t first_line = 0;
     TaskId first;
+    IntervalSet tasks{};
 };
 
 struct EnvironmentExample {  // a `#!` line that failed
@@ -51,6 +52,8 @@ class Failures {
     void add(FailureExample example);
     // Whether the reason is a new one of those that are kept.
     bool skip(SkippedExample example);
+    // Why the task was, where its reason is one of those that are kept.
+    std::optional<std::string> why_skipped(TaskId task) const;
 
     static constexpr std::size_t most_kinds = 20;
     const std::vector<FailureExample>& kinds() const { return kinds_; }

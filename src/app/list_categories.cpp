@@ -1,5 +1,7 @@
 #include "app/list_categories.h"
 
+#include <algorithm>
+
 #include "base/units.h"
 
 namespace wq::app {
@@ -28,12 +30,17 @@ core::AllocationMode mode_of(taskfile::CategoryMode mode) {
     return core::AllocationMode::fixed;
 }
 
+bool is_for_gpus(const taskfile::CategoryResources& max, const taskfile::CategoryResources& min) {
+    return max.gpus.value_or(0) > 0 || min.gpus.value_or(0) > 0;
+}
+
 // A line that asks for GPUs and says no cores needs none.
-core::PerResource<bool> said_of(const taskfile::CategoryResources& max, taskfile::CategoryMode mode) {
+core::PerResource<bool> said_of(const taskfile::CategoryResources& max,
+                                const taskfile::CategoryResources& min, taskfile::CategoryMode mode) {
     const bool fixed = mode == taskfile::CategoryMode::fixed;
-    const bool for_gpus = max.gpus && *max.gpus > 0;
-    return {{max.cores || for_gpus || !fixed, max.memory_mb || !fixed, max.disk_mb || !fixed,
-             max.gpus.has_value()}};
+    return {{max.cores || min.cores || is_for_gpus(max, min) || !fixed,
+             max.memory_mb || min.memory_mb || !fixed, max.disk_mb || min.disk_mb || !fixed,
+             max.gpus || min.gpus}};
 }
 
 void add(core::PerResource<bool>& all, const core::PerResource<bool>& more) {
@@ -44,20 +51,27 @@ void add(core::PerResource<bool>& all, const core::PerResource<bool>& more) {
 
 void ListCategories::foresee(Foreseen& all, const taskfile::CategoryLine& line) {
     add(all[line.name], said_of(line.max.value_or(taskfile::CategoryResources{}),
+                                line.min.value_or(taskfile::CategoryResources{}),
                                 line.mode.value_or(taskfile::CategoryMode::fixed)));
 }
 
-// With what the run gives where neither a task nor its category says anything.
+// With what the run gives where neither a task nor its category says anything; that is raised to the
+// category's minimum.
 core::Sizes ListCategories::max_of(const Told& told, const core::Needs& defaults) {
     core::Sizes max = sizes_of(told.max);
-    const bool one_core = told.mode == taskfile::CategoryMode::fixed && max.gpus <= 0;
+    const core::Sizes min = sizes_of(told.min);
+    const bool fixed = told.mode == taskfile::CategoryMode::fixed;
+    const bool one_core = fixed && !is_for_gpus(told.max, told.min);
     const core::Sizes run{defaults.cores >= 0 ? defaults.cores.thousandths()
                           : one_core          ? 1000
                                               : core::unsaid,
                           defaults.memory_mb, defaults.disk_mb,
-                          defaults.gpus >= 0 ? defaults.gpus.thousandths() : core::unsaid};
+                          defaults.gpus >= 0 ? defaults.gpus.thousandths()
+                          : fixed            ? min.gpus
+                                             : core::unsaid};
     for (const core::ResourceKind kind : core::resource_kinds)
-        if (told.open.at(kind) && max.at(kind) < 0) max.at(kind) = run.at(kind);
+        if (told.open.at(kind) && max.at(kind) < 0 && run.at(kind) >= 0)
+            max.at(kind) = std::max(run.at(kind), min.at(kind));
     return max;
 }
 
@@ -67,11 +81,13 @@ void ListCategories::tell(const taskfile::CategorySettings& line, const core::Ne
     Told& told = told_[said.name];
     if (told.line == 0) told.line = line.line;
     if (said.max) told.max = *said.max;
+    if (said.min) told.min = *said.min;
+    if (said.first) told.first = line.line;
     if (said.mode) told.mode = *said.mode;
-    add(told.open, said_of(told.max, told.mode));
+    add(told.open, said_of(told.max, told.min, told.mode));
     const bool fixed = told.mode == taskfile::CategoryMode::fixed;
     core::CategorySet set;
-    if (said.max || said.mode) set.max = max_of(told, defaults);
+    if (said.max || said.min || said.mode) set.max = max_of(told, defaults);
     if (said.min) set.min = sizes_of(*said.min);
     if (said.first) set.first = sizes_of(*said.first);
     if (said.mode) set.mode = mode_of(*said.mode);
@@ -103,9 +119,14 @@ core::PerResource<bool> ListCategories::of_task(const std::optional<std::string>
 }
 
 void ListCategories::end(Manager& manager) const {
-    for (const auto& [name, told] : told_)
+    for (const auto& [name, told] : told_) {
         if (!told.has_tasks)
             manager.say(place(told.line) + "no task is of category " + quote_for_message(name));
+        if (told.first != 0 && told.mode == taskfile::CategoryMode::fixed)
+            manager.say(place(told.first) + "'first' has no effect on the category " +
+                        quote_for_message(name) +
+                        ", which learns nothing: add mode=max, mode=min-waste or mode=max-throughput");
+    }
 }
 
 }  // namespace wq::app

@@ -38,6 +38,8 @@ class ListCategories {
     struct Told {
         std::uint64_t line = 0;  // of the first that names it; 0: none yet
         taskfile::CategoryResources max;
+        taskfile::CategoryResources min;
+        std::uint64_t first = 0;  // the last line that says what the first tasks get; 0: none does
         taskfile::CategoryMode mode = taskfile::CategoryMode::fixed;
         core::PerResource<bool> open;  // tasks may be there that say nothing of these
         bool has_tasks = false;

@@ -113,7 +113,7 @@ void Manager::act(core::Action& action, core::Now now) {
     if (const auto* back = std::get_if<core::GoneBack>(&action)) {
         forget_files(back->task, back->attempt);
         if (recorder_.wants_beginning(back->task))
-            note_waiting(back->task, back->category, back->given, now.wall, at_maximum(back->task));
+            note_waiting(back->task, back->category, now.wall, at_maximum(back->task));
         return;
     }
     if (auto* range = std::get_if<core::RangeEnded>(&action)) return act_on(*range, now);
@@ -181,27 +181,28 @@ void Manager::note_dispatch(TaskId task, Attempt attempt, CategoryId category, c
                             bool at_maximum) {
     const stats::Recorder::Wants wants = recorder_.wants();
     if (!wants.transactions || !recorder_.wants_beginning(task)) return;
-    if (attempt == 1 && wants.waiting) note_waiting(task, category, given, submitted_us, at_maximum);
+    if (attempt == 1 && wants.waiting) note_waiting(task, category, submitted_us, at_maximum);
     recorder_.transaction(dispatched_us, stats::task_running_text(task, link.address, given, at_maximum));
 }
 
-void Manager::note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when,
-                           bool at_maximum) {
+void Manager::note_waiting(TaskId task, CategoryId category, WallMicros when, bool at_maximum) {
     if (!recorder_.wants().transactions) return;
+    const core::Needs& said = reactor_.ledger().shape(reactor_.ledger().shape_of(task)).needs;
     recorder_.transaction(
         when, stats::task_waiting_text({task.value(), task.value() + 1}, categories_[category.value()],
-                                       at_maximum ? asked_at_maximum(task, category) : given, at_maximum));
+                                       requested(said, category, at_maximum), at_maximum));
 }
 
-// What it says itself, else what its category allows.
-core::Resources Manager::asked_at_maximum(TaskId task, CategoryId category) const {
-    const core::Needs& said = reactor_.ledger().shape(reactor_.ledger().shape_of(task)).needs;
+core::Resources Manager::requested(const core::Needs& said, CategoryId category, bool at_maximum) const {
+    core::Sizes sizes;
     const core::Category* const known = reactor_.category(category);
-    const core::Sizes max = known != nullptr ? known->max() : core::Sizes{};
-    return {said.cores >= 0 ? said.cores : Count::of_thousandths(max.cores),
-            said.memory_mb >= 0 ? said.memory_mb : max.memory_mb,
-            said.disk_mb >= 0 ? said.disk_mb : max.disk_mb,
-            said.gpus >= 0 ? said.gpus : Count::of_thousandths(max.gpus)};
+    const auto told = category_told_.find(category);
+    if (at_maximum && known != nullptr) sizes = known->max();
+    if (!at_maximum && told != category_told_.end()) sizes = told->second.first;
+    return {said.cores >= 0 ? said.cores : Count::of_thousandths(sizes.cores),
+            said.memory_mb >= 0 ? said.memory_mb : sizes.memory_mb,
+            said.disk_mb >= 0 ? said.disk_mb : sizes.disk_mb,
+            said.gpus >= 0 ? said.gpus : Count::of_thousandths(sizes.gpus)};
 }
 
 // Of one that has not ended.
@@ -261,7 +262,7 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
     times_.ended(1, record.outcome.succeeded(), record.outcome.wall_us, given);
     recorder_.task(std::move(recorded));
     if (!action.final && !action.goes_on)
-        note_waiting(action.task, action.category, given, now.wall, at_maximum(action.task));
+        note_waiting(action.task, action.category, now.wall, at_maximum(action.task));
     if (!holding_ && recorder_.backlog_bytes() > options_.most_unwritten_bytes) on_recorder(now);
 }
 
@@ -283,7 +284,7 @@ void Manager::act_on(core::RangeEnded& action, core::Now now) {
 void Manager::act_on(core::Skipped& action, core::Now now) {
     const std::uint64_t first = action.tasks.front()->first;
     SkippedExample example{action.reason, action.detail, action.tasks.count(), tasks_.line(TaskId(first)),
-                           TaskId(first)};
+                           TaskId(first), action.tasks};
     if (action.because) {
         example.reason = "a predecessor failed: " + place_of(*action.because, tasks_.line(*action.because));
         example.detail = line_for_message(tasks_.command(*action.because));

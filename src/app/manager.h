@@ -95,6 +95,9 @@ class Manager {
     void hold_on_workers(double times, core::Now now);
     // What holds for the tasks of a category from now on; `what.category` is filled in.
     void set_category(const std::string& name, core::CategorySet what, core::Now now);
+    // What a task that says so much asks for now, with what its category gives at first, or at most;
+    // negative: neither says, or a whole worker.
+    core::Resources requested(const core::Needs& said, CategoryId category, bool at_maximum = false) const;
     // Whether tasks given out from now on are sampled, and held to what they are given.
     void monitor(const core::Monitoring& monitoring, core::Now now);
     // Whether the last tasks, where fewer wait than there are workers, get all that is free there.
@@ -232,12 +235,10 @@ class Manager {
     void act_on(core::AttemptEnded& action, core::Now now);
     void act_on(core::Skipped& action, core::Now now);
     void send_lease(Link& link, const core::Lease& action, wire::Lease lease, core::Now now);
-    void note_waiting(TaskId task, CategoryId category, const core::Resources& given, WallMicros when,
-                      bool at_maximum);
+    void note_waiting(TaskId task, CategoryId category, WallMicros when, bool at_maximum);
     void act_on(core::RangeEnded& action, core::Now now);
     void act_on(const core::CategoryChanged& action, core::Now now);
     bool at_maximum(TaskId task) const;
-    core::Resources asked_at_maximum(TaskId task, CategoryId category) const;
     void act_on(core::Dismiss& action, core::Now now);
     void tell_pool(const wire::Message& message);
     bool takes_part(const Link& link) const;

@@ -1,8 +1,12 @@
 #include "app/mpi_node_share.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/bytes.h"
 #include "host/batch_share.h"
 #include "host/divide.h"
+#include "host/rank_gpus.h"
 #include "host/restrict.h"
 #include "host/topology.h"
 #include "host/wire_fields.h"
@@ -11,21 +15,39 @@ namespace wq::app {
 
 namespace {
 
-// What a rank brings to the division: which units it may use, and whether it works at all.
+const char* from_environment(const char* name) {
+    return std::getenv(name);
+}
+
+// What a rank brings to the division: which units and GPUs it may use, and whether it works at all.
 std::string describe_rank(bool works) {
     ByteWriter out;
     out.boolean(works);
     const std::vector<int> units = host::CpuMask::of_process(0).indexes();
     out.u64(units.size());
     for (const int unit : units) out.i64(unit);
+    const host::RankGpus gpus = host::gpus_of_rank(from_environment);
+    out.blob(gpus.variable);
+    out.blob(gpus.bound_as);
+    out.u64(gpus.names.size());
+    for (const std::string& name : gpus.names) out.blob(name);
     return out.take();
 }
 
 struct NodeRanks {
     host::CpuMask allowed;  // the union: mpirun may have bound each rank to one core
+    std::vector<host::RankGpus> gpus;
     std::vector<bool> works;
     std::size_t workers = 0;
 };
+
+host::RankGpus read_gpus(ByteReader& in) {
+    host::RankGpus gpus;
+    gpus.variable = in.blob();
+    gpus.bound_as = in.blob();
+    for (std::uint64_t left = in.count(); left > 0; --left) gpus.names.emplace_back(in.blob());
+    return gpus;
+}
 
 NodeRanks read_ranks(const std::vector<std::string>& blobs) {
     NodeRanks ranks;
@@ -34,6 +56,7 @@ NodeRanks read_ranks(const std::vector<std::string>& blobs) {
         ranks.works.push_back(in.boolean());
         ranks.workers += ranks.works.back() ? 1 : 0;
         for (std::uint64_t left = in.count(); left > 0; --left) ranks.allowed.add(static_cast<int>(in.i64()));
+        ranks.gpus.push_back(read_gpus(in));
     }
     return ranks;
 }
@@ -46,17 +69,35 @@ std::string encode(const host::Slice& slice, const std::vector<std::string>& rem
     return out.take();
 }
 
+// The machine with the GPUs of all its ranks.
+Result<host::Machine> discover_node(const NodeRanks& ranks, const host::NodeGpus& gpus) {
+    std::string names;
+    for (const std::string& name : gpus.names) names += (names.empty() ? "" : ",") + name;
+    const auto variable = [&](const char* name) {
+        return gpus.variable == name ? names.c_str() : from_environment(name);
+    };
+    auto machine = host::discover(ranks.allowed, variable);
+    if (!machine) return machine;
+    // What is said of one process is not said of the ranks together.
+    machine->bounds = host::of_node(machine->bounds);
+    host::Bounds batch = host::of_node(
+        host::batch_bounds(host::batch_environment(), {machine->cores.size(), machine->threads()}));
+    if (gpus.differ)
+        std::erase_if(batch, [](const host::Bound& bound) { return bound.kind == host::BoundKind::gpus; });
+    host::restrict_to(*machine, batch);
+    return machine;
+}
+
 // All shares, one blob a rank, made by the node's first rank alone: reading the topology of a large node
 // takes a while.
 Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
-    auto machine = host::discover(ranks.allowed);
+    const host::NodeGpus gpus = host::gpus_of_node(ranks.gpus);
+    auto machine = discover_node(ranks, gpus);
     if (!machine) return machine.error();
-    // What is said of one process is not said of the ranks together.
-    machine->bounds = host::of_node(machine->bounds);
-    host::restrict_to(*machine, host::of_node(host::batch_bounds(
-                                    host::batch_environment(), {machine->cores.size(), machine->threads()})));
     const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
-    const std::vector<host::Slice> slices = host::divide(*machine, host::free_disk_mb(folder), workers);
+    std::vector<host::Slice> slices = host::divide(*machine, host::free_disk_mb(folder), workers);
+    for (host::Slice& slice : slices)
+        if (gpus.of_each_rank) host::take_all_gpus(slice, *machine);
     ByteWriter out;
     std::size_t next = 0;
     for (const bool works : ranks.works) {

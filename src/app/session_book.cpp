@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/amounts.h"
 #include "core/task.h"
 
 namespace wq::app {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::size_t longest_name = 255;
 constexpr std::size_t longest_platform = 64;
-constexpr std::int64_t most_mb = std::int64_t{1} << 40;
 constexpr std::int64_t longest_us = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
 
@@ -98,8 +98,8 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello) {
     if (!is_platform(hello.os) || !is_platform(hello.arch)) return "its platform has no proper name";
     if (hello.node.size() > longest_name || !plain(hello.node)) return "its node has no proper name";
     const core::Resources& offers = hello.offers;
-    if (!within(offers.cores.rounded_up(), core::most_cores) || !within(offers.memory_mb, most_mb) ||
-        !within(offers.disk_mb, most_mb) || !within(offers.gpus.rounded_up(), core::most_cores))
+    if (!within(offers.cores.rounded_up(), most_cores) || !within(offers.memory_mb, most_mb) ||
+        !within(offers.disk_mb, most_mb) || !within(offers.gpus.rounded_up(), most_cores))
         return "it offers what no machine has";
     return nonsense_in(hello.features);
 }

@@ -103,7 +103,7 @@ class WorkerSession {
     Instant idle_since_;                  // without a task
     bool served_ = false;                 // a manager that was done with us
     bool draining_ = false;
-    bool stopped_ = false;  // by a signal
+    bool stopped_ = false;             // by a signal
     std::optional<Instant> kill_at_;   // of draining
     std::optional<Instant> leave_at_;  // of draining: whatever has not arrived by then
     bool dismissed_ = false;

@@ -105,6 +105,8 @@ std::string detect_text(const WorkerResources& found) {
     text += "binding   " + std::string(binding_word(found.slice.bind));
     if (!found.unbound.empty()) text += ": " + found.unbound;
     text += "\n";
+    if (!found.machine.watch.empty())
+        text += "watching  memory is held to its limits " + found.machine.watch + "\n";
     for (const std::string& remark : found.machine.remarks) text += "remark    " + remark + "\n";
     return text;
 }
@@ -127,6 +129,7 @@ std::string detect_json(const WorkerResources& found) {
         }
     }
     root["binding"] = {{"mode", binding_word(found.slice.bind)}, {"why", found.unbound}};
+    root["watching"] = found.machine.watch;
     root["gpus"] = gpus_json(found.machine.gpus);
     root["machine"] = layout_json(found.machine);
     root["remarks"] = found.machine.remarks;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "app/away.h"
+#include "base/amounts.h"
 #include "base/units.h"
 #include "cli/binding_word.h"
 #include "cli/help_text.h"
@@ -126,10 +127,16 @@ Status take_word(const po::variables_map& given, const char* name, T& target,
     return success();
 }
 
+// With none all tasks would start at once; a line that only waits says so itself.
+Result<Count> default_cores(const std::string& text) {
+    auto cores = parse_count_with_fraction(text, 0, most_cores);
+    if (cores && *cores == 0)
+        return Error{ExitCode::usage, "tasks get more than 0; write #WQ cores=0 above those that only wait"};
+    return cores;
+}
+
 Result<std::int64_t> megabytes(const std::string& text) {
-    const auto bytes = parse_size(text);
-    if (!bytes) return bytes.error();
-    return (*bytes + (1 << 20) - 1) >> 20;
+    return parse_amount_mb(text);
 }
 
 auto counted(std::int64_t low, std::int64_t high) {
@@ -194,10 +201,10 @@ Status convert(const po::variables_map& given, RunOptions& run) {
         if (!status && !bad) bad = std::move(status);
     };
     Duration walltime{0};
-    check(take(given, "cores", run.defaults.needs.cores, fraction(1'000'000)));
+    check(take(given, "cores", run.defaults.needs.cores, default_cores));
     check(take(given, "memory", run.defaults.needs.memory_mb, megabytes));
     check(take(given, "disk", run.defaults.needs.disk_mb, megabytes));
-    check(take(given, "gpus", run.defaults.needs.gpus, fraction(10'000)));
+    check(take(given, "gpus", run.defaults.needs.gpus, fraction(most_cores)));
     std::size_t threads = 0;
     host::Binding bind{};
     check(take(given, "bind", bind, parse_binding));
@@ -261,11 +268,15 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
                                                     : std::vector<std::string>{};
     const bool each = given.count("each") != 0;
     const bool array = given.count("array") != 0;
-    if ((each ? 1U : 0U) + (array ? 1U : 0U) + lists.size() != 1)
+    if ((each ? 1U : 0U) + (array ? 1U : 0U) + lists.size() != 1) {
+        for (const std::string& word : lists)
+            if (given.count("monitor") != 0 && (word == "measure" || word == "enforce"))
+                return usage("--monitor takes its word with '=': write --monitor=" + word);
         return usage(lists.size() > 1
                          ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
                                quote_for_message(lists[1])
                          : std::string("give a task list (- for stdin), or one of --each and --array"));
+    }
     if ((each || array) && command.empty())
         return usage(std::string(each ? "--each" : "--array") + " takes a command after --, e.g. -- gzip {}");
     if (!each && !array && !command.empty())

@@ -71,6 +71,15 @@ std::string how_it_ended(const stats::TaskRecord& record, const std::string& hos
            format_duration(std::chrono::microseconds(record.outcome.wall_us));
 }
 
+// What is not final was not the last word only where the run did not come to its own end.
+std::string what_became_of_it(bool final, const std::string& run_directory) {
+    if (final) return "it has ended: ";
+    const auto status = stats::read_status(run_directory);
+    const bool over = status && status->state != "running" && status->state != "interrupted";
+    return over ? "no worker that could hold it was left to try it again, after "
+                : "it was to be tried again, after ";
+}
+
 Error no_such_task(const std::string& run_directory, std::uint64_t line) {
     return {ExitCode::bad_input,
             run_directory + ": no task stands in line " + std::to_string(line) + " of what this run read"};
@@ -97,7 +106,7 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
         }
         const auto host = known.hosts.find(known.last->worker.value());
         const std::string ended = how_it_ended(*known.last, host == known.hosts.end() ? "" : host->second);
-        return place + (known.last->final ? "it has ended: " : "it was to be tried again, after ") + ended;
+        return place + what_became_of_it(known.last->final, run_directory) + ended;
     }
     return no_such_task(run_directory, line);
 }

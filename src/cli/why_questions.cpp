@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t most_at_a_look = 100;
+// Whoever asked has given up long before.
+constexpr auto stale_after = std::chrono::minutes(10);
 constexpr std::string_view ask = ".ask";
 constexpr std::string_view answer = ".answer";
 
@@ -62,6 +64,15 @@ bool is_listed(const std::string& folder, const std::string& name) {
     return false;
 }
 
+// Of one who was killed while he waited for it, or of ours that we were killed at. By the clock of the host
+// of the files, which may be another one.
+void remove_if_stale(const fs::path& path, core::Now now) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const WallMicros written = std::int64_t{status.st_mtim.tv_sec} * 1'000'000;
+    if (now.wall - written > stale_after / std::chrono::microseconds(1)) ::unlink(path.c_str());
+}
+
 Status write_question(const std::string& folder, const std::string& name, std::uint64_t line) {
     Status written = success();
     // Who asked before may take the folder away in between.
@@ -85,21 +96,28 @@ std::string why_line(const app::Manager& manager, const app::TaskTable& tasks, b
     const core::Ledger& ledger = manager.reactor().ledger();
     const std::string place = app::place_of(*task, line) + ": ";
     if (task->value() < ledger.size() && ledger.state(*task) == core::TaskState::skipped)
-        return place + "never: one that it waits for has failed, or nothing here can run it";
+        return place + "never: " +
+               manager.failures().why_skipped(*task).value_or(
+                   "one that it waits for has failed, or nothing here can run it");
     return place + manager.reactor().why(*task, now);
 }
 
 void answer_questions(const std::string& run_directory, const app::Manager& manager,
                       const app::TaskTable& tasks, bool input_ended, core::Now now) {
     std::error_code none_there;
-    std::size_t looked_at = 0;
+    std::size_t questions = 0;
     for (fs::directory_iterator at(folder_of(run_directory), none_there), end; !none_there && at != end;
          at.increment(none_there)) {
-        if (++looked_at > most_at_a_look) return;
         const std::string path = at->path().string();
-        if (!path.ends_with(ask)) continue;
+        if (!path.ends_with(ask)) {
+            remove_if_stale(at->path(), now);
+            continue;
+        }
+        if (questions == most_at_a_look) return;
         const auto line = number_in(path);
-        ::unlink(path.c_str());
+        // What cannot be put away is nobody's question.
+        if (::unlink(path.c_str()) != 0) continue;
+        ++questions;
         if (!line) continue;
         const std::string to = path.substr(0, path.size() - ask.size()) + std::string(answer);
         // Who asks waits for so long and no longer: there is nobody else to be told.

@@ -7,6 +7,7 @@
 
 #include "app/registry.h"
 #include "app/session_book.h"
+#include "base/amounts.h"
 #include "base/units.h"
 #include "cli/binding_word.h"
 #include "cli/help_text.h"
@@ -21,7 +22,6 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr std::size_t longest_regex = 1000;
-constexpr std::int64_t most_memory = std::int64_t{1} << 60;
 
 auto text(const char* name) {
     return po::value<std::string>()->value_name(name);
@@ -147,14 +147,22 @@ using Amount = std::optional<std::int64_t>;
 Result<Amount> amount(const std::string& word, bool in_mb, bool zero_is_all) {
     if (word == "all" || word == "-1" || (zero_is_all && word == "0")) return Amount{};
     if (!in_mb) {
-        const auto count = parse_count(word, 0, core::most_cores);
+        const auto count = parse_count(word, 0, most_cores);
         if (!count) return count.error();
         return Amount{*count};
     }
-    const auto bytes = parse_size(word);  // a bare number is in MB
-    if (!bytes) return bytes.error();
-    if (*bytes > most_memory) return Error{ExitCode::usage, quote_for_message(word) + " is more than 1 EiB"};
-    return Amount{(*bytes + (1 << 20) - 1) >> 20};
+    const auto size = parse_amount_mb(word);
+    if (!size) return size.error();
+    return Amount{*size};
+}
+
+// A worker within a task has what that was given, which may be a part of a core, or none: but
+// for one core it runs nothing. Of a GPU that it has a part of, others have theirs.
+Result<Amount> amount_of_task(const std::string& word, std::int64_t least) {
+    if (word == "all" || word == "-1") return Amount{};
+    const auto count = parse_count_with_fraction(word, 0, most_cores);
+    if (!count) return count.error();
+    return Amount{std::max(count->rounded_down(), least)};
 }
 
 Status take_amounts(const Given& given, const std::function<const char*(const char*)>& variable,
@@ -176,16 +184,19 @@ Status take_amounts(const Given& given, const std::function<const char*(const ch
         const bool no_gpus = kind.option == std::string("gpus");
         std::string name = std::string("--") + kind.option;
         std::string word;
+        bool of_task = false;
         if (given.count(kind.option) != 0) {
             word = given[kind.option].as<std::string>();
         } else if (const char* value = variable(kind.variable); value != nullptr && *value != '\0') {
             name = kind.variable + std::string(" in the environment");
             said_by = name;
             word = value;
+            of_task = !kind.in_mb;
         } else {
             continue;
         }
-        auto value = amount(word, kind.in_mb, zero_is_all && !no_gpus);
+        auto value = of_task ? amount_of_task(word, no_gpus ? 0 : 1)
+                             : amount(word, kind.in_mb, zero_is_all && !no_gpus);
         if (!value) return usage(name + ": " + value.error().message);
         kind.target = *value;
     }

@@ -60,11 +60,12 @@ std::string workspace_parent(const WorkerProgramOptions& options) {
     return unknown ? folder : whole.string();
 }
 
-WorkerResources resources_here(const WorkerProgramOptions& options) {
-    host::Machine machine = host::discover(host::CpuMask::of_process(0)).or_throw();
+Result<WorkerResources> resources_here(const WorkerProgramOptions& options) {
+    auto machine = host::discover(host::CpuMask::of_process(0));
+    if (!machine) return machine.error();
     const host::Bounds batch =
-        host::batch_bounds(host::batch_environment(), {machine.cores.size(), machine.threads()});
-    return worker_resources(std::move(machine), host::free_disk_mb(workspace_parent(options)), options,
+        host::batch_bounds(host::batch_environment(), {machine->cores.size(), machine->threads()});
+    return worker_resources(std::move(*machine), host::free_disk_mb(workspace_parent(options)), options,
                             batch);
 }
 
@@ -139,11 +140,21 @@ class Program {
         if (instant_now() < next_look_) return;
         next_look_ = instant_now() + between_looks();
         if (session.draining()) return;
-        const std::string less = host::what_is_less(allowed_, host::Allowance::of_this_process());
+        const host::Allowance now = host::Allowance::of_this_process();
+        const std::string less = host::what_is_less(allowed_, now);
         if (less.empty()) return;
+        allowed_ = now;
+        const std::string lacks = what_it_lacks_now();
+        if (lacks.empty()) return say(less + "; what it offers stays the same");
         comes_back_ = true;
-        session.leave(less + ": it leaves when its tasks have ended, and comes back with less",
+        session.leave(less + "; " + lacks + ": it leaves when its tasks have ended, and comes back with less",
                       instant_now());
+    }
+
+    std::string what_it_lacks_now() const {
+        const auto now = resources_here(options_);
+        if (!now) return {};  // nor could it come back
+        return what_it_lacks(resources_, *now, host::CpuMask::of_process(0));
     }
 
     Duration between_looks() const {
@@ -186,10 +197,11 @@ class Program {
         worker.launcher.scratch = parent;
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;
-        const WorkerResources resources = resources_here(options_);
+        allowed_ = host::Allowance::of_this_process();  // before: what changes meanwhile is noticed
+        resources_ = resources_here(options_).or_throw();
+        const WorkerResources& resources = resources_;
         for (const std::string& remark : resources.machine.remarks)
             std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
-        allowed_ = host::Allowance::of_this_process();
         next_look_ = instant_now() + between_looks();
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
@@ -286,7 +298,8 @@ class Program {
     std::unique_ptr<app::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
-    host::Allowance allowed_;  // when it came
+    WorkerResources resources_;  // that it came with
+    host::Allowance allowed_;    // when that was looked at last
     Instant next_look_;
     bool comes_back_ = false;  // it leaves, as it is allowed less than that
 };
@@ -295,7 +308,7 @@ class Program {
 
 int detect_program(const WorkerCommand& command) {
     try {
-        const WorkerResources found = resources_here(command.work);
+        const WorkerResources found = resources_here(command.work).or_throw();
         const std::string text = command.json ? detect_json(found)
                                  : command.drawn_task
                                      ? draw_tasks(found, *command.drawn_task, terminal_style())

@@ -39,6 +39,13 @@ std::string why_unbound(const host::Machine& machine, const WorkerProgramOptions
     return {};
 }
 
+bool is_bound_to_others(const host::Slice& slice, const host::CpuMask& allowed) {
+    if (slice.bind == Binding::none || !slice.of_this_machine) return false;
+    return std::any_of(slice.cores.begin(), slice.cores.end(), [&](const std::vector<int>& core) {
+        return std::any_of(core.begin(), core.end(), [&](int pu) { return !allowed.contains(pu); });
+    });
+}
+
 }  // namespace
 
 WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_mb,
@@ -60,6 +67,23 @@ WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_m
     found.unbound = why_unbound(machine, options);
     found.machine = std::move(machine);
     return found;
+}
+
+std::string what_it_lacks(const WorkerResources& then, const WorkerResources& now,
+                          const host::CpuMask& allowed) {
+    const auto fewer = [](const std::string& had, const std::string& has) {
+        return "it has " + has + " to offer, and offered " + had;
+    };
+    const core::Resources& had = then.offers;
+    const core::Resources& has = now.offers;
+    if (has.cores < had.cores)
+        return fewer(format_count_with_fraction(had.cores), format_count_with_fraction(has.cores) + " cores");
+    if (has.memory_mb < had.memory_mb)
+        return fewer(std::to_string(had.memory_mb), std::to_string(has.memory_mb) + " MB memory");
+    if (has.gpus < had.gpus)
+        return fewer(format_count_with_fraction(had.gpus), format_count_with_fraction(has.gpus) + " gpus");
+    if (is_bound_to_others(then.slice, allowed)) return "its tasks are bound to cores that it may not use";
+    return {};
 }
 
 std::string resources_line(const core::Resources& offers) {

@@ -1,6 +1,9 @@
 #include "core/allocation.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "core/seats.h"
 
 namespace wq::core {
 
@@ -31,18 +34,25 @@ class Proportion {
             largest_ = {need, whole};
     }
     void consider(const Needs& needs, const Resources& whole) {
-        consider(needs.cores.thousandths(), whole.cores.thousandths());
+        consider(needs.cores, whole.cores);
         consider(needs.memory_mb, whole.memory_mb);
         consider(needs.disk_mb, whole.disk_mb);
-        consider(needs.gpus.thousandths(), whole.gpus.thousandths());
+        consider(needs.gpus, whole.gpus);
+    }
+    void consider(Count need, Count whole) {
+        consider(need.thousandths(), whole.thousandths());
+        if (need > 0 && need < whole) seats_ = std::min(seats_, how_many_seats(need, whole));
     }
     bool asks() const { return asks_; }
     Share exact() const { return largest_; }
     // One n-th, where n such tasks fit.
-    Share whole_task() const { return {1, largest_.num == 0 ? 1 : largest_.den / largest_.num}; }
+    Share whole_task() const {
+        return {1, largest_.num == 0 ? 1 : std::min(largest_.den / largest_.num, seats_)};
+    }
 
   private:
     Share largest_{0, 1};
+    std::int64_t seats_ = std::numeric_limits<std::int64_t>::max();  // of cores and GPUs
     bool asks_ = false;
 };
 
@@ -79,9 +89,7 @@ void raise_to(Resources& give, const Needs& least) {
     give.gpus = std::max(give.gpus, least.gpus);
 }
 
-}  // namespace
-
-Resources allocate(const Ask& ask, const Resources& whole, const AllocationRules& rules) {
+Resources due(const Ask& ask, const Resources& whole, const AllocationRules& rules) {
     const Needs needs = in_amounts(ask.needs, whole);
     Resources give = as_said(needs);
     raise_to(give, ask.at_least);
@@ -104,6 +112,23 @@ Resources allocate(const Ask& ask, const Resources& whole, const AllocationRules
     give.memory_mb = std::max(give.memory_mb, share.of(whole.memory_mb));
     give.disk_mb = std::max(give.disk_mb, share.of(whole.disk_mb));
     return give;
+}
+
+}  // namespace
+
+Resources lowered_to(Resources give, const Needs& most) {
+    const auto lower = [](auto& amount, const auto& bound) {
+        if (bound >= 0) amount = std::min(amount, bound);
+    };
+    lower(give.cores, most.cores);
+    lower(give.memory_mb, most.memory_mb);
+    lower(give.disk_mb, most.disk_mb);
+    lower(give.gpus, most.gpus);
+    return give;
+}
+
+Resources allocate(const Ask& ask, const Resources& whole, const AllocationRules& rules) {
+    return lowered_to(due(ask, whole, rules), ask.at_most);
 }
 
 Resources allocate(const Needs& needs, const Resources& whole, const AllocationRules& rules) {

@@ -6,6 +6,7 @@
 //  4. Cores that it does not ask for, where it asks for GPUs: none.
 //  5. Cores, memory and disk otherwise: n of these tasks fit the worker by what they ask for, and each gets
 //     one n-th; cores rounded down to whole ones, one at least.
+//  6. What a task of an automatic category is given is never above the maximum of that.
 //
 // Beyond the manual: cores and GPUs may be fractions, which are given as they are asked for where no more
 // than that is due; `cores=0` holds no core and gets what it says, no more. All in integers: n tasks of 1/n
@@ -30,10 +31,11 @@ struct AllocationRules {
 // What a task asks for, with what its category says for it.
 struct Ask {
     explicit Ask(const Needs& said, const Needs& least = {}) : needs(said), at_least(least) {}
-    Needs needs;     // an amount; -1: nothing is said; whole_worker
-    Needs at_least;  // of what is not an amount: no less is given, and a worker that has less will not do
+    Needs needs;      // an amount; -1: nothing is said; whole_worker
+    Needs at_least;   // of what is not an amount: no less is given, and a worker that has less will not do
+    Needs at_most{};  // no more is given, whatever is due; not below an amount
 
-    // It is what a task of no category could say.
+    // What it asks for is what a task of no category could say, whatever it is given at most.
     bool plain() const;
     bool operator==(const Ask&) const = default;
 };
@@ -45,6 +47,8 @@ Resources allocate(const Needs& needs, const Resources& whole, const AllocationR
 
 // Whether an idle worker with so much holds it.
 bool ever_fits(const Ask& ask, const Resources& whole);
+// No more of anything than the task may use.
+Resources lowered_to(Resources give, const Needs& most);
 bool ever_fits(const Needs& needs, const Resources& whole);
 
 }  // namespace wq::core

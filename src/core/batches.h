@@ -30,7 +30,8 @@ struct LostMember {
 struct Batch {
     BatchId id;
     ShapeId shape;
-    AllocationRules rules{};  // by which ranks reckon what a ticket's task is given
+    Ask ask{Needs{}};  // by these ranks reckon what a ticket's task is given
+    AllocationRules rules{};
     double priority = 0;
     Instant sealed_at;
     IntervalSet outstanding;     // sealed; no rank has named it yet

@@ -103,8 +103,13 @@ class Category {
     // What a task that says so much itself asks for. `largest_worker`: the most that any worker has of each;
     // nothing computed is above it, but for the minimum.
     CategoryRequest first_try(const Sizes& said, const Sizes& largest_worker) const;
-    // The same once it has exhausted that: a worker without what was measured then will not do.
+    // The same without what was computed: as while samples are collected.
+    CategoryRequest collecting_try(const Sizes& said) const;
+    // The same once it has exhausted its first try: a worker without what was measured then will not do.
     CategoryRequest at_maximum(const Sizes& said, const Sizes& measured) const;
+    // More than this such a task is never given, whatever is free: its maximum, where it is sized
+    // automatically and does not say itself what it needs; unsaid: no bound.
+    Sizes most_given(const Sizes& said) const;
     AfterExhaustion after_exhaustion(const Sizes& said, const Sizes& measured,
                                      const PerResource<bool>& limits, Try tried) const;
 
@@ -114,6 +119,9 @@ class Category {
 
   private:
     void compute();
+    bool sizes_by_itself(ResourceKind kind) const {
+        return mode_ != AllocationMode::fixed && automatic_.at(kind);
+    }
     std::int64_t collecting_size(ResourceKind kind) const;
     std::int64_t first_size(ResourceKind kind, std::int64_t largest_worker) const;
     std::int64_t maximum_size(ResourceKind kind) const;

@@ -23,13 +23,12 @@ std::int64_t Category::maximum_size(ResourceKind kind) const {
 }
 
 std::int64_t Category::collecting_size(ResourceKind kind) const {
-    if (first_.at(kind) < 0) return maximum_size(kind);
+    if (!sizes_by_itself(kind) || first_.at(kind) < 0) return maximum_size(kind);
     return bounded(first_.at(kind), {min_.at(kind), max_.at(kind), unsaid});
 }
 
 std::int64_t Category::first_size(ResourceKind kind, std::int64_t largest_worker) const {
-    if (mode_ == AllocationMode::fixed || !automatic_.at(kind)) return maximum_size(kind);
-    if (!steady() || computed_.at(kind) < 0) return collecting_size(kind);
+    if (!sizes_by_itself(kind) || !steady() || computed_.at(kind) < 0) return collecting_size(kind);
     return bounded(computed_.at(kind), {min_.at(kind), max_.at(kind), largest_worker});
 }
 
@@ -48,12 +47,25 @@ CategoryRequest Category::first_try(const Sizes& said, const Sizes& largest_work
     return request(said, [&](ResourceKind kind) { return first_size(kind, largest_worker.at(kind)); });
 }
 
+CategoryRequest Category::collecting_try(const Sizes& said) const {
+    return request(said, [&](ResourceKind kind) { return collecting_size(kind); });
+}
+
 CategoryRequest Category::at_maximum(const Sizes& said, const Sizes& measured) const {
     CategoryRequest most = request(said, [&](ResourceKind kind) { return maximum_size(kind); });
     const Sizes sizes = without_noise(measured);
     for (const ResourceKind kind : resource_kinds)
         if (most.sizes.at(kind) == whole_worker)
             most.at_least.at(kind) = std::max(most.at_least.at(kind), sizes.at(kind));
+    return most;
+}
+
+// In the fixed mode the maximum is as if the task had said it, and it may get more like any other.
+Sizes Category::most_given(const Sizes& said) const {
+    Sizes most;
+    if (mode_ == AllocationMode::fixed) return most;
+    for (const ResourceKind kind : resource_kinds)
+        if (said.at(kind) < 0) most.at(kind) = max_.at(kind);
     return most;
 }
 

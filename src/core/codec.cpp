@@ -6,15 +6,12 @@ namespace wq::core {
 
 namespace {
 
-// Keeps sums of a hundred thousand workers far from overflow.
-constexpr std::int64_t most_resource = std::int64_t{1} << 40;
-
 void put_amount(ByteWriter& out, std::int64_t amount) {
     out.i64(amount);
 }
 std::int64_t get_amount(ByteReader& in, std::int64_t least) {
     const std::int64_t amount = in.i64();
-    if (amount < least || amount > most_resource) in.fail();
+    if (amount < least || amount > most_size) in.fail();
     return amount;
 }
 
@@ -25,8 +22,8 @@ void put_count(ByteWriter& out, Count count) {
 }
 Count get_count(ByteReader& in, std::int64_t least) {
     const std::int64_t number = in.i64();
-    if (number >= least && number >= -1 && number <= most_resource) return number;
-    if (number > -2 || number < -1000 * most_resource || (-number - 1) % 1000 == 0) in.fail();
+    if (number >= least && number >= -1 && number <= most_size) return number;
+    if (number > -2 || number < -1000 * most_size || (-number - 1) % 1000 == 0) in.fail();
     return Count::of_thousandths(-(number + 1));
 }
 
@@ -128,6 +125,7 @@ void get(ByteReader& in, Measured& value) {
 #define WQ_GET(name, unit, meaning) value.usage.name = in.i64();
     WQ_USAGE(WQ_GET)
 #undef WQ_GET
+    value.usage = within_bounds(value.usage);
     value.exceeded = get_sizes(in);
 }
 

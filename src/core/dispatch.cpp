@@ -14,20 +14,21 @@ namespace wq::core {
 
 namespace {
 constexpr std::size_t shapes_looked_at = 64;
-// Of one kind. If the roomiest are full they run something, and look again when it ends.
+// Of one kind, in one order. If the roomiest are full, all those behind them run something, as the idle stand
+// first, and look again when it ends.
 constexpr int workers_looked_at = 8;
 // Of one kind, before it is cut.
 constexpr int too_small_looked_at = 8;
 // A shape passed over so often gets a worker kept free for it.
 constexpr std::uint64_t patience = 200;
 
-// Before all with as many free cores and as much memory.
-Place first_of(Count free_cores, std::int64_t memory_mb) {
-    return {free_cores, memory_mb, Instant::max(), WorkerId(0)};
+// Before all with as much room and as much memory.
+Place first_of(const Place& like, std::int64_t memory_mb) {
+    return {like.room, like.busy, memory_mb, Instant::max(), WorkerId(0)};
 }
 // Behind all that have an end, too.
-Place last_of(Count free_cores, std::int64_t memory_mb) {
-    return {free_cores, memory_mb, Instant::min(), unknown_worker};
+Place last_of(const Place& like) {
+    return {like.room, like.busy, like.memory_mb, Instant::min(), unknown_worker};
 }
 }  // namespace
 
@@ -96,51 +97,65 @@ void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actio
 Worker* Reactor::roomiest(ShapeId shape, bool suspect, Now now) {
     const Shape& what = ledger_.shape(shape);
     if (!has_room(what)) return nullptr;
-    const std::int64_t memory_mb = std::max(asked(shape).needs.memory_mb, asked(shape).at_least.memory_mb);
-    const std::int64_t disk_mb = std::max(asked(shape).needs.disk_mb, asked(shape).at_least.disk_mb);
     Worker* best = nullptr;
-    const auto consider = [&](WorkerId id) {
+    std::int64_t most = 0;
+    const auto consider = [&](Worker* worker, Scarce scarce) {
+        if (worker == nullptr || (best != nullptr && worker->room(scarce) <= most)) return;
+        best = worker;
+        most = worker->room(scarce);
+    };
+    for (const WorkerId id : what.workers) {
         Worker* worker = workers_.find(id);
         ++looks_;
-        if (worker == nullptr || !takes(*worker, shape, suspect, now)) return false;
-        if (best == nullptr || worker->free().cores > best->free().cores) best = worker;
-        return true;
-    };
-    for (const WorkerId id : what.workers) consider(id);
+        if (worker != nullptr && takes(*worker, shape, suspect, now))
+            consider(worker, orders_for(share(shape, worker->whole)).front());
+    }
     if (!what.workers.empty()) return best;
-    for (const auto& [kind, places] : workers_.kinds()) {
+    for (const auto& [kind, of_kind] : workers_.kinds()) {
         if (!ever_holds(kind.at_most.whole, kind.at_most.features, shape) ||
             !has_time(kind.leaves_by, what, now))
             continue;
-        int looked = 0;
-        int too_small = 0;
-        for (auto it = places.begin(); it != places.end();) {
-            if (it->memory_mb < memory_mb) {
-                ++looks_;
-                it = places.lower_bound(first_of(it->free_cores, memory_mb));
-                continue;
-            }
-            if (!has_time(it->leaves_at, what, now)) {
-                ++looks_;
-                it = places.upper_bound(last_of(it->free_cores, it->memory_mb));
-                continue;
-            }
-            // One with too little disk ends no search: nothing would make the others look again. Where tasks
-            // ask for disk in more sizes than there are cuts, all of the kind may be looked at.
-            if (could_hold(*workers_.find(it->id), shape, now)) {
-                if (consider(it->id)) break;
-                // One that is avoided says nothing of the others.
-                const bool wanted = has_one_for(shape, suspect, *workers_.find(it->id));
-                if (wanted && ++looked == workers_looked_at) break;
-            } else {
-                ++looks_;
-                if (++too_small == too_small_looked_at && workers_.cut_disk(disk_mb))
-                    return roomiest(shape, suspect, now);
-            }
-            ++it;
+        const std::vector<Scarce> orders = orders_for(share(shape, kind.at_most.whole));
+        for (const Scarce scarce : orders) {
+            workers_.keep_order(scarce);
+            const auto found = roomiest_of(of_kind.by(scarce), shape, suspect, now);
+            if (!found) return roomiest(shape, suspect, now);
+            consider(*found, orders.front());
+            if (*found != nullptr) break;
         }
     }
     return best;
+}
+
+// Of one kind. Nothing: the kinds were cut.
+std::optional<Worker*> Reactor::roomiest_of(const Places& places, ShapeId shape, bool suspect, Now now) {
+    const std::int64_t memory_mb = std::max(asked(shape).needs.memory_mb, asked(shape).at_least.memory_mb);
+    const std::int64_t disk_mb = std::max(asked(shape).needs.disk_mb, asked(shape).at_least.disk_mb);
+    int looked = 0;
+    int too_small = 0;
+    for (auto it = places.begin(); it != places.end();) {
+        ++looks_;
+        if (it->memory_mb < memory_mb) {
+            it = places.lower_bound(first_of(*it, memory_mb));
+            continue;
+        }
+        if (!has_time(it->leaves_at, ledger_.shape(shape), now)) {
+            it = places.upper_bound(last_of(*it));
+            continue;
+        }
+        Worker* const worker = workers_.find(it->id);
+        // One with too little disk ends no search: nothing would make the others look again. Where tasks ask
+        // for disk in more sizes than there are cuts, all of the kind may be looked at.
+        if (could_hold(*worker, shape, now)) {
+            if (takes(*worker, shape, suspect, now)) return worker;
+            // One that is avoided says nothing of the others.
+            if (has_one_for(shape, suspect, *worker) && ++looked == workers_looked_at) break;
+        } else if (++too_small == too_small_looked_at && workers_.cut_disk(disk_mb)) {
+            return std::nullopt;
+        }
+        ++it;
+    }
+    return nullptr;
 }
 
 void Reactor::fill(Worker& worker, Now now, Actions& actions) {

@@ -47,7 +47,7 @@ struct Attempted {
     std::optional<ShapeId> reshaped;     // asks for more than its range does
 
     Attempt next() const { return std::max(attempt, last) + 1; }
-    // What counts for the limit of tries: all that was no fault of its own.
+    // What counts for the task's own limit of tries: all that was no fault of its own.
     std::uint32_t spent() const { return losses + exhausted + aborted; }
 };
 

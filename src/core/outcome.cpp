@@ -77,6 +77,20 @@ std::string describe(const Outcome& outcome) {
     return "unknown ending";
 }
 
+Usage within_bounds(const Usage& usage) {
+    Usage within = usage;
+    const auto keep = [](std::int64_t& amount, std::int64_t most) {
+        amount = std::clamp(amount, unsaid, most);
+    };
+#define WQ_KEEP(name, unit, meaning) keep(within.name, most_measured);
+    WQ_USAGE(WQ_KEEP)
+#undef WQ_KEEP
+    for (std::int64_t* size :
+         {&within.cores, &within.memory, &within.virtual_memory, &within.swap_memory, &within.disk})
+        keep(*size, most_size);
+    return within;
+}
+
 std::int64_t busy_cores(const Outcome& outcome) {
     if (!outcome.measured) return unsaid;
     const Usage& usage = outcome.measured->usage;

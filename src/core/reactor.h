@@ -146,13 +146,15 @@ class Reactor {
     CategoryState& state_of(CategoryId category);
     CategoryState& state_of_category(ShapeId shape) { return state_of(ledger_.shape(shape).category); }
     void note_shapes();
+    CategoryRequest request_of(const Shape& shape, const Category& category) const;
     Ask ask_of(const Shape& shape, const Category& category) const;
     const Ask& asked(ShapeId shape) const { return asked_[shape.value()]; }
     void ask_anew(CategoryId category, Actions& actions);
+    bool asks_otherwise(const CategoryState& state) const;
     void ask_anew_of_automatic(Actions& actions);
     void awaken(const CategoryState& state);
     void learn_sizes(TaskId task, const Outcome& outcome, Actions& actions);
-    bool asks_for_more(TaskId task, const Outcome& outcome);
+    std::optional<Shape> asks_for_more(TaskId task, const Outcome& outcome);
     bool has_room(const Shape& shape) const;
     void awaken_those_with_room();
     void note_full();
@@ -188,6 +190,7 @@ class Reactor {
     bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
     void answered_recall(WorkerId worker);
     void take_ticket_back(WorkerId worker, TaskId task, WallMicros started);
+    void try_with_more(TaskId task, Shape larger, Outcome outcome, Now now, Actions& actions);
     void settle(TaskId task, const Outcome& outcome, Now now, Actions& actions);
     template <class F>
     void count_for(TaskId task, F&& add);
@@ -317,6 +320,7 @@ class Reactor {
     void fill_with_suspect(Worker& worker, Now now, Actions& actions);
     void fill_with_others(Worker& worker, Now now, Actions& actions);
     Worker* roomiest(ShapeId shape, bool suspect, Now now);
+    std::optional<Worker*> roomiest_of(const Places& places, ShapeId shape, bool suspect, Now now);
     void lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions& actions);
     void reserve(const Worker& worker, ShapeId shape, bool suspect);
     void end_reservation();
@@ -333,15 +337,23 @@ class Reactor {
     std::optional<TaskId> takes(const Worker& worker, ShapeId shape, bool suspect, Now now) const;
     Resources given_now(ShapeId shape, const Worker& worker) const;
     std::optional<TaskId> takes_suspect(const Worker& worker, ShapeId shape) const;
-    std::uint32_t most_tries(TaskId task) const;  // 0: no limit
+    struct Tries {
+        std::uint32_t spent = 0;  // of those that count for the limit
+        std::uint32_t most = 0;   // 0: no limit
+        bool of_all = false;      // not only those that were lost count
+    };
+    Tries tries(TaskId task) const;
     bool last_chance(TaskId task) const;
     std::int64_t queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const;
 
     // reactor_unfit.cpp
     void skip_what_fits_nowhere(ShapeId shape, Now now, Actions& actions);
-    bool fits_somewhere(ShapeId shape) const;
+    bool fits_an_offer(const Ask& ask, const Shape& shape) const;
+    bool fits_somewhere(const Ask& ask, const Shape& shape) const;
+    bool fits_somewhere(ShapeId shape) const { return fits_somewhere(asked(shape), ledger_.shape(shape)); }
     bool pool_is_judged(Now now) const;
     Resources largest_here() const;
+    std::string largest_with(const std::vector<std::string>& features, const std::string& which) const;
     Skipped fits_nowhere(IntervalSet tasks, ShapeId shape) const;
     void skip_ready(ShapeId shape, const std::function<Skipped(IntervalSet)>& why, Actions& actions);
     void tell_what_waits_later(Now now, bool grew);
@@ -359,7 +371,8 @@ class Reactor {
     void watch_idle_workers(Now now);
     void recall_for_idle_workers(Now now, Actions& actions);
     void recall_leases(Actions& actions);
-    Count recall(Worker& worker, Count cores, Actions& actions);
+    void recall_leases(Scarce what, Actions& actions);
+    static std::int64_t recall(Worker& worker, Scarce what, std::int64_t amount, Actions& actions);
 
     // reactor_why.cpp
     std::string why_not_given_out(TaskId task, Now now) const;

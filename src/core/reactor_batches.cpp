@@ -45,8 +45,10 @@ bool Reactor::fits_whole_pool(ShapeId shape) {
 IntervalSet Reactor::sealable(ShapeId shape) {
     const auto total_cores = static_cast<std::uint64_t>(workers_.available_cores());
     const std::uint64_t enough = tickets_per_core * total_cores;
-    if (ledger_.shape(shape).leased_only || !asked(shape).plain() || options_.monitoring.enforces ||
-        state_of_category(shape).category.max_concurrent() >= 0)
+    // Ranks know of no bound on what is due.
+    const bool bounded = options_.allocation.proportional && asked(shape).at_most != Needs{};
+    if (ledger_.shape(shape).leased_only || !asked(shape).plain() || bounded ||
+        options_.monitoring.enforces || state_of_category(shape).category.max_concurrent() >= 0)
         return {};
     const auto& queues = ledger_.ready(shape).queues;
     if (queues.begin()->second.fresh.count() < enough || ledger_.shape(shape).min_time > Duration{0})
@@ -77,12 +79,13 @@ void Reactor::seal(ShapeId shape, IntervalSet tasks, Now now, Actions& actions) 
     batch_.emplace();
     batch_->id = BatchId(next_batch_++);
     batch_->shape = shape;
+    batch_->ask = asked(shape);
     batch_->rules = options_.allocation;
     batch_->priority = ledger_.priority(TaskId(tasks.front()->first));
     batch_->sealed_at = now.instant;
     batch_->members = pool_;
     batch_->outstanding = tasks;
-    actions.push_back(Seal{batch_->id, std::move(tasks), asked(shape).needs, batch_->rules, what.timeout,
+    actions.push_back(Seal{batch_->id, std::move(tasks), batch_->ask.needs, batch_->rules, what.timeout,
                            watch_of(shape, {})});
 }
 

@@ -33,11 +33,22 @@ PerResource<bool> limits_of(const Outcome& outcome) {
     return limits;
 }
 
+Ask ask_for(const CategoryRequest& request) {
+    return Ask(needs_of(request.sizes), needs_of(request.at_least));
+}
+
 // Few amounts stand for all, so that few shapes do: of two with the same leading six bits, the lower.
 std::int64_t coarse(std::int64_t amount) {
     std::int64_t step = 1;
     while (amount / step >= 64) step *= 2;
     return amount - amount % step;
+}
+
+// Of memory, the bound that somebody said; what is only measured is held to no category's.
+std::int64_t memory_bound(const Shape& shape, const Category& category, const Monitoring& monitoring) {
+    if (shape.needs.memory_mb > 0) return shape.needs.memory_mb;
+    const bool only_measured = monitoring.measures && !monitoring.enforces;
+    return only_measured ? unsaid : category.max().memory_mb;
 }
 
 }  // namespace
@@ -68,13 +79,25 @@ void Reactor::on_event(const CategorySet& event, Now, Actions& actions) {
     list(limited_, category.max_concurrent() >= 0);
     list(automatic_, category.mode() != AllocationMode::fixed);
     ask_anew(event.category, actions);
+    // Ranks know nothing of how many may run at once, and reckon by what was sealed.
+    const bool sealed = batch_ && ledger_.shape(batch_->shape).category == event.category;
+    if (sealed && (category.max_concurrent() >= 0 || asked(batch_->shape) != batch_->ask)) revoke(actions);
+}
+
+// What is computed is bounded by the largest of each resource, which no single worker may have together.
+CategoryRequest Reactor::request_of(const Shape& shape, const Category& category) const {
+    const Sizes said = sizes_of(shape.needs);
+    if (shape.at_maximum) return category.at_maximum(said, sizes_of(shape.at_least));
+    const CategoryRequest computed = category.first_try(said, sizes_of(largest_here_));
+    const CategoryRequest collecting = category.collecting_try(said);
+    if (computed == collecting || fits_an_offer(ask_for(computed), shape)) return computed;
+    return fits_an_offer(ask_for(collecting), shape) ? collecting : computed;
 }
 
 Ask Reactor::ask_of(const Shape& shape, const Category& category) const {
-    const Sizes said = sizes_of(shape.needs);
-    const CategoryRequest request = shape.at_maximum ? category.at_maximum(said, sizes_of(shape.at_least))
-                                                     : category.first_try(said, sizes_of(largest_here_));
-    return Ask(needs_of(request.sizes), needs_of(request.at_least));
+    Ask ask = ask_for(request_of(shape, category));
+    ask.at_most = needs_of(category.most_given(sizes_of(shape.needs)));
+    return ask;
 }
 
 void Reactor::note_shapes() {
@@ -95,8 +118,16 @@ void Reactor::ask_anew(CategoryId id, Actions& actions) {
     check_fits_ = true;
     awaken(state);
     const Category& category = state.category;
+    Shape says_nothing;
+    says_nothing.category = id;
     actions.push_back(CategoryChanged{id, category.mode(), category.max(), category.min(),
-                                      category.first_try({}, sizes_of(largest_here_)).sizes});
+                                      request_of(says_nothing, category).sizes});
+}
+
+bool Reactor::asks_otherwise(const CategoryState& state) const {
+    return std::any_of(state.shapes.begin(), state.shapes.end(), [&](ShapeId shape) {
+        return asked(shape) != ask_of(ledger_.shape(shape), state.category);
+    });
 }
 
 // Nothing that was computed waits for a larger worker than there is.
@@ -104,8 +135,9 @@ void Reactor::ask_anew_of_automatic(Actions& actions) {
     if (automatic_.empty() || pool_version_ == largest_of_) return;
     largest_of_ = pool_version_;
     const Resources largest = largest_here();
-    if (std::exchange(largest_here_, largest) == largest) return;
-    for (const CategoryId id : automatic_) ask_anew(id, actions);
+    const bool changed = std::exchange(largest_here_, largest) != largest;
+    for (const CategoryId id : automatic_)
+        if (changed || asks_otherwise(state_of(id))) ask_anew(id, actions);
 }
 
 void Reactor::awaken(const CategoryState& state) {
@@ -126,8 +158,8 @@ void Reactor::learn_sizes(TaskId task, const Outcome& outcome, Actions& actions)
     if (category.mode() != AllocationMode::fixed && changed) ask_anew(id, actions);
 }
 
-// Whether one that took more than it was given runs once more with more: it is of another shape then.
-bool Reactor::asks_for_more(TaskId task, const Outcome& outcome) {
+// Of which shape one that took more than it was given runs once more; none: it has failed.
+std::optional<Shape> Reactor::asks_for_more(TaskId task, const Outcome& outcome) {
     Shape shape = ledger_.shape(ledger_.shape_of(task));
     Category& category = state_of(shape.category).category;
     const Sizes measured = outcome.measured ? peaks_of(outcome.measured->usage) : Sizes{};
@@ -135,19 +167,15 @@ bool Reactor::asks_for_more(TaskId task, const Outcome& outcome) {
     category.exhausted(measured, limits);
     const auto after = category.after_exhaustion(sizes_of(shape.needs), measured, limits,
                                                  shape.at_maximum ? Try::at_maximum : Try::first);
-    if (after == AfterExhaustion::fail) return false;
-    // More than it had, where it had a whole worker.
+    if (after == AfterExhaustion::fail) return std::nullopt;
+    // What it was given was too little, wherever it runs next.
     Sizes least = sizes_of(shape.at_least);
-    const Sizes had = sizes_of(asked(ledger_.shape_of(task)).needs);
     const Sizes given = sizes_of(ledger_.attempted(task).given);
     for (const ResourceKind kind : resource_kinds)
-        if (limits.at(kind) && had.at(kind) == whole_worker)
-            least.at(kind) = std::max(given.at(kind) + 1, coarse(measured.at(kind)));
+        if (limits.at(kind)) least.at(kind) = std::max(given.at(kind) + 1, coarse(measured.at(kind)));
     shape.at_maximum = true;
     shape.at_least = needs_of(least);
-    ledger_.reshape(task, std::move(shape));
-    note_shapes();
-    return true;
+    return shape;
 }
 
 bool Reactor::has_room(const Shape& shape) const {
@@ -176,7 +204,9 @@ Watch Reactor::watch_of(ShapeId id, const Resources& given) const {
     const Shape& shape = ledger_.shape(id);
     Watch watch;
     watch.measures = options_.monitoring.measures || shape.measured;
-    if (options_.limits_memory && shape.needs.memory_mb > 0) watch.limits.memory_mb = shape.needs.memory_mb;
+    const Category& category = categories_[shape.category.value()].category;
+    const std::int64_t memory_mb = memory_bound(shape, category, options_.monitoring);
+    if (options_.limits_memory && memory_mb > 0) watch.limits.memory_mb = memory_mb;
     if (!options_.monitoring.enforces) return watch;
     if (given.cores > 0) watch.limits.cores = given.cores.thousandths();
     if (given.memory_mb > 0) watch.limits.memory_mb = given.memory_mb;

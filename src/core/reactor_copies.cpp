@@ -91,18 +91,22 @@ Worker* Reactor::idle_elsewhere(TaskId task, Now now) {
         Worker* worker = workers_.find(id);
         ++looks_;
         if (worker == nullptr || worker == first || !is_open_to(*worker, shape, false, now)) return false;
-        if (!share(shape, worker->whole).fits_in(worker->free())) return false;
+        if (!worker->fits(share(shape, worker->whole))) return false;
         if (best == nullptr || best->host == first->host) best = worker;
         return best->host != first->host;
     };
     for (const WorkerId id : what.workers)
         if (consider(id)) return best;
     if (!what.workers.empty()) return best;
-    for (const auto& [kind, places] : workers_.kinds()) {
+    for (const auto& [kind, of_kind] : workers_.kinds()) {
         if (!ever_holds(kind.at_most.whole, kind.at_most.features, ledger_.shape_of(task))) continue;
-        int looked = 0;
-        for (auto place = places.begin(); place != places.end() && ++looked <= workers_looked_at; ++place)
-            if (consider(place->id)) return best;
+        for (const Scarce scarce : orders_for(share(shape, kind.at_most.whole))) {
+            workers_.keep_order(scarce);
+            const Places& places = of_kind.by(scarce);
+            int looked = 0;
+            for (auto place = places.begin(); place != places.end() && ++looked <= workers_looked_at; ++place)
+                if (consider(place->id)) return best;
+        }
     }
     return best;
 }

@@ -113,8 +113,9 @@ bool Reactor::some_host_holds(ShapeId shape, const std::string* but) const {
     for (const WorkerId id : what.workers)
         if (counts(workers_.find(id))) return true;
     if (!what.workers.empty()) return false;
-    for (const auto& [kind, places] : workers_.kinds()) {
+    for (const auto& [kind, of_kind] : workers_.kinds()) {
         if (!ever_holds(kind.at_most.whole, kind.at_most.features, shape)) continue;
+        const Places& places = of_kind.by(Scarce::cores);
         if (std::any_of(places.begin(), places.end(),
                         [&](const Place& place) { return counts(workers_.find(place.id)); }))
             return true;

@@ -113,7 +113,7 @@ std::uint64_t Reactor::tickets_elsewhere(const std::string& host, AlikeId kind, 
         if (member.host != host && !batch_->dry.contains(id))
             cores += std::max<Count>(member.free().cores, 0);
     }
-    const Count wanted = asked(batch_->shape).needs.cores;
+    const Count wanted = batch_->ask.needs.cores;
     const std::int64_t each = (wanted > 0 ? wanted : Count(1)).thousandths();
     return static_cast<std::uint64_t>(cores.thousandths() / each);
 }

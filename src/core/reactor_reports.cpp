@@ -89,6 +89,22 @@ void Reactor::give_back(TaskId task, Actions& actions) {
     go_on_with_copy(task, actions);
 }
 
+// In a pool that is judged, what no worker has is not waited for; and retries would go the same way.
+void Reactor::try_with_more(TaskId task, Shape larger, Outcome outcome, Now now, Actions& actions) {
+    const Ask ask = ask_of(larger, state_of(larger.category).category);
+    if (pool_is_judged(now) && !fits_somewhere(ask, larger)) {
+        outcome.reason +=
+            (outcome.reason.empty() ? "" : "; ") + ("no worker has " + describe(ask)) + " for another try";
+        record(task, true, std::move(outcome), actions);
+        return finish(task, false, now, actions);
+    }
+    ledger_.reshape(task, std::move(larger));
+    note_shapes();
+    // It was given what was too little, and would count as the try that gets the most.
+    drop_copy(task, true, actions);
+    try_again(task, TaskEvent::exhaust, std::move(outcome), now, actions);
+}
+
 void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& actions) {
     count_for(task, [&](ManagerStats& stats) {
         add_bounded(stats.time_execute, outcome.wall_us);
@@ -111,8 +127,9 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
         ledger_.change(task, TaskEvent::give_back);
         return go_on_with_copy(task, actions);
     }
-    if (is_exhaustion(outcome.ending) && asks_for_more(task, outcome))
-        return try_again(task, TaskEvent::exhaust, outcome, now, actions);
+    if (is_exhaustion(outcome.ending))
+        if (std::optional<Shape> larger = asks_for_more(task, outcome))
+            return try_with_more(task, std::move(*larger), outcome, now, actions);
     const ShapeId id = ledger_.shape_of(task);
     const Shape& shape = ledger_.shape(id);
     // A task that names its memory and needs more fails at once. One that does not had what its worker could
@@ -155,13 +172,14 @@ std::string of_all_tries(const Attempted& attempted, bool lost, std::uint32_t mo
 
 // Its attempt ended by no fault of its own, which is so often enough.
 void Reactor::try_again(TaskId task, TaskEvent event, Outcome outcome, Now now, Actions& actions) {
-    const std::uint32_t most = most_tries(task);
     const Attempted& attempted = ledger_.attempted(task);
-    const bool last = most > 0 && attempted.spent() + 1 >= most;
+    const auto [spent, most, of_all] = tries(task);
+    const bool last = most > 0 && spent + 1 >= most && (of_all || event == TaskEvent::lose);
     if (!last) {
         record(task, false, std::move(outcome), actions);
+        const bool was_last_chance = last_chance(task);
         ledger_.change(task, event);
-        if (last_chance(task)) ++last_chances_;
+        if (!was_last_chance && last_chance(task)) ++last_chances_;
         return go_on_with_copy(task, actions);
     }
     outcome.reason += (outcome.reason.empty() && event != TaskEvent::lose ? "" : "; ") +
@@ -171,17 +189,20 @@ void Reactor::try_again(TaskId task, TaskEvent event, Outcome outcome, Now now, 
     finish(task, false, now, actions);
 }
 
-std::uint32_t Reactor::most_tries(TaskId task) const {
-    const std::uint32_t own = ledger_.max_tries(task);
-    return own > 0 ? own : options_.max_losses;
+// What was too little, or too slow, is no sign of a task that kills its workers.
+Reactor::Tries Reactor::tries(TaskId task) const {
+    const Attempted* attempted = ledger_.find_attempted(task);
+    if (const std::uint32_t own = ledger_.max_tries(task); own > 0)
+        return {attempted == nullptr ? 0 : attempted->spent(), own, true};
+    return {attempted == nullptr ? 0 : attempted->losses, options_.max_losses, false};
 }
 
 // Of a task that may have killed its workers.
 bool Reactor::last_chance(TaskId task) const {
     const Attempted* attempted = ledger_.find_attempted(task);
     if (attempted == nullptr || attempted->losses == 0) return false;
-    const std::uint32_t most = most_tries(task);
-    return most > 0 && attempted->spent() + 1 >= most;
+    const Tries known = tries(task);
+    return known.most > 0 && known.spent + 1 >= known.most;
 }
 
 void Reactor::free_lease(TaskId task) {

@@ -34,7 +34,10 @@ void Reactor::on_event(const Tuned& event, Now, Actions& actions) {
     if (event.allocation) options_.allocation = *event.allocation;
     if (event.submit_multiplier) options_.submit_multiplier = *event.submit_multiplier;
     if (event.ramps_down) options_.ramps_down = *event.ramps_down;
-    if (event.monitoring) options_.monitoring = *event.monitoring;
+    if (event.monitoring && *event.monitoring != options_.monitoring) {
+        options_.monitoring = *event.monitoring;
+        revoke(actions);  // how its tasks are watched was sealed with them
+    }
     if (event.allocation || event.submit_multiplier)
         for (const auto& [id, worker] : workers_.all()) workers_.changed(*workers_.find(id));
     if (!event.sets_hosts_aside) return;

@@ -16,6 +16,22 @@ bool some_share_a_host(const WorkerTable& workers) {
     return std::any_of(workers.all().begin(), workers.all().end(),
                        [&](const auto& each) { return !hosts.insert(each.second.host).second; });
 }
+
+// Both are sorted.
+bool has_all(const Offer& offer, const std::vector<std::string>& features) {
+    return std::includes(offer.features.begin(), offer.features.end(), features.begin(), features.end());
+}
+
+void raise_to(Resources& largest, const Resources& offer) {
+    largest.cores = std::max(largest.cores, offer.cores);
+    largest.memory_mb = std::max(largest.memory_mb, offer.memory_mb);
+    largest.disk_mb = std::max(largest.disk_mb, offer.disk_mb);
+    largest.gpus = std::max(largest.gpus, offer.gpus);
+}
+
+bool offers_enough(const Offer& offer, const Ask& ask, const Shape& shape) {
+    return ever_fits(ask, offer.whole) && has_all(offer, shape.features);
+}
 }  // namespace
 
 std::string describe(const std::vector<std::string>& features) {
@@ -30,17 +46,19 @@ std::string describe(const std::vector<std::string>& features) {
     return text;
 }
 
+// Of any worker, whichever the task names.
+bool Reactor::fits_an_offer(const Ask& ask, const Shape& shape) const {
+    return std::any_of(workers_.offers().begin(), workers_.offers().end(),
+                       [&](const auto& each) { return offers_enough(each.first, ask, shape); });
+}
+
 // A worker that has no time left for it counts as one that holds it: the next job of the run has more time.
 // So does one that is away, or is about to leave: until it has left.
-bool Reactor::fits_somewhere(ShapeId shape) const {
-    const Shape& what = ledger_.shape(shape);
-    if (what.workers.empty())
-        return std::any_of(workers_.offers().begin(), workers_.offers().end(), [&](const auto& each) {
-            return ever_holds(each.first.whole, each.first.features, shape);
-        });
-    return std::any_of(what.workers.begin(), what.workers.end(), [&](WorkerId id) {
+bool Reactor::fits_somewhere(const Ask& ask, const Shape& shape) const {
+    if (shape.workers.empty()) return fits_an_offer(ask, shape);
+    return std::any_of(shape.workers.begin(), shape.workers.end(), [&](WorkerId id) {
         const Worker* worker = workers_.find(id);
-        return worker != nullptr && ever_holds(worker->whole, worker->features, shape);
+        return worker != nullptr && offers_enough(worker->offer(), ask, shape);
     });
 }
 
@@ -136,14 +154,11 @@ bool Reactor::is_misspelt(const Shape& shape) const {
 
 std::string Reactor::what_is_missing(ShapeId shape) const {
     const std::vector<std::string>& wanted = ledger_.shape(shape).features;
-    const bool has_features =
-        std::any_of(workers_.offers().begin(), workers_.offers().end(), [&](const auto& each) {
-            const std::vector<std::string>& features = each.first.features;
-            return std::includes(features.begin(), features.end(), wanted.begin(), wanted.end());
-        });
+    const bool has_features = std::any_of(workers_.offers().begin(), workers_.offers().end(),
+                                          [&](const auto& each) { return has_all(each.first, wanted); });
     if (!has_features) return describe(wanted) + ", which none of those that are here has";
-    return describe(asked(shape)) + (wanted.empty() ? "" : " and " + describe(wanted)) +
-           "; the largest of those that are here have " + describe(largest_here());
+    return describe(asked(shape)) + (wanted.empty() ? "" : " and " + describe(wanted)) + "; " +
+           largest_with(wanted, " of those that are here");
 }
 
 std::string Reactor::some_functions() const {
@@ -162,13 +177,25 @@ void Reactor::note_functions(const Worker& worker) {
 
 Resources Reactor::largest_here() const {
     Resources largest;
-    for (const auto& [offer, count] : workers_.offers()) {
-        largest.cores = std::max(largest.cores, offer.whole.cores);
-        largest.memory_mb = std::max(largest.memory_mb, offer.whole.memory_mb);
-        largest.disk_mb = std::max(largest.disk_mb, offer.whole.disk_mb);
-        largest.gpus = std::max(largest.gpus, offer.whole.gpus);
-    }
+    for (const auto& [offer, count] : workers_.offers()) raise_to(largest, offer.whole);
     return largest;
+}
+
+// In words that no task can take for a worker that has it all; `which`: "the largest<which> have ...".
+std::string Reactor::largest_with(const std::vector<std::string>& features, const std::string& which) const {
+    const bool some_have = std::any_of(workers_.offers().begin(), workers_.offers().end(),
+                                       [&](const auto& each) { return has_all(each.first, features); });
+    Resources with_most_cores;
+    Resources of_each;
+    for (const auto& [offer, count] : workers_.offers()) {
+        if (some_have && !has_all(offer, features)) continue;
+        with_most_cores = std::max(with_most_cores, offer.whole);
+        raise_to(of_each, offer.whole);
+    }
+    return with_most_cores == of_each
+               ? "the largest" + which + " have " + describe(of_each)
+               : "none" + which + " has all of it at once: the one with most cores has " +
+                     describe(with_most_cores);
 }
 
 Skipped Reactor::fits_nowhere(IntervalSet tasks, ShapeId id) const {
@@ -183,7 +210,7 @@ Skipped Reactor::fits_nowhere(IntervalSet tasks, ShapeId id) const {
     const std::string features = shape.features.empty() ? "" : " and " + describe(shape.features);
     return {
         std::move(tasks), "needs " + wanted + features + ", no worker has that", std::nullopt,
-        "the largest have " + describe(largest_here()) +
+        largest_with(shape.features, "") +
             (some_share_a_host(workers_) ? "; start fewer ranks per node, which makes larger workers, or let"
                                          : "; let") +
             " the task ask for less"};

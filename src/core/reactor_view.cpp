@@ -202,7 +202,8 @@ std::optional<std::string> Reactor::audit() const {
         const TaskState state = ledger_.state(task);
         if (last_chance(task)) ++last_chances;
         const Attempted* attempted = ledger_.find_attempted(task);
-        if (attempted != nullptr && most_tries(task) > 0 && attempted->spent() >= most_tries(task))
+        const Tries known = tries(task);
+        if (attempted != nullptr && known.most > 0 && known.spent >= known.most)
             return "task " + std::to_string(id) + " was tried too often, and goes on";
         if (is_final(state)) continue;
         if ((state == TaskState::blocked) != groups_.blocked(task))

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/seats.h"
+
 namespace wq::core {
 
 namespace {
@@ -36,10 +38,10 @@ std::int64_t how_many_fit(const Resources& share, const Resources& whole) {
     const auto bound = [&](std::int64_t part, std::int64_t all) {
         if (part > 0) fit = std::min(fit, all / part);
     };
-    bound(share.cores.thousandths(), whole.cores.thousandths());
+    if (share.cores > 0) fit = std::min(fit, how_many_seats(share.cores, whole.cores));
     bound(share.memory_mb, whole.memory_mb);
     bound(share.disk_mb, whole.disk_mb);
-    bound(share.gpus.thousandths(), whole.gpus.thousandths());
+    if (share.gpus > 0) fit = std::min(fit, how_many_seats(share.gpus, whole.gpus));
     return fit;
 }
 

@@ -32,9 +32,6 @@ struct Resources {
     }
 };
 
-// No machine has more cores, or GPUs: what says so is refused.
-inline constexpr std::int64_t most_cores = 100'000;
-
 // What a task asks for; -1: it does not say. Cores of 0 hold no core (for tasks that only wait); of the
 // others 0 says nothing, as in Work Queue.
 struct Needs {

@@ -9,8 +9,8 @@ namespace wq::core {
 
 namespace {
 
-// A worker's queue covers this much time of each core: the longest back-off of an idle MPI rank is 10 ms,
-// twice.
+// A worker's queue covers this much time of each task that it runs at once: the longest back-off of an idle
+// MPI rank is 10 ms, twice.
 constexpr double queue_cover_us = 20'000;
 constexpr double queue_longest_task_us =
     1'000'000;  // longer tasks are not queued: a wait of 10 ms is below 1 %
@@ -49,9 +49,9 @@ Resources Reactor::share(ShapeId shape, const Resources& whole) const {
     return allocate(asked(shape), whole, options_.allocation);
 }
 
-// As the ranks reckon it, whatever was tuned since.
+// As the ranks reckon it, whatever was tuned, said or learned since.
 Resources Reactor::share_by_ticket(const Resources& whole) const {
-    return allocate(asked(batch_->shape), whole, batch_->rules);
+    return allocate(batch_->ask, whole, batch_->rules);
 }
 
 bool Reactor::has_time(std::optional<Instant> leaves, const Shape& shape, Now now) {
@@ -62,10 +62,9 @@ std::int64_t Reactor::queue_depth(ShapeId shape, const Worker& worker, const Res
     if (shape.value() >= shape_states_.size()) return 0;
     const double mean = shape_states_[shape.value()].mean_wall_us;
     if (mean < 0 || mean > queue_longest_task_us) return 0;
-    const auto per_core = static_cast<std::int64_t>(std::ceil(queue_cover_us / std::max(mean, 100.0)));
-    const std::int64_t at_once =
-        worker.whole.cores.thousandths() / std::max(give.cores, Count(1)).thousandths();
-    return std::min(queue_limit, per_core * std::max<std::int64_t>(at_once, 1));
+    const auto each = static_cast<std::int64_t>(std::ceil(queue_cover_us / std::max(mean, 100.0)));
+    const std::int64_t at_once = how_many_fit(give, worker.whole);
+    return std::min(queue_limit, each * std::max<std::int64_t>(at_once, 1));
 }
 
 // Whether it may run there at all, were nothing else there.
@@ -100,11 +99,12 @@ std::optional<TaskId> Reactor::takes(const Worker& worker, ShapeId shape, bool s
     const auto next = next_for(shape, worker);
     if (!next || has_more_urgent_tickets(worker, next->priority)) return std::nullopt;
     const Resources give = share(shape, worker.whole);
-    if (give.fits_in(worker.free())) return next->task;
+    if (worker.fits(give)) return next->task;
     // Beyond what runs at once, some more may wait in the launcher; but not while it is to give some back.
     if (worker.recalled > 0) return std::nullopt;
+    const std::int64_t depth = queue_depth(shape, worker, give);
     const bool may_wait =
-        fits_queued(give, worker.free(), queue_depth(shape, worker, give)) ||
+        (depth > 0 && fits_queued(give, worker.free(), depth)) ||
         (options_.submit_multiplier > 1 &&
          give.fits_in(with_more(worker.free(), worker.whole, options_.submit_multiplier - 1)));
     return may_wait ? std::optional(next->task) : std::nullopt;
@@ -116,8 +116,11 @@ Resources Reactor::given_now(ShapeId shape, const Worker& worker) const {
     const Resources free = worker.free();
     const bool tail = options_.ramps_down && options_.monitoring.enforces &&
                       ledger_.count(TaskState::ready) < workers_.size() - workers_.away();
-    if (!tail || give.cores == 0 || !give.fits_in(free)) return give;
-    return {free.cores, free.memory_mb, free.disk_mb, give.gpus};
+    if (!tail || give.cores == 0 || !worker.fits(give)) return give;
+    const Count cores =
+        worker.cores_held.any_parts() ? worker.cores_held.untouched(worker.whole.cores) : free.cores;
+    return lowered_to({std::max(cores, give.cores), free.memory_mb, free.disk_mb, give.gpus},
+                      asked(shape).at_most);
 }
 
 std::optional<TaskId> Reactor::takes_suspect(const Worker& worker, ShapeId shape) const {
@@ -126,7 +129,7 @@ std::optional<TaskId> Reactor::takes_suspect(const Worker& worker, ShapeId shape
     // On its last chance a task runs by itself: if its worker is lost again, it is the one.
     const bool fits = last_chance(*next)
                           ? worker.leases.empty() && !(batch_ && batch_->members.contains(worker.id))
-                          : share(shape, worker.whole).fits_in(worker.free());
+                          : worker.fits(share(shape, worker.whole));
     return fits ? next : std::nullopt;
 }
 

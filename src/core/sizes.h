@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/amounts.h"
+
 namespace wq::core {
 
 enum class ResourceKind : std::uint8_t { cores, memory, disk, gpus };
@@ -20,6 +22,9 @@ struct PerResource {
     const T& at(ResourceKind kind) const { return values[static_cast<std::size_t>(kind)]; }
     bool operator==(const PerResource&) const = default;
 };
+
+// Nothing has more of one of them: what says so is refused, or held to it where it was measured.
+inline constexpr std::int64_t most_size = most_mb;
 
 // Nobody says, or nobody has measured; so does every other negative amount that comes from outside.
 inline constexpr std::int64_t unsaid = -1;

@@ -33,7 +33,7 @@ struct Shape {
     std::optional<WallMicros> not_before;  // wall clock: not started earlier
     std::optional<WallMicros> not_after;   // wall clock: expires, or is killed, then
     // Tried so often, and each time lost with its worker, out of what it was given or too slow, it has
-    // failed; 0: as often as ReactorOptions::max_losses.
+    // failed; 0: lost so often as ReactorOptions::max_losses says.
     std::uint32_t max_tries = 0;
     std::vector<WorkerId> workers;  // `#@i`: the only workers it may run on; empty: any
     // Tasks of different kinds are not sealed together: each long range of calls is one, so that its batch

@@ -50,6 +50,14 @@ struct Measured {
     bool operator==(const Measured&) const = default;
 };
 
+// What is no size is held to so much: sums of a few stay far from overflow. Microseconds of 36,000 years; an
+// exabyte.
+inline constexpr std::int64_t most_measured = std::int64_t{1} << 60;
+
+// What others say was measured. It is held to its bounds, not refused: whoever measured it is not to blame
+// for what a task did or a kernel told.
+Usage within_bounds(const Usage& usage);
+
 // What a category learns of it; of GPUs nothing.
 inline Sizes peaks_of(const Usage& usage) {
     return {usage.cores, usage.memory, usage.disk, unsaid};

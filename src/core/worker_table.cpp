@@ -14,7 +14,25 @@ constexpr Duration heard_grain = std::chrono::milliseconds(100);
 constexpr std::size_t most_cuts = 8;
 
 // Those that hold none among them say little of the rest.
-constexpr Count least_cores_a_lease = Count::of_thousandths(100);
+constexpr std::int64_t least_part_a_lease = 100;
+
+constexpr std::array<Scarce, scarce_things> orders{Scarce::cores, Scarce::gpus, Scarce::memory, Scarce::disk,
+                                                   Scarce::slots};
+
+std::int64_t amount(const Resources& of, Scarce what) {
+    switch (what) {
+        case Scarce::cores:
+            return of.cores.thousandths();
+        case Scarce::gpus:
+            return of.gpus.thousandths();
+        case Scarce::memory:
+            return of.memory_mb;
+        case Scarce::disk:
+            return of.disk_mb;
+        default:
+            return 0;
+    }
+}
 
 using EndClass = std::chrono::duration<std::int64_t, std::ratio<6 * 3600>>;
 
@@ -24,6 +42,14 @@ std::int64_t within_twice(std::int64_t amount) {
 }
 
 }  // namespace
+
+std::vector<Scarce> orders_for(const Resources& give) {
+    if (give.cores > 0 && give.gpus > 0) return {Scarce::cores, Scarce::gpus};
+    if (give.cores > 0) return {Scarce::cores};
+    if (give.gpus > 0) return {Scarce::gpus};
+    if (give.memory_mb > 0) return {Scarce::memory};
+    return {give.disk_mb > 0 ? Scarce::disk : Scarce::slots};
+}
 
 WorkerKind WorkerTable::kind_of(const Worker& worker) const {
     WorkerKind kind{worker.offer(), worker.leaves_at};
@@ -40,9 +66,16 @@ WorkerKind WorkerTable::kind_of(const Worker& worker) const {
 bool WorkerTable::cut_disk(std::int64_t demand_mb) {
     if (demand_mb <= 0 || disk_cuts_.size() >= most_cuts || !disk_cuts_.insert(demand_mb).second)
         return false;
-    for (const auto& [kind, places] : std::exchange(kinds_, {}))
-        for (const Place& place : places) enter_kind(*find(place.id));
+    for (const auto& [kind, of_kind] : std::exchange(kinds_, {}))
+        for (const Place& place : of_kind.by(Scarce::cores)) enter_kind(*find(place.id));
     return true;
+}
+
+void WorkerTable::keep_order(Scarce what) {
+    if (std::exchange(kept_[static_cast<std::size_t>(what)], true)) return;
+    for (auto& [kind, of_kind] : kinds_)
+        for (const Place& place : of_kind.by(Scarce::cores))
+            of_kind.by(what).insert(find(place.id)->place(what));
 }
 
 Resources Worker::free() const {
@@ -51,16 +84,29 @@ Resources Worker::free() const {
     return left;
 }
 
-Count Worker::cores_a_lease() const {
+std::int64_t Worker::room(Scarce what) const {
+    if (what == Scarce::slots) return most_weightless(whole) - static_cast<std::int64_t>(leases.size());
+    return amount(whole, what) - amount(used, what);
+}
+
+std::int64_t Worker::a_lease(Scarce what) const {
     const auto count = static_cast<std::int64_t>(leases.size());
-    if (count == 0) return 1;
-    return std::max(Count::of_thousandths(used.cores.thousandths() / count), least_cores_a_lease);
+    const bool parts = what == Scarce::cores || what == Scarce::gpus;
+    if (count == 0) return parts ? 1000 : 1;
+    return std::max<std::int64_t>(amount(used, what) / count, parts ? least_part_a_lease : 1);
+}
+
+std::uint64_t Worker::queue(Scarce what) const {
+    const std::int64_t beyond = amount(used, what) - amount(whole, what);
+    if (beyond <= 0) return 0;
+    const std::int64_t each = a_lease(what);
+    return static_cast<std::uint64_t>((beyond + each - 1) / each);
 }
 
 std::uint64_t Worker::queue() const {
-    const std::int64_t beyond = std::max<Count>(used.cores - whole.cores, 0).thousandths();
-    const std::int64_t each = cores_a_lease().thousandths();
-    return static_cast<std::uint64_t>((beyond + each - 1) / each);
+    std::uint64_t most = 0;
+    for (const Scarce what : orders) most = std::max(most, queue(what));
+    return std::min<std::uint64_t>(most, leases.size());
 }
 
 Worker& WorkerTable::add(const WorkerJoined& joined, Instant now, bool blocked) {
@@ -109,7 +155,8 @@ void WorkerTable::enter(Worker& worker) {
 
 void WorkerTable::enter_kind(Worker& worker) {
     worker.kind = kinds_.try_emplace(kind_of(worker)).first;
-    worker.kind->second.insert(worker.place());
+    for (const Scarce what : orders)
+        if (keeps_order(what)) worker.kind->second.by(what).insert(worker.place(what));
 }
 
 void WorkerTable::leave(const Worker& worker) {
@@ -120,8 +167,9 @@ void WorkerTable::leave(const Worker& worker) {
     queued_ -= worker.queue();
     if (const auto offer = offers_.find(worker.offer()); --offer->second == 0) offers_.erase(offer);
     if (worker.available()) {
-        worker.kind->second.erase(worker.place());
-        if (worker.kind->second.empty()) kinds_.erase(worker.kind);
+        for (const Scarce what : orders)
+            if (keeps_order(what)) worker.kind->second.by(what).erase(worker.place(what));
+        if (worker.kind->second.by(Scarce::cores).empty()) kinds_.erase(worker.kind);
     }
     if (worker.away()) {
         away_.erase({*worker.away_until, worker.id});
@@ -164,8 +212,9 @@ const std::set<WorkerId>* WorkerTable::of_host(const std::string& host) const {
 
 std::int64_t WorkerTable::available_cores() const {
     std::int64_t cores = 0;
-    for (const auto& [kind, workers] : kinds_)
-        cores += kind.at_most.whole.cores.rounded_down() * static_cast<std::int64_t>(workers.size());
+    for (const auto& [kind, of_kind] : kinds_)
+        cores += kind.at_most.whole.cores.rounded_down() *
+                 static_cast<std::int64_t>(of_kind.by(Scarce::cores).size());
     return cores;
 }
 
@@ -200,37 +249,57 @@ const Worker* WorkerTable::quietest() const {
     return by_heard_.empty() ? nullptr : find(by_heard_.begin()->second);
 }
 
-void WorkerTable::move(Worker& worker, const Resources& used) {
+// Whatever changes, in every order it stands where it belongs.
+template <class Change>
+void WorkerTable::move(Worker& worker, Change&& change) {
+    if (!worker.available()) return change();
+    std::array<Place, scarce_things> before;
+    for (const Scarce what : orders)
+        if (keeps_order(what)) before[static_cast<std::size_t>(what)] = worker.place(what);
+    change();
+    for (const Scarce what : orders) {
+        if (!keeps_order(what)) continue;
+        const Place& place = before[static_cast<std::size_t>(what)];
+        const Place now = worker.place(what);
+        if (now == place) continue;
+        auto node = worker.kind->second.by(what).extract(place);
+        node.value() = now;
+        worker.kind->second.by(what).insert(std::move(node));
+    }
+}
+
+void WorkerTable::use(Worker& worker, const Resources& used) {
     if (!worker.away()) {
         committed_ -= worker.used;
         committed_ += used;
     }
-    if (!worker.available()) {
-        worker.used = used;
-        return;
-    }
-    Places& places = worker.kind->second;
-    auto node = places.extract(worker.place());
     worker.used = used;
-    node.value() = worker.place();
-    places.insert(std::move(node));
 }
 
 void WorkerTable::lease(Worker& worker, TaskId task, const Resources& give) {
     if (worker.leases.empty() && !worker.away()) ++busy_;
     queued_ -= worker.queue();
-    worker.leases.insert(task);
-    Resources used = worker.used;
-    move(worker, used += give);
+    move(worker, [&] {
+        worker.leases.insert(task);
+        worker.cores_held.add(give.cores);
+        worker.gpus_held.add(give.gpus);
+        Resources used = worker.used;
+        use(worker, used += give);
+    });
     queued_ += worker.queue();
 }
 
 void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
     const std::uint64_t queued = worker.queue();
-    if (worker.leases.erase(task) == 0) return;
+    if (!worker.leases.contains(task)) return;
+    move(worker, [&] {
+        worker.leases.erase(task);
+        worker.cores_held.remove(given.cores);
+        worker.gpus_held.remove(given.gpus);
+        Resources used = worker.used;
+        use(worker, used -= given);
+    });
     if (worker.leases.empty() && !worker.away()) --busy_;
-    Resources used = worker.used;
-    move(worker, used -= given);
     queued_ = queued_ - queued + worker.queue();
     // What does not wait there any more has started, and does not come back.
     worker.recalled = std::min(worker.recalled, worker.queue());
@@ -272,7 +341,10 @@ std::optional<std::string> WorkerTable::audit() const {
         if (silence) ++judged;
         if (worker.available()) ++available;
         const auto kind = kinds_.find(kind_of(worker));
-        const bool in_kinds = kind != kinds_.end() && kind->second.contains(worker.place());
+        const bool in_kinds =
+            kind != kinds_.end() && std::all_of(orders.begin(), orders.end(), [&](Scarce what) {
+                return !keeps_order(what) || kind->second.by(what).contains(worker.place(what));
+            });
         const bool knows_it = !worker.available() || worker.kind == kind;
         if (in_kinds != worker.available() || !knows_it ||
             by_heard_.contains({worker.last_heard, id}) != silence)
@@ -282,7 +354,13 @@ std::optional<std::string> WorkerTable::audit() const {
         if (worker.alone && (!worker.suspect || worker.leases.size() != 1))
             return name + " runs more than the task that is to be alone";
     }
-    for (const auto& [kind, workers] : kinds_) indexed += workers.size();
+    for (const auto& [kind, of_kind] : kinds_) {
+        const std::size_t size = of_kind.by(Scarce::cores).size();
+        indexed += size;
+        for (const Scarce what : orders)
+            if (of_kind.by(what).size() != (keeps_order(what) ? size : 0))
+                return "an order of the workers is not of their number";
+    }
     if (indexed != available || by_heard_.size() != judged) return "an index of the workers is too large";
     std::map<Offer, std::uint64_t> offers;
     std::map<std::string, std::size_t> hosts;  // of which so many get tasks

@@ -2,6 +2,7 @@
 // heard.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/events.h"
+#include "core/seats.h"
 
 namespace wq::core {
 
@@ -34,22 +36,41 @@ struct WorkerKind {
     auto operator<=>(const WorkerKind&) const = default;
 };
 
-// A worker's place in its kind: most free cores first. Of these the least memory first, so that those with
-// enough for a task are found at once, however many sizes tasks have; then who stays longest.
+// What there is least of for a task, by which workers are put in order for it: a task that holds no core says
+// nothing of free cores, nor they of it. Slots: of tasks that hold nothing.
+enum class Scarce : std::uint8_t { cores, gpus, memory, disk, slots };
+inline constexpr std::size_t scarce_things = 5;
+
+// A worker's place in its kind: most room first, as the order has it: thousandths, MB or a number; below 0
+// where leases wait in its launcher. Of these the idle first, which no event would make look again. Then the
+// least memory, so that those with enough for a task are found at once, however many sizes tasks have; then
+// who stays longest.
 struct Place {
-    Count free_cores;
+    std::int64_t room = 0;
+    bool busy = false;
     std::int64_t memory_mb = 0;
     std::optional<Instant> leaves_at;
     WorkerId id;
 
+    bool operator==(const Place&) const = default;
     friend bool operator<(const Place& a, const Place& b) {
-        if (a.free_cores != b.free_cores) return a.free_cores > b.free_cores;
+        if (a.room != b.room) return a.room > b.room;
+        if (a.busy != b.busy) return b.busy;
         if (a.memory_mb != b.memory_mb) return a.memory_mb < b.memory_mb;
         return a.leaves_at != b.leaves_at ? a.leaves_at > b.leaves_at : a.id < b.id;
     }
 };
-using Places = std::set<Place>;  // of one kind
-using WorkerKinds = std::map<WorkerKind, Places>;
+using Places = std::set<Place>;
+// Those of one kind, in each of the orders that are kept.
+class Orders {
+  public:
+    Places& by(Scarce what) { return places_[static_cast<std::size_t>(what)]; }
+    const Places& by(Scarce what) const { return places_[static_cast<std::size_t>(what)]; }
+
+  private:
+    std::array<Places, scarce_things> places_;
+};
+using WorkerKinds = std::map<WorkerKind, Orders>;
 
 struct Worker {
     WorkerId id;
@@ -67,6 +88,8 @@ struct Worker {
     std::uint64_t recalled = 0;  // leases that it was asked to give back and has not answered for
     bool has_changed = false;    // stands in the list of take_changed()
     std::unordered_set<TaskId> leases;
+    Seats cores_held;  // by leases
+    Seats gpus_held;
     std::optional<TaskId> suspect;  // the one suspect that it runs
     bool alone = false;             // that one is to run by itself
     Instant last_heard;
@@ -75,11 +98,22 @@ struct Worker {
     bool away() const { return away_until.has_value(); }
     bool available() const { return !away() && !draining && !blocked; }  // gets tasks
     Offer offer() const { return {whole, features}; }
-    Place place() const { return {free().cores, whole.memory_mb, leaves_at, id}; }
-    Resources free() const;       // negative where leases wait in its launcher
-    Count cores_a_lease() const;  // on average
-    std::uint64_t queue() const;  // leases that wait in its launcher, as far as cores tell
+    std::int64_t room(Scarce what) const;
+    Place place(Scarce what) const { return {room(what), !leases.empty(), whole.memory_mb, leaves_at, id}; }
+    // Whether it runs now, besides what is leased.
+    bool fits(const Resources& give) const {
+        return give.fits_in(free()) && cores_held.have_room(give.cores, whole.cores) &&
+               gpus_held.have_room(give.gpus, whole.gpus);
+    }
+    Resources free() const;                   // negative where leases wait in its launcher
+    std::int64_t a_lease(Scarce what) const;  // on average, as room() counts
+    std::uint64_t queue(Scarce what) const;   // leases that wait in its launcher, as far as this tells
+    std::uint64_t queue() const;              // as far as anything tells
 };
+
+// The orders in which workers are looked at for a task that is given so much, until one takes it. Those with
+// free cores may have no free GPU, and the other way round.
+std::vector<Scarce> orders_for(const Resources& give);
 
 class WorkerTable {
   public:
@@ -120,6 +154,10 @@ class WorkerTable {
 
     // Of those that get tasks.
     const WorkerKinds& kinds() const { return kinds_; }
+    // From now on the workers of each kind are kept in this order too; by cores they always are. What no task
+    // asks for costs nothing.
+    void keep_order(Scarce what);
+    bool keeps_order(Scarce what) const { return kept_[static_cast<std::size_t>(what)]; }
     // Those that have as much and those that have not are of different kinds from now on. False: nothing came
     // of it; only the first few cuts are made, since looks go through all kinds.
     bool cut_disk(std::int64_t demand_mb);
@@ -131,14 +169,16 @@ class WorkerTable {
     Resources total() const { return total_; }
     std::int64_t available_cores() const;  // of those that get tasks
     Resources committed() const { return committed_; }
-    // Leases that wait in launchers for a core, as far as cores tell; of those too that are away or draining.
+    // Leases that wait in launchers, as far as sums tell; of those too that are away or draining.
     std::uint64_t queued() const { return queued_; }
 
     // Recomputes every index and sum from scratch; the text of the first contradiction.
     std::optional<std::string> audit() const;
 
   private:
-    void move(Worker& worker, const Resources& used);
+    template <class Change>
+    void move(Worker& worker, Change&& change);
+    void use(Worker& worker, const Resources& used);
     void enter(Worker& worker);
     void enter_kind(Worker& worker);
     void leave(const Worker& worker);
@@ -152,6 +192,7 @@ class WorkerTable {
     std::unordered_map<std::string, Host> hosts_;
     std::size_t hosts_available_ = 0;
     WorkerKinds kinds_;
+    std::array<bool, scarce_things> kept_{true};
     std::set<std::int64_t> disk_cuts_;  // the least amounts beyond them
     std::map<Offer, std::uint64_t> offers_;
     std::set<std::pair<Instant, WorkerId>> by_heard_;

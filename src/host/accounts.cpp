@@ -41,6 +41,22 @@ std::optional<Holding> Accounts::take(const core::Resources& give) {
     return Holding{give, std::move(*seat)};
 }
 
+Accounts::Lack Accounts::lack(const core::Resources& give) const {
+    return {!placement_.fits_cores(give.cores.thousandths()), give.memory_mb > free_.memory_mb,
+            give.disk_mb > free_.disk_mb, !placement_.fits_gpus(give.gpus.thousandths())};
+}
+
+std::optional<Holding> Accounts::take_behind(const core::Resources& head, const core::Resources& give) {
+    const Lack before = lack(head);
+    if ((before.cores && give.cores > 0) || (before.memory && give.memory_mb > 0) ||
+        (before.disk && give.disk_mb > 0) || (before.gpus && give.gpus > 0))
+        return std::nullopt;
+    auto holding = take(give);
+    if (!holding || lack(head) == before) return holding;
+    give_back(*holding);
+    return std::nullopt;
+}
+
 void Accounts::give_back(const Holding& holding) {
     placement_.give_back(holding.seat);
     free_ += holding.amount;

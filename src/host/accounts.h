@@ -26,6 +26,9 @@ class Accounts {
     bool ever_fits(const core::Resources& give) const { return give.fits_in(whole_); }
     // Takes it if it fits now.
     std::optional<Holding> take(const core::Resources& give);
+    // The same for one behind `head`, which has to wait: it takes nothing of what the head waits for, and
+    // leaves it all else that it needs. So the head starts as early as if nothing went past it.
+    std::optional<Holding> take_behind(const core::Resources& head, const core::Resources& give);
     void give_back(const Holding& holding);
 
     // Not empty: the mask that the task is to be bound to. Empty: it may use all cores of the slice.
@@ -39,6 +42,15 @@ class Accounts {
     bool any_core_free() const { return free_.cores > 0; }
 
   private:
+    struct Lack {  // what of a task's needs has no room
+        bool cores = false;
+        bool memory = false;
+        bool disk = false;
+        bool gpus = false;
+        bool operator==(const Lack&) const = default;
+    };
+    Lack lack(const core::Resources& give) const;
+
     Slice slice_;
     core::Resources whole_;
     core::Resources free_;

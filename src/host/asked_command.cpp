@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <utility>
 
 namespace wq::host {
@@ -66,11 +67,15 @@ std::optional<std::string> AskedCommand::answer(Duration limit) {
     while (out_.valid() && !whole && text.size() < longest_answer) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
         pollfd ready{out_.get(), POLLIN, 0};
-        if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) break;
+        const int there = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(left.count()));
+        if (there < 0 && errno == EINTR) continue;
+        if (there <= 0) break;
         std::array<char, 4096> part;
         const ssize_t got = ::read(out_.get(), part.data(), part.size());
-        if (got > 0) text.append(part.data(), static_cast<std::size_t>(got));
-        whole = got <= 0;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) break;
+        text.append(part.data(), static_cast<std::size_t>(got));
+        whole = got == 0;
     }
     end();
     if (!whole) return std::nullopt;

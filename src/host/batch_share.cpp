@@ -20,6 +20,22 @@ std::optional<std::int64_t> number(std::string_view text) {
     return value;
 }
 
+// "0-2" -> {"0", "1", "2"}, as Slurm shortens its lists; anything else as it is.
+std::vector<std::string> without_ranges(const std::vector<std::string>& names) {
+    constexpr std::int64_t longest = 1024;
+    std::vector<std::string> all;
+    for (const std::string& name : names) {
+        const std::size_t dash = name.find('-');
+        const auto first = number(std::string_view(name).substr(0, dash));
+        const auto last = dash == std::string::npos ? first : number(std::string_view(name).substr(dash + 1));
+        if (!first || !last || *last < *first || *last - *first >= longest)
+            all.push_back(name);
+        else
+            for (std::int64_t one = *first; one <= *last; ++one) all.push_back(std::to_string(one));
+    }
+    return all;
+}
+
 class Reader {
   public:
     explicit Reader(const BatchSources& sources) : sources_(sources) {}
@@ -79,7 +95,7 @@ void read_slurm(Reader& slurm, const CpuCount& usable) {
     for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
         const std::string devices = slurm.text(name);
         if (devices.empty()) continue;
-        std::vector<std::string> names = visible_devices(devices);
+        std::vector<std::string> names = without_ranges(visible_devices(devices));
         const auto count = static_cast<std::int64_t>(names.size());
         slurm.bounds.push_back({BoundKind::gpus, count, name, true, false, std::move(names)});
         return;

@@ -105,6 +105,7 @@ TaskStarter::Result CallStarter::start(Lane& lane, const CpuMask& mask, char* co
 void CallStarter::child_main(const Lane& lane, const CpuMask& mask, char* const* envp) const {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (lane.group) lane.group->join();  // or it is watched without
     const Call& call = *lane.order.order.call;
     prctl(PR_SET_NAME, call.function.c_str());
     if (mask.bytes() != 0) mask.apply_to(0);

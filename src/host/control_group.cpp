@@ -119,6 +119,12 @@ std::string cpuset_group(const ControlGroupRoots& roots) {
     return "cgroup cpuset";
 }
 
+std::optional<OwnGroup> own_group(const ControlGroupRoots& roots) {
+    const auto own = folders(roots, "");
+    if (own.empty() || access((own[0].path + "/cgroup.procs").c_str(), F_OK) != 0) return std::nullopt;
+    return OwnGroup{own[0].path, own[0].group, own[0].group == "/"};
+}
+
 std::vector<std::string> oom_event_files(const ControlGroupRoots& roots) {
     std::vector<std::string> files;
     for (const Folder& folder : folders(roots, "")) {

@@ -32,6 +32,14 @@ std::optional<GroupLimit> cpu_quota_of_group(const ControlGroupRoots& roots = {}
 // both are there, since a controller is in one of them only.
 std::string cpuset_group(const ControlGroupRoots& roots = {});
 
+// Our group of version 2; nothing: there is none, or its folder cannot be seen.
+struct OwnGroup {
+    std::string folder;
+    std::string name;      // "/a/b"
+    bool is_root = false;  // of what we see of the hierarchy
+};
+std::optional<OwnGroup> own_group(const ControlGroupRoots& roots = {});
+
 // Files with a line "oom_kill N"; /proc/vmstat when our group has none that can be read.
 std::vector<std::string> oom_event_files(const ControlGroupRoots& roots = {});
 

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <string_view>
 
 #include "base/time.h"
@@ -24,14 +24,11 @@ namespace {
 
 constexpr int socket_place = 3;
 constexpr std::size_t longest_request = 64u << 10;
-constexpr std::int64_t rest_for_work = 49;                         // 2 % of a core
+constexpr std::int64_t rest_for_work = 199;                        // 0.5 % of a core
+constexpr Duration longest_rest = std::chrono::seconds(20);        // or it would look as if it hung
 constexpr Duration worth_resting = std::chrono::milliseconds(50);  // shorter rests come together
-constexpr std::int64_t entries_between_looks = 64;
-
-struct RequestHead {
-    std::uint64_t number = 0;
-    std::int64_t enough_bytes = 0;
-};
+constexpr std::int64_t entries_of_turn = 512;                      // a ms or two of work
+constexpr Duration longest_turn = std::chrono::seconds(60);        // where others have disk and core, too
 
 Duration cpu_time() {
     timespec time{};
@@ -49,7 +46,8 @@ class Budget {
         if (owed_ < worth_resting) return;
         pollfd hung_up{socket_place, 0, 0};
         const Instant begin = instant_now();
-        poll(&hung_up, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(owed_).count()));
+        const Duration rest = std::min(owed_, longest_rest);
+        poll(&hung_up, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(rest).count()));
         if (hung_up.revents != 0) _exit(0);
         owed_ = std::max(Duration::zero(), owed_ - (instant_now() - begin));
     }
@@ -66,29 +64,43 @@ void take_low_priority() {
     syscall(SYS_ioprio_set, of_process, 0, idle_class);
 }
 
+struct Request {
+    std::uint64_t number = 0;
+    std::vector<std::string> folders;  // none: it is to be forgotten
+};
+
+Request next_request(std::vector<char>& buffer) {
+    const ssize_t got = recv(socket_place, buffer.data(), buffer.size(), 0);
+    Request request;
+    if (got < static_cast<ssize_t>(sizeof request.number)) _exit(0);
+    std::string_view rest(buffer.data(), static_cast<std::size_t>(got));
+    std::memcpy(&request.number, rest.data(), sizeof request.number);
+    rest.remove_prefix(sizeof request.number);
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\0'), rest.size());
+        request.folders.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return request;
+}
+
 [[noreturn]] void meter_main() {
     prctl(PR_SET_NAME, "wq_disk");
     take_low_priority();
     if (chdir("/") != 0) _exit(1);
-    std::vector<char> request(longest_request);
+    std::vector<char> buffer(longest_request);
+    std::map<std::uint64_t, DiskWalk> walks;
     Budget budget;
     for (;;) {
-        const ssize_t got = recv(socket_place, request.data(), request.size(), 0);
-        if (got < static_cast<ssize_t>(sizeof(RequestHead))) _exit(0);
-        RequestHead head;
-        std::memcpy(&head, request.data(), sizeof head);
-        std::vector<std::string> folders;
-        std::string_view rest(request.data() + sizeof head, static_cast<std::size_t>(got) - sizeof head);
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find('\0'), rest.size());
-            folders.emplace_back(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
+        Request request = next_request(buffer);
+        if (request.folders.empty()) {
+            walks.erase(request.number);
+            continue;
         }
-        const DiskUse use = disk_use(folders, [&](const DiskUse& sofar) {
-            if (sofar.files % entries_between_looks == 0) budget.pay();
-            return head.enough_bytes == 0 || sofar.bytes <= head.enough_bytes;
-        });
-        const DiskMeter::Answer answer{head.number, use};
+        DiskWalk& walk = walks.try_emplace(request.number, std::move(request.folders)).first->second;
+        const bool whole = walk.go_on(entries_of_turn);
+        const DiskMeter::Answer answer{request.number, walk.found(), whole};
+        if (whole) walks.erase(request.number);
         if (send(socket_place, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer) _exit(0);
         budget.pay();
     }
@@ -108,20 +120,34 @@ pid_t DiskMeter::start() {
         close_from(socket_place + 1);
         meter_main();
     }
-    if (pid > 0) socket_ = std::move(ours);
-    busy_ = false;
+    gone();
+    if (pid > 0) socket_ = std::move(ours), pid_ = pid;
     return pid;
 }
 
-void DiskMeter::ask(std::uint64_t number, const std::vector<std::string>& folders,
-                    std::int64_t enough_bytes) {
-    const RequestHead head{number, enough_bytes};
-    std::string request(reinterpret_cast<const char*>(&head), sizeof head);
-    for (const std::string& folder : folders) request += folder, request += '\0';
-    if (request.size() > longest_request) return;
+bool DiskMeter::send_request(std::uint64_t number, const std::string& folders) {
+    std::string request(reinterpret_cast<const char*>(&number), sizeof number);
+    request += folders;
+    if (request.size() > longest_request) return false;
     const ssize_t put = send(socket_.get(), request.data(), request.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    busy_ = put > 0;
     if (put < 0 && errno != EAGAIN) gone();
+    return put > 0;
+}
+
+void DiskMeter::ask(std::uint64_t number, const std::vector<std::string>& folders, Instant now) {
+    std::string text;
+    for (const std::string& folder : folders) text += folder, text += '\0';
+    busy_ = send_request(number, text);
+    if (!busy_) return;
+    begun_.insert(number);
+    asked_ = number;
+    asked_at_ = now;
+}
+
+void DiskMeter::forget(std::uint64_t number) {
+    if (begun_.erase(number) == 0 || !running()) return;
+    // One that takes no more is stopped: its walks go with it.
+    if (!send_request(number, {}) && running()) give_up();
 }
 
 std::optional<DiskMeter::Answer> DiskMeter::answer() {
@@ -133,12 +159,28 @@ std::optional<DiskMeter::Answer> DiskMeter::answer() {
         return std::nullopt;
     }
     busy_ = false;
+    if (answer.whole) begun_.erase(answer.number);
     return answer;
+}
+
+std::optional<Instant> DiskMeter::late_at() const {
+    if (!busy_) return std::nullopt;
+    return asked_at_ + longest_turn;
+}
+
+std::uint64_t DiskMeter::give_up() {
+    pollfd other_end{socket_.get(), 0, 0};
+    poll(&other_end, 1, 0);
+    // Else it has ended by itself, and somebody else may have its pid.
+    if ((other_end.revents & POLLHUP) == 0) kill(pid_, SIGKILL);
+    gone();
+    return asked_;
 }
 
 void DiskMeter::gone() {
     socket_.reset();  // leaves the epoll set with it
     busy_ = false;
+    begun_.clear();
 }
 
 }  // namespace wq::host

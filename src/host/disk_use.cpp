@@ -1,14 +1,10 @@
 #include "host/disk_use.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memory>
-#include <set>
 #include <string_view>
-#include <utility>
 
 namespace wq::host {
 
@@ -16,55 +12,91 @@ namespace {
 
 constexpr std::int64_t block_bytes = 512;  // the unit of st_blocks
 
-struct CloseFolder {
-    void operator()(DIR* folder) const { closedir(folder); }
-};
-using Folder = std::unique_ptr<DIR, CloseFolder>;
+}  // namespace
 
-Folder open_folder(const std::string& path, bool is_given) {
-    const int links = is_given ? 0 : O_NOFOLLOW;
-    const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | links);
+DiskWalk::Folder DiskWalk::open(int in, const char* name, int flags, Place& place) {
+    const int fd = ::openat(in, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     if (fd < 0) return nullptr;
     Folder folder(fdopendir(fd));
-    if (!folder) close(fd);
+    struct stat status {};
+    if (!folder || fstat(fd, &status) != 0) {
+        if (!folder) close(fd);
+        return nullptr;
+    }
+    place = {status.st_dev, status.st_ino};
     return folder;
 }
 
-}  // namespace
-
-DiskUse disk_use(const std::vector<std::string>& folders, const std::function<bool(const DiskUse&)>& go_on) {
-    DiskUse use;
-    std::set<std::pair<dev_t, ino_t>> named_again;
-    struct Visit {
-        std::string path;
-        dev_t device;
-        bool is_given;
-    };
-    std::vector<Visit> to_visit;
-    for (const std::string& path : folders) {
-        struct stat status {};
-        if (stat(path.c_str(), &status) == 0) to_visit.push_back({path, status.st_dev, true});
-    }
-    while (!to_visit.empty()) {
-        const Visit visit = std::move(to_visit.back());
-        to_visit.pop_back();
-        const Folder folder = open_folder(visit.path, visit.is_given);
-        while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
+bool DiskWalk::go_on(std::int64_t entries) {
+    while (!levels_.empty() || begin_next()) {
+        Level& level = levels_.back();
+        const dirent* const entry = here_ && !level.read ? readdir(here_.get()) : nullptr;
+        if (entry != nullptr) {
             const std::string_view name = entry->d_name;
             if (name == "." || name == "..") continue;
-            struct stat status {};
-            if (fstatat(dirfd(folder.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
-                continue;
-            ++use.files;
-            const bool is_folder = S_ISDIR(status.st_mode);
-            if (is_folder || status.st_nlink < 2 || named_again.emplace(status.st_dev, status.st_ino).second)
-                use.bytes += std::int64_t{status.st_blocks} * block_bytes;
-            if (is_folder && status.st_dev == visit.device)
-                to_visit.push_back({visit.path + "/" + entry->d_name, visit.device, false});
-            if (!go_on(use)) return use;
+            count(entry->d_name);
+            if (--entries <= 0) return false;
+            continue;
         }
+        level.read = true;
+        level.below.empty() ? go_up() : go_down();
     }
-    return use;
+    return true;
+}
+
+bool DiskWalk::begin_next() {
+    if (given_.empty()) return false;
+    Level first;
+    first.name = std::move(given_.back());
+    given_.pop_back();
+    here_ = open(AT_FDCWD, first.name.c_str(), 0, first.place);
+    levels_.push_back(std::move(first));
+    return true;
+}
+
+void DiskWalk::count(const char* name) {
+    struct stat status {};
+    if (fstatat(dirfd(here_.get()), name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return;
+    ++found_.files;
+    const bool is_folder = S_ISDIR(status.st_mode);
+    if (is_folder || status.st_nlink < 2 || named_again_.emplace(status.st_dev, status.st_ino).second)
+        found_.bytes += std::int64_t{status.st_blocks} * block_bytes;
+    if (is_folder && status.st_dev == levels_.front().place.first) levels_.back().below.emplace_back(name);
+}
+
+// All of a folder has been read before any that lies in it is entered: so none but one is ever open.
+void DiskWalk::go_down() {
+    Level next;
+    next.name = std::move(levels_.back().below.back());
+    levels_.back().below.pop_back();
+    Folder below = open(dirfd(here_.get()), next.name.c_str(), O_NOFOLLOW, next.place);
+    if (!below || next.place.first != levels_.front().place.first) return;
+    here_ = std::move(below);
+    levels_.push_back(std::move(next));
+}
+
+void DiskWalk::go_up() {
+    levels_.pop_back();
+    if (levels_.empty()) return here_.reset();
+    Place place;
+    here_ = open(dirfd(here_.get()), "..", 0, place);
+    if (!here_ || place != levels_.back().place) find_again();
+}
+
+// What it was in was moved, or may not be searched: from the top, as far as all is where it was.
+void DiskWalk::find_again() {
+    std::size_t found = 0;
+    Folder above;
+    for (const Level& level : levels_) {
+        Place place;
+        Folder folder = found == 0 ? open(AT_FDCWD, level.name.c_str(), 0, place)
+                                   : open(dirfd(above.get()), level.name.c_str(), O_NOFOLLOW, place);
+        if (!folder || place != level.place) break;
+        above = std::move(folder);
+        ++found;
+    }
+    levels_.resize(found);
+    here_ = std::move(above);
 }
 
 }  // namespace wq::host

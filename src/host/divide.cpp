@@ -65,6 +65,11 @@ std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::siz
     return slices;
 }
 
+void take_all_gpus(Slice& slice, const Machine& machine) {
+    slice.gpus = machine.gpus.names;
+    slice.gpu_nodes.assign(slice.gpus.size(), -1);
+}
+
 void bind_as(Slice& slice, std::optional<Binding> bind, std::optional<std::size_t> threads) {
     if (bind && slice.bind != Binding::none) slice.bind = *bind;
     if (!threads || slice.places.empty()) return;

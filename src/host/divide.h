@@ -16,6 +16,10 @@ namespace wq::host {
 // of a machine that is only described. `ranks` is at least 1.
 std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::size_t ranks);
 
+// All GPUs of the machine as its process names them, near no node that is known: other slices have others
+// under the same names.
+void take_all_gpus(Slice& slice, const Machine& machine);
+
 // As the user says: bound otherwise, where the slice's cores are its own, and with the first `threads` of
 // each core at most. Nothing: as it is.
 void bind_as(Slice& slice, std::optional<Binding> bind, std::optional<std::size_t> threads);

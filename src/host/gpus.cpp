@@ -39,11 +39,37 @@ GpuDevice device_named(const std::string& name, const std::vector<DriverGpu>& li
     return {vendor, {}, -1};
 }
 
-Gpus named(const Vendor& vendor, const char* text, const std::vector<DriverGpu>& listed) {
-    Gpus gpus{visible_devices(text), vendor.variable, {}, vendor.variable};
+Gpus named(const Vendor& vendor, const std::string& variable, const char* text,
+           const std::vector<DriverGpu>& listed) {
+    Gpus gpus{visible_devices(text), variable, {}, variable};
+    gpus.uuids_told =
+        std::none_of(listed.begin(), listed.end(), [](const DriverGpu& gpu) { return gpu.uuid.empty(); });
     for (const std::string& name : gpus.names)
         gpus.devices.push_back(device_named(name, listed, vendor.name));
     return gpus;
+}
+
+// Of what is listed, in the order in which a variable names it.
+std::vector<DriverGpu> left_by(const char* text, const std::vector<DriverGpu>& listed, const Vendor& vendor) {
+    if (text == nullptr) return listed;
+    std::vector<DriverGpu> left;
+    for (const std::string& name : visible_devices(text))
+        left.push_back({device_named(name, listed, vendor.name), {}});
+    return left;
+}
+
+// What the environment says, of those that the vendor's driver lists.
+template <class Listed>
+std::optional<Gpus> named_by_environment(const GpuSources& sources, Listed&& listed) {
+    const std::string variable = gpu_variable(sources.variable);
+    if (variable.empty()) return std::nullopt;
+    const auto* const found = std::find_if(vendors.begin(), vendors.end(),
+                                           [&](const Vendor& each) { return each.variable == variable; });
+    const bool hip = found == vendors.end();
+    const Vendor& vendor = hip ? vendors[1] : *found;
+    std::vector<DriverGpu> all = listed(vendor);
+    if (hip) all = left_by(sources.variable(vendor.variable), all, vendor);
+    return named(vendor, variable, sources.variable(variable.c_str()), all);
 }
 
 std::vector<DriverGpu> on_bus(const Layout& layout, const char* vendor) {
@@ -84,10 +110,10 @@ std::optional<Gpus> told_by_nvidia_smi(const GpuSources& sources) {
 
 Gpus find_gpus(const GpuSources& sources, bool& decided) {
     decided = true;
-    for (const Vendor& vendor : vendors)
-        if (const char* text = sources.variable(vendor.variable))
-            return named(vendor, text,
-                         vendor.listed != nullptr ? vendor.listed(sources.root) : std::vector<DriverGpu>{});
+    const auto listed_by_driver = [&](const Vendor& vendor) {
+        return vendor.listed != nullptr ? vendor.listed(sources.root) : std::vector<DriverGpu>{};
+    };
+    if (auto gpus = named_by_environment(sources, listed_by_driver)) return std::move(*gpus);
     for (const Vendor& vendor : vendors) {
         if (vendor.listed == nullptr) continue;
         if (const auto listed = vendor.listed(sources.root); !listed.empty())
@@ -99,9 +125,8 @@ Gpus find_gpus(const GpuSources& sources, bool& decided) {
 }
 
 Gpus gpus_of_layout(const GpuSources& sources, const Layout& layout) {
-    for (const Vendor& vendor : vendors)
-        if (const char* text = sources.variable(vendor.variable))
-            return named(vendor, text, on_bus(layout, vendor.name));
+    const auto listed_on_bus = [&](const Vendor& vendor) { return on_bus(layout, vendor.name); };
+    if (auto gpus = named_by_environment(sources, listed_on_bus)) return std::move(*gpus);
     for (const Vendor& vendor : vendors)
         if (const auto listed = on_bus(layout, vendor.name); !listed.empty())
             return all_of(vendor, listed, "PCI");
@@ -125,12 +150,21 @@ std::optional<std::string> absent_gpus(const Gpus& gpus) {
     for (std::size_t i = 0; i < gpus.names.size() && i < gpus.devices.size(); ++i) {
         const std::string& name = gpus.names[i];
         const bool number = name.find_first_not_of("0123456789") == std::string::npos;
-        if (number && gpus.devices[i].pci.empty())
+        // Slices of a GPU ("MIG-...") have UUIDs that no driver lists where it could be read.
+        const bool uuid = gpus.uuids_told && name.starts_with("GPU-");
+        if ((number || uuid) && gpus.devices[i].pci.empty())
             return gpus.variable + " names GPU " + name +
                    ", which no driver lists here: tasks that are given it will not find it; correct the "
                    "variable, or give --gpus 0";
     }
     return std::nullopt;
+}
+
+std::string gpu_variable(const std::function<const char*(const char*)>& variable) {
+    for (const char* const name :
+         {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"})
+        if (variable(name) != nullptr) return name;
+    return {};
 }
 
 std::vector<std::string> visible_devices(std::string_view text) {
@@ -139,7 +173,8 @@ std::vector<std::string> visible_devices(std::string_view text) {
         const std::size_t comma = text.find(',');
         const std::string_view name = text.substr(0, comma);
         if (name == "-1" || name == "NoDevFiles") break;
-        if (!name.empty()) names.emplace_back(name);
+        if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+            names.emplace_back(name);
         if (comma == std::string_view::npos) break;
         text.remove_prefix(comma + 1);
     }

@@ -17,6 +17,7 @@ struct Gpus {
     std::string variable;            // which names them to a task; empty: no GPUs
     std::vector<GpuDevice> devices;  // of each name; without an address where nothing tells it
     std::string source;              // "CUDA_VISIBLE_DEVICES", "/proc/driver/nvidia/gpus", "PCI"
+    bool uuids_told = false;         // by the driver, of all that it lists: another UUID is nobody's
 };
 
 // Where they are looked for; tests have a folder in place of the root.
@@ -40,10 +41,15 @@ Gpus gpus_of_layout(const GpuSources& sources, const Layout& layout);
 void find_nodes(Gpus& gpus, const Layout& layout, const std::string& root);
 
 // Names of the environment that no device here answers to, as far as that can be known: a number beyond what
-// the driver lists, or any where no driver is. One line, or nothing.
+// the driver lists, a UUID of none of these, or any where no driver is. One line, or nothing.
 std::optional<std::string> absent_gpus(const Gpus& gpus);
 
+// The variable of the environment that names GPUs; empty: none does. Of AMD's two, one names devices of the
+// runtime (HIP) among those that the other (ROCR) leaves it.
+std::string gpu_variable(const std::function<const char*(const char*)>& variable);
+
 // "0,2" -> {"0", "2"}; "", "-1" and "NoDevFiles" mean none. Everything after a -1 is hidden, as CUDA has it.
+// What is named twice is one device.
 std::vector<std::string> visible_devices(std::string_view text);
 
 std::vector<std::string> first_numbers(std::size_t count);  // "0", "1", ...

@@ -16,6 +16,7 @@
 #include "host/monitor.h"
 #include "host/scratch.h"
 #include "host/task_environment.h"
+#include "host/task_groups.h"
 
 namespace wq::host {
 
@@ -53,6 +54,7 @@ struct Lane {
     bool announced = false;            // TaskStarted was reported
     bool watched = false;              // its pipes are in the epoll set
     std::unique_ptr<Monitor> monitor;  // null: what it takes is not looked at
+    std::unique_ptr<TaskGroup> group;  // null: it has none of its own
 };
 
 // All lanes of a launcher, used last in first out so that few stay warm.

@@ -3,9 +3,9 @@
 // launcher_process.h.
 //
 // Orders queue in the launcher in the order given; the head starts as soon as the slice has its cores, GPUs,
-// memory and disk free (strictly first come, first served). So a rank keeps a few orders ahead of the free
-// cores and no core waits for a message. Memory and disk are counted, cores and GPUs are chosen: cores close
-// together, lowest first.
+// memory and disk free; past it goes only what takes nothing from it. So a rank keeps a few orders ahead of
+// the free cores and no core waits for a message. Memory and disk are counted, cores and GPUs are chosen:
+// cores close together, lowest first.
 //
 // Life: start() before MPI_Init and before any thread, or start_program(). When the rank ends in any way the
 // launcher sees the end of their socket, kills every process tree that it started and exits. When the

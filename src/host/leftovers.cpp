@@ -32,7 +32,8 @@ Leftovers::Orphan Leftovers::classify(pid_t pid) const {
     if (!facts) return {Orphan::Of::ended_task, 0};
     if (const Lane* lane = lanes_.by_pid(facts->group)) return {Orphan::Of::task, lane->order.serial};
     for (const Lane* lane : lanes_.running())  // as it was seen while it still had its parent
-        if (lane->monitor && lane->monitor->holds(pid)) return {Orphan::Of::task, lane->order.serial};
+        if (lane->monitor && lane->monitor->holds(pid, facts->began))
+            return {Orphan::Of::task, lane->order.serial};
     // It left its task's process group, but what it was started with still names the task.
     if (const auto task = environment_of(pid, "WORK_QUEUE_TASK_ID")) {
         const auto attempt = static_cast<Attempt>(number(environment_of(pid, "WORK_QUEUE_ATTEMPT")));

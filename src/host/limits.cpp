@@ -57,6 +57,7 @@ void Limits::signal(const Lane& lane, int signal) const {
     if (lane.pid <= 0) return;
     for (const pid_t pid : tree(lane)) ::kill(pid, signal);
     ::kill(-lane.pid, signal);
+    if (signal == SIGKILL && lane.group) lane.group->kill();  // who was forked meanwhile too
 }
 
 }  // namespace wq::host

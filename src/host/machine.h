@@ -28,6 +28,7 @@ struct Machine {
     std::string origin = "this machine";  // or "HWLOC_XMLFILE /path"
     bool this_machine = true;             // false: nothing can be bound to what is only described
     Bounds bounds;                     // of cores, memory and GPUs, with what is there as the first of each
+    std::string watch;                 // how tasks are held to their memory there; empty: nothing runs there
     std::vector<std::string> remarks;  // what the user should know of it, one line each
 
     std::size_t threads() const {  // of the usable cores

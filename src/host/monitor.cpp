@@ -26,12 +26,6 @@ std::int64_t cpu_of(const rusage& usage) {
     return micros(usage.ru_utime) + micros(usage.ru_stime);
 }
 
-const ProcessSample* find(const std::vector<ProcessSample>& processes, const ProcessSample& which) {
-    for (const ProcessSample& process : processes)
-        if (process.pid == which.pid && process.began == which.began) return &process;
-    return nullptr;
-}
-
 void raise(std::int64_t& peak, std::int64_t amount) {
     peak = std::max(peak, amount);
 }
@@ -60,8 +54,10 @@ Monitor::Monitor(const core::Watch& watch, Instant started)
       window_(window, started),
       long_window_(long_window, started) {}
 
-bool Monitor::holds(pid_t pid) const {
-    const auto is_it = [&](const ProcessSample& process) { return process.pid == pid; };
+bool Monitor::holds(pid_t pid, std::optional<std::uint64_t> began) const {
+    const auto is_it = [&](const ProcessSample& process) {
+        return process.pid == pid && process.began == began.value_or(process.began);
+    };
     return std::any_of(processes_.begin(), processes_.end(), is_it) ||
            std::any_of(missing_.begin(), missing_.end(), is_it);
 }
@@ -83,7 +79,9 @@ bool Monitor::wants_proportional(const std::vector<ProcessSample>& processes, st
 }
 
 void Monitor::count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written) {
-    raise(peak_.cpu_time, cpu_us + gone_.cpu_us + lost_us_);
+    // Of one that could not enter its group the kernel has not counted all there.
+    const std::int64_t seen_us = cpu_us + gone_.cpu_us;
+    raise(peak_.cpu_time, kernels_cpu_us_ ? std::max(seen_us, *kernels_cpu_us_) : seen_us + lost_us_);
     raise(peak_.bytes_read, bytes_read + gone_.bytes_read);
     raise(peak_.bytes_written, bytes_written + gone_.bytes_written);
 }
@@ -92,17 +90,19 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
     ProcessSample sum;
     std::int64_t living = 0;
     std::int64_t fresh = 0;
+    const SamplesByPid before(processes_);
+    const SamplesByPid missing(missing_);
     for (const ProcessSample& process : processes) {
         sum.cpu_us += process.cpu_us;
         sum.virtual_kb += process.virtual_kb;
         sum.bytes_read += process.bytes_read;
         sum.bytes_written += process.bytes_written;
         if (!process.ended) ++living;
-        if (find(processes_, process) == nullptr && find(missing_, process) == nullptr) ++fresh;
+        if (before.find(process) == nullptr && missing.find(process) == nullptr) ++fresh;
     }
-    settle_missing(processes);
+    settle_missing(processes, before, missing);
     processes_ = std::move(processes);
-    const bool counted = sum.cpu_us + gone_.cpu_us + lost_us_ >= peak_.cpu_time;
+    const bool counted = kernels_cpu_us_ || sum.cpu_us + gone_.cpu_us + lost_us_ >= peak_.cpu_time;
     count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
     // Else a child has just ended, and its parent was read before it had waited for it.
     if (counted) take_windows(now);
@@ -116,19 +116,21 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
 }
 
 // `processes` are about to take the place of the last ones.
-void Monitor::settle_missing(const std::vector<ProcessSample>& processes) {
+void Monitor::settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
+                             const SamplesByPid& missing) {
     std::int64_t waited_us = 0;
     for (const ProcessSample& process : processes) {
-        if (const ProcessSample* const before = find(processes_, process))
-            waited_us += process.waited_cpu_us - before->waited_cpu_us;
-        if (const ProcessSample* const back = find(missing_, process)) missing_us_ -= back->cpu_us;
+        if (const ProcessSample* const last = before.find(process))
+            waited_us += process.waited_cpu_us - last->waited_cpu_us;
+        if (const ProcessSample* const back = missing.find(process)) missing_us_ -= back->cpu_us;
     }
     const std::int64_t rounded_us = tick_us * static_cast<std::int64_t>(missing_.size());
     lost_us_ += std::max<std::int64_t>(0, missing_us_ - waited_us - rounded_us);
     missing_.clear();
     missing_us_ = -waited_us;
+    const SamplesByPid there(processes);
     for (const ProcessSample& process : processes_) {
-        if (find(processes, process) != nullptr) continue;
+        if (there.find(process) != nullptr) continue;
         missing_us_ += process.cpu_us;
         missing_.push_back(process);
     }
@@ -153,10 +155,13 @@ void Monitor::take(const TrafficOf& all, Instant now) {
         for (const std::uint64_t socket : process.sockets)
             if (const auto found = all.find(socket); found != all.end()) connections.insert(*found);
     for (const auto& [socket, last] : connections_) {
-        const auto found = connections.find(socket);
-        if (found != connections.end() && found->second.received >= last.received &&
-            found->second.sent >= last.sent)
+        const auto found = all.find(socket);
+        if (found != all.end() && found->second.received >= last.received &&
+            found->second.sent >= last.sent) {
+            // Its process may only have been missed this time.
+            connections.emplace(socket, last);
             continue;
+        }
         closed_.received += last.received;
         closed_.sent += last.sent;
     }
@@ -172,14 +177,16 @@ void Monitor::take(const TrafficOf& all, Instant now) {
     raise(peak_.bandwidth, rate.value_or(0));
 }
 
-void Monitor::waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& bytes) {
-    const auto is_it = [&](const ProcessSample& process) { return process.pid == pid; };
+void Monitor::waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& seen) {
+    const auto is_it = [&](const ProcessSample& process) {
+        return process.pid == pid && (!seen || process.began == seen->began);
+    };
     const bool is_missing = std::any_of(missing_.begin(), missing_.end(), is_it);
     std::vector<ProcessSample>& among = is_missing ? missing_ : processes_;
     const auto found = std::find_if(among.begin(), among.end(), is_it);
     if (found == among.end()) return;
     if (is_missing) missing_us_ = std::max<std::int64_t>(0, missing_us_ - found->cpu_us);
-    const ProcessSample& last = bytes ? *bytes : *found;
+    const ProcessSample& last = seen ? *seen : *found;
     gone_.cpu_us += std::max(found->cpu_us, cpu_of(usage));
     gone_.bytes_read += last.bytes_read;
     gone_.bytes_written += last.bytes_written;
@@ -203,7 +210,14 @@ void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& byt
     raise(peak_.processes_at_once, 1);
     raise(peak_.processes, 1);
     // A peak between two samples.
-    if (memory_kb_ == 0 || (!shared_out_ && is_its_own(usage.ru_maxrss))) raise(memory_kb_, usage.ru_maxrss);
+    if (memory_kb_ != 0 && (shared_out_ || !is_its_own(usage.ru_maxrss))) return;
+    const std::int64_t limit_kb = watch_.limits.memory_mb * kb_per_mb;
+    raise(memory_kb_, memory_is_held ? std::min<std::int64_t>(usage.ru_maxrss, limit_kb) : usage.ru_maxrss);
+}
+
+void Monitor::reached_memory_limit() {
+    exceeded.memory_mb = watch_.limits.memory_mb;
+    raise(memory_kb_, watch_.limits.memory_mb * kb_per_mb + 1);  // it asked for a page more, at least
 }
 
 core::Sizes Monitor::excess() const {

@@ -35,7 +35,8 @@ class Monitor {
 
     const core::Watch& watch() const { return watch_; }
     const std::vector<ProcessSample>& processes() const { return processes_; }  // the last time
-    bool holds(pid_t pid) const;
+    // Whether it had that process then. `began`: by which one that was given its pid since is told from it.
+    bool holds(pid_t pid, std::optional<std::uint64_t> began = std::nullopt) const;
 
     // Whether to ask for the proportional memory of processes that have together `resident_kb`: what they
     // share is counted for each of them there. To ask is costly.
@@ -50,9 +51,14 @@ class Monitor {
     // What went over all connections that there are, its own among them.
     void take(const TrafficOf& all, Instant now);
 
-    // One of its processes has ended and was waited for by us. `bytes`: of it as it ended, if known.
-    void waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& bytes);
-    // So has its main process. `left`: what there still is of its others.
+    // The CPU time of all that ever was of it, where the kernel counts that; said before each take().
+    void counted_by_kernel(std::int64_t cpu_us) { kernels_cpu_us_ = cpu_us; }
+    // The kernel has ended it, since it needed more memory than its limit.
+    void reached_memory_limit();
+
+    // A process has ended and was waited for by us, perhaps one of its. `seen`: as it ended, if known.
+    void waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& seen);
+    // So has its main process. `bytes`: of it as it ended, if known. `left`: what there is of its others.
     void ended(const rusage& usage, const std::optional<ProcessSample>& bytes,
                const std::vector<ProcessSample>& left, Instant now);
 
@@ -63,9 +69,12 @@ class Monitor {
     core::Sizes exceeded{};  // it is being ended for these
     Instant next_sample;
     Instant next_disk;
+    bool disk_hangs = false;      // who looked at it did not come back
+    bool memory_is_held = false;  // by the kernel: it never has more than its limit but of cached files
 
   private:
-    void settle_missing(const std::vector<ProcessSample>& processes);
+    void settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
+                        const SamplesByPid& missing);
     void count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written);
     void take_windows(Instant now);
 
@@ -78,6 +87,7 @@ class Monitor {
     std::int64_t missing_us_ = 0;  // of their time what no parent has
     std::int64_t lost_us_ = 0;
     ProcessSample gone_;  // what those took that we have waited for
+    std::optional<std::int64_t> kernels_cpu_us_;
     std::int64_t switches_ = 0;
     std::int64_t memory_kb_ = 0;  // the most
     std::int64_t memory_now_kb_ = 0;

@@ -8,6 +8,8 @@
 
 namespace wq::host {
 
+inline constexpr const char* killed_by_kernel = "killed by the kernel for lack of memory";
+
 class OomCounter {
   public:
     OomCounter();

@@ -32,10 +32,18 @@ Placement::Placement(std::vector<Place> cores, std::vector<int> gpu_nodes)
     }
 }
 
+bool Placement::fits_cores(std::int64_t cores) const {
+    return cores_fit(wholes(cores), rest(cores));
+}
+
+bool Placement::fits_gpus(std::int64_t gpus) const {
+    return gpus_fit(wholes(gpus), rest(gpus));
+}
+
 std::optional<Seat> Placement::take(const Ask& ask) {
+    if (!fits_cores(ask.cores) || !fits_gpus(ask.gpus)) return std::nullopt;
     const std::size_t cores = wholes(ask.cores);
     const std::size_t gpus = wholes(ask.gpus);
-    if (!cores_fit(cores, rest(ask.cores)) || !gpus_fit(gpus, rest(ask.gpus))) return std::nullopt;
     Seat seat;
     const std::vector<Wish> wishes = take_gpus(seat, gpus, rest(ask.gpus), begun(ask.cores));
     take_cores(seat, cores, rest(ask.cores), wishes);

@@ -39,6 +39,9 @@ class Placement {
     // `gpu_nodes`: of each GPU the Place::node that it is near to; -1: not known.
     explicit Placement(std::vector<Place> cores, std::vector<int> gpu_nodes = {});
 
+    // Whether so much of one kind has a seat now, in thousandths.
+    bool fits_cores(std::int64_t cores) const;
+    bool fits_gpus(std::int64_t gpus) const;
     // Nothing: it does not fit now.
     std::optional<Seat> take(const Ask& ask);
     // A seat that take() gave, once.

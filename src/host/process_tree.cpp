@@ -79,10 +79,13 @@ std::optional<ProcessFacts> read_facts(int proc, const char* pid) {
     const std::string_view whole(text.data(), static_cast<std::size_t>(got));
     const std::size_t name_end = whole.rfind(") ");  // the name before it may hold anything
     if (name_end == std::string_view::npos || name_end + 4 > whole.size()) return std::nullopt;
-    std::array<pid_t, 3> numbers{};
+    constexpr std::size_t start_time = 18;  // counted from 0 behind the state
+    std::array<std::int64_t, start_time + 1> numbers{};
     const char* at = whole.data() + name_end + 4;  // past the state, a letter
-    for (pid_t& number : numbers) at = std::from_chars(at, whole.data() + whole.size(), number).ptr + 1;
-    return ProcessFacts{numbers[0], numbers[1], numbers[2]};
+    for (std::int64_t& number : numbers)
+        at = std::from_chars(at, whole.data() + whole.size(), number).ptr + 1;
+    return ProcessFacts{static_cast<pid_t>(numbers[0]), static_cast<pid_t>(numbers[1]),
+                        static_cast<pid_t>(numbers[2]), static_cast<std::uint64_t>(numbers[start_time])};
 }
 
 using ChildMap = std::unordered_multimap<pid_t, pid_t>;  // parent -> child

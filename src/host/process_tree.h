@@ -49,6 +49,7 @@ struct ProcessFacts {
     pid_t parent = 0;
     pid_t group = 0;
     pid_t session = 0;
+    std::uint64_t began = 0;  // in ticks since the machine's start: a pid may be given again
 };
 std::optional<ProcessFacts> facts_of(pid_t pid);
 

@@ -18,15 +18,16 @@ constexpr Duration interval_of_memory = std::chrono::milliseconds(100);  // it c
 // Tasks of very many processes are held to their memory at that price.
 constexpr Duration longest_rest_of_memory = std::chrono::seconds(2);
 constexpr Duration together = std::chrono::milliseconds(50);  // what is due soon is sampled with what is due
-// One part of a core in so many goes into samples; into walks over mappings, which may take a second each;
-// and into those for tasks that look as if they had more memory than their limit.
+// One part of a core in so many goes into samples; and into walks over mappings, which may take a second
+// each.
 constexpr int share_of_samples = 200;
 constexpr int share_of_walks = 300;
-constexpr int share_of_walks_for_limits = 20;
 constexpr int share_of_connections = 500;
 
 constexpr Duration disk_interval = std::chrono::seconds(5);
 constexpr Duration disk_interval_of_limit = std::chrono::seconds(1);
+// Of one that the meter did not come back from.
+constexpr Duration disk_interval_of_stuck = std::chrono::minutes(10);
 constexpr Duration disk_pause = std::chrono::milliseconds(20);  // for each task: many take turns
 constexpr Duration first_disk = std::chrono::seconds(1);
 constexpr Duration first_disk_of_limit = std::chrono::milliseconds(200);
@@ -56,6 +57,15 @@ std::vector<std::string> folders_of(const Lane& lane) {
     return folders;
 }
 
+bool is_to_be_watched(const core::Watch& watch) {
+    return watch.measures || watch.limited();
+}
+
+// To its memory.
+bool is_held_by_looking(const Lane& lane) {
+    return lane.monitor->watch().limits.memory_mb > 0 && !(lane.group && lane.group->holds_memory());
+}
+
 std::string cores_text(std::int64_t thousandths) {
     std::array<char, 32> text;
     std::snprintf(text.data(), text.size(), "%.4g", static_cast<double>(thousandths) / 1000);
@@ -74,9 +84,29 @@ std::string text_of(const core::Sizes& exceeded, const core::Usage& used) {
 
 }  // namespace
 
+void ResourceWatch::prepare(Lane& lane) {
+    const core::Watch& watch = lane.order.order.watch;
+    if (!is_to_be_watched(watch)) return;
+    const bool first = !groups_.begun();
+    lane.group = groups_.make(lane.order.serial);
+    if (first) oom_ = OomCounter();  // of the group where we are now
+    if (lane.group && watch.limits.memory_mb > 0) lane.group->limit_memory(watch.limits.memory_mb);
+}
+
+void ResourceWatch::release(Lane& lane) {
+    if (lane.group) groups_.give_up(std::move(lane.group));
+}
+
+Duration rest_of_walks_for_limits(Duration walked) {
+    constexpr int share = 200;
+    constexpr int most = 20;
+    constexpr Duration in_time = std::chrono::seconds(5);
+    return std::max(std::min(share * walked, in_time), most * walked);
+}
+
 void ResourceWatch::begin(Lane& lane) {
     const core::Watch& watch = lane.order.order.watch;
-    if (!watch.measures && !watch.limited()) return;
+    if (!is_to_be_watched(watch)) return;
     lane.monitor = std::make_unique<Monitor>(watch, lane.started);
     lane.monitor->next_sample = lane.started + first_sample;
     lane.monitor->next_disk = lane.started + (watch.limits.disk_mb > 0 ? first_disk_of_limit : first_disk);
@@ -89,6 +119,7 @@ void ResourceWatch::check(Instant now) {
                          return now >= lane->monitor->next_sample;
                      });
     if (due) sample(now);
+    if (disk_.late_at().value_or(Instant::max()) <= now) give_up_meter(now);
     if (!disk_.busy() && now >= disk_not_before_) ask_for_disk(now);
 }
 
@@ -101,6 +132,7 @@ std::optional<Instant> ResourceWatch::next() const {
         add(std::max(not_before_, lane->monitor->next_sample));
         if (!disk_.busy()) add(std::max(disk_not_before_, lane->monitor->next_disk));
     }
+    if (!lanes_.empty() && disk_.late_at()) add(*disk_.late_at());
     return first;
 }
 
@@ -116,14 +148,13 @@ void ResourceWatch::sample(Instant now) {
         if (now + together >= lane->monitor->next_sample) sample(*lane);
     const Instant end = instant_now();
     const Duration rest = share_of_samples * (cpu_time() - begin - walked_);
-    const bool urgent = std::any_of(lanes_.begin(), lanes_.end(), [](const Lane* lane) {
-        return lane->monitor->watch().limits.memory_mb > 0;
-    });
+    const bool urgent =
+        std::any_of(lanes_.begin(), lanes_.end(), [](const Lane* lane) { return is_held_by_looking(*lane); });
     not_before_ = end + (urgent ? std::min(rest, longest_rest_of_memory) : rest);
     if (end >= connections_not_before_) look_at_connections();
     if (walked_ == Duration::zero()) return;
     walk_not_before_ = end + share_of_walks * walked_;
-    walk_for_limit_not_before_ = end + share_of_walks_for_limits * walked_;
+    walk_for_limit_not_before_ = end + rest_of_walks_for_limits(walked_);
 }
 
 // A host may have many thousands, and the kernel tells of all at once.
@@ -147,14 +178,40 @@ void ResourceWatch::sample(Lane& lane) {
     std::vector<pid_t> roots = leftovers_.orphans_of(lane);
     roots.insert(roots.begin(), lane.pid);
     auto processes = reader_.tree(roots, monitor.processes());
-    const Monitor::Memory memory = memory_of(monitor, processes);
+    const Monitor::Memory memory = memory_of(lane, processes);
+    take_kernels_count(lane);
     const Instant now = instant_now();
     monitor.take(std::move(processes), memory, now);
-    monitor.next_sample = now + (monitor.watch().limits.memory_mb > 0 ? interval_of_memory : interval);
+    monitor.next_sample = now + (is_held_by_looking(lane) ? interval_of_memory : interval);
     hold_to_limits(lane, now);
 }
 
-Monitor::Memory ResourceWatch::memory_of(Monitor& monitor, const std::vector<ProcessSample>& processes) {
+Monitor::Memory ResourceWatch::memory_of(const Lane& lane, const std::vector<ProcessSample>& processes) {
+    if (const auto memory = lane.group ? lane.group->memory() : std::nullopt)
+        return {memory->kb, false, memory->swapped_kb};
+    return resident_of(lane, processes);
+}
+
+void ResourceWatch::take_kernels_count(const Lane& lane) {
+    if (const auto cpu_us = lane.group ? lane.group->cpu_us() : std::nullopt)
+        lane.monitor->counted_by_kernel(*cpu_us);
+    lane.monitor->memory_is_held = lane.group && lane.group->holds_memory();
+}
+
+void ResourceWatch::note_kernels_kill(Lane& lane) {
+    const auto killed = lane.group ? lane.group->killed_for_memory() : TaskGroup::Killed::not_at_all;
+    if (killed == TaskGroup::Killed::not_at_all) return;
+    oom_.grew();  // where it counts that too, it is no other's
+    if (lane.verdict != Verdict::none) return;
+    lane.verdict = Verdict::out_of_memory;
+    lane.outcome.reason = killed_by_kernel;
+    if (killed == TaskGroup::Killed::elsewhere) return;
+    lane.monitor->reached_memory_limit();
+    lane.outcome.reason = text_of(lane.monitor->exceeded, lane.monitor->usage());
+}
+
+Monitor::Memory ResourceWatch::resident_of(const Lane& lane, const std::vector<ProcessSample>& processes) {
+    Monitor& monitor = *lane.monitor;
     Monitor::Memory memory;
     std::int64_t resident_kb = 0;
     std::int64_t largest_kb = 0;
@@ -164,9 +221,14 @@ Monitor::Memory ResourceWatch::memory_of(Monitor& monitor, const std::vector<Pro
     }
     const std::int64_t limit_kb = monitor.watch().limits.memory_mb * kb_per_mb;
     const bool over = limit_kb > 0 && resident_kb > limit_kb;
-    memory.shared_out = over;
-    if ((over ? may_walk_for_limit_ : may_walk_) && monitor.wants_proportional(processes, resident_kb)) {
+    // What one of them has for itself needs no walk: most tasks are one process.
+    if (over) memory.kb = own_kb(lane, processes);
+    const bool certain = memory.kb > limit_kb;
+    memory.shared_out = over && !certain;
+    if (!certain && (over ? may_walk_for_limit_ : may_walk_) &&
+        monitor.wants_proportional(processes, resident_kb)) {
         const Duration begin = cpu_time();
+        memory.kb = 0;
         for (const ProcessSample& process : processes)
             if (!process.ended) memory.kb += proportional_kb(process.pid);
         walked_ += cpu_time() - begin;
@@ -176,6 +238,16 @@ Monitor::Memory ResourceWatch::memory_of(Monitor& monitor, const std::vector<Pro
     if (anything_swapped())
         for (const ProcessSample& process : processes) memory.swapped_kb += reader_.swapped_kb(process.pid);
     return memory;
+}
+
+// The most that one of them shares with no other task. A call shares with the launcher what it does not write
+// to.
+std::int64_t ResourceWatch::own_kb(const Lane& lane, const std::vector<ProcessSample>& processes) const {
+    std::int64_t most = 0;
+    if (lane.order.order.call) return most;
+    for (const ProcessSample& process : processes)
+        if (!process.ended) most = std::max(most, reader_.anonymous_kb(process.pid));
+    return most;
 }
 
 void ResourceWatch::hold_to_limits(Lane& lane, Instant now) {
@@ -192,7 +264,7 @@ void ResourceWatch::last_look(pid_t pid) {
         return lane->pid == pid || lane->monitor->holds(pid);
     });
     last_look_.reset();
-    if (ours) last_look_ = reader_.bytes_of(pid);
+    if (ours) last_look_ = reader_.one(pid);
 }
 
 void ResourceWatch::waited_for(pid_t pid, Lane* main_of, const rusage& usage, Instant now) {
@@ -207,20 +279,24 @@ void ResourceWatch::waited_for(pid_t pid, Lane* main_of, const rusage& usage, In
         const auto still = reader_.one(process.pid);
         if (still && still->began == process.began) left.push_back(*still);
     }
+    take_kernels_count(*main_of);
     main_of->monitor->ended(usage, last_look_, left, now);
+    note_kernels_kill(*main_of);
 }
 
 void ResourceWatch::finish(Lane& lane) {
     const auto monitor = std::move(lane.monitor);
     if (!monitor) return;
     std::erase(lanes_, &lane);
+    disk_.forget(lane.order.serial);
+    const std::int64_t limit_mb = monitor->watch().limits.memory_mb;
     if (lane.outcome.ending == core::Ending::out_of_memory && monitor->exceeded == core::Sizes{} &&
-        monitor->watch().limits.memory_mb > 0)
-        monitor->exceeded.memory_mb = monitor->watch().limits.memory_mb;  // the kernel saw it first
+        limit_mb > 0 && monitor->usage().memory > limit_mb)
+        monitor->exceeded.memory_mb = limit_mb;  // the kernel saw it first
     const bool exceeded = monitor->exceeded != core::Sizes{};
     if (!monitor->watch().measures && !exceeded) return;
-    if (const auto folders = folders_of(lane); !folders.empty())
-        monitor->take(disk_use(folders, [](const DiskUse& use) { return use.files < last_disk_files; }));
+    if (const auto folders = folders_of(lane); !folders.empty() && !monitor->disk_hangs)
+        if (DiskWalk walk(folders); walk.go_on(last_disk_files)) monitor->take(walk.found());
     lane.outcome.measured = core::Measured{monitor->usage(), monitor->exceeded};
 }
 
@@ -244,7 +320,7 @@ void ResourceWatch::ask_for_disk(Instant now) {
         disk_not_before_ = now + meter_again;
         return;
     }
-    disk_.ask(first->order.serial, folders, limit_mb > 0 ? limit_mb * mb : 0);
+    disk_.ask(first->order.serial, folders, now);
 }
 
 bool ResourceWatch::start_meter() {
@@ -260,9 +336,24 @@ void ResourceWatch::take_disk_answer(Instant now) {
     if (!answer) return;
     for (Lane* lane : lanes_) {
         if (lane->order.serial != answer->number || lane->pid == 0) continue;
-        lane->monitor->take(answer->use);
+        Monitor& monitor = *lane->monitor;
+        if (!answer->whole) monitor.next_disk = now;  // who was due before it comes first
+        const std::int64_t limit_mb = monitor.watch().limits.disk_mb;
+        if (answer->whole)
+            monitor.take(answer->use);
+        else if (limit_mb > 0 && answer->use.bytes > limit_mb * mb)
+            monitor.take({answer->use.bytes, core::unsaid});
         return hold_to_limits(*lane, now);
     }
+}
+
+void ResourceWatch::give_up_meter(Instant now) {
+    const std::uint64_t stuck = disk_.give_up();
+    for (Lane* lane : lanes_)
+        if (lane->order.serial == stuck) {
+            lane->monitor->next_disk = now + disk_interval_of_stuck;
+            lane->monitor->disk_hangs = true;
+        }
 }
 
 }  // namespace wq::host

@@ -54,15 +54,18 @@ void take_socket(const char* data, std::size_t size, TrafficOf& to) {
 
 enum class Part { more, last, refused };
 
-Part take_part(const char* data, std::size_t size, TrafficOf& to) {
+// What answers an earlier request, that was given up, is passed over.
+Part take_part(const char* data, std::size_t size, std::uint32_t request, TrafficOf& to) {
     for (std::size_t at = 0; at + sizeof(nlmsghdr) <= size;) {
         nlmsghdr header{};
         std::memcpy(&header, data + at, sizeof header);
         if (header.nlmsg_len < sizeof header || at + header.nlmsg_len > size) return Part::refused;
+        const std::size_t body = at + NLMSG_HDRLEN;
+        at += NLMSG_ALIGN(header.nlmsg_len);
+        if (header.nlmsg_seq != request) continue;
         if (header.nlmsg_type == NLMSG_DONE) return Part::last;
         if (header.nlmsg_type == NLMSG_ERROR) return Part::refused;
-        take_socket(data + at + NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN, to);
-        at += NLMSG_ALIGN(header.nlmsg_len);
+        take_socket(data + body, header.nlmsg_len - NLMSG_HDRLEN, to);
     }
     return Part::more;
 }
@@ -71,11 +74,12 @@ Part take_part(const char* data, std::size_t size, TrafficOf& to) {
 
 SocketMeter::SocketMeter() : netlink_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)) {}
 
-bool SocketMeter::append(int family, TrafficOf& to) const {
+bool SocketMeter::append(int family, TrafficOf& to) {
     Request request;
     request.header.nlmsg_len = sizeof request;
     request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
     request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    request.header.nlmsg_seq = ++asked_;
     request.body.sdiag_family = static_cast<std::uint8_t>(family);
     request.body.sdiag_protocol = tcp;
     request.body.idiag_ext = 1 << (INET_DIAG_INFO - 1);
@@ -87,12 +91,12 @@ bool SocketMeter::append(int family, TrafficOf& to) const {
         // A dump is there as soon as it was asked for, part by part.
         const ssize_t got = recv(netlink_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (got <= 0) return false;
-        const Part part = take_part(buffer.data(), static_cast<std::size_t>(got), to);
+        const Part part = take_part(buffer.data(), static_cast<std::size_t>(got), asked_, to);
         if (part != Part::more) return part == Part::last;
     }
 }
 
-std::optional<TrafficOf> SocketMeter::look() const {
+std::optional<TrafficOf> SocketMeter::look() {
     if (!netlink_.valid()) return std::nullopt;
     TrafficOf all;
     const bool told = append(AF_INET, all);

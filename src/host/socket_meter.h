@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -21,13 +22,15 @@ using TrafficOf = std::unordered_map<std::uint64_t, Traffic>;  // by the socket'
 class SocketMeter {
   public:
     SocketMeter();
+    explicit SocketMeter(Descriptor netlink) : netlink_(std::move(netlink)) {}
     // All connections of our network namespace, other users' too; nothing: the kernel does not tell.
-    std::optional<TrafficOf> look() const;
+    std::optional<TrafficOf> look();
 
   private:
-    bool append(int family, TrafficOf& to) const;
+    bool append(int family, TrafficOf& to);
 
     Descriptor netlink_;
+    std::uint32_t asked_ = 0;  // requests: each has its number, and its answer too
 };
 
 }  // namespace wq::host

@@ -25,6 +25,7 @@ struct SpawnPlan {
     // A process group, not a session: where the kernel groups processes by session for scheduling
     // (autogroup), a new one costs memory for every processor there is.
     bool own_group = true;
+    int control_group = -1;  // folder of a cgroup v2 to begin in; -1: ours
 };
 
 struct Spawned {
@@ -34,7 +35,7 @@ struct Spawned {
     bool at_directory = false;  // the directory cannot be entered
 };
 
-// A stack for children that share our memory.
+// A stack for children that share our memory, and a place where those that have a copy tell what failed.
 class ChildStack {
   public:
     ChildStack();
@@ -42,6 +43,7 @@ class ChildStack {
     ChildStack(const ChildStack&) = delete;
     ChildStack& operator=(const ChildStack&) = delete;
     void* top() const { return top_; }
+    void* base() const { return base_; }
 
   private:
     void* base_ = nullptr;
@@ -49,6 +51,8 @@ class ChildStack {
 };
 
 // The child gets an empty signal mask (dispositions are ours: all default in a launcher) and dies with us.
+// Into a control group it is begun by clone3(), which moves nobody and so locks no other fork out; error: the
+// kernel, or a container's filter, knows no such thing.
 Spawned spawn(const SpawnPlan& plan, const ChildStack& stack);
 
 }  // namespace wq::host

@@ -98,7 +98,7 @@ void TaskRunner::judge(Lane& lane) {
     const bool looks_so = outcome.signal == SIGKILL || outcome.exit_code == killed_by_oom_in_shell;
     if (!looks_so || !oom_.grew()) return;
     outcome.ending = core::Ending::out_of_memory;
-    outcome.reason = "killed by the kernel for lack of memory";
+    outcome.reason = killed_by_kernel;
 }
 
 // Takes the rest of its output. True: some process still holds one of its streams.
@@ -130,6 +130,7 @@ void TaskRunner::finish(Lane& lane, bool may_be_held) {
 
 void TaskRunner::release(Lane& lane) {
     accounts_.give_back(lane.holding);
+    watch_.release(lane);
     if (const std::string aside = lane.directory.make_empty(); !aside.empty()) remove_aside(aside);
     lanes_.release(lane);
     forks_fail_ = false;

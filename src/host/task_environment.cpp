@@ -80,11 +80,19 @@ void TaskEnvironment::set(Index slot, std::string_view value) {
     entry += value;
 }
 
+// 0 is nothing that a task is held to: it would read it as none at all.
+void TaskEnvironment::set_amount(Index slot, std::int64_t amount) {
+    if (amount > 0)
+        set(slot, std::to_string(amount));
+    else
+        slots_[slot].entry.clear();
+}
+
 void TaskEnvironment::update(const TaskFacts& facts) {
     set(task_id, std::to_string(facts.task.value()));
     set(attempt_number, std::to_string(facts.attempt));
-    set(memory, std::to_string(facts.give.memory_mb));
-    set(disk, std::to_string(facts.give.disk_mb));
+    set_amount(memory, facts.give.memory_mb);
+    set_amount(disk, facts.give.disk_mb);
     set(gpus, format_count_with_fraction(facts.give.gpus));
     set(gpu_list, facts.visible_gpus);
     set(visible, facts.visible_gpus);
@@ -102,7 +110,7 @@ char* const* TaskEnvironment::prepare(const TaskFacts& facts, const EnvironmentC
     std::size_t at = 0;
     pointers_.resize(slot_count + base_.size() + 1);
     for (Slot& slot : slots_)
-        if (slot.used) pointers_[at++] = slot.entry.data();
+        if (slot.used && !slot.entry.empty()) pointers_[at++] = slot.entry.data();
     for (std::string& entry : base_) pointers_[at++] = entry.data();
     pointers_[at] = nullptr;
     if (variables.empty()) return pointers_.data();
@@ -125,7 +133,7 @@ std::vector<std::string> TaskEnvironment::differences(const TaskFacts& facts,
     update(facts);
     std::vector<std::string> entries;
     for (const Slot& slot : slots_)
-        if (slot.used) entries.push_back(slot.entry);
+        if (slot.used && !slot.entry.empty()) entries.push_back(slot.entry);
     for (const auto& [name, value] : variables)
         if (value) entries.push_back(name + "=" + *value);
     return entries;

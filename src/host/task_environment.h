@@ -53,7 +53,7 @@ class TaskEnvironment {
   private:
     struct Slot {
         std::string name;
-        std::string entry;
+        std::string entry;  // empty: the task has no such variable
         bool used = true;
     };
     enum Index : std::size_t {
@@ -76,6 +76,7 @@ class TaskEnvironment {
         slot_count
     };
     void set(Index slot, std::string_view value);
+    void set_amount(Index slot, std::int64_t amount);
     void update(const TaskFacts& facts);
 
     std::array<Slot, slot_count> slots_;

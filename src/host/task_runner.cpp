@@ -39,7 +39,7 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       lanes_(base_, options.scratch, options.slice.gpu_variable),
       leftovers_(lanes_, options.environment_lines),
       limits_(lanes_, leftovers_),
-      watch_(leftovers_, limits_, poller),
+      watch_(leftovers_, limits_, poller, oom_),
       files_(make_room_for_files(options.slice.cores.size())),
       starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr),
       calls_(functions, files_ ? &*files_ : nullptr) {
@@ -54,6 +54,7 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
 void TaskRunner::enqueue(OrderMessage message, Instant now) {
     if (shell_left_at_ && message.order.environment_position >= *shell_left_at_) return give_back(message);
     if (accounts_.ever_fits(message.order.give)) {
+        alike_ = queue_.empty() || (alike_ && queue_.back().order.give == message.order.give);
         queue_.push_back(std::move(message));
         return;
     }

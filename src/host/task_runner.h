@@ -52,7 +52,10 @@ class TaskRunner final : private ShellListener {
     void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
 
-    bool start_head(Instant now);
+    using Queue = std::deque<OrderMessage>;
+    bool start_next(Instant now);
+    bool start_behind_head(Instant now);
+    bool start(Queue::iterator order, Holding holding, Instant now);
     bool do_without_lane();
     void started(Lane& lane);
     void start_failed(Lane& lane);
@@ -80,15 +83,16 @@ class TaskRunner final : private ShellListener {
     Lanes lanes_;
     Leftovers leftovers_;
     Limits limits_;
-    ResourceWatch watch_;
     OomCounter oom_;
+    ResourceWatch watch_;
     const OomScore oom_score_;
     std::optional<rlimit> files_;  // what tasks get back, where the launcher had to raise its own
     TaskStarter starter_;
     CallStarter calls_;
     std::unique_ptr<EnvironmentShell> shell_;
     std::optional<std::uint64_t> shell_left_at_;  // position of the `#!` line that ended the shell
-    std::deque<OrderMessage> queue_;
+    Queue queue_;
+    bool alike_ = true;  // all that waits takes as much as the head
     Instant now_{};
     std::size_t unwatched_ = 0;        // running tasks whose output is not yet watched
     bool forks_fail_ = false;          // until a lane comes free

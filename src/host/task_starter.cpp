@@ -87,7 +87,16 @@ TaskStarter::Result TaskStarter::run(Lane& lane, const CpuMask& mask, char* cons
     plan.keep = keep;
     plan.mask = mask.bytes() == 0 ? nullptr : &mask;
     plan.files = files_;
-    const Spawned child = spawn(plan, stack_);
+    if (lane.group) plan.control_group = lane.group->descriptor();
+    Spawned child = spawn(plan, stack_);
+    if (child.pid < 0 && lane.group && !child.at_exec && !child.at_directory) {
+        plan.control_group = -1;  // as if there were none: it is watched without
+        child = spawn(plan, stack_);
+        if (child.pid > 0) {
+            lane.group->remove();
+            lane.group.reset();
+        }
+    }
     lane.pid = child.pid;
     if (child.pid > 0) return Result::started;
     lane.pid = 0;

@@ -1,31 +1,58 @@
 // TaskRunner: how tasks begin.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "host/task_runner.h"
 
 namespace wq::host {
 
+namespace {
+// As many as the manager lets wait of one kind.
+constexpr std::size_t looked_at_behind_head = 256;
+}  // namespace
+
 void TaskRunner::start_tasks(Instant now) {
     now_ = now;
-    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_head(now)) {
+    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_next(now)) {
     }
 }
 
-bool TaskRunner::start_head(Instant now) {
-    const bool by_shell = shell_ && queue_.front().order.environment_position > 0;
-    if (by_shell && !shell_->idle()) return false;
-    auto holding = accounts_.take(queue_.front().order.give);
-    if (!holding) return false;
+bool TaskRunner::start_next(Instant now) {
+    const Order& head = queue_.front().order;
+    if (shell_ && head.environment_position > 0 && !shell_->idle()) return false;
+    if (auto holding = accounts_.take(head.give)) return start(queue_.begin(), std::move(*holding), now);
+    return !alike_ && start_behind_head(now);
+}
+
+// Not past one that sees other `#!` lines: the shell goes through them in order.
+bool TaskRunner::start_behind_head(Instant now) {
+    const Order& head = queue_.front().order;
+    std::optional<core::Resources> in_vain;
+    const std::size_t end = std::min(queue_.size(), looked_at_behind_head + 1);
+    for (std::size_t at = 1; at < end; ++at) {
+        const Order& order = queue_[at].order;
+        if (order.environment_position != head.environment_position) return false;
+        if (order.give == in_vain) continue;
+        if (auto holding = accounts_.take_behind(head.give, order.give))
+            return start(queue_.begin() + static_cast<std::ptrdiff_t>(at), std::move(*holding), now);
+        in_vain = order.give;
+    }
+    return false;
+}
+
+bool TaskRunner::start(Queue::iterator next, Holding holding, Instant now) {
     Lane* const lane = lanes_.acquire();
     if (lane == nullptr) {
-        accounts_.give_back(*holding);
+        accounts_.give_back(holding);
         return do_without_lane();
     }
-    lane->order = std::move(queue_.front());
-    queue_.pop_front();
-    lane->cores_list = accounts_.cores_list(*holding);
-    lane->visible_gpus = accounts_.visible_gpus(*holding);
-    lane->holding = std::move(*holding);
+    lane->order = std::move(*next);
+    queue_.erase(next);
+    const bool by_shell = shell_ && lane->order.order.environment_position > 0;
+    lane->cores_list = accounts_.cores_list(holding);
+    lane->visible_gpus = accounts_.visible_gpus(holding);
+    lane->holding = std::move(holding);
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
     lane->out.begin(most);
     lane->err.begin(most);
@@ -42,6 +69,8 @@ bool TaskRunner::start_head(Instant now) {
     char* const* envp = lane->environment.prepare(facts, order.variables);
     lane->started = now;
     lane->outcome.started_us = wall_now();
+    watch_.prepare(*lane);
+    const bool grouped = lane->group != nullptr;
     switch (order.call ? calls_.start(*lane, mask, envp) : starter_.start(*lane, mask, envp)) {
         case TaskStarter::Result::started:
             started(*lane);
@@ -53,6 +82,7 @@ bool TaskRunner::start_head(Instant now) {
             put_back(*lane);
             break;
     }
+    if (grouped && lane->pid > 0 && !lane->group) watch_.make_no_groups();
     return true;
 }
 
@@ -93,6 +123,7 @@ void TaskRunner::put_back(Lane& lane) {
         return start_failed(lane);
     }
     lanes_.retire(lane);
+    alike_ = queue_.empty() || (alike_ && queue_.front().order.give == lane.order.order.give);
     queue_.push_front(std::move(lane.order));
     release(lane);
     forks_fail_ = true;

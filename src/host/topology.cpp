@@ -9,6 +9,7 @@
 
 #include "host/asked_command.h"
 #include "host/control_group.h"
+#include "host/task_groups.h"
 #include "host/topology_layout.h"
 
 namespace wq::host {
@@ -85,11 +86,11 @@ void ask_control_group(Machine& machine) {
     if (cores < machine.cores.size()) bound_cores(machine, cores, quota->source, false);
 }
 
-void take_gpus(Machine& machine) {
+void take_gpus(Machine& machine, const std::function<const char*(const char*)>& variable) {
     constexpr Duration answer_limit = std::chrono::seconds(10);
-    const GpuSources sources{
-        "", [](const char* name) -> const char* { return std::getenv(name); },
-        [&](const std::vector<std::string>& command) { return AskedCommand(command).answer(answer_limit); }};
+    const GpuSources sources{"", variable, [&](const std::vector<std::string>& command) {
+                                 return AskedCommand(command).answer(answer_limit);
+                             }};
     bool decided = false;
     if (machine.this_machine) machine.gpus = find_gpus(sources, decided);
     // Of this machine's drivers only Intel's keeps no list.
@@ -119,6 +120,10 @@ Result<Machine> discover_described(const TopologySource& source, const CpuMask& 
 }  // namespace
 
 Result<Machine> discover(const CpuMask& allowed) {
+    return discover(allowed, [](const char* name) -> const char* { return std::getenv(name); });
+}
+
+Result<Machine> discover(const CpuMask& allowed, const std::function<const char*(const char*)>& variable) {
     const TopologySource source = TopologySource::of_environment();
     const auto topology = load_topology(source);
     if (!topology) return topology.error();
@@ -128,7 +133,8 @@ Result<Machine> discover(const CpuMask& allowed) {
     if (!machine) return machine;
     machine->origin = source.in_words();
     if (found.this_machine) ask_control_group(*machine);
-    take_gpus(*machine);
+    if (found.this_machine) machine->watch = how_memory_is_held(group_rights());
+    take_gpus(*machine, variable);
     return machine;
 }
 

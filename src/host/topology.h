@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -15,6 +16,8 @@ namespace wq::host {
 // which neither that mask nor our control group says anything (unless HWLOC_THISSYSTEM=1 says that it is this
 // one). Error: the topology cannot be read, or no allowed PU exists.
 Result<Machine> discover(const CpuMask& allowed);
+// The same, where GPUs are named as `variable` says in place of the environment.
+Result<Machine> discover(const CpuMask& allowed, const std::function<const char*(const char*)>& variable);
 
 // The same for a machine described in hwloc's synthetic syntax ("package:2 core:32 pu:2"), or by a file of
 // its own format, of which the PUs of `allowed` may be used; without limits of ours.

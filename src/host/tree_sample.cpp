@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 #include <string_view>
+#include <tuple>
 
 namespace wq::host {
 
@@ -17,6 +18,8 @@ namespace {
 
 // Numbers of /proc/PID/stat, counted from 0 behind the state.
 enum Field : std::size_t {
+    minor_faults = 6,
+    major_faults = 8,
     user_time = 10,
     system_time = 11,
     waited_user_time = 12,
@@ -28,9 +31,21 @@ enum Field : std::size_t {
     field_count
 };
 
+constexpr int oldest = 8;  // samples that bytes and sockets are taken over for
+
 struct CloseFolder {
     void operator()(DIR* folder) const { closedir(folder); }
 };
+
+bool is_before(const ProcessSample& a, const ProcessSample& b) {
+    return std::tie(a.pid, a.began) < std::tie(b.pid, b.began);
+}
+
+// As far as the kernel's figures show it.
+bool has_run(const ProcessSample& before, const ProcessSample& now) {
+    return now.cpu_us != before.cpu_us || now.faults != before.faults ||
+           now.virtual_kb != before.virtual_kb || now.resident_kb != before.resident_kb;
+}
 
 std::int64_t number_after(std::string_view text, std::string_view name) {
     const std::size_t at = text.find(name);
@@ -77,14 +92,8 @@ std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
     sample.resident_kb = page_kb_ * fields[resident_pages];
     sample.virtual_kb = fields[virtual_size] / 1024;
     sample.one_thread = fields[threads] <= 1;
+    sample.faults = fields[minor_faults] + fields[major_faults];
     if (with_bytes) read_bytes(sample);
-    return sample;
-}
-
-ProcessSample TreeReader::bytes_of(pid_t pid) const {
-    ProcessSample sample;
-    sample.pid = pid;
-    read_bytes(sample);
     return sample;
 }
 
@@ -109,17 +118,29 @@ void TreeReader::find_sockets(ProcessSample& sample) const {
     }
 }
 
+SamplesByPid::SamplesByPid(const std::vector<ProcessSample>& samples) {
+    sorted_.reserve(samples.size());
+    for (const ProcessSample& sample : samples) sorted_.push_back(&sample);
+    std::sort(sorted_.begin(), sorted_.end(), [](const auto* a, const auto* b) { return is_before(*a, *b); });
+}
+
+const ProcessSample* SamplesByPid::find(const ProcessSample& which) const {
+    const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), which,
+                                        [](const auto* a, const auto& b) { return is_before(*a, b); });
+    return found == sorted_.end() || is_before(which, **found) ? nullptr : *found;
+}
+
 std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
                                             const std::vector<ProcessSample>& before) {
+    const SamplesByPid known(before);
     std::vector<ProcessSample> samples;
     std::vector<pid_t> pids = roots;
     for (std::size_t i = 0; i < pids.size(); ++i) {
         auto sample = one(pids[i], false);
         if (!sample) continue;
-        const auto last = std::find_if(before.begin(), before.end(), [&](const ProcessSample& other) {
-            return other.pid == sample->pid && other.began == sample->began;
-        });
-        if (last != before.end() && last->cpu_us == sample->cpu_us) {
+        const ProcessSample* const last = known.find(*sample);
+        if (last != nullptr && !has_run(*last, *sample) && last->old < oldest) {
+            sample->old = last->old + 1;
             sample->bytes_read = last->bytes_read;
             sample->bytes_written = last->bytes_written;
             sample->sockets = last->sockets;
@@ -131,6 +152,15 @@ std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
         samples.push_back(std::move(*sample));
     }
     return samples;
+}
+
+std::int64_t TreeReader::anonymous_kb(pid_t pid) const {
+    std::array<char, 128> buffer;
+    const char* at = buffer.data();
+    const char* const end = at + slurp(pid, "statm", buffer.data(), buffer.size());
+    std::array<std::int64_t, 3> pages{};  // virtual, resident, and of that shared
+    for (std::int64_t& count : pages) at = std::min(std::from_chars(at, end, count).ptr + 1, end);
+    return page_kb_ * (pages[1] - pages[2]);
 }
 
 std::int64_t TreeReader::swapped_kb(pid_t pid) const {

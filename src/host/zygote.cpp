@@ -13,10 +13,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "host/launcher_process.h"
 #include "host/process_tree.h"
 #include "host/scratch_folder.h"
+#include "host/task_groups.h"
 
 namespace wq::host {
 
@@ -138,9 +140,10 @@ class ZygoteProcess {
 
     // All that the launcher started is ours now.
     void clean_up() {
-        launcher_ = -1;
+        const pid_t launcher = std::exchange(launcher_, -1);
         lifeline_.reset();
         end_all_children(kill_limit_ms);
+        remove_task_groups_of(launcher);
         scratch_.remove();
     }
 

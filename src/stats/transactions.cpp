@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/manager_stats.h"
 #include "stats/quantities.h"
 #include "stats/task_number.h"
 #include "stats/text_log.h"
@@ -274,7 +275,9 @@ void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& reco
     put_quantity(out, "cores", record.given.cores, "cores");
     put_quantity(out, "tasks", static_cast<std::int64_t>(record.tasks.count()), "tasks");
     put_time(out, "wall_time", record.wall_us);
-    put_time(out, "cpu_time", record.user_us + record.system_us);
+    std::int64_t cpu_us = record.user_us;
+    core::add_bounded(cpu_us, record.system_us);
+    put_time(out, "cpu_time", cpu_us);
     put_quantity(out, "memory", (record.peak_memory_kb + 1023) / 1024, "MB");
     out += "} ";
     put_word(out, worker_address.empty() ? "-" : worker_address, '_');

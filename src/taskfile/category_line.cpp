@@ -139,18 +139,13 @@ class LineParser {
     std::set<std::pair<const Part*, const Key*>> given_;
 };
 
-// The maximum would hold, and nobody would learn why.
-Status check_bounds(const CategoryLine& line) {
-    if (!line.min || !line.max) return success();
+const char* bound_crossed(const CategoryResources& min, const CategoryResources& max) {
     const auto above = [](const auto& least, const auto& most) { return least && most && *least > *most; };
-    const char* name = above(line.min->cores, line.max->cores)           ? "cores"
-                       : above(line.min->memory_mb, line.max->memory_mb) ? "memory"
-                       : above(line.min->disk_mb, line.max->disk_mb)     ? "disk"
-                       : above(line.min->gpus, line.max->gpus)           ? "gpus"
-                                                                         : nullptr;
-    if (name == nullptr) return success();
-    return Error{ExitCode::bad_input,
-                 std::string("the min of '") + name + "' is above its max; raise the max"};
+    return above(min.cores, max.cores)           ? "cores"
+           : above(min.memory_mb, max.memory_mb) ? "memory"
+           : above(min.disk_mb, max.disk_mb)     ? "disk"
+           : above(min.gpus, max.gpus)           ? "gpus"
+                                                 : nullptr;
 }
 
 }  // namespace
@@ -167,8 +162,20 @@ Result<CategoryLine> parse_category_line(std::string_view words) {
         any = true;
     }
     if (!any) return bad("nothing is said of the category " + quote_for_message(line.name));
-    if (auto status = check_bounds(line); !status) return status.error();
     return line;
+}
+
+// The maximum would hold, and nobody would learn why.
+Status CategoryBounds::take(const CategoryLine& line, std::uint64_t number) {
+    Known& known = known_[line.name];
+    if (line.max) known.max = {*line.max, number};
+    if (line.min) known.min = {*line.min, number};
+    const char* const name = bound_crossed(known.min.sizes, known.max.sizes);
+    if (name == nullptr) return success();
+    const std::uint64_t other = std::min(known.min.line, known.max.line);
+    const std::string where = other == number ? "" : " (line " + std::to_string(other) + " says the other)";
+    return Error{ExitCode::bad_input,
+                 "the min of '" + std::string(name) + "' is above its max" + where + "; raise the max"};
 }
 
 }  // namespace wq::taskfile

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,5 +43,23 @@ struct CategoryLine {  // unset: stays as it is
 // The words behind `#WQ-CATEGORY`; from a lone `#` on they are a remark. Error (bad_input): the message
 // alone, without file and line.
 Result<CategoryLine> parse_category_line(std::string_view words);
+
+// The least and the most of each category, as the lines of a list say them one after the other.
+class CategoryBounds {
+  public:
+    // Error (bad_input): the least is above the most; the message alone, with the other line's number.
+    Status take(const CategoryLine& line, std::uint64_t number);
+
+  private:
+    struct Said {
+        CategoryResources sizes{};
+        std::uint64_t line = 0;
+    };
+    struct Known {
+        Said max{};
+        Said min{};
+    };
+    std::map<std::string, Known> known_;
+};
 
 }  // namespace wq::taskfile

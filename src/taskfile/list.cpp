@@ -114,6 +114,7 @@ Result<std::optional<Item>> ListReader::hash_line(std::string_view line) {
     if (take_word(line) == "#WQ-CATEGORY") {
         auto category = parse_category_line(line);
         if (!category) return category.error();
+        if (auto status = category_bounds_.take(*category, line_); !status) return status.error();
         return std::optional<Item>(CategorySettings{line_, std::move(*category), std::string(text)});
     }
     const std::vector<std::string> before = settings_.outputs;

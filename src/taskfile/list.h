@@ -125,6 +125,7 @@ class ListReader {
     std::uint64_t line_ = 0;
     std::uint64_t environment_lines_ = 0;
     Settings settings_;
+    CategoryBounds category_bounds_;
     std::uint64_t outputs_made_at_ = 0;  // the line of the task that makes settings_.outputs; 0: none yet
     std::optional<Error> error_;
 };

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/amounts.h"
 #include "base/units.h"
 #include "taskfile/tags.h"
 
@@ -11,7 +12,6 @@ namespace wq::taskfile {
 namespace {
 
 constexpr std::int64_t most_count = 1'000'000;
-constexpr std::int64_t bytes_per_mb = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -20,13 +20,11 @@ Result<std::int64_t> parse_number(std::string_view text) {
 }
 
 Result<Count> parse_fraction(std::string_view text) {
-    return parse_count_with_fraction(text, 0, most_count);
+    return parse_count_with_fraction(text, 0, most_cores);
 }
 
 Result<std::int64_t> parse_megabytes(std::string_view text) {
-    auto bytes = parse_size(text);
-    if (!bytes) return bytes;
-    return *bytes / bytes_per_mb + (*bytes % bytes_per_mb != 0 ? 1 : 0);
+    return parse_amount_mb(text);
 }
 
 Result<std::int64_t> parse_memory(std::string_view text) {

@@ -14,7 +14,7 @@ namespace wq::taskfile {
 
 // Whole numbers from 0 to a million. Errors here (usage): the message alone.
 Result<std::int64_t> parse_number(std::string_view text);
-// With up to three digits behind a point, in the same bounds.
+// With up to three digits behind a point, from 0 to most_cores: of cores and GPUs.
 Result<Count> parse_fraction(std::string_view text);
 // A size as MB of 2^20 bytes, rounded up.
 Result<std::int64_t> parse_megabytes(std::string_view text);

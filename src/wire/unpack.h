@@ -93,7 +93,11 @@ class Unpack {
     void get(const msgpack::object& in, core::Sizes& value) {
         nested(in, value);
         for (const core::ResourceKind kind : core::resource_kinds)
-            if (value.at(kind) < core::unsaid || value.at(kind) > most_amount) fail();
+            if (value.at(kind) < core::unsaid || value.at(kind) > core::most_size) fail();
+    }
+    void get(const msgpack::object& in, core::Usage& value) {
+        nested(in, value);
+        value = core::within_bounds(value);
     }
     void get(const msgpack::object& in, core::Ending& value) {
         get_enum(in, value, core::Ending(core::ending_count - 1));
@@ -110,15 +114,13 @@ class Unpack {
             nested(in, value);
     }
 
-    // Sums of a hundred thousand workers stay far from overflow.
-    static constexpr std::int64_t most_amount = std::int64_t{1} << 40;
     template <class Amounts>
     void get_amounts(const msgpack::object& in, Amounts& value, std::int64_t least) {
         nested(in, value);
         for (const std::int64_t amount : {value.memory_mb, value.disk_mb})
-            if (amount < least || amount > most_amount) fail();
+            if (amount < least || amount > core::most_size) fail();
         for (const Count amount : {value.cores, value.gpus})
-            if (amount < least || amount.thousandths() > most_amount) fail();
+            if (amount < least || amount.thousandths() > core::most_size) fail();
     }
     template <class T>
     void nested(const msgpack::object& in, T& value) {

@@ -2,12 +2,14 @@
 // ledger full of waiting tasks. Prints a table; takes no arguments but the number of tasks and workers.
 #include <malloc.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "core/reactor.h"
 
@@ -137,6 +139,34 @@ void measure_ranges(std::uint64_t tasks, std::uint64_t size) {
                 bench.reactor.finished() ? "" : "  NOT FINISHED");
 }
 
+// The way that every task goes, over large nodes with GPUs: tasks of several sizes in turn, a few of each in
+// a row, as the steps of a workflow are.
+void measure_placements(const char* what, std::uint64_t tasks, std::uint32_t workers,
+                        const std::vector<Needs>& sizes) {
+    Bench bench(0, 0);
+    bench.tasks = tasks;
+    for (std::uint32_t id = 0; id < workers; ++id)
+        bench.on(WorkerJoined{WorkerId(id), "node", {256, 1'024'000, 0, 8}, {}, false});
+    const double begun = cpu_seconds();
+    constexpr std::uint64_t in_a_row = 10;
+    for (std::uint64_t id = 0; id < tasks; id += in_a_row) {
+        Shape shape;
+        shape.needs = sizes[id / in_a_row % sizes.size()];
+        bench.on(TasksAdded{{TaskId(id), std::min(in_a_row, tasks - id), shape, {}}, {}, {}});
+    }
+    bench.on(InputEnded{});
+    const double fed = cpu_seconds();
+    const std::size_t first = bench.out.size();
+    bench.run(5'000'000);
+    const double ended = cpu_seconds();
+    std::printf(
+        "%-34s %9llu tasks %5u workers of 256 cores: %6.2f us a placement while %zu find a place, "
+        "%6.2f us with its end and report%s\n",
+        what, static_cast<unsigned long long>(tasks), workers,
+        (fed - begun) * 1e6 / static_cast<double>(first), first,
+        (ended - fed) * 1e6 / static_cast<double>(tasks), bench.reactor.finished() ? "" : "  NOT FINISHED");
+}
+
 void measure(const char* what, std::uint64_t tasks, std::uint32_t workers, std::int64_t wall_us,
              bool tagged) {
     Bench bench(tasks, workers);
@@ -170,6 +200,17 @@ int main(int argc, char** argv) {
     measure("one shape, tasks of 5 s", tasks, 1, 5'000'000, false);
     measure("one shape, tasks of 1 ms, queued", tasks, workers, 1'000, false);
     measure("groups of 100", tasks, workers, 5'000'000, true);
+
+    const Count half = Count::of_thousandths(500);
+    const std::vector<Needs> whole_cores{{.cores = 1}, {.cores = 2}, {.cores = 5}, {.cores = 16}};
+    const std::vector<Needs> gpus{{.gpus = 1}, {.gpus = half}};
+    std::vector<Needs> mixed = whole_cores;
+    mixed.insert(mixed.end(), gpus.begin(), gpus.end());
+    mixed.push_back({.cores = 4, .gpus = 1});
+    mixed.push_back({.cores = half});
+    measure_placements("placed by cores", tasks, workers, whole_cores);
+    measure_placements("placed by GPUs", tasks, workers, gpus);
+    measure_placements("placed by both, and halves", tasks, workers, mixed);
 
     measure_priorities(20'000, 1);
     measure_priorities(20'000, workers);

@@ -155,9 +155,13 @@ static void categories_and_monitoring(void) {
     work_queue_task_specify_monitor_output(t, NULL);
     CHECK(t->monitor_output_directory == NULL);
 
-    begin_stderr();
-    r->memory = 1e300;
     r->cores = 0;
+    r->memory = 1e300;
+    CHECK_REFUSED((work_queue_specify_category_first_allocation_guess(q, "c", r), 0), 0,
+                  "work_queue_specify_category_first_allocation_guess: memory(");
+
+    begin_stderr();
+    r->memory = 1e9;
     work_queue_specify_category_first_allocation_guess(q, "c", r);
     work_queue_specify_category_max_resources(q, "none", NULL);
     r->memory = -7;

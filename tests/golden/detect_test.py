@@ -14,7 +14,7 @@ import unittest
 MACHINES = pathlib.Path(__file__).parent / "machines"
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 # What a batch job, or a user, may have set here.
-CLEAN = ("HWLOC_", "SLURM_", "PBS_", "NCPUS", "NSLOTS", "NHOSTS", "_CONDOR_", "CUDA_", "ROCR_", "ZE_", "CORES", "MEMORY", "DISK", "GPUS",
+CLEAN = ("HWLOC_", "SLURM_", "PBS_", "NCPUS", "NSLOTS", "NHOSTS", "_CONDOR_", "CUDA_", "HIP_", "ROCR_", "ZE_", "CORES", "MEMORY", "DISK", "GPUS",
          "COLUMNS", "LC_", "LANG")
 
 
@@ -92,6 +92,11 @@ class Detect(unittest.TestCase):
         if len(os.sched_getaffinity(0)) > 1:
             self.assertEqual([bound["source"] for bound in found["limits"]["cores"] if bound["counts"]], ["affinity mask"])
 
+    def test_who_holds_tasks_to_their_memory(self):
+        line = "watching memory is held to its limits by looking, ten times a second: WORK_QUEUE_CGROUP=no"
+        self.assertIn(line, self.text(WORK_QUEUE_CGROUP="no").splitlines())
+        self.assertNotIn("watching", self.text(HWLOC_SYNTHETIC="core:4 pu:1"))
+
     def test_pictures_fit_the_terminal(self):
         for columns in ("1", "24", "40", "80", "200"):
             for locale in ("C", "en_US.UTF-8"):
@@ -108,7 +113,8 @@ class Detect(unittest.TestCase):
         for words, variables, code, message in (
             (["--cores", "lots"], {}, 64, "--cores: 'lots' is no whole number from 0 to 100000; try --help"),
             (["--cores", "1000000000"], {}, 64, "--cores: '1000000000' is no whole number from 0 to 100000; try --help"),
-            ([], {"CORES": "lots"}, 64, "CORES in the environment: 'lots' is no whole number from 0 to 100000; try --help"),
+            ([], {"CORES": "lots"}, 64,
+             "CORES in the environment: 'lots' is no number from 0 to 100000 (with up to three digits behind a point); try --help"),
             (["--bind", "socket"], {}, 64, "--bind: 'socket' is none of none, core, numa; try --help"),
             (["--threads-per-core", "0"], {}, 64, "--threads-per-core: '0' is no whole number from 1 to 1024; try --help"),
             (["--json", "--draw"], {}, 64, "--json and --draw: give one of them; try --help"),

@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import signal
 import unittest
 
 from run_support import Case, read_journal
@@ -40,6 +41,9 @@ class Categories(Case):
         transactions = self.read("tasks.sh.wq/transactions.log")
         self.assertIn(' CATEGORY big MAX {"cores":[2,"cores"],"memory":[64,"MB"]}\n', transactions)
         self.assertIn(' CATEGORY big FIRST FIXED {"cores":[2,"cores"],"memory":[64,"MB"]', transactions)
+        self.assertIn(' TASK 1 WAITING default FIRST_RESOURCES {"cores":[1,"cores"]}\n', transactions)
+        self.assertIn(' TASK 2 WAITING big FIRST_RESOURCES {"cores":[2,"cores"],"memory":[64,"MB"]}\n', transactions)
+        self.assertIn(' TASK 3 WAITING big FIRST_RESOURCES {"cores":[1,"cores"],"memory":[64,"MB"]}\n', transactions)
 
     def test_as_many_run_at_once_as_may(self):
         self.write("tasks.sh", "#WQ-CATEGORY one concurrent=1 cores=0.25\n#WQ category=one\n" + 40 * ALONE.format(":")
@@ -116,7 +120,7 @@ class Why(Case):
         self.assertIn("task 1 (line 3): it is with worker ", self.why(3, "tasks.sh"))
         self.assertIn("task 2 (line 4): not now: as many tasks of its category run as may at once", self.why(4, "tasks.sh"))
         run.wait_for_text("can never run")
-        self.assertIn("task 5 (line 8): never: ", self.why(8, "--run-dir", "tasks.sh.wq"))
+        self.assertIn("task 5 (line 8): never: a predecessor failed: task 4 (line 7)", self.why(8, "--run-dir", "tasks.sh.wq"))
         self.why(99, "tasks.sh", code=65)
         gate.open()
         run.wait()
@@ -126,6 +130,18 @@ class Why(Case):
         self.why(1, "tasks.sh", code=65)
         self.why(3, "nowhere.sh", code=65)
 
+
+    def test_what_was_lost_with_the_only_worker_that_it_may_run_on(self):
+        """The run is over, and nothing tries it again."""
+        bell = self.bell()
+        self.write("tasks.sh", f"echo here > {bell.path}; read x < {self.gate().path} #@1\n")
+        run = self.start("tasks.sh", ranks=2)
+        bell.wait(1)
+        os.kill(run.ranks()[1], signal.SIGKILL)
+        run.wait()
+        self.assertEqual(run.code, 1, str(run))
+        answer = self.why(1, "tasks.sh")
+        self.assertIn("task 1: no worker that could hold it was left to try it again, after worker lost: ", answer)
 
     def test_of_a_run_that_was_cut_off(self):
         gate, bell = self.gate(), self.bell()
@@ -180,6 +196,12 @@ class Monitoring(Case):
                          r' TASK 1 DONE RESOURCE_EXHAUSTION -?\d+ {"memory":\[200,"MB"\]} {.*"memory":\[\d+,"MB"\]')
         self.assertIn("it has ended: out of memory: used ", self.run_to_end("--why", 3, "tasks.sh").out)
 
+    def test_the_memory_of_a_category_holds_also_where_nothing_is_measured(self):
+        for said, words in (("memory=100M", ()), ("mode=max cores=1 disk=9", ("--memory", "100M"))):
+            self.write("tasks.sh", f"#WQ-CATEGORY eater {said}\n#WQ category=eater\npython3 eater.py 1024\n")
+            run = self.run_to_end("--run-dir", said.split("=")[0], *words, "tasks.sh", code=1)
+            self.assertRegex(run.out, r"out of memory: used \d+ MB of memory, its limit is 100 MB")
+
     def test_only_measured_none_is_ended(self):
         self.write("tasks.sh", "#WQ-CATEGORY default memory=50M\npython3 eater.py 90\n")
         self.run_to_end("--monitor=measure", "--monitor-output", "reports", "tasks.sh")
@@ -199,6 +221,15 @@ class Monitoring(Case):
         self.assertRegex(transactions, r' TASK 1 WAITING auto MAX_RESOURCES {"cores":\[1,"cores"\],"memory":\[2048,"MB"\]')
         self.assertRegex(transactions, r' TASK 1 RUNNING \S+ MAX_RESOURCES {.*"memory":\[2048,"MB"\]')
         self.assertRegex(run.out, r"\nauto +0 +0 +1 +1 +2048 +10\n")
+
+    def test_what_needs_more_than_any_worker_has_has_failed(self):
+        self.write("tasks.sh", "#WQ-CATEGORY auto mode=max cores=1 disk=10 first memory=50M\n#WQ category=auto\npython3 eater.py 400\n")
+        run = self.run_to_end("--monitor", "--run-dir", "tasks.sh.wq", "tasks.sh", code=1, env={"SLURM_JOB_ID": "1", "SLURM_MEM_PER_NODE": "200"})
+        records = read_journal(self.path("tasks.sh.wq/journal"))
+        self.assertEqual([(r["ending"], r["final"]) for r in records], [("out_of_memory", False), ("out_of_memory", True)])
+        self.assertRegex(run.out, r"; no worker has .* for another try")
+        self.assertRegex(self.read("tasks.sh.wq/transactions.log"), r" TASK 1 DONE RESOURCE_EXHAUSTION ")
+        self.assertIn("it has ended: out of memory: ", self.run_to_end("--why", 3, "--run-dir", "tasks.sh.wq", "tasks.sh").out)
 
     def test_what_tasks_get_is_learned_of_those_before(self):
         gate = self.gate()

@@ -19,6 +19,20 @@ class Groups(Case):
     def log(self, name, tags=""):
         return f"echo {name} >> order {tags}\n"
 
+    def test_the_gpus_of_all_ranks_of_a_node_are_offered(self):
+        """As srun --gpus-per-task=1 gives each rank one of its own, or the same number for another."""
+        line = "#WQ gpus=1 cores=0\n" + "".join(f"echo {rank} $CUDA_VISIBLE_DEVICES >> seen #@{rank}\n" for rank in (0, 1))
+        for number, names in enumerate((("5", "3"), ("0", "0"))):
+            self.write(f"tasks{number}.sh", line.replace("seen", f"seen{number}"))
+            commands = []
+            for rank, name in enumerate(names):
+                commands += [*([":"] if rank else []), "-n", "1", "env", f"CUDA_VISIBLE_DEVICES={name}", "SLURM_GPUS_PER_TASK=1",
+                             f"SLURM_LOCALID={rank}", support.PROGRAM, f"tasks{number}.sh"]
+            run = self.start(commands=commands)
+            run.wait()
+            self.assertEqual(run.code, 0, str(run))
+            self.assertEqual(sorted(self.lines(f"seen{number}")), [f"0 {names[0]}", f"1 {names[1]}"])
+
     def test_sequential_and_parallel(self):
         text = self.log("train", "#:m") + self.log("deploy", "#:m")
         text += "".join(self.log(f"test{n}", "#+m") for n in range(6)) + self.log("report", "#:m")
@@ -37,7 +51,7 @@ class Groups(Case):
         os.mkfifo(self.path("a"))
         os.mkfifo(self.path("b"))
         self.write("tasks.sh", text)
-        self.run_to_end("--cores", "0", "tasks.sh", ranks=2)
+        self.run_to_end("tasks.sh", ranks=2)
 
     def test_barriers(self):
         text = "".join(self.log(f"a{n}") for n in range(5)) + "#:\n" + "".join(self.log(f"b{n}") for n in range(5))

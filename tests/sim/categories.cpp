@@ -13,6 +13,25 @@ void Simulation::change_category() {
     tell_manager(core::CategorySet{.category = category.category, .max_concurrent = category.max_concurrent});
 }
 
+// Of the tasks that say no category, which may be sealed.
+void Simulation::change_limit() {
+    if (finished_) return;
+    most_at_once_ = static_cast<std::int64_t>(below(random_, 6)) - 1;
+    if (most_at_once_ == 0) most_at_once_ = -1;
+    tell_manager(core::CategorySet{.max_concurrent = most_at_once_});
+}
+
+void Simulation::check_limit(const core::Action& action) {
+    if (const auto* seal = std::get_if<core::Seal>(&action)) claimable_.insert(seal->batch);
+    if (const auto* revoke = std::get_if<core::Revoke>(&action)) claimable_.erase(revoke->batch);
+    if (const auto* over = std::get_if<core::BatchOver>(&action)) claimable_.erase(over->batch);
+    const auto* lease = std::get_if<core::Lease>(&action);
+    if (lease == nullptr || lease->copy || most_at_once_ < 0) return;
+    const auto out = reactor_.ledger().count(lease->category, core::TaskState::leased);
+    if (out > static_cast<std::uint64_t>(most_at_once_))
+        wrong("task " + std::to_string(lease->task.value()) + " is one too many of its category");
+}
+
 // As a launcher that watches it would.
 void Simulation::measure(WorkerId worker, TaskId task, core::Outcome& outcome) const {
     const std::int64_t peak_mb = plan_.tasks[task.value()].peak_mb;

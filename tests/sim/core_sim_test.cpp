@@ -380,6 +380,18 @@ TEST(CoreSim, CategoriesThatLearnWhatTheirTasksNeed) {
     EXPECT_GT(run_all(weather).exhausted, 0u);
 }
 
+// Also of those that the pool may claim.
+TEST(CoreSim, HowManyRunAtOnceChangesWhileTasksAreSealed) {
+    Weather weather = tickets();
+    weather.limits = true;
+    EXPECT_GT(run_all(weather).tickets, 0u);
+    weather.short_tasks = false;
+    weather.losses = 0.02;
+    weather.late_joins = true;
+    weather.max_losses = 1000;
+    EXPECT_GT(run_all(weather).tickets, 0u);
+}
+
 // Ranks by ticket beside workers by lease.
 TEST(CoreSim, MixedPools) {
     Weather weather = tickets();

@@ -227,7 +227,11 @@ void Simulation::tell_manager(const core::Event& event) {
     reactor_.on(event, now(), actions);
     const bool idle = actions.empty() && std::holds_alternative<core::WorkerHeard>(event);
     if (const auto contradiction = idle ? std::nullopt : reactor_.audit()) wrong("audit: " + *contradiction);
-    for (const core::Action& action : actions) obey(action);
+    for (const core::Action& action : actions) {
+        obey(action);
+        if (weather_.limits) check_limit(action);
+    }
+    if (most_at_once_ >= 0 && !claimable_.empty()) wrong("ranks may claim beyond the limit of a category");
 }
 
 Simulation::Life* Simulation::known_life(WorkerId worker) {
@@ -385,6 +389,8 @@ std::string Simulation::run() {
     for (const core::CategorySet& category : plan_.categories) tell_manager(category);
     if (!plan_.categories.empty())
         for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_category(); });
+    if (weather_.limits)
+        for (int change = 0; change < 4; ++change) later(up_to(random_, 60s), [this] { change_limit(); });
     if (weather_.slow > 0 && !weather_.copies) tell_manager(core::FastAbortSet{CategoryId(0), 2});
     if (weather_.proportional)
         for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_rules(); });

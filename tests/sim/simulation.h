@@ -94,6 +94,8 @@ class Simulation {
     void check_cancelled(const core::Cancelled& cancelled);
     // categories.cpp
     void change_category();
+    void change_limit();
+    void check_limit(const core::Action& action);
     void measure(WorkerId worker, TaskId task, core::Outcome& outcome) const;
     void check_category(const core::Lease& lease, const std::string& name);
 
@@ -123,6 +125,8 @@ class Simulation {
     std::vector<std::uint32_t> slow_runs_;  // begun
     std::vector<std::uint32_t> runs_;       // leases and tickets, as the manager knows them
     bool storage_trouble_ = false;
+    std::int64_t most_at_once_ = -1;  // of category 0
+    std::set<BatchId> claimable_;     // sealed and not revoked
     std::optional<core::Finished> finished_;
     std::string wrong_;
     Counts counts_;

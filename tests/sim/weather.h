@@ -40,6 +40,7 @@ struct Weather {
     bool copies = false;          // of the last stragglers
     double blocks = 0;            // of hosts, per second
     double categories = 0;        // tasks whose category says, or learns, what they are given
+    bool limits = false;          // how many run at once changes meanwhile
     bool priorities = false;
     bool proportional =
         false;         // tasks get whole workers, or their share of one; and the rules change meanwhile

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import threading
 import time
-import unittest
 
 from tcp_support import TcpCase, main
 from run_support import DEADLINE, PROGRAM, wait_for_end
@@ -230,26 +229,6 @@ class Leaves(TcpCase):
         self.assertIn(" DISCONNECTION IDLE_OUT", self.read("run/transactions.log"))
         busy.signal(signal.SIGTERM)
         self.assertEqual(busy.wait(), 0, str(busy))
-
-    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core cannot become fewer")
-    def test_with_fewer_cores_it_comes_back_with_fewer(self):
-        """What it runs ends first, and is not run again; what has not begun there waits for it."""
-        bell, gate = self.bell(), self.gate()
-        both = f"#WQ cores=2\necho started > {bell.path}; read x < {gate.path}\n#WQ cores=1"
-        manager = self.manager([both] + ["echo $CORES"] * 3)
-        worker = self.worker("--time-scale", "0.01")
-        bell.wait(1)
-        for thread in os.listdir(f"/proc/{worker.process.pid}/task"):
-            os.sched_setaffinity(int(thread), {min(os.sched_getaffinity(0))})
-        self.wait_for_out(worker, "it leaves when its tasks have ended")
-        gate.open()
-        self.assertEqual(manager.wait(), 0, str(manager))
-        self.assertIn("it may use 1 hardware threads now", worker.out)
-        self.assertIn("using 1 cores", worker.out)
-        self.assertEqual(self.done(), {1: 1, 2: 1, 3: 1, 4: 1})
-        worker.signal(signal.SIGTERM)
-        self.assertEqual(worker.wait(), 0, str(worker))
-        self.assert_nothing_left()
 
     def test_its_time_is_over(self):
         bell, gate = self.bell(), self.gate()

@@ -249,8 +249,12 @@ TEST(Categories, WhatIsNoAmountOrNameIsRefusedAndSaid) {
         EXPECT_EQ(all[0].name, "a");
         EXPECT_EQ(all[0].max_cores, "1.5");
         EXPECT_EQ(all[0].max_memory, "na");
+        manager.specify_category_max_concurrent("b", 0);
+        manager.specify_category_max_concurrent("b", 0);
+        EXPECT_TRUE(manager.categories().size() == 2) << "it has done what was said before";
     }
-    EXPECT_EQ(said.size(), 7U);
+    ASSERT_EQ(said.size(), 8U);
+    EXPECT_THAT(said[7], HasSubstr("category 'b': none of its tasks may run, as so many as 0 may at once"));
 }
 
 }  // namespace

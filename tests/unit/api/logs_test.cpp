@@ -69,6 +69,29 @@ TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
     EXPECT_THAT(all.back(), HasSubstr("MANAGER END"));
 }
 
+TEST_F(LogsTest, WhatATaskAsksForIsToldWithWhatItsCategorySays) {
+    api::ProgramManagerOptions options;
+    options.logs.transactions = path("tr.log");
+    start(1, std::move(options));
+    core::CategorySet big;
+    big.max = core::Sizes{.cores = 2000, .memory_mb = 1024};
+    program_->set_category("big", big);
+    submit(Task("a").category("big"));
+    submit(Task("b").category("big").cores(1).disk(5));
+    ASSERT_TRUE(program_->cancel(1));
+    ASSERT_TRUE(program_->cancel(2));
+    program_.reset();
+    std::vector<std::string> waiting;
+    for (const std::string& line : lines("tr.log"))
+        if (line.front() != '#' && line.find(" WAITING ") != std::string::npos)
+            waiting.push_back(line.substr(line.find(" TASK ")));
+    EXPECT_THAT(
+        waiting,
+        ElementsAre(R"( TASK 1 WAITING big FIRST_RESOURCES {"cores":[2,"cores"],"memory":[1024,"MB"]})",
+                    R"( TASK 2 WAITING big FIRST_RESOURCES {"cores":[1,"cores"],"memory":[1024,"MB"],)"
+                    R"("disk":[5,"MB"]})"));
+}
+
 // Each line of a task less time, pid and what stands in braces.
 TEST_F(LogsTest, ATaskThatGoesBackWaitsAgain) {
     api::ProgramManagerOptions options;

@@ -41,7 +41,10 @@ TEST(Manager, WhatCanBeNoTaskIsRefused) {
     };
     EXPECT_EQ(refused(Task("true").cores(-5)),
               "cores(-5): give a number from 0 to 100000, or -1 for not specified");
-    EXPECT_EQ(refused(Task("true").memory(-2)), "memory(-2): give 0 or more, or -1 for not specified");
+    EXPECT_EQ(refused(Task("true").memory(-2)),
+              "memory(-2): give a number of MB from 0 to 1099511627776 (1 EiB), or -1 for not specified");
+    EXPECT_THAT(refused(Task("true").disk((std::int64_t{1} << 40) + 1)),
+                HasSubstr("from 0 to 1099511627776 (1 EiB)"));
     EXPECT_THAT(refused(Task("true").disk(INT64_MIN)), HasSubstr("disk(-9223372036854775808)"));
     EXPECT_THAT(refused(Task::range("f", 0, 9).gpus(-2)), HasSubstr("gpus(-2)"));
     EXPECT_THAT(refused(Task("true").cores(1e9)), HasSubstr("cores(1e+09)"));

@@ -143,9 +143,9 @@ TEST_F(MonitoringTest, ALaterRunBeginsWithTheSummariesOfAnEarlierOne) {
     EXPECT_EQ(all[0].max_cores, "~1.5");
     EXPECT_EQ(all[0].max_memory, "3000");
     EXPECT_EQ(all[0].max_disk, "~50");
-    std::ofstream(path("wrong")) << "{\"category\": \"a\"}\n{\"memory\": [-1, \"MB\"], \"category\"";
+    std::ofstream(path("wrong")) << "{\"memory\": [-1, \"MB\"], \"category\"";
     EXPECT_FALSE(later.initialize_categories(path("wrong")));
-    EXPECT_THAT(later.last_error(), HasSubstr("wrong: summary 2 is no JSON"));
+    EXPECT_THAT(later.last_error(), HasSubstr("wrong: line 1 is no summary, nor is any other"));
     EXPECT_EQ(later.categories().size(), 1U);
 }
 
@@ -205,6 +205,20 @@ TEST_F(CategoryLogsTest, LogsTellWhatACategorySaysAndWhichLimitATaskExceeded) {
     EXPECT_THAT(all, Contains(HasSubstr(R"(CATEGORY a FIRST MAX {"cores":[2,"cores"])")));
     EXPECT_THAT(all, Contains(HasSubstr(R"(TASK 1 DONE RESOURCE_EXHAUSTION 0 {"disk":[2048,"MB"]} {)")));
     EXPECT_THAT(all, Contains(HasSubstr(R"("disk":[3000,"MB"])")));
+}
+
+TEST_F(MonitoringTest, WhatIsNoSummaryOfAnEarlierRunIsTold) {
+    std::ofstream(path("torn")) << "{\"category\": \"b\"}\n{\"memory\": [-1, \"MB\"], \"category\"";
+    std::string told;
+    ManagerOptions options;
+    options.listen = false;
+    options.say = [&](const std::string& line) { told += line + "\n"; };
+    {
+        Manager later(options);
+        EXPECT_TRUE(later.initialize_categories(path("torn")));
+        EXPECT_EQ(later.categories().size(), 1U);
+    }
+    EXPECT_THAT(told, HasSubstr("torn: line 2 is no summary: that is passed over"));
 }
 
 TEST(Monitoring, AFolderThatCannotBeWrittenIsRefusedAtTheCall) {

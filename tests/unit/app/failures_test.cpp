@@ -57,6 +57,11 @@ TEST(Failures, GathersSkippedTasksByTheirReason) {
     ASSERT_EQ(failures.skipped().size(), 2u);
     EXPECT_EQ(failures.skipped()[0].count, 5u);
     EXPECT_EQ(failures.skipped()[0].first_line, 7u);
+    IntervalSet both;
+    both.insert({20, 22});
+    failures.skip({"line 1 failed", "", 2, 21, TaskId(20), both});
+    EXPECT_EQ(failures.why_skipped(TaskId(21)), "line 1 failed") << "not only of the first example";
+    EXPECT_EQ(failures.why_skipped(TaskId(22)), std::nullopt);
 }
 
 TEST(PlaceOf, NamesTheLineWhereItDiffersFromTheTask) {

@@ -157,6 +157,30 @@ TEST_F(SourceTest, ACategoryThatSaysItsCoresNoMoreGivesTheDefault) {
     EXPECT_EQ(shape(0).needs, (core::Needs{-1, -1, -1, -1}));
 }
 
+TEST_F(SourceTest, ACategorysLeastIsMoreThanWhatTheRunGives) {
+    TaskDefaults defaults;
+    defaults.needs.memory_mb = 100;
+    const auto asked = [&](std::uint64_t task) {
+        const core::Shape& what = shape(task);
+        return manager_->reactor().category(what.category)->first_try({}, {});
+    };
+    for (const bool foreseen : {false, true}) {
+        foreseen_ = foreseen;
+        ASSERT_TRUE(read(list("#WQ-CATEGORY x min cores=4 memory=200M\n#WQ category=x\na\n"
+                              "#WQ cores=1\nb\n"
+                              "#WQ-CATEGORY low min cores=0.5 memory=50M disk=7\n#WQ cores= category=low\nc\n"
+                              "#WQ-CATEGORY gpu min gpus=2\n#WQ category=gpu\nd\n"),
+                         {}, defaults));
+        EXPECT_EQ(shape(0).needs, (core::Needs{-1, -1, -1, -1}));
+        EXPECT_EQ(asked(0).sizes, (core::Sizes{4000, 200, -1, -1}));
+        EXPECT_EQ(shape(1).needs.cores, 1);
+        EXPECT_EQ(asked(2).sizes, (core::Sizes{1000, 100, -1, -1}));
+        EXPECT_EQ(asked(2).at_least.disk_mb, 7);
+        EXPECT_EQ(shape(3).needs, (core::Needs{-1, 100, -1, -1}));
+        EXPECT_EQ(asked(3).sizes, (core::Sizes{-1, -1, -1, 2000}));
+    }
+}
+
 TEST_F(SourceTest, LinesOfCategoriesThatDoNothingAreTold) {
     std::vector<std::string> said;
     const auto read_and_listen = [&](const std::string& text, bool measured) {
@@ -180,6 +204,12 @@ TEST_F(SourceTest, LinesOfCategoriesThatDoNothingAreTold) {
     read_and_listen(text, true);
     EXPECT_EQ(said.size(), 2u);
     read_and_listen("#WQ-CATEGORY default cores=1\na\n", false);
+    EXPECT_EQ(said.size(), 0u);
+    read_and_listen("#WQ-CATEGORY default first memory=1G\na\n", false);
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_THAT(said[0],
+                HasSubstr("tasks.sh:1: 'first' has no effect on the category 'default', which learns"));
+    read_and_listen("#WQ-CATEGORY default first memory=1G\n#WQ-CATEGORY default mode=max\na\n", true);
     EXPECT_EQ(said.size(), 0u);
 }
 

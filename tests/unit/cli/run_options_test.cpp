@@ -107,6 +107,21 @@ TEST(RunOptions, MonitoringEnforcesWhereNothingElseIsSaid) {
         ASSERT_FALSE(command) << bad;
         EXPECT_EQ(command.error().code, ExitCode::usage);
     }
+    EXPECT_EQ(parse({"--monitor", "measure", "tasks.sh"}).error().message,
+              "--monitor takes its word with '=': write --monitor=measure; try --help");
+}
+
+TEST(RunOptions, NobodyIsGivenMoreThanAnyMachineHasOrNoCoreAtAll) {
+    EXPECT_THAT(parse({"--cores", "0", "a.sh"}).error().message,
+                HasSubstr("--cores: tasks get more than 0; write #WQ cores=0 above"));
+    EXPECT_EQ(parse({"--cores", "100000", "--gpus", "100000", "a.sh"})->run.defaults.needs.gpus, 100'000);
+    for (const char* option : {"--cores", "--gpus"})
+        EXPECT_THAT(parse({option, "100001", "a.sh"}).error().message,
+                    HasSubstr("no number from 0 to 100000"));
+    EXPECT_EQ(parse({"--memory", "1024P", "a.sh"})->run.defaults.needs.memory_mb, std::int64_t{1} << 40);
+    for (const char* option : {"--memory", "--disk"})
+        EXPECT_THAT(parse({option, "1025P", "a.sh"}).error().message,
+                    HasSubstr("'1025P' is more than 1 EiB"));
 }
 
 TEST(RunOptions, WhyTakesALineAndARun) {

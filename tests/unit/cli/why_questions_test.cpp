@@ -83,5 +83,24 @@ TEST_F(WhyTest, WhatIsNoQuestionIsPutAway) {
     EXPECT_EQ(files(), 1u);  // a folder is nobody's question
 }
 
+// Of askers and managers that were killed in between.
+TEST_F(WhyTest, WhatOthersHaveLeftStarvesNoQuestionAndGoesInTime) {
+    const std::string why = folder_ / "why";
+    for (int i = 0; i < 150; ++i) {
+        std::filesystem::create_directories(why + "/folder" + std::to_string(i) + ".ask");
+        stats::write_atomically(why + "/old" + std::to_string(i) + ".answer", "x").or_throw();
+    }
+    stats::write_atomically(why + "/zz.ask", "3").or_throw();
+    const core::Now soon{{}, wall_now()};
+    answer_questions(folder_.path(), manager_, tasks_, true, soon);
+    const auto answer = stats::read_whole(why + "/zz.answer");
+    ASSERT_TRUE(answer);
+    EXPECT_THAT(*answer, HasSubstr("task 2 (line 3)"));
+    EXPECT_EQ(files(), 301u) << "an answer that is new may yet be read";
+    const core::Now later{{}, soon.wall + 3'600'000'000};
+    answer_questions(folder_.path(), manager_, tasks_, true, later);
+    EXPECT_EQ(files(), 150u);
+}
+
 }  // namespace
 }  // namespace wq::cli

@@ -95,6 +95,17 @@ TEST(WorkerOptions, TheEnvironmentSaysWhatTheyDoNot) {
     EXPECT_EQ(options.gpus, 0);
 }
 
+TEST(WorkerOptions, WithinATaskThatHoldsAPartTheWorkerHasTheWholeOnesAndACoreAtLeast) {
+    for (const auto& [cores, most] : {std::pair{"0.5", 1}, {"0", 1}, {"2.75", 2}, {"3", 3}})
+        EXPECT_EQ(work({"h", "1"}, {{"CORES", cores}}).cores, most) << cores;
+    for (const auto& [gpus, most] : {std::pair{"0.25", 0}, {"0", 0}, {"1.5", 1}})
+        EXPECT_EQ(work({"h", "1"}, {{"GPUS", gpus}}).gpus, most) << gpus;
+    EXPECT_EQ(work({"h", "1"}, {{"CORES", "all"}}).cores, std::nullopt);
+    EXPECT_FALSE(parse({"h", "1"}, {{"CORES", "many"}}));
+    EXPECT_FALSE(parse({"h", "1", "--cores", "0.5"}));
+    EXPECT_EQ(work({"h", "1", "--cores", "0"}).cores, std::nullopt);
+}
+
 TEST(WorkerOptions, WhatChangesNothingIsTaken) {
     EXPECT_TRUE(parse({"h",
                        "1",
@@ -177,6 +188,38 @@ TEST(WorkerResources, TasksAreBoundAsTheUserSays) {
     EXPECT_EQ(unbound.slice.bind, host::Binding::none);
     EXPECT_THAT(unbound.slice.places, ::testing::SizeIs(4));  // tasks are told which cores they have
     EXPECT_EQ(unbound.unbound, "--bind none");
+}
+
+// The nodes of an allocation grow and shrink under a worker that asked for a part of them.
+TEST(WorkerResources, OnlyLessThanWasOfferedIsLacked) {
+    host::CpuMask all;
+    for (int unit = 0; unit < 4; ++unit) all.add(unit);
+    host::CpuMask last;
+    last.add(3);
+    const auto of = [](host::CpuMask mask, const WorkerProgramOptions& options) {
+        const char* four = "numa:1(memory=4194304000) package:1 core:4 pu:1";
+        WorkerResources found =
+            worker_resources(host::discover_synthetic(four, mask).or_throw(), 500, options);
+        found.slice.of_this_machine = true;
+        return found;
+    };
+    EXPECT_EQ(what_it_lacks(of(all, {}), of(all, {}), all), "");
+    EXPECT_EQ(what_it_lacks(of(last, {}), of(all, {}), all), "");
+    EXPECT_EQ(what_it_lacks(of(all, {}), of(last, {}), last), "it has 1 cores to offer, and offered 4");
+    WorkerProgramOptions one;
+    one.cores = 1;
+    EXPECT_EQ(what_it_lacks(of(all, one), of(last, one), last), "");
+    one.bind = host::Binding::core;
+    EXPECT_EQ(what_it_lacks(of(all, one), of(last, one), last),
+              "its tasks are bound to cores that it may not use");
+    WorkerResources before = of(all, {});
+    before.offers.memory_mb += 1;
+    EXPECT_EQ(what_it_lacks(before, of(all, {}), all), "it has 4000 MB memory to offer, and offered 4001");
+    before = of(all, {});
+    before.offers.disk_mb += 1;
+    EXPECT_EQ(what_it_lacks(before, of(all, {}), all), "") << "its own tasks fill it";
+    before.offers.gpus = 1;
+    EXPECT_EQ(what_it_lacks(before, of(all, {}), all), "it has 0 gpus to offer, and offered 1");
 }
 
 TEST(WorkerOptions, DetectNeedsNoManager) {

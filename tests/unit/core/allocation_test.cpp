@@ -75,7 +75,7 @@ TEST(Allocation, FractionsAreGivenAsTheyAreAskedFor) {
     const Resources whole{4, 4000, 800, 2};
     EXPECT_EQ(share({.cores = thousandths(500)}, whole), (Resources{thousandths(500), 500, 100, 0}));
     EXPECT_EQ(fill({.cores = thousandths(500)}, whole), 8);
-    EXPECT_EQ(fill({.cores = thousandths(300)}, whole), 13);
+    EXPECT_EQ(how_many_fit(share({.cores = thousandths(300)}, whole), whole), 12);  // three on a core
     // More is due by memory, and then whole cores are.
     EXPECT_EQ(share({.cores = thousandths(500), .memory_mb = 2000}, whole), (Resources{2, 2000, 400, 0}));
     EXPECT_EQ(share({.gpus = thousandths(250)}, whole), (Resources{0, 500, 100, thousandths(250)}));

@@ -89,5 +89,19 @@ TEST(Codec, OutcomesThatNoneWritesAreRefused) {
     EXPECT_TRUE(refused<Outcome>(large.take() + bytes.substr(2))) << "an exit code that is no int";
 }
 
+TEST(Codec, WhatWasMeasuredIsHeldToItsBounds) {
+    Measured measured;
+    measured.usage.cores = measured.usage.memory = measured.usage.cpu_time = INT64_MAX;
+    measured.usage.disk = measured.usage.bytes_read = INT64_MIN;
+    measured.usage.files = 12;
+    const Usage read = there_and_back(measured).usage;
+    EXPECT_EQ(read.cores, most_size);
+    EXPECT_EQ(read.memory, most_size);
+    EXPECT_EQ(read.cpu_time, most_measured);
+    EXPECT_EQ(read.disk, unsaid);
+    EXPECT_EQ(read.bytes_read, unsaid);
+    EXPECT_EQ(read.files, 12);
+}
+
 }  // namespace
 }  // namespace wq::core

@@ -1,57 +1,11 @@
 // What tasks of a category are given, what becomes of those that take more, and how many run at once.
-#include "unit/core/run_fixture.h"
+#include "unit/core/categories_run.h"
 
 namespace wq::core {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-
-constexpr CategoryId analysis{1};
-
-class CategoriesRun : public RunFixture {
-  protected:
-    void SetUp() override {
-        ReactorOptions start{.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true};
-        start.allocation.proportional = true;
-        start.monitoring = {.measures = true, .enforces = true};
-        options(start);
-    }
-    void say(CategorySet what) {
-        what.category = analysis;
-        event(what);
-        forget_actions();
-    }
-    void add_asking(std::uint64_t count, const Needs& needs = {}) {
-        Shape shape;
-        shape.needs = needs;
-        shape.category = analysis;
-        event(TasksAdded{{TaskId(reactor_.ledger().size()), count, std::move(shape), {}}, {}, {}});
-    }
-    void join_with(std::uint32_t worker, const Resources& offers) {
-        event(WorkerJoined{WorkerId(worker), "node" + std::to_string(worker), offers, {}});
-    }
-    void measured(std::uint32_t worker, std::uint64_t task, Attempt attempt, const Usage& usage) {
-        Outcome outcome;
-        outcome.wall_us = 5'000'000;
-        outcome.measured.emplace().usage = usage;
-        report(worker, task, attempt, outcome);
-    }
-    void exhausts_memory(std::uint32_t worker, std::uint64_t task, Attempt attempt, std::int64_t used) {
-        Outcome outcome;
-        outcome.ending = Ending::out_of_memory;
-        outcome.measured.emplace().usage.memory = used;
-        outcome.measured->exceeded.memory_mb = given(task).memory_mb;
-        report(worker, task, attempt, outcome);
-    }
-    Resources given(std::uint64_t task) const {
-        return reactor_.ledger().find_attempted(TaskId(task))->given;
-    }
-    std::uint64_t running() const { return reactor_.ledger().count(TaskState::leased); }
-    void forget_actions() {
-        take([](const std::string&) {});
-    }
-};
 
 TEST_F(CategoriesRun, ItsMaximumIsWhatItsTasksAskFor) {
     say({.max = Sizes{.cores = 2000, .memory_mb = 1024}});
@@ -232,6 +186,65 @@ TEST_F(CategoriesRun, ATaskIsHeldToWhatItWasGiven) {
     ReactorOptions all{.limits_memory = false, .monitoring = {.measures = true, .enforces = true}};
     all.allocation.proportional = true;
     EXPECT_EQ(lease_of(all), (Watch{true, {.cores = 2000, .memory_mb = 2000, .disk_mb = 200}}));
+}
+
+// Also in modes that give less at first: the maximum is the most that it ever gets.
+TEST_F(CategoriesRun, ATaskIsHeldToTheMemoryOfItsCategoryUnlessItIsOnlyMeasured) {
+    std::vector<Action> actions;
+    const auto limit_of = [&](ReactorOptions chosen, const CategorySet& said, std::int64_t own = -1) {
+        chosen.expected_workers = 0;
+        Reactor run(chosen, now());
+        actions.clear();
+        run.on(said, now(), actions);
+        run.on(WorkerJoined{WorkerId(1), "node1", {4, 4000, 400, 0}, {}}, now(), actions);
+        Shape shape;
+        shape.category = said.category;
+        shape.needs = {.cores = 1, .memory_mb = own};
+        run.on(TasksAdded{{TaskId(0), 1, shape, {}}, {}, {}}, now(), actions);
+        for (const Action& action : actions)
+            if (const auto* lease = std::get_if<Lease>(&action)) return lease->watch.limits.memory_mb;
+        ADD_FAILURE() << "no lease";
+        return core::unsaid;
+    };
+    CategorySet fixed;
+    fixed.category = analysis;
+    fixed.max = Sizes{.memory_mb = 300};
+    CategorySet learned = fixed;
+    learned.mode = AllocationMode::max;
+    learned.first = Sizes{.memory_mb = 100, .disk_mb = 1};
+    for (const CategorySet& said : {fixed, learned}) {
+        EXPECT_EQ(limit_of({}, said), 300);
+        EXPECT_EQ(limit_of({}, said, 50), 50);
+        EXPECT_EQ(limit_of({.monitoring = {.measures = true}}, said), Watch{}.limits.memory_mb);
+        EXPECT_EQ(limit_of({.limits_memory = false}, said), Watch{}.limits.memory_mb);
+    }
+    EXPECT_EQ(limit_of({.monitoring = {.measures = true, .enforces = true}}, learned), 100);
+}
+
+// As a peer may say that does not mean well: what comes off the wire is held to this.
+TEST_F(CategoriesRun, TheMostThatCanBeMeasuredIsReckonedWith) {
+    say({.mode = AllocationMode::min_waste, .steady_tasks = 0});
+    add_asking(3);
+    join_with(1, {4, 4000, 400, 0});
+    const Usage most =
+        within_bounds({.cores = INT64_MAX, .cpu_time = INT64_MAX, .memory = INT64_MAX, .disk = INT64_MAX});
+    Outcome outcome;
+    outcome.ending = Ending::out_of_memory;
+    outcome.wall_us = 5'000'000;
+    outcome.measured.emplace().usage = most;
+    outcome.measured->exceeded = {.cores = most_size, .memory_mb = most_size, .disk_mb = most_size};
+    report(1, 0, 1, outcome);
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not before a larger worker comes"));
+    ASSERT_EQ(running(), 1U) << "others go on";
+    measured(1, 1, 1, most);
+    EXPECT_EQ(reactor_.ledger().count(TaskState::done), 1U);
+    EXPECT_EQ(reactor_.able_workers(analysis), 0);
+    ASSERT_EQ(running(), 1U);
+    EXPECT_EQ(given(2), (Resources{4, 4000, 400, 0}));
+    join_with(2, {Count::of_thousandths(most_size), most_size, most_size, 0});
+    EXPECT_EQ(running(), 2U) << "who offers as much gets it";
+    EXPECT_EQ(given(0).memory_mb, most_size);
+    forget_actions();
 }
 
 TEST(BusyCores, OfOneThatEndedWithinASecondAreThoseOfThatSecond) {

@@ -217,5 +217,53 @@ TEST_F(CopiesTest, ATaskThatIsEndedAsTooSlowGoesOnWithItsCopy) {
     expect({"10.2 ended for good: exit 0"});
 }
 
+// Which learns, and guesses 1000 MB before it allows 4000.
+class CopiesOfACategory : public CopiesTest {
+  protected:
+    void SetUp() override {
+        begin(
+            {.max_losses = 0, .wait_for_fitting = true, .monitoring = {.measures = true, .enforces = true}});
+        CategorySet set{.category = CategoryId(0)};
+        set.max = Sizes{.cores = 1000, .memory_mb = 4000, .disk_mb = 0};
+        set.first = Sizes{.memory_mb = 1000};
+        set.mode = AllocationMode::max;
+        event(set);
+        lose(1);
+        join_watched(1, 4);
+        join_watched(2, 4);
+        take([](const std::string&) {});
+        straggle();
+        expect({"lease 10.1 to 1", "lease 10.2 to 2"});
+        EXPECT_EQ(given(), (Resources{1, 1000, 0, 0}));
+    }
+    Resources given() const { return reactor_.ledger().find_attempted(TaskId(10))->given; }
+    void exhausts_memory(std::uint32_t worker, Attempt attempt) {
+        Outcome outcome;
+        outcome.ending = Ending::out_of_memory;
+        outcome.measured.emplace().usage.memory = 1001;
+        outcome.measured->exceeded.memory_mb = 1000;
+        report(worker, 10, attempt, outcome);
+    }
+};
+
+TEST_F(CopiesOfACategory, WhatTakesMoreThanItWasGivenRunsAtItsMaximumAndNotAsItsSmallCopy) {
+    exhausts_memory(1, 1);
+    expect({"kill 10 attempt 2 on 2", "10.1 ended: out of memory", "lease 10.3 to 1"});
+    EXPECT_FALSE(last_ended_.goes_on);
+    EXPECT_EQ(given(), (Resources{1, 4000, 0, 0}));
+    exhausts_memory(2, 2);
+    EXPECT_EQ(reactor_.stale_reports(), 1u);
+    ok(1, 10, 3);
+    expect({"10.3 ended for good: exit 0"});
+}
+
+TEST_F(CopiesOfACategory, ACopyThatTakesMoreThanItWasGivenSaysNothingOfTheFirst) {
+    exhausts_memory(2, 2);
+    expect({});
+    exhausts_memory(1, 1);
+    expect({"10.1 ended: out of memory", "lease 10.3 to 1"});
+    EXPECT_EQ(given(), (Resources{1, 4000, 0, 0}));
+}
+
 }  // namespace
 }  // namespace wq::core

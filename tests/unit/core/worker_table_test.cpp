@@ -29,10 +29,10 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
     table.lease(*table.find(WorkerId(2)), TaskId(0), {1, 0, 0, 0});
     table.lease(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});
     ASSERT_EQ(table.kinds().size(), 1u);
-    std::vector<std::pair<Count, std::uint32_t>> places;
-    for (const Place& place : table.kinds().begin()->second)
-        places.emplace_back(place.free_cores, place.id.value());
-    EXPECT_THAT(places, ElementsAre(Pair(4, 3), Pair(3, 2), Pair(-2, 1)));
+    std::vector<std::pair<std::int64_t, std::uint32_t>> places;
+    for (const Place& place : table.kinds().begin()->second.by(Scarce::cores))
+        places.emplace_back(place.room, place.id.value());
+    EXPECT_THAT(places, ElementsAre(Pair(4000, 3), Pair(3000, 2), Pair(-2000, 1)));
     EXPECT_EQ(table.busy(), 2u);
     EXPECT_EQ(table.total(), (Resources{12, 12'000, 0, 0}));
     EXPECT_EQ(table.committed(), (Resources{7, 0, 0, 0}));
@@ -44,6 +44,36 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
     EXPECT_EQ(table.committed(), Resources{});
 }
 
+TEST_F(WorkerTableTest, OrdersWorkersOfAKindByWhatIsScarceOnceThatIsAskedFor) {
+    for (const std::uint32_t id : {1u, 2u, 3u}) {
+        WorkerJoined joined = worker(id, 4);
+        joined.offers.gpus = 2;
+        table.add(joined, Instant());
+    }
+    table.lease(*table.find(WorkerId(1)), TaskId(0), {0, 0, 0, 1});
+    EXPECT_TRUE(table.kinds().begin()->second.by(Scarce::gpus).empty());
+    table.keep_order(Scarce::gpus);
+    table.lease(*table.find(WorkerId(2)), TaskId(1), {1, 0, 0, 0});
+    table.add(worker(4, 4), Instant());
+    std::vector<std::pair<std::int64_t, std::uint32_t>> places;
+    for (const Place& place : table.find(WorkerId(1))->kind->second.by(Scarce::gpus))
+        places.emplace_back(place.room, place.id.value());
+    EXPECT_THAT(places, ElementsAre(Pair(2000, 3), Pair(2000, 2), Pair(1000, 1)));  // the idle one first
+    table.release(*table.find(WorkerId(1)), TaskId(0), {0, 0, 0, 1});
+    table.drain(*table.find(WorkerId(3)), true);
+}
+
+TEST_F(WorkerTableTest, LeasesWaitForWhateverTheyHaveMoreOfThanThereIs) {
+    WorkerJoined joined = worker(1, 4);
+    joined.offers.gpus = 2;
+    Worker& queue = table.add(joined, Instant());
+    for (std::uint64_t task = 0; task < 5; ++task) table.lease(queue, TaskId(task), {0, 0, 0, 1});
+    EXPECT_EQ(queue.queue(), 3u);
+    EXPECT_EQ(table.queued(), 3u);
+    for (std::uint64_t task = 0; task < 5; ++task) table.release(queue, TaskId(task), {0, 0, 0, 1});
+    EXPECT_EQ(table.queued(), 0u);
+}
+
 TEST_F(WorkerTableTest, AKindIsEqualCoresAndFeaturesAndAnEndWithinSixHours) {
     table.add(worker(1, 4), Instant());
     table.add(worker(2, 4, 6h + 1s), Instant());
@@ -51,8 +81,8 @@ TEST_F(WorkerTableTest, AKindIsEqualCoresAndFeaturesAndAnEndWithinSixHours) {
     table.add(worker(4, 4, 12h + 1s), Instant());
     table.add(worker(5, 8), Instant());
     EXPECT_EQ(table.kinds().size(), 4u);
-    for (const auto& [kind, workers] : table.kinds())
-        for (const Place& place : workers) {
+    for (const auto& [kind, of_kind] : table.kinds())
+        for (const Place& place : of_kind.by(Scarce::cores)) {
             EXPECT_TRUE(table.find(place.id)->whole.fits_in(kind.at_most.whole));
             EXPECT_TRUE(!kind.leaves_by || *place.leaves_at <= *kind.leaves_by);
         }

@@ -78,6 +78,14 @@ TEST(BatchBounds, OfSlurm) {
     EXPECT_THAT(bounds_of({{"SLURM_MEM_PER_NODE", "0"}}), IsEmpty());
 }
 
+TEST(BatchBounds, SlurmShortensItsListsOfGpus) {
+    const auto names = [](const char* list) { return bounds_of({{"SLURM_JOB_GPUS", list}}).front().names; };
+    EXPECT_THAT(names("0-3"), ElementsAre("0", "1", "2", "3"));
+    EXPECT_THAT(names("0-1,5,7-8"), ElementsAre("0", "1", "5", "7", "8"));
+    EXPECT_THAT(names("3-1,4-,-2,GPU-a-b"), ElementsAre("3-1", "4-", "-2", "GPU-a-b"));
+    EXPECT_THAT(names("0-99999999"), ElementsAre("0-99999999"));
+}
+
 TEST(BatchBounds, AScriptOfSeveralTasksHasTheShareOfAllOfThem) {
     Environment script{{"SLURM_CPUS_ON_NODE", "8"}, {"SLURM_CPUS_PER_TASK", "1"}, {"SLURM_NTASKS", "8"}};
     EXPECT_THAT(words(bounds_of(script)), ElementsAre("cores 8 SLURM_CPUS_ON_NODE, of the node"));

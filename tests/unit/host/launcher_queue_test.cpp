@@ -41,6 +41,42 @@ TEST(LauncherQueue, AWideOrderAtTheHeadHoldsUpNarrowOnesBehindIt) {
     EXPECT_EQ(read_file(session.folder / "log"), "1\n2\n3\n");
 }
 
+// A folder in which "go" holds up whoever reads it, on two cores and a GPU.
+struct QueueForAGpu : testing::Test {
+    QueueForAGpu() : session(2) {
+        session.options.slice.gpus = {"0"};
+        session.options.slice.gpu_variable = "CUDA_VISIBLE_DEVICES";
+        session.open();
+        EXPECT_EQ(mkfifo((session.folder / "go").c_str(), 0600), 0);
+    }
+    void run(std::uint64_t task, const core::Resources& give, const std::string& text) {
+        Order order = shell_line(task, text);
+        order.give = give;
+        session.launcher->run(order);
+    }
+    Session session;
+};
+
+TEST_F(QueueForAGpu, AHeadThatWaitsForAGpuHoldsUpNothingThatTakesNone) {
+    run(1, {0, 0, 0, 1}, "cat go >/dev/null; echo 1 >>log");
+    run(2, {0, 0, 0, 1}, "echo 2 >>log");
+    run(3, {0, 0, 0, 1}, "echo 3 >>log");
+    run(4, {2, 0, 0, 0}, "echo 4 >>log; echo >go");  // the first ends by it, or never
+    session.collect_ends(4);
+    EXPECT_EQ(read_file(session.folder / "log"), "4\n1\n2\n3\n");
+}
+
+TEST_F(QueueForAGpu, NothingGoesPastAHeadThatTakesWhatItHasFree) {
+    run(1, {0, 0, 0, 1}, "cat go >/dev/null; echo 1 >>log");
+    run(2, {2, 0, 0, 1}, "echo 2 >>log");
+    run(3, {1, 0, 0, 0}, "echo 3 >>log");
+    session.collect_until([&] { return !session.started.empty(); });
+    EXPECT_THAT(session.started, ElementsAre(1));
+    std::ofstream(session.folder / "go") << "go\n";
+    session.collect_ends(3);
+    EXPECT_EQ(read_file(session.folder / "log"), "1\n2\n3\n");
+}
+
 TEST(LauncherQueue, MemoryDiskAndGpusAreCounted) {
     for (const core::Resources give :
          {core::Resources{1, 600, 0, 0}, core::Resources{1, 0, 600, 0}, core::Resources{0, 0, 0, 1}}) {

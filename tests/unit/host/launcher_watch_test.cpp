@@ -14,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "host/socket_meter.h"
+#include "host/task_groups.h"
 #include "unit/host/launcher_support.h"
 
 namespace wq::host::test {
@@ -293,6 +294,44 @@ TEST(LauncherWatch, OthersAreNotMeasured) {
     EXPECT_FALSE(end.outcome.measured);
     EXPECT_FALSE(session.run(watched(shell_line(3, "nothing-of-this-name"))).outcome.succeeded());
     EXPECT_FALSE(session.run(watched(words(4, {"/no/such/file"}))).outcome.measured);
+}
+
+// Where the group is of which `membership` (of version 2) tells.
+std::string group_folder(const std::string& membership) {
+    const std::size_t at = membership.find("/work_queue.");
+    if (at == std::string::npos) return "";
+    return group_rights().folder + membership.substr(at, membership.find('\n', at) - at);
+}
+
+TEST(LauncherWatch, ATaskThatIsWatchedHasAControlGroupOfItsOwn) {
+    if (group_rights().folder.empty()) GTEST_SKIP() << "no groups can be made here: " << group_rights().why;
+    Session session;
+    session.open();
+    const std::string first =
+        group_folder(session.run(watched(shell_line(1, "cat /proc/self/cgroup"))).output.out);
+    const std::string second =
+        group_folder(session.run(watched(words(2, {"cat", "/proc/self/cgroup"}))).output.out);
+    const std::string none = group_folder(session.run(shell_line(3, "cat /proc/self/cgroup")).output.out);
+    EXPECT_THAT(first, HasSubstr("/task."));
+    EXPECT_THAT(second, HasSubstr("/task."));
+    EXPECT_NE(first, second);
+    EXPECT_EQ(none, "");
+    EXPECT_FALSE(std::filesystem::exists(first));
+    session.launcher->close(std::chrono::seconds(30));
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(second).parent_path()));
+}
+
+TEST(LauncherWatch, TheGroupsOfAKilledLauncherAreRemoved) {
+    if (group_rights().folder.empty()) GTEST_SKIP() << "no groups can be made here: " << group_rights().why;
+    Session session;
+    session.open();
+    const std::string file = session.folder / "group";
+    session.launcher->run(
+        watched(shell_line(1, "cat /proc/self/cgroup >" + file + "; kill -9 $PPID; sleep 1000")));
+    session.collect_until([&] { return session.died.has_value(); });
+    const std::string group = group_folder(read_file(file));
+    EXPECT_THAT(group, HasSubstr("/task."));
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(group).parent_path()));
 }
 
 TEST(LauncherWatch, AGigabyteUnderALimitOf200MBEndsThatTaskAlone) {

@@ -2,16 +2,13 @@
 #include "host/monitor.h"
 
 #include <gmock/gmock.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 
-#include "host/disk_meter.h"
 #include "unit/host/launcher_support.h"
 
 namespace wq::host {
@@ -20,9 +17,6 @@ namespace {
 using core::unsaid;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using wq::test::Folder;
-
-constexpr std::int64_t mega = 1 << 20;
 
 ProcessSample process(pid_t pid, std::int64_t cpu_us, std::int64_t resident_kb = 1024) {
     ProcessSample sample;
@@ -124,6 +118,55 @@ TEST(Monitor, MemoryThatIsSharedIsAskedForOnlyWhenItMatters) {
     EXPECT_EQ(same.usage().memory, 40);
 }
 
+TEST(Monitor, AConnectionThatIsMissedOnceIsNotClosed) {
+    Monitor monitor({true, {}}, start);
+    ProcessSample talks = process(1, 0);
+    talks.sockets = {77};
+    monitor.take({talks}, {}, start);
+    monitor.take(TrafficOf{{77, {1000, 100}}}, start);
+    monitor.take({process(2, 0)}, {}, start);  // its process was not found
+    monitor.take(TrafficOf{{77, {1500, 150}}}, start);
+    EXPECT_EQ(monitor.usage().bytes_received, 1000);
+    monitor.take({talks}, {}, start);
+    monitor.take(TrafficOf{{77, {2000, 200}}}, start);
+    EXPECT_EQ(monitor.usage().bytes_received, 2000);
+    EXPECT_EQ(monitor.usage().bytes_sent, 200);
+    monitor.take(TrafficOf{}, start);
+    monitor.take(TrafficOf{{77, {10, 1}}}, start);  // another of that number
+    EXPECT_EQ(monitor.usage().bytes_received, 2010);
+    EXPECT_EQ(monitor.usage().bytes_sent, 201);
+}
+
+TEST(Monitor, OneThatWasGivenAPidAgainIsAnother) {
+    Monitor monitor({true, {}}, start);
+    monitor.take({process(1, 100), process(2, 5000)}, {}, start);
+    EXPECT_TRUE(monitor.holds(2));
+    EXPECT_TRUE(monitor.holds(2, 2));
+    EXPECT_FALSE(monitor.holds(2, 3));
+    ProcessSample other = process(2, 0);
+    other.began = 3;
+    monitor.waited_for(2, usage_of(90000), other);
+    EXPECT_TRUE(monitor.holds(2));
+    monitor.waited_for(2, usage_of(6000), process(2, 6000));
+    EXPECT_FALSE(monitor.holds(2));
+    monitor.take({process(1, 100)}, {}, start + milliseconds(500));
+    EXPECT_EQ(monitor.usage().cpu_time, 6100);
+}
+
+// By comparing each with each it would take longer than any test may.
+TEST(Monitor, ATreeMayHaveVeryManyProcesses) {
+    constexpr pid_t many = 400000;
+    std::vector<ProcessSample> processes;
+    for (pid_t pid = 1; pid <= many; ++pid) processes.push_back(process(pid, 100));
+    Monitor monitor({true, {}}, start);
+    monitor.take(processes, {}, start);
+    std::reverse(processes.begin(), processes.end());
+    monitor.take(processes, {}, start + seconds(1));
+    monitor.take({process(many + 1, 0)}, {}, start + seconds(2));
+    EXPECT_EQ(monitor.usage().processes, many + 1);
+    EXPECT_EQ(monitor.usage().processes_at_once, many);
+}
+
 TEST(TreeReader, ReadsAProcessAndWhatItWaitedFor) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
@@ -167,64 +210,31 @@ TEST(TreeReader, ReadsAProcessAndWhatItWaitedFor) {
     for (const int end : ends) close(end);
 }
 
-void fill(const std::string& path, std::size_t bytes) {
-    std::ofstream(path) << std::string(bytes, 'x');
-}
-
-TEST(DiskUse, CountsEachFileOnceAndFollowsNoLink) {
-    const Folder folder;
-    const Folder elsewhere;
-    fill(elsewhere / "large", 8 * mega);
-    std::filesystem::create_directories(folder / "a/b/c");
-    fill(folder / "a/b/c/one", 3 * mega);
-    fill(folder / "two", 2 * mega);
-    std::filesystem::create_hard_link(folder / "two", folder / "a/two-again");
-    std::filesystem::create_symlink(elsewhere.path(), folder / "link");
-    const DiskUse use = disk_use({folder.path(), folder / "no-such"}, [](const DiskUse&) { return true; });
-    EXPECT_EQ(use.files, 7);
-    EXPECT_GE(use.bytes, 5 * mega);
-    EXPECT_LT(use.bytes, 6 * mega);
-    std::filesystem::create_symlink(folder.path(), elsewhere / "sandbox");  // but one that is given is
-    EXPECT_EQ(disk_use({elsewhere / "sandbox"}, [](const DiskUse&) { return true; }).files, 7);
-    const DiskUse few = disk_use({folder.path()}, [](const DiskUse& sofar) { return sofar.files < 2; });
-    EXPECT_EQ(few.files, 2);
-}
-
-DiskMeter::Answer answer_of(DiskMeter& meter) {
-    for (;;) {
-        pollfd ready{meter.descriptor(), POLLIN, 0};
-        if (poll(&ready, 1, test::patience_ms) == 0) throw std::runtime_error("no answer");
-        if (const auto answer = meter.answer()) return *answer;
-        if (!meter.running()) throw std::runtime_error("it is gone");
+TEST(TreeReader, WhoShowsNoSignThatItRanIsReadAgainAfterAFewTimes) {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (;;) pause();
     }
-}
-
-TEST(DiskMeter, AnswersOneAfterTheOtherAndStopsWhereItHasSeenEnough) {
-    const Folder folder;
-    fill(folder / "one", 3 * mega);
-    fill(folder / "two", 3 * mega);
-    DiskMeter meter;
-    const pid_t pid = meter.start();
-    ASSERT_GT(pid, 0);
-    EXPECT_FALSE(meter.answer());
-    meter.ask(7, {folder.path()}, 0);
-    EXPECT_TRUE(meter.busy());
-    const DiskMeter::Answer all = answer_of(meter);
-    EXPECT_FALSE(meter.busy());
-    EXPECT_EQ(all.number, 7U);
-    EXPECT_EQ(all.use.files, 2);
-    EXPECT_GE(all.use.bytes, 6 * mega);
-    meter.ask(8, {folder.path()}, mega);
-    EXPECT_EQ(answer_of(meter).use.files, 1);
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-    EXPECT_THROW(answer_of(meter), std::runtime_error);
-    EXPECT_FALSE(meter.running());
-    const pid_t next = meter.start();
-    meter.ask(9, {folder.path()}, 0);
-    EXPECT_EQ(answer_of(meter).use.files, 2);
-    kill(next, SIGKILL);
-    waitpid(next, nullptr, 0);
+    TreeReader reader;
+    auto tree = reader.tree({child}, {});
+    ASSERT_EQ(tree.size(), 1U);
+    const auto sockets = tree.front().sockets;
+    ASSERT_GE(sockets.size(), 2U);
+    // As if it had opened them since, in less than a tick. (Being forked it may as yet show that it runs.)
+    int taken_over = 0;
+    int passes = 0;
+    do {
+        tree.front().sockets.clear();
+        tree = reader.tree({child}, tree);
+        if (tree.front().sockets.empty()) ++taken_over;
+    } while (++passes < 100);
+    EXPECT_GT(taken_over, 50);  // it costs more than all else
+    EXPECT_LT(taken_over, 95);
+    for (const int end : ends) close(end);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
 }
 
 }  // namespace

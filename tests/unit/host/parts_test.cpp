@@ -153,7 +153,8 @@ std::vector<std::string> entries(char* const* envp) {
 }
 
 TEST(TaskEnvironment, TheOrderWinsOverTheListOverTheLauncherOverTheInherited) {
-    std::vector<std::string> inherited{"A=old", "OMPI_X=1", "CORES=99", "TMPDIR=/else", "KEPT=yes"};
+    std::vector<std::string> inherited{"A=old",   "OMPI_X=1",     "CORES=99",
+                                       "DISK=99", "TMPDIR=/else", "KEPT=yes"};
     std::vector<char*> pointers;
     for (std::string& entry : inherited) pointers.push_back(entry.data());
     pointers.push_back(nullptr);
@@ -161,10 +162,14 @@ TEST(TaskEnvironment, TheOrderWinsOverTheListOverTheLauncherOverTheInherited) {
     TaskEnvironment environment(base, "/scratch/0", "");
     const TaskFacts facts{TaskId(5), 2, {3, 10, 0, 0}, "4,0,2", ""};
     EXPECT_THAT(entries(environment.prepare(facts, {})),
-                ElementsAre("A=new", "CORES=3", "CORES_LIST=4,0,2", "DISK=0", "GPUS=0", "GPUS_LIST=",
-                            "KEPT=yes", "MEMORY=10", "MKL_NUM_THREADS=7", "NUMEXPR_NUM_THREADS=3",
-                            "OMP_NUM_THREADS=3", "OPENBLAS_NUM_THREADS=3", "TMPDIR=/scratch/0",
-                            "VECLIB_MAXIMUM_THREADS=3", "WORK_QUEUE_ATTEMPT=2", "WORK_QUEUE_TASK_ID=5"));
+                ElementsAre("A=new", "CORES=3", "CORES_LIST=4,0,2", "GPUS=0", "GPUS_LIST=", "KEPT=yes",
+                            "MEMORY=10", "MKL_NUM_THREADS=7", "NUMEXPR_NUM_THREADS=3", "OMP_NUM_THREADS=3",
+                            "OPENBLAS_NUM_THREADS=3", "TMPDIR=/scratch/0", "VECLIB_MAXIMUM_THREADS=3",
+                            "WORK_QUEUE_ATTEMPT=2", "WORK_QUEUE_TASK_ID=5"));
+    const TaskFacts with_disk{TaskId(5), 2, {0, 0, 7, 1}, "", "0"};
+    EXPECT_THAT(entries(environment.prepare(with_disk, {})), testing::Contains("DISK=7"));
+    EXPECT_THAT(environment.differences(with_disk, {}),
+                testing::Not(testing::Contains(testing::StartsWith("MEMORY"))));
     EXPECT_THAT(entries(environment.prepare(facts, {{"CORES", "mine"}, {"A", "newest"}, {"X", "1"}})),
                 testing::IsSupersetOf({"CORES=mine", "A=newest", "X=1", "OMP_NUM_THREADS=3"}));
     EXPECT_THAT(entries(environment.prepare(facts, {})), testing::Contains("A=new"));

@@ -271,6 +271,43 @@ TEST_F(GpuFolder, NumbersThatNoDriverListsAreTold) {
     EXPECT_FALSE(absent_gpus(find()));
 }
 
+TEST_F(GpuFolder, AUuidThatTheDriverDoesNotListIsTold) {
+    variables["CUDA_VISIBLE_DEVICES"] = "GPU-aaaa,GPU-cccc";
+    EXPECT_THAT(absent_gpus(find()).value_or(""), HasSubstr("names GPU GPU-aaaa, which no driver"));
+    file("proc/driver/nvidia/gpus/0000:11:00.0/information", "GPU UUID: GPU-aaaa-1\nDevice Minor: 0\n");
+    file("dev/nvidia0");
+    EXPECT_THAT(absent_gpus(find()).value_or(""), HasSubstr("names GPU GPU-cccc, which no driver"));
+    variables["CUDA_VISIBLE_DEVICES"] = "GPU-aaaa";
+    EXPECT_FALSE(absent_gpus(find()));
+    variables["CUDA_VISIBLE_DEVICES"] = "MIG-cccc";
+    EXPECT_FALSE(absent_gpus(find())) << "slices are listed nowhere";
+    file("proc/driver/nvidia/gpus/0000:21:00.0/information", "Device Minor: 0\n");
+    variables["CUDA_VISIBLE_DEVICES"] = "GPU-cccc";
+    EXPECT_FALSE(absent_gpus(find())) << "it may be the one that does not tell";
+}
+
+TEST_F(GpuFolder, WhatIsNamedTwiceIsOneDevice) {
+    variables["CUDA_VISIBLE_DEVICES"] = "0,1,0";
+    EXPECT_THAT(find().names, ElementsAre("0", "1"));
+}
+
+// HIP counts among what ROCR leaves it, and that stays as it is.
+TEST_F(GpuFolder, HipsVariableIsALimitToo) {
+    file("sys/class/kfd/kfd/topology/nodes/1/properties", "simd_count 416\nlocation_id 256\ndomain 0\n");
+    file("sys/class/kfd/kfd/topology/nodes/2/properties", "simd_count 416\nlocation_id 512\ndomain 0\n");
+    file("sys/class/kfd/kfd/topology/nodes/3/properties", "simd_count 416\nlocation_id 768\ndomain 0\n");
+    variables["HIP_VISIBLE_DEVICES"] = "1";
+    EXPECT_THAT(find().names, ElementsAre("1"));
+    EXPECT_EQ(find().variable, "HIP_VISIBLE_DEVICES");
+    EXPECT_EQ(find().devices[0].pci, "0000:02:00.0");
+    EXPECT_EQ(find().devices[0].vendor, "AMD");
+    variables["ROCR_VISIBLE_DEVICES"] = "2,0";
+    EXPECT_EQ(find().devices[0].pci, "0000:01:00.0");
+    EXPECT_EQ(find().variable, "HIP_VISIBLE_DEVICES");
+    variables.erase("HIP_VISIBLE_DEVICES");
+    EXPECT_THAT(find().names, ElementsAre("2", "0"));
+}
+
 TEST(Topology, TheLayoutSaysWhereEachCoreStands) {
     const Machine node = test::two_packages();
     EXPECT_EQ(node.layout.packages, 2);

@@ -177,6 +177,16 @@ TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
                 HasSubstr(" WAITING a MAX_RESOURCES {"));
 }
 
+// Sums of what workers say.
+TEST(Transactions, ARangeThatTookTheMostThatThereIsTellsSo) {
+    RangeRecord record;
+    record.tasks.insert({3, 5});
+    record.user_us = record.system_us = INT64_MAX;
+    std::string line;
+    put_range_lines(line, 7, record, "");
+    EXPECT_THAT(line, HasSubstr(R"("cpu_time":[9223372036854.775807,"s"])"));
+}
+
 TEST(StatsLog, IsReadBackByTheNamesOfItsHeading) {
     const std::string heading = stats_log_heading();
     EXPECT_THAT(heading,

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
     Values, BadCategoryLines,
     ::testing::Values(
         BadLine{"a cores=two",
-                "bad value of 'cores': 'two' is no number from 0 to 1000000" + fraction + usage},
+                "bad value of 'cores': 'two' is no number from 0 to 100000" + fraction + usage},
         BadLine{"a cores=0",
                 "bad value of 'cores': a category gives its tasks more than 0; write #WQ cores=0 above "
                 "those that only wait"},
@@ -121,8 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "bad value of 'cores': a category gives its tasks more than 0; write #WQ cores=0 above "
                 "those that only wait"},
         BadLine{"a cores=1e9",
-                "bad value of 'cores': '1e9' is no number from 0 to 1000000" + fraction + usage},
-        BadLine{"a gpus=-1", "bad value of 'gpus': '-1' is no number from 0 to 1000000" + fraction + usage},
+                "bad value of 'cores': '1e9' is no number from 0 to 100000" + fraction + usage},
+        BadLine{"a gpus=-1", "bad value of 'gpus': '-1' is no number from 0 to 100000" + fraction + usage},
         BadLine{"a memory=4X",
                 "bad value of 'memory': '4X' is no size up to 4096 PiB; write 512M, 4G or 1.5T" + usage},
         BadLine{
@@ -134,8 +134,31 @@ INSTANTIATE_TEST_SUITE_P(
                 "bad value of 'mode': '' is none of fixed, max, min-waste and max-throughput" + usage},
         BadLine{"a concurrent=0",
                 "bad value of 'concurrent': '0' is no whole number from 1 to 1000000000" + usage},
-        BadLine{"a max memory=1G min memory=2G", "the min of 'memory' is above its max; raise the max"},
-        BadLine{"a min gpus=2 max gpus=1", "the min of 'gpus' is above its max; raise the max"}));
+        BadLine{"a concurrent=lots",
+                "bad value of 'concurrent': 'lots' is no whole number from 1 to 1000000000" + usage}));
+
+TEST(CategoryBounds, NoLeastIsAboveTheMostInOneLineOrInTwo) {
+    CategoryBounds bounds;
+    std::uint64_t number = 0;
+    const auto said_of = [&](std::string_view words) -> std::string {
+        const wq::Status status = bounds.take(parse_category_line(words).or_throw(), ++number);
+        return status ? "" : status.error().message;
+    };
+    EXPECT_EQ(said_of("one max memory=1G min memory=2G"),
+              "the min of 'memory' is above its max; raise the max");
+    EXPECT_EQ(said_of("two min gpus=2 max gpus=1"), "the min of 'gpus' is above its max; raise the max");
+    EXPECT_EQ(said_of("a cores=2"), "");
+    EXPECT_EQ(said_of("b min cores=4"), "");
+    EXPECT_EQ(said_of("a min memory=1G"), "");
+    EXPECT_EQ(said_of("a min cores=4"),
+              "the min of 'cores' is above its max (line 3 says the other); raise the max");
+    EXPECT_EQ(said_of("b max cores=3.5"),
+              "the min of 'cores' is above its max (line 4 says the other); raise the max");
+    EXPECT_EQ(said_of("c max cores=2 min cores=1"), "");
+    EXPECT_EQ(said_of("c max cores=8 min cores=4"), "");
+    EXPECT_EQ(said_of("c max"), "");
+    EXPECT_EQ(said_of("c min cores=100"), "");
+}
 
 // Every prefix of a line is read or refused, in one line of text.
 TEST(CategoryLine, IsNeverMoreThanOneLineOfError) {

@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"a #WQ-CATEGORY b cores=2", "#WQ-CATEGORY begins a line of its own"},
         BadLine{
             "#WQ-CATEGORY a cores=lots",
-            "bad value of 'cores': 'lots' is no number from 0 to 1000000 (with up to three digits behind a "
+            "bad value of 'cores': 'lots' is no number from 0 to 100000 (with up to three digits behind a "
             "point); write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= behind max, min or first, and "
             "mode= concurrent="}));
 
@@ -204,6 +204,13 @@ TEST(List, CategoryLinesStandForThemselves) {
     EXPECT_EQ(align.text, "#WQ-CATEGORY align cores=4 mode=max # all");
     EXPECT_EQ(align.category.max, (CategoryResources{4, {}, {}, {}}));
     EXPECT_EQ(align.category.mode, CategoryMode::max);
+}
+
+TEST(List, TheLinesOfACategoryDoNotContradictEachOther) {
+    const Reading reading = read_list("#WQ-CATEGORY a cores=2\nwork\n#WQ-CATEGORY a min cores=4\nmore\n");
+    EXPECT_EQ(reading.error,
+              "list.sh:3: the min of 'cores' is above its max (line 1 says the other); raise the max");
+    EXPECT_EQ(reading.items.size(), 2U);
 }
 
 TEST(List, TheManualsExample) {

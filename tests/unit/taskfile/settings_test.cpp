@@ -100,13 +100,14 @@ INSTANTIATE_TEST_SUITE_P(
     Values, BadSettingsLines,
     ::testing::Values(
         BadSettings{"cores=two",
-                    "bad value of 'cores': 'two' is no number from 0 to 1000000" + fraction + known},
+                    "bad value of 'cores': 'two' is no number from 0 to 100000" + fraction + known},
         BadSettings{"cores=-1",
-                    "bad value of 'cores': '-1' is no number from 0 to 1000000" + fraction + known},
-        BadSettings{"gpus=1000001",
-                    "bad value of 'gpus': '1000001' is no number from 0 to 1000000" + fraction + known},
+                    "bad value of 'cores': '-1' is no number from 0 to 100000" + fraction + known},
+        BadSettings{"gpus=100001",
+                    "bad value of 'gpus': '100001' is no number from 0 to 100000" + fraction + known},
         BadSettings{"memory=4X",
                     "bad value of 'memory': '4X' is no size up to 4096 PiB; write 512M, 4G or 1.5T" + known},
+        BadSettings{"disk=1025P", "bad value of 'disk': '1025P' is more than 1 EiB" + known},
         BadSettings{
             "memory=0",
             "bad value of 'memory': no task runs in '0' bytes; 'memory=' goes back to the default" + known},

@@ -140,6 +140,39 @@ TEST(Messages, FieldsSurvive) {
     EXPECT_EQ(sealed.call->mode, core::CallMode::direct);
 }
 
+// Whoever measured them is heard all the same.
+TEST(Messages, AmountsThatNothingTakesAreHeldToTheirBounds) {
+    for (const std::int64_t said : {INT64_MIN, std::int64_t{-7}, core::most_size + 1, INT64_MAX}) {
+        Ended ended;
+        core::Usage& usage = ended.outcome.measured.emplace().usage;
+#define WQ_SAY(name, unit, meaning) usage.name = said;
+        WQ_USAGE(WQ_SAY)
+#undef WQ_SAY
+        const auto read = decode(encode(ended));
+        ASSERT_TRUE(read.has_value()) << said;
+        const core::Usage& heard = std::get<Ended>(read->at(0)).outcome.measured->usage;
+#define WQ_HEARD(name, unit, meaning)           \
+    EXPECT_LE(heard.name, core::most_measured); \
+    EXPECT_EQ(heard.name < 0, said < 0);        \
+    EXPECT_GE(heard.name, core::unsaid);
+        WQ_USAGE(WQ_HEARD)
+#undef WQ_HEARD
+        for (const std::int64_t size :
+             {heard.cores, heard.memory, heard.virtual_memory, heard.swap_memory, heard.disk})
+            EXPECT_EQ(size, said < 0 ? core::unsaid : core::most_size);
+    }
+}
+
+TEST(Messages, LimitsThatNoneIsGivenAreRefused) {
+    Ended ended;
+    ended.outcome.measured.emplace().exceeded.memory_mb = core::most_size;
+    EXPECT_TRUE(decode(encode(ended)).has_value());
+    ended.outcome.measured->exceeded.memory_mb = core::most_size + 1;
+    EXPECT_FALSE(decode(encode(ended)).has_value());
+    ended.outcome.measured->exceeded.memory_mb = -2;
+    EXPECT_FALSE(decode(encode(ended)).has_value());
+}
+
 TEST(Messages, AreMsgpack) {  // so that other programs can read them: [kind, most]
     EXPECT_EQ(encode(Recall{17}), std::string("\x92\x11\x11", 3));
 }

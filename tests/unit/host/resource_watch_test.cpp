@@ -1,0 +1,185 @@
+// The watch alone, by a clock that goes as the test says.
+#include "host/resource_watch.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "host/process_tree.h"
+#include "unit/host/launcher_support.h"
+
+namespace wq::host::test {
+namespace {
+
+using core::unsaid;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t mega = 1 << 20;
+
+class Watching : public testing::Test {
+  protected:
+    ~Watching() override {
+        for (const pid_t pid : descendants_of(getpid())) kill(pid, SIGKILL);
+        while (wait(nullptr) > 0) {
+        }
+    }
+
+    // A task that does nothing, whose folder is `name`.
+    Lane& task(std::uint64_t serial, const std::string& name, std::int64_t disk_limit_mb, Instant started) {
+        std::filesystem::create_directories(folder / name);
+        Lane& lane = *lanes.acquire();
+        lane.order.serial = serial;
+        lane.order.order.directory = folder / name;
+        lane.order.order.watch = {true, {unsaid, unsaid, disk_limit_mb, unsaid}};
+        lane.started = started;
+        lane.pid = fork();
+        if (lane.pid == 0) {
+            close_from(3);
+            for (;;) pause();
+        }
+        watch.begin(lane);
+        return lane;
+    }
+
+    // One that has `bytes` of memory, to be held to `limit_mb`.
+    Lane& large_task(std::uint64_t serial, std::size_t bytes, std::int64_t limit_mb, Instant started) {
+        Lane& lane = *lanes.acquire();
+        lane.order.serial = serial;
+        lane.order.order.watch = {true, {unsaid, limit_mb, unsaid, unsaid}};
+        lane.started = started;
+        int ends[2];
+        EXPECT_EQ(pipe(ends), 0);
+        lane.pid = fork();
+        if (lane.pid == 0) {
+            const std::vector<char> memory(bytes, 'x');
+            if (write(ends[1], memory.data(), 1) != 1) _exit(1);
+            for (;;) pause();
+        }
+        char byte = 0;
+        EXPECT_EQ(read(ends[0], &byte, 1), 1);
+        for (const int end : ends) close(end);
+        return lane;
+    }
+
+    void take_answer(Instant now) {
+        bool answered = false;
+        poller.wait(patience_ms, [&](Source source, std::uint32_t, std::size_t) {
+            answered = source == Source::disk_meter;
+        });
+        ASSERT_TRUE(answered);
+        watch.take_disk_answer(now);
+    }
+
+    void make_files(const std::string& name, int count) {
+        for (int i = 0; i < count; ++i) std::ofstream(folder / (name + "/" + std::to_string(i)));
+    }
+
+    static pid_t meter() {
+        for (const pid_t pid : descendants_of(getpid()))
+            if (read_file("/proc/" + std::to_string(pid) + "/comm") == "wq_disk\n") return pid;
+        return 0;
+    }
+
+    const Folder folder;
+    char* none = nullptr;
+    const BaseEnvironment base{&none, {}, {}};
+    Lanes lanes{base, folder / "scratch", ""};
+    Leftovers leftovers{lanes, false};
+    Limits limits{lanes, leftovers};
+    Poller poller;
+    OomCounter oom;
+    ResourceWatch watch{leftovers, limits, poller, oom};
+    const Instant start = instant_now();
+};
+
+TEST_F(Watching, ATaskWithManyFilesDoesNotKeepOthersFromTheirLimits) {
+    Lane& many = task(1, "many", unsaid, start);
+    make_files("many", 3000);
+    watch.check(start + seconds(1));
+    Lane& large = task(2, "large", 1, start + seconds(1));
+    std::ofstream(folder / "large/file") << std::string(3 * mega, 'x');
+    for (int i = 0; i < 3 && large.verdict == Verdict::none; ++i) {
+        take_answer(start + seconds(2 + i));
+        watch.check(start + seconds(2 + i));
+    }
+    EXPECT_EQ(large.verdict, Verdict::exhausted);
+    EXPECT_EQ(many.monitor->usage().files, unsaid);
+    // What was seen in part is no peak, and at its end there is no time to look at all.
+    watch.finish(many);
+    ASSERT_TRUE(many.outcome.measured);
+    EXPECT_EQ(many.outcome.measured->usage.files, unsaid);
+    EXPECT_EQ(many.outcome.measured->usage.disk, unsaid);
+    watch.finish(large);
+    EXPECT_EQ(large.outcome.measured->exceeded.disk_mb, 1);
+    EXPECT_GE(large.outcome.measured->usage.disk, 3);
+}
+
+TEST_F(Watching, TasksOfOneProcessAreHeldToTheirMemoryWithoutAWalk) {
+    constexpr std::int64_t limit_mb = 50;
+    std::vector<Lane*> tasks;
+    for (std::uint64_t serial = 1; serial <= 3; ++serial)
+        tasks.push_back(&large_task(serial, 768 * mega, limit_mb, start));
+    // After a walk over so much (16 ms, seen) it would not walk again within two seconds.
+    for (Lane* const task : tasks) {
+        Lane& lane = *task;
+        watch.begin(lane);
+        watch.check(instant_now() + seconds(2));
+        EXPECT_EQ(lane.verdict, Verdict::out_of_memory);
+        watch.finish(lane);
+        EXPECT_EQ(lane.outcome.measured->exceeded.memory_mb, limit_mb);
+        EXPECT_GE(lane.outcome.measured->usage.memory, 768);
+    }
+}
+
+TEST_F(Watching, AnAnswerInPartIsHeldAgainstTheLimit) {
+    Lane& many = task(1, "many", 1, start);
+    std::ofstream(folder / "many/file") << std::string(3 * mega, 'x');
+    make_files("many", 3000);
+    watch.check(start + seconds(1));
+    for (int i = 0; i < 6 && many.verdict == Verdict::none; ++i) {
+        take_answer(start + seconds(1));
+        watch.check(start + seconds(1));
+    }
+    EXPECT_EQ(many.verdict, Verdict::exhausted);
+    EXPECT_THAT(many.outcome.reason, testing::HasSubstr("MB of disk, its limit is 1 MB"));
+}
+
+TEST_F(Watching, AMeterThatDoesNotAnswerIsReplacedByAnother) {
+    Lane& stuck = task(1, "stuck", unsaid, start);
+    make_files("stuck", 1);
+    watch.check(start + seconds(1));
+    take_answer(start + seconds(1));
+    EXPECT_EQ(stuck.monitor->usage().files, 1);
+    const pid_t first = meter();
+    ASSERT_GT(first, 0);
+    kill(first, SIGSTOP);
+    const Instant asked = start + hours(1);
+    watch.check(asked);
+    Lane& large = task(2, "large", 1, asked);
+    std::ofstream(folder / "large/file") << std::string(3 * mega, 'x');
+    watch.check(asked + seconds(59));
+    siginfo_t info{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(first), &info, WEXITED | WNOHANG | WNOWAIT), 0);
+    EXPECT_EQ(info.si_pid, 0);  // it may only be slow
+    EXPECT_LE(watch.next(), asked + seconds(60));
+    watch.check(asked + seconds(60));
+    int status = 0;
+    EXPECT_EQ(waitpid(first, &status, 0), first);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    take_answer(asked + seconds(61));
+    EXPECT_EQ(large.verdict, Verdict::exhausted);
+}
+
+TEST(RestOfWalksForLimits, IsLongAsFarAsNoLimitIsLateForIt) {
+    EXPECT_EQ(rest_of_walks_for_limits(milliseconds(10)), seconds(2));
+    EXPECT_EQ(rest_of_walks_for_limits(milliseconds(100)), seconds(5));
+    EXPECT_EQ(rest_of_walks_for_limits(seconds(1)), seconds(20));
+}
+
+}  // namespace
+}  // namespace wq::host::test

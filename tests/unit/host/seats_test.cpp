@@ -1,0 +1,79 @@
+// What the manager says fits a worker together is also seated there.
+#include <gtest/gtest.h>
+
+#include "core/allocation.h"
+#include "host/accounts.h"
+
+namespace wq::host {
+namespace {
+
+Count thousandths(std::int64_t number) {
+    return Count::of_thousandths(number);
+}
+
+Slice slice_with(std::size_t cores, std::size_t gpus) {
+    Slice slice;
+    for (std::size_t core = 0; core < cores; ++core) slice.cores.push_back({static_cast<int>(core)});
+    for (std::size_t gpu = 0; gpu < gpus; ++gpu) slice.gpus.push_back(std::to_string(gpu));
+    slice.memory_mb = 7000;
+    slice.disk_mb = 5000;
+    return slice;
+}
+
+// How many of these an idle slice seats, and how many the manager reckons.
+void compare(const core::Needs& needs, std::size_t cores, std::size_t gpus) {
+    const core::Resources whole{static_cast<std::int64_t>(cores), 7000, 5000,
+                                static_cast<std::int64_t>(gpus)};
+    for (const bool proportional : {false, true}) {
+        if (!core::ever_fits(needs, whole)) continue;
+        const core::Resources give = core::allocate(needs, whole, {.proportional = proportional});
+        const std::int64_t fit = core::how_many_fit(give, whole);
+        Accounts accounts(slice_with(cores, gpus));
+        std::int64_t seated = 0;
+        while (seated < fit && accounts.take(give)) ++seated;
+        ASSERT_EQ(seated, fit) << core::describe(needs) << " on " << core::describe(whole);
+        ASSERT_FALSE(accounts.take(give)) << core::describe(needs) << " on " << core::describe(whole);
+    }
+}
+
+TEST(SeatsOfAWorker, AreAsManyAsTheManagerReckonsByCores) {
+    for (std::size_t cores = 1; cores <= 9; ++cores)
+        for (std::int64_t each = 25; each <= 3000; each += 25)
+            compare({.cores = thousandths(each)}, cores, 0);
+}
+
+TEST(SeatsOfAWorker, AreAsManyAsTheManagerReckonsByGpus) {
+    for (std::size_t gpus = 1; gpus <= 5; ++gpus)
+        for (std::int64_t each = 25; each <= 2500; each += 25) compare({.gpus = thousandths(each)}, 8, gpus);
+}
+
+TEST(SeatsOfAWorker, AreAsManyAsTheManagerReckonsByBoth) {
+    for (std::size_t cores = 1; cores <= 5; ++cores)
+        for (std::size_t gpus = 1; gpus <= 3; ++gpus)
+            for (std::int64_t of_core = 100; of_core <= 2000; of_core += 100)
+                for (std::int64_t of_gpu = 100; of_gpu <= 1500; of_gpu += 100)
+                    compare({.cores = thousandths(of_core), .gpus = thousandths(of_gpu)}, cores, gpus);
+}
+
+// Halves that were left on two GPUs are no whole one: who waits for one holds up no one.
+TEST(SeatsOfAWorker, AHeadWithoutASeatKeepsOnlyWhatItNeeds) {
+    Accounts accounts(slice_with(4, 2));
+    const core::Resources half{0, 0, 0, thousandths(500)};
+    const auto first = accounts.take(half);
+    const auto second = accounts.take(half);
+    const auto third = accounts.take(half);
+    ASSERT_TRUE(first && second && third);
+    accounts.give_back(*first);
+    const core::Resources head{1, 0, 0, 1};
+    ASSERT_FALSE(accounts.take(head));
+    EXPECT_FALSE(accounts.take_behind(head, half));
+    EXPECT_FALSE(accounts.take_behind(head, {4, 0, 0, 0}));
+    EXPECT_TRUE(accounts.take_behind(head, {3, 0, 0, 0}));
+    EXPECT_FALSE(accounts.take_behind(head, {1, 0, 0, 0}));
+    accounts.give_back(*second);
+    accounts.give_back(*third);
+    EXPECT_TRUE(accounts.take(head));
+}
+
+}  // namespace
+}  // namespace wq::host
