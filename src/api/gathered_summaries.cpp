@@ -31,17 +31,22 @@ std::shared_ptr<Gathered> gathered_at(const std::string& path) {
     return one;
 }
 
-// Of an earlier process with our pid, or of one on another host: it is somebody's data.
+// Another name of it, the first that is free; "": there are no links where it is.
+std::string linked_aside(const std::string& path) {
+    for (int number = 1;; ++number) {
+        std::string aside = path + "." + std::to_string(number);
+        if (::link(path.c_str(), aside.c_str()) == 0) return aside;
+        if (errno != EEXIST) return "";
+    }
+}
+
+// Of an earlier process with our pid, or of one on another host: it is somebody's data. Where it can have no
+// other name, or is another user's in a folder that lets nobody else take its name away, it is written on.
 void put_aside(const std::string& path) {
     struct stat status {};
-    for (int number = 1; ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode); ++number) {
-        const std::string aside = path + "." + std::to_string(number);
-        if (::link(path.c_str(), aside.c_str()) == 0) {
-            ::unlink(path.c_str());
-        } else if (errno != EEXIST) {
-            return;  // where there are no links it is written on
-        }
-    }
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const std::string aside = linked_aside(path);
+    if (!aside.empty() && ::unlink(path.c_str()) != 0) ::unlink(aside.c_str());
 }
 
 int write_all(int file, std::string_view bytes) {

@@ -31,7 +31,7 @@ class ProgramRecorder : public stats::Recorder {
     // Of tasks that end from now on a summary goes to this folder; "": only to those that they name.
     void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
-    // It was submitted, and says that it needs so much.
+    // It was submitted, and asks for so much, with what its category says for it.
     void submitted(TaskId first, const TaskData& task, const core::Resources& requested, WallMicros when);
     // Tasks that cancelled() has told of since the last call.
     std::vector<std::unique_ptr<TaskData>> take_cancelled();

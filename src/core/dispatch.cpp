@@ -6,6 +6,7 @@
 // shape that does not fit is passed over, but not for ever: then a worker is kept free for it. Suspects, lost
 // with a worker before, go first, one at a time per worker.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/reactor.h"
@@ -115,7 +116,7 @@ Worker* Reactor::roomiest(ShapeId shape, bool suspect, Now now) {
         if (!ever_holds(kind.at_most.whole, kind.at_most.features, shape) ||
             !has_time(kind.leaves_by, what, now))
             continue;
-        const std::vector<Scarce> orders = orders_for(share(shape, kind.at_most.whole));
+        const std::span<const Scarce> orders = orders_for(share(shape, kind.at_most.whole));
         for (const Scarce scarce : orders) {
             workers_.keep_order(scarce);
             const auto found = roomiest_of(of_kind.by(scarce), shape, suspect, now);
@@ -232,6 +233,8 @@ void Reactor::lease(Worker& worker, TaskId task, ShapeId shape, Now now, Actions
     attempted.since = now.instant;
     attempted.told_to_end = false;
     workers_.lease(worker, task, attempted.given);
+    // Whoever waits for it in a launcher is recalled by that order.
+    for (const Scarce what_it_holds : orders_for(attempted.given)) workers_.keep_order(what_it_holds);
     if (watches_pace_) watch_pace(task, attempted);
     watch_for_copy(task, attempted);
     stop_avoiding(task);

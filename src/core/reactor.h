@@ -204,7 +204,7 @@ class Reactor {
 
     // reactor_ranges.cpp
     void on_event(const RangeReported& event, Now now, Actions& actions);
-    using Ended = std::map<ShapeId, IntervalSet>;
+    using Ended = std::map<std::pair<ShapeId, Resources>, IntervalSet>;  // of a shape, given so much
     Ended end_all(const RangeReported& event, Actions& actions);
 
     // reactor_batches.cpp
@@ -265,6 +265,7 @@ class Reactor {
     bool is_copy(WorkerId worker, TaskId task, Attempt attempt) const;
     void on_copy_reported(const TaskReported& event, Now now, Actions& actions);
     void take_copy(TaskId task);
+    bool copy_has(const Ask& ask, TaskId task) const;
     void drop_copy(TaskId task, bool kill, Actions& actions);
     void go_on_with_copy(TaskId task, Actions& actions);
     std::optional<std::string> audit_copies() const;

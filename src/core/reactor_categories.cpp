@@ -90,8 +90,8 @@ CategoryRequest Reactor::request_of(const Shape& shape, const Category& category
     if (shape.at_maximum) return category.at_maximum(said, sizes_of(shape.at_least));
     const CategoryRequest computed = category.first_try(said, sizes_of(largest_here_));
     const CategoryRequest collecting = category.collecting_try(said);
-    if (computed == collecting || fits_an_offer(ask_for(computed), shape)) return computed;
-    return fits_an_offer(ask_for(collecting), shape) ? collecting : computed;
+    if (computed == collecting || fits_somewhere(ask_for(computed), shape)) return computed;
+    return fits_somewhere(ask_for(collecting), shape) ? collecting : computed;
 }
 
 Ask Reactor::ask_of(const Shape& shape, const Category& category) const {
@@ -168,11 +168,14 @@ std::optional<Shape> Reactor::asks_for_more(TaskId task, const Outcome& outcome)
     const auto after = category.after_exhaustion(sizes_of(shape.needs), measured, limits,
                                                  shape.at_maximum ? Try::at_maximum : Try::first);
     if (after == AfterExhaustion::fail) return std::nullopt;
-    // What it was given was too little, wherever it runs next.
+    // What it was given was too little, wherever it runs next. Where an amount is asked for, that is it: a
+    // shape for each size that was exceeded would say no more.
     Sizes least = sizes_of(shape.at_least);
     const Sizes given = sizes_of(ledger_.attempted(task).given);
+    const Sizes said = sizes_of(shape.needs);
     for (const ResourceKind kind : resource_kinds)
-        if (limits.at(kind)) least.at(kind) = std::max(given.at(kind) + 1, coarse(measured.at(kind)));
+        if (limits.at(kind) && said.at(kind) < 0 && category.max().at(kind) < 0)
+            least.at(kind) = std::max(given.at(kind) + 1, coarse(measured.at(kind)));
     shape.at_maximum = true;
     shape.at_least = needs_of(least);
     return shape;

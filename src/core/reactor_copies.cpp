@@ -162,6 +162,20 @@ void Reactor::take_copy(TaskId task) {
     attempted.dispatched_us = copy.dispatched_us;
 }
 
+// Whether its copy was given all of that.
+bool Reactor::copy_has(const Ask& ask, TaskId task) const {
+    const auto found = copies_.find(task);
+    if (found == copies_.end()) return false;
+    const Resources& given = found->second.given;
+    const auto has = [](const auto& all, const auto& said, const auto& least) {
+        return all >= said && all >= least;
+    };
+    return has(given.cores, ask.needs.cores, ask.at_least.cores) &&
+           has(given.memory_mb, ask.needs.memory_mb, ask.at_least.memory_mb) &&
+           has(given.disk_mb, ask.needs.disk_mb, ask.at_least.disk_mb) &&
+           has(given.gpus, ask.needs.gpus, ask.at_least.gpus);
+}
+
 void Reactor::drop_copy(TaskId task, bool kill, Actions& actions) {
     const auto found = copies_.find(task);
     if (found == copies_.end()) return;

@@ -16,13 +16,14 @@ void Reactor::on_event(const RangeReported& event, Now now, Actions& actions) {
     const std::uint64_t reported = event.done.count();
     const Ended ended = worker == nullptr ? Ended{} : end_all(event, actions);
     std::uint64_t counted = 0;
-    for (const auto& [shape, tasks] : ended) counted += tasks.count();
+    for (const auto& [what, tasks] : ended) counted += tasks.count();
     stale_ += reported - counted;
     if (counted == 0) return;
     recall_pause_ = first_recall_pause;
     const std::int64_t all_us = std::clamp<std::int64_t>(event.wall_us, 0, longest_us);
     const double each_us = static_cast<double>(all_us) / static_cast<double>(reported);
-    for (const auto& [shape, tasks] : ended) {
+    for (const auto& [what_ended, tasks] : ended) {
+        const auto& [shape, given] = what_ended;
         const auto wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(tasks.count()));
         count_for(TaskId(tasks.front()->first), [&](ManagerStats& stats) {
             add_bounded(stats.time_execute, wall_us);
@@ -37,15 +38,14 @@ void Reactor::on_event(const RangeReported& event, Now now, Actions& actions) {
                 {worker->host, alike(shape), std::chrono::microseconds(wall_us),
                  now.instant - std::chrono::microseconds(static_cast<std::int64_t>(each_us))},
                 tasks.count());
-        actions.push_back(RangeEnded{event.worker, tasks, what.category, share(shape, worker->whole),
-                                     event.started_us, wall_us});
+        actions.push_back(RangeEnded{event.worker, tasks, what.category, given, event.started_us, wall_us});
         tasks.for_each([&](Interval part) { apply(groups_.succeeded(part), actions); });
     }
     close_batch_if_over(actions);
 }
 
 // Tickets end without a record of their own; those that became leases of the worker one by one. The batch may
-// be over by then, so these say themselves what they are.
+// be over by then, so these say themselves what they are and were given.
 Reactor::Ended Reactor::end_all(const RangeReported& event, Actions& actions) {
     Ended ended;
     if (batch_ && batch_->id == event.batch && batch_->members.contains(event.worker)) {
@@ -61,7 +61,8 @@ Reactor::Ended Reactor::end_all(const RangeReported& event, Actions& actions) {
             const auto count = static_cast<std::int64_t>(tickets.count());
             count_for(TaskId(tickets.front()->first),
                       [&](ManagerStats& stats) { stats.tasks_dispatched += count; });
-            ended[batch_->shape] = std::move(tickets);
+            const Resources given = share_by_ticket(workers_.find(event.worker)->whole);
+            ended[{batch_->shape, given}] = std::move(tickets);
         }
     }
     const auto& leases = workers_.find(event.worker)->leases;
@@ -69,10 +70,11 @@ Reactor::Ended Reactor::end_all(const RangeReported& event, Actions& actions) {
         const Attempted& attempted = ledger_.attempted(task);
         if (!event.done.contains(task.value()) || !attempted.by_ticket || attempted.worker != event.worker)
             continue;
+        const Resources given = attempted.given;
         free_lease(task);
         drop_copy(task, true, actions);
         ledger_.change(task, TaskEvent::succeed);
-        ended[ledger_.shape_of(task)].insert(task.value());
+        ended[{ledger_.shape_of(task), given}].insert(task.value());
     }
     return ended;
 }

@@ -100,8 +100,8 @@ void Reactor::try_with_more(TaskId task, Shape larger, Outcome outcome, Now now,
     }
     ledger_.reshape(task, std::move(larger));
     note_shapes();
-    // It was given what was too little, and would count as the try that gets the most.
-    drop_copy(task, true, actions);
+    // Else it would count as the try that gets the most.
+    if (!copy_has(ask, task)) drop_copy(task, true, actions);
     try_again(task, TaskEvent::exhaust, std::move(outcome), now, actions);
 }
 

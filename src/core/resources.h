@@ -25,10 +25,11 @@ struct Resources {
         cores -= other.cores, memory_mb -= other.memory_mb, disk_mb -= other.disk_mb, gpus -= other.gpus;
         return *this;
     }
-    // Whether `this` can be carved out of `free`.
+    // Whether `this` can be carved out of `free`; of what it has nothing of, `free` may be short.
     bool fits_in(const Resources& free) const {
-        return cores <= free.cores && memory_mb <= free.memory_mb && disk_mb <= free.disk_mb &&
-               gpus <= free.gpus;
+        const auto is_there = [](const auto& part, const auto& all) { return part <= 0 || part <= all; };
+        return is_there(cores, free.cores) && is_there(memory_mb, free.memory_mb) &&
+               is_there(disk_mb, free.disk_mb) && is_there(gpus, free.gpus);
     }
 };
 

@@ -18,9 +18,8 @@ constexpr std::int64_t queue_limit = 256;
 
 // Whether `give` fits into `free`, and `times` as much of it besides.
 bool fits_queued(const Resources& give, const Resources& free, std::int64_t times) {
-    return give.cores <= free.cores + times * give.cores &&
-           give.memory_mb <= free.memory_mb + times * give.memory_mb &&
-           give.disk_mb <= free.disk_mb + times * give.disk_mb && give.gpus <= free.gpus + times * give.gpus;
+    return give.fits_in({free.cores + times * give.cores, free.memory_mb + times * give.memory_mb,
+                         free.disk_mb + times * give.disk_mb, free.gpus + times * give.gpus});
 }
 
 // `times` of the whole besides what is free.

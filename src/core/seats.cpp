@@ -1,7 +1,6 @@
 #include "core/seats.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace wq::core {
 
@@ -25,56 +24,43 @@ std::int64_t how_many_seats(Count each, Count whole) {
     return std::min(by_sum, all / for_sharers * sharers + others);
 }
 
-void Seats::add(Count each) {
+void Seats::add(TaskId task, Count each) {
     wholes_ += each.rounded_down();
-    if (!each.is_whole()) ++parts_[each.thousandths() % one_whole];
+    const std::int64_t part = each.thousandths() % one_whole;
+    if (part == 0) return;
+    const auto fullest = fullest_with(part);
+    const std::uint64_t seat = fullest == shared_.end() ? next_++ : fullest->first;
+    shared_.try_emplace(seat, one_whole).first->second -= part;
+    seat_of_[task] = seat;
 }
 
-void Seats::remove(Count each) {
+void Seats::remove(TaskId task, Count each) {
     wholes_ -= each.rounded_down();
-    if (each.is_whole()) return;
-    const auto found = parts_.find(each.thousandths() % one_whole);
-    if (--found->second == 0) parts_.erase(found);
+    const auto found = seat_of_.find(task);
+    if (found == seat_of_.end()) return;
+    const auto seat = shared_.find(found->second);
+    seat->second += each.thousandths() % one_whole;
+    if (seat->second == one_whole) shared_.erase(seat);
+    seat_of_.erase(found);
 }
 
 bool Seats::have_room(Count each, Count whole) const {
-    if (parts_.empty() && each.is_whole()) return true;
     const std::int64_t part = each.thousandths() % one_whole;
-    return wholes_ + each.rounded_down() + shared(part) <= whole.rounded_up();
+    if (each <= 0 || (part == 0 && !any_parts())) return true;
+    const bool begins_one = part > 0 && fullest_with(part) == shared_.end();
+    return begun() + each.rounded_down() + (begins_one ? 1 : 0) <= whole.rounded_up();
 }
 
 Count Seats::untouched(Count whole) const {
-    return std::max<std::int64_t>(whole.rounded_down() - wholes_ - shared(), 0);
+    return std::max<std::int64_t>(whole.rounded_down() - begun(), 0);
 }
 
-// How many are shared: the largest parts first, each where least is left. Equal ones are placed together, as
-// there may be hundreds.
-std::int64_t Seats::shared(std::int64_t one_more) const {
-    std::map<std::int64_t, std::int64_t, std::greater<>> parts(parts_.begin(), parts_.end());
-    if (one_more > 0) ++parts[one_more];
-    std::int64_t begun = 0;
-    std::map<std::int64_t, std::int64_t> left;  // by thousandths that are left of it: how many
-    const auto place = [&](std::int64_t of, std::int64_t part, std::int64_t how_many) {
-        const std::int64_t each = of / part;
-        if (how_many / each > 0) left[of - each * part] += how_many / each;
-        if (how_many % each > 0) ++left[of - how_many % each * part];
-    };
-    for (auto [part, waiting] : parts) {
-        for (auto room = left.lower_bound(part); waiting > 0 && room != left.end();) {
-            const auto [of, those] = *room;
-            const std::int64_t here = std::min(waiting, of / part * those);
-            const std::int64_t used = (here + of / part - 1) / (of / part);
-            if ((room->second -= used) == 0) left.erase(room);
-            place(of, part, here);
-            waiting -= here;
-            room = left.lower_bound(part);
-        }
-        if (waiting == 0) continue;
-        const std::int64_t each = one_whole / part;
-        begun += (waiting + each - 1) / each;
-        place(one_whole, part, waiting);
-    }
-    return begun;
+Seats::Shared::const_iterator Seats::fullest_with(std::int64_t part) const {
+    auto fullest = shared_.end();
+    for (auto seat = shared_.begin(); seat != shared_.end(); ++seat)
+        if (seat->second >= part && (fullest == shared_.end() || seat->second < fullest->second))
+            fullest = seat;
+    return fullest;
 }
 
 }  // namespace wq::core

@@ -43,12 +43,12 @@ std::int64_t within_twice(std::int64_t amount) {
 
 }  // namespace
 
-std::vector<Scarce> orders_for(const Resources& give) {
-    if (give.cores > 0 && give.gpus > 0) return {Scarce::cores, Scarce::gpus};
-    if (give.cores > 0) return {Scarce::cores};
-    if (give.gpus > 0) return {Scarce::gpus};
-    if (give.memory_mb > 0) return {Scarce::memory};
-    return {give.disk_mb > 0 ? Scarce::disk : Scarce::slots};
+std::span<const Scarce> orders_for(const Resources& give) {
+    const std::span<const Scarce> all(orders);
+    if (give.cores > 0) return all.first(give.gpus > 0 ? 2 : 1);
+    if (give.gpus > 0) return all.subspan(1, 1);
+    if (give.memory_mb > 0) return all.subspan(2, 1);
+    return all.subspan(give.disk_mb > 0 ? 3 : 4, 1);
 }
 
 WorkerKind WorkerTable::kind_of(const Worker& worker) const {
@@ -281,8 +281,8 @@ void WorkerTable::lease(Worker& worker, TaskId task, const Resources& give) {
     queued_ -= worker.queue();
     move(worker, [&] {
         worker.leases.insert(task);
-        worker.cores_held.add(give.cores);
-        worker.gpus_held.add(give.gpus);
+        worker.cores_held.add(task, give.cores);
+        worker.gpus_held.add(task, give.gpus);
         Resources used = worker.used;
         use(worker, used += give);
     });
@@ -294,8 +294,8 @@ void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
     if (!worker.leases.contains(task)) return;
     move(worker, [&] {
         worker.leases.erase(task);
-        worker.cores_held.remove(given.cores);
-        worker.gpus_held.remove(given.gpus);
+        worker.cores_held.remove(task, given.cores);
+        worker.gpus_held.remove(task, given.gpus);
         Resources used = worker.used;
         use(worker, used -= given);
     });

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -41,10 +42,10 @@ struct WorkerKind {
 enum class Scarce : std::uint8_t { cores, gpus, memory, disk, slots };
 inline constexpr std::size_t scarce_things = 5;
 
-// A worker's place in its kind: most room first, as the order has it: thousandths, MB or a number; below 0
-// where leases wait in its launcher. Of these the idle first, which no event would make look again. Then the
-// least memory, so that those with enough for a task are found at once, however many sizes tasks have; then
-// who stays longest.
+// A worker's place in its kind: the idle first, which no event would make look again; then most room, as the
+// order has it: thousandths, MB or a number; below 0 where leases wait in its launcher. Then the least
+// memory, so that those with enough for a task are found at once, however many sizes tasks have; then who
+// stays longest.
 struct Place {
     std::int64_t room = 0;
     bool busy = false;
@@ -54,8 +55,8 @@ struct Place {
 
     bool operator==(const Place&) const = default;
     friend bool operator<(const Place& a, const Place& b) {
-        if (a.room != b.room) return a.room > b.room;
         if (a.busy != b.busy) return b.busy;
+        if (a.room != b.room) return a.room > b.room;
         if (a.memory_mb != b.memory_mb) return a.memory_mb < b.memory_mb;
         return a.leaves_at != b.leaves_at ? a.leaves_at > b.leaves_at : a.id < b.id;
     }
@@ -100,7 +101,7 @@ struct Worker {
     Offer offer() const { return {whole, features}; }
     std::int64_t room(Scarce what) const;
     Place place(Scarce what) const { return {room(what), !leases.empty(), whole.memory_mb, leaves_at, id}; }
-    // Whether it runs now, besides what is leased.
+    // Whether it runs now, besides what is leased. What it does not need may be leased twice over.
     bool fits(const Resources& give) const {
         return give.fits_in(free()) && cores_held.have_room(give.cores, whole.cores) &&
                gpus_held.have_room(give.gpus, whole.gpus);
@@ -108,12 +109,12 @@ struct Worker {
     Resources free() const;                   // negative where leases wait in its launcher
     std::int64_t a_lease(Scarce what) const;  // on average, as room() counts
     std::uint64_t queue(Scarce what) const;   // leases that wait in its launcher, as far as this tells
-    std::uint64_t queue() const;              // as far as anything tells
+    std::uint64_t queue() const;              // as far as any of these sums tells
 };
 
 // The orders in which workers are looked at for a task that is given so much, until one takes it. Those with
 // free cores may have no free GPU, and the other way round.
-std::vector<Scarce> orders_for(const Resources& give);
+std::span<const Scarce> orders_for(const Resources& give);
 
 class WorkerTable {
   public:

@@ -1,6 +1,7 @@
 #include "host/placement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -8,6 +9,15 @@
 namespace wq::host {
 
 namespace {
+
+// Of those that are shared; of equal ones the first.
+std::optional<std::size_t> fullest_with(std::int64_t part, const std::vector<std::size_t>& shared,
+                                        const std::vector<std::int64_t>& left) {
+    std::optional<std::size_t> fullest;
+    for (const std::size_t each : shared)
+        if (left[each] >= part && (!fullest || left[each] < left[*fullest])) fullest = each;
+    return fullest;
+}
 
 std::size_t wholes(std::int64_t thousandths) {
     return thousandths <= 0 ? 0 : static_cast<std::size_t>(thousandths / one_whole);
@@ -63,6 +73,7 @@ void Placement::give_back(const Seat& seat) {
     for (const std::size_t gpu : seat.gpus) {
         const bool part = seat.gpu_part.thousandths > 0 && gpu == seat.gpu_part.index;
         gpu_left_[gpu] += part ? seat.gpu_part.thousandths : one_whole;
+        if (part && gpu_left_[gpu] == one_whole) std::erase(shared_gpus_, gpu);
     }
 }
 
@@ -153,23 +164,22 @@ std::vector<Placement::Wish> Placement::take_gpus(Seat& seat, std::size_t whole,
         }
     }
     if (part == 0) return wishes;
-    const Near* home = nullptr;
-    for (const Near& near : nears_)
-        for (const std::size_t gpu : near.gpus) {
-            const std::int64_t left = gpu_left_[gpu];
-            if (left < part || left == one_whole) continue;
-            if (home != nullptr && left >= gpu_left_[seat.gpu_part.index]) continue;
-            home = &near;
-            seat.gpu_part = {gpu, part};
-        }
-    if (home == nullptr) {
-        home = best_near({1, all, cores, wishes.empty() ? no_package : wishes.front().near->package});
-        const auto free = std::find_if(home->gpus.begin(), home->gpus.end(),
-                                       [&](std::size_t gpu) { return gpu_left_[gpu] == one_whole; });
-        seat.gpu_part = {*free, part};
-    }
-    use(*home, seat.gpu_part.index, part);
+    const auto shared = fullest_with(part, shared_gpus_, gpu_left_);
+    const Near& home =
+        shared ? near_of(*shared)
+               : *best_near({1, all, cores, wishes.empty() ? no_package : wishes.front().near->package});
+    if (!shared)
+        shared_gpus_.push_back(*std::find_if(home.gpus.begin(), home.gpus.end(),
+                                             [&](std::size_t gpu) { return gpu_left_[gpu] == one_whole; }));
+    seat.gpu_part = {shared.value_or(shared_gpus_.back()), part};
+    use(home, seat.gpu_part.index, part);
     return wishes;
+}
+
+const Placement::Near& Placement::near_of(std::size_t gpu) const {
+    return *std::find_if(nears_.begin(), nears_.end(), [&](const Near& near) {
+        return std::find(near.gpus.begin(), near.gpus.end(), gpu) != near.gpus.end();
+    });
 }
 
 bool Placement::any_shared_has(std::int64_t part) const {
@@ -250,12 +260,12 @@ void Placement::take_core_part(Seat& seat, std::int64_t part, const std::vector<
         return nodes.empty() || std::find(nodes.begin(), nodes.end(), node) != nodes.end();
     };
 
-    std::size_t best = pool_.size();
-    const auto merit = [&](std::size_t core) {
-        return std::make_tuple(!near(pool_.node_of(core)), core_left_[core], core);
-    };
-    for (const std::size_t core : shared_cores_)
-        if (core_left_[core] >= part && (best == pool_.size() || merit(core) < merit(best))) best = core;
+    std::vector<std::size_t> shared_near;
+    std::copy_if(shared_cores_.begin(), shared_cores_.end(), std::back_inserter(shared_near),
+                 [&](std::size_t core) { return near(pool_.node_of(core)); });
+    auto shared = fullest_with(part, shared_near, core_left_);
+    if (!shared) shared = fullest_with(part, shared_cores_, core_left_);
+    std::size_t best = shared.value_or(pool_.size());
     // A new one is broken only where none of the right place has room.
     if (best == pool_.size() || (!wishes.empty() && !near(pool_.node_of(best)))) {
         std::vector<std::size_t> fresh;

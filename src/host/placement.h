@@ -2,7 +2,8 @@
 //
 // Amounts are in thousandths: 2500 is two whole cores, which are the task's alone, and half of a third, which
 // it shares with other fractions. Whole cores stand close together (core_pool.h). A fraction goes to the
-// fullest core that has room for it, so that few cores are shared. GPUs likewise; a task with GPUs has its
+// fullest core that has room for it, so that few cores are shared; of those the first to be shared, as the
+// manager reckons too (core/seats.h). GPUs likewise; a task with GPUs has its
 // cores on their nodes, as far as they are free there, each GPU's share on its own.
 #pragma once
 
@@ -66,6 +67,7 @@ class Placement {
     bool cores_fit(std::size_t whole, std::int64_t part) const;
     bool any_shared_has(std::int64_t part) const;
     bool gpus_fit(std::size_t whole, std::int64_t part) const;
+    const Near& near_of(std::size_t gpu) const;
     std::vector<Wish> take_gpus(Seat& seat, std::size_t whole, std::int64_t part, std::size_t cores);
     std::size_t free_gpus_of(const Near& near) const;
     std::size_t free_cores_of(const Near& near) const;
@@ -76,9 +78,10 @@ class Placement {
     void take_core_part(Seat& seat, std::int64_t part, const std::vector<Wish>& wishes);
 
     CorePool pool_;
-    std::vector<std::int64_t> core_left_;  // of shared cores and free ones; 0: all is taken
-    std::vector<std::size_t> shared_cores_;
+    std::vector<std::int64_t> core_left_;    // of shared cores and free ones; 0: all is taken
+    std::vector<std::size_t> shared_cores_;  // in the order in which they began to be
     std::vector<std::int64_t> gpu_left_;
+    std::vector<std::size_t> shared_gpus_;
     std::vector<Near> nears_;
 };
 

@@ -257,6 +257,33 @@ TEST_F(CopiesOfACategory, WhatTakesMoreThanItWasGivenRunsAtItsMaximumAndNotAsIts
     expect({"10.3 ended for good: exit 0"});
 }
 
+// Whole workers, of which the copy's is the larger one.
+TEST_F(CopiesTest, ACopyThatHasMoreThanWasTooLittleGoesOn) {
+    begin({.max_losses = 0, .wait_for_fitting = true, .monitoring = {.measures = true, .enforces = true}});
+    event(CategorySet{.category = CategoryId(0), .mode = AllocationMode::max});
+    lose(1);
+    join_watched(1, 4);
+    Shape whole;
+    whole.needs.disk_mb = 0;
+    add(1, whole);
+    join_watched(2, 16);
+    idle(10s);
+    take([](const std::string&) {});
+    const auto given = [&] { return reactor_.ledger().find_attempted(TaskId(10))->given; };
+    ASSERT_EQ(copies(), 1);
+    ASSERT_EQ(given().memory_mb, 4000);
+    Outcome outcome;
+    outcome.ending = Ending::out_of_memory;
+    outcome.measured.emplace().usage.memory = 4100;
+    outcome.measured->exceeded.memory_mb = 4000;
+    report(1, 10, 1, outcome);
+    expect({"10.1 ended: out of memory"});
+    EXPECT_TRUE(last_ended_.goes_on);
+    EXPECT_EQ(given().memory_mb, 16'000);
+    ok(2, 10, 2);
+    expect({"10.2 ended for good: exit 0"});
+}
+
 TEST_F(CopiesOfACategory, ACopyThatTakesMoreThanItWasGivenSaysNothingOfTheFirst) {
     exhausts_memory(2, 2);
     expect({});

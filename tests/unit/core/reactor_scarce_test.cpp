@@ -84,6 +84,35 @@ TEST_F(ScarceTest, IdleWorkersAreFoundBehindThoseWhoseMemoryIsTaken) {
     EXPECT_EQ(leased(), 8u);
 }
 
+// Those that are full have more memory left than the idle one has in all.
+TEST_F(ScarceTest, AnIdleWorkerIsFoundBehindThoseWithMoreMemory) {
+    join_all({4, 8000, 1000, 0}, 8);
+    join_all({4, 5000, 1000, 0}, 1, 9);
+    add(9, asks({.cores = 0, .memory_mb = 1000, .disk_mb = 1000}));
+    EXPECT_EQ(leased(), 9u);
+    EXPECT_EQ(leases_at(9), 1u);
+}
+
+TEST_F(ScarceTest, WhoeverHoldsNoCoreRunsWhereTasksQueueForCores) {
+    options({.submit_multiplier = 2});
+    join_all({4, 64'000, 64'000, 4}, 1);
+    add(20, asks({.cores = 1}));
+    ASSERT_EQ(leased(), 8u);
+    add(4, a_gpu());
+    EXPECT_EQ(leased(), 4u);
+    add(1, asks({.cores = 0, .disk_mb = 1000}));
+    EXPECT_EQ(leased(), 1u);
+}
+
+TEST_F(ScarceTest, AlsoWhereTheyQueueForPartsOfThem) {
+    options({.submit_multiplier = 2});
+    join_all({2, 64'000, 64'000, 4}, 1);
+    add(3, asks({.cores = Count::of_thousandths(600)}));
+    ASSERT_EQ(leased(), 3u);
+    add(4, a_gpu());
+    EXPECT_EQ(leased(), 4u);
+}
+
 TEST_F(ScarceTest, ShortTasksQueueForTheGpusThatThereAre) {
     join_all({64, 64'000, 64'000, 2}, 1);
     add(100, a_gpu());
@@ -108,6 +137,16 @@ TEST_F(ScarceTest, WhatQueuesForGpusIsRecalledForOneThatIdles) {
     expect({"6 goes back", "lease 6.2 to 2"});
     give_back(1, 5);
     expect({"5 goes back", "lease 5.2 to 2"});
+}
+
+TEST_F(ScarceTest, SoIsWhatWasThereBeforeAnyWorker) {
+    options({.submit_multiplier = 2});
+    add(8, a_gpu());
+    join_all({64, 64'000, 64'000, 4}, 1);
+    ASSERT_EQ(leased(), 8u);
+    join_all({64, 64'000, 64'000, 4}, 1, 2);
+    idle(60ms);
+    expect({"recall 4 from 1"});
 }
 
 }  // namespace

@@ -52,6 +52,19 @@ TEST_F(SealedTest, WhatACategoryGivesFromNowOnIsForThoseThatNobodyHasClaimed) {
     EXPECT_EQ(last_ended_.given, (Resources{1, 500, 0, 0}));
 }
 
+TEST_F(SealedTest, ManyThatEndAtOnceWereGivenWhatTheyWereSealedWithToo) {
+    say({.max = Sizes{.memory_mb = 500}});
+    range_done(1, 1, ids(0, 10));
+    expect({"ended 0-9 on 1"});
+    EXPECT_EQ(last_range_.given, (Resources{1, 1000, 0, 0}));
+    dry(1, 1, ids(10, 12));
+    dry(2, 1);
+    range_done(1, 1, ids(10, 12));
+    EXPECT_EQ(last_range_.tasks, ids(10, 12)) << "leases by now";
+    EXPECT_EQ(last_range_.given, (Resources{1, 1000, 0, 0}));
+    take([](const std::string&) {});
+}
+
 TEST_F(SealedTest, WhatChangesNothingForThemLeavesThemSealed) {
     say({.category = CategoryId(1), .max = Sizes{.memory_mb = 500}, .max_concurrent = 1});
     say({.first = Sizes{.memory_mb = 500}, .max_concurrent = -1, .steady_tasks = 3});

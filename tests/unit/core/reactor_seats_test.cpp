@@ -26,20 +26,34 @@ TEST(Seats, AreAsManyOneByOneAsAtOnce) {
             Seats seats;
             std::int64_t seated = 0;
             for (; seats.have_room(thousandths(each), cores) && 1000 * cores >= (seated + 1) * each; ++seated)
-                seats.add(thousandths(each));
+                seats.add(TaskId(static_cast<std::uint64_t>(seated)), thousandths(each));
             ASSERT_EQ(seated, how_many_seats(thousandths(each), cores)) << each << " of " << cores;
         }
 }
 
 TEST(Seats, PartsOfManySizesSitCloseTogether) {
     Seats seats;
-    for (const std::int64_t part : {600, 400, 700, 300, 250, 250, 500}) seats.add(thousandths(part));
+    std::uint64_t task = 0;
+    for (const std::int64_t part : {600, 400, 700, 300, 250, 250, 500})
+        seats.add(TaskId(task++), thousandths(part));
     EXPECT_EQ(seats.untouched(4), 1);
     EXPECT_TRUE(seats.have_room(1, 4));
     EXPECT_FALSE(seats.have_room(thousandths(1100), 4));
-    seats.remove(thousandths(500));
+    seats.remove(TaskId(6), thousandths(500));
     EXPECT_FALSE(seats.have_room(thousandths(1600), 4));
     EXPECT_TRUE(seats.have_room(thousandths(1500), 4));
+}
+
+TEST(Seats, TwoHalvesThatAreLeftOfTwoAreNoWholeOne) {
+    Seats seats;
+    for (std::uint64_t task = 0; task < 4; ++task) seats.add(TaskId(task), thousandths(500));
+    seats.remove(TaskId(0), thousandths(500));
+    seats.remove(TaskId(2), thousandths(500));
+    EXPECT_FALSE(seats.have_room(1, 2));
+    EXPECT_TRUE(seats.have_room(thousandths(500), 2));
+    EXPECT_TRUE(seats.have_room(0, 2));
+    seats.remove(TaskId(3), thousandths(500));
+    EXPECT_TRUE(seats.have_room(1, 2));
 }
 
 class SeatsTest : public RunFixture {

@@ -53,6 +53,26 @@ TEST_F(SizedRun, WhatNoSingleWorkerHasIsNotAskedFor) {
     forget_actions();
 }
 
+TEST_F(SizedRun, NorWhatTheWorkerThatATaskNamesHasNot) {
+    closed_run(2);
+    say({.mode = AllocationMode::max, .steady_tasks = 1});
+    join_with(1, many_cores);
+    join_with(2, much_memory);
+    add_asking(2);
+    measured(1, task_on(1), 1, {.cores = 32'000, .memory = 100, .disk = 1});
+    measured(2, task_on(2), 1, {.cores = 1000, .memory = 100, .disk = 1});
+    Shape named;
+    named.category = analysis;
+    named.workers = {WorkerId(2)};
+    event(TasksAdded{{TaskId(2), 1, named, {}}, {}, {}});
+    ASSERT_EQ(reactor_.ledger().count(TaskState::skipped), 0U);
+    ASSERT_EQ(running(), 1U);
+    EXPECT_EQ(given(2), much_memory);
+    add_asking(1);
+    EXPECT_EQ(given(3).cores, Count(32)) << "of any worker it is asked for";
+    forget_actions();
+}
+
 TEST_F(SizedRun, WhatIsAskedForFollowsThePool) {
     say({.mode = AllocationMode::max, .steady_tasks = 1});
     join_with(1, many_cores);
@@ -120,6 +140,23 @@ TEST_F(SizedRun, TheTryAfterAnExhaustionGetsMoreThanTheOneBefore) {
     join_with(3, {2, 9000, 400, 0});
     ASSERT_EQ(running(), 1U);
     EXPECT_EQ(given(0), (Resources{2, 9000, 400, 0}));
+    forget_actions();
+}
+
+// However many sizes were too little, at the maximum they ask for one.
+TEST_F(SizedRun, TriesAtAMaximumAreOfOneShape) {
+    say({.max = Sizes{.cores = 1000, .memory_mb = 4000, .disk_mb = 10},
+         .first = Sizes{.memory_mb = 1000},
+         .mode = AllocationMode::max});
+    join_with(1, {1, 8000, 400, 0});
+    add_asking(50);
+    const std::size_t before = reactor_.ledger().shapes();
+    for (std::uint64_t task = 0; task < 50; ++task) {
+        const std::uint64_t now_there = task_on(1);
+        const auto attempt = reactor_.ledger().find_attempted(TaskId(now_there))->attempt;
+        exhausts_memory(1, now_there, attempt, static_cast<std::int64_t>(1001 + 50 * task));
+    }
+    EXPECT_EQ(reactor_.ledger().shapes(), before + 1);
     forget_actions();
 }
 

@@ -24,6 +24,7 @@ class RunFixture : public ::testing::Test {
         for (const Action& action : actions) {
             std::visit([&](const auto& known) { lines_.push_back(text(known)); }, action);
             if (const auto* ended = std::get_if<AttemptEnded>(&action)) last_ended_ = *ended;
+            if (const auto* ended = std::get_if<RangeEnded>(&action)) last_range_ = *ended;
             if (const auto* lease = std::get_if<Lease>(&action)) last_watch_ = lease->watch;
             if (const auto* seal = std::get_if<Seal>(&action)) last_watch_ = seal->watch;
         }
@@ -152,7 +153,8 @@ class RunFixture : public ::testing::Test {
     Now now() const { return {Instant(clock_), clock_ / std::chrono::microseconds(1)}; }
 
     AttemptEnded last_ended_;  // whole, for what its line does not say
-    Watch last_watch_;         // of what was given out
+    RangeEnded last_range_;
+    Watch last_watch_;  // of what was given out
     Duration clock_{std::chrono::hours(1)};
     Reactor reactor_{ReactorOptions{}, now()};
 

@@ -1,7 +1,11 @@
 // What the manager says fits a worker together is also seated there.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 #include "core/allocation.h"
+#include "core/worker_table.h"
 #include "host/accounts.h"
 
 namespace wq::host {
@@ -53,6 +57,44 @@ TEST(SeatsOfAWorker, AreAsManyAsTheManagerReckonsByBoth) {
             for (std::int64_t of_core = 100; of_core <= 2000; of_core += 100)
                 for (std::int64_t of_gpu = 100; of_gpu <= 1500; of_gpu += 100)
                     compare({.cores = thousandths(of_core), .gpus = thousandths(of_gpu)}, cores, gpus);
+}
+
+// In any order of comings and ends, the manager knows what is left: it gives out what has a seat, and nothing
+// that would wait for one.
+TEST(SeatsOfAWorker, AreKnownToTheManagerAsTasksComeAndEnd) {
+    constexpr std::int64_t cores = 5;
+    constexpr std::int64_t gpus = 3;
+    std::mt19937_64 random(5);
+    const auto draw = [&](std::int64_t end) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end));
+    };
+    const auto amount = [&](std::int64_t most) {
+        return thousandths(draw(3) == 0 ? 1000 * draw(most) : 50 * draw(20 * most));
+    };
+    Accounts accounts(slice_with(cores, gpus));
+    core::WorkerTable table;
+    const core::Resources whole{cores, 7000, 5000, gpus};
+    core::Worker& worker = table.add({WorkerId(1), "node1", whole, {}}, {});
+    std::map<TaskId, std::pair<core::Resources, Holding>> running;
+    int refused = 0;
+    for (std::uint64_t task = 0; task < 20'000; ++task) {
+        const core::Resources give{amount(3), 0, 0, amount(2)};
+        const auto holding = accounts.take(give);
+        ASSERT_EQ(worker.fits(give), holding.has_value()) << core::describe(give);
+        if (holding) {
+            table.lease(worker, TaskId(task), give);
+            running.emplace(TaskId(task), std::pair(give, *holding));
+        }
+        refused += holding ? 0 : 1;
+        while (!running.empty() && draw(3) == 0) {
+            const auto ends = std::next(running.begin(), draw(static_cast<std::int64_t>(running.size())));
+            accounts.give_back(ends->second.second);
+            table.release(worker, ends->first, ends->second.first);
+            running.erase(ends);
+        }
+    }
+    EXPECT_GT(refused, 1000);
+    EXPECT_LT(refused, 19'000);
 }
 
 // Halves that were left on two GPUs are no whole one: who waits for one holds up no one.
