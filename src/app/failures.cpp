@@ -18,10 +18,19 @@ std::string without_numbers(const std::string& text) {
     return plain;
 }
 
+std::string limits_of(const core::Outcome& outcome) {
+    std::string limits;
+    for (const core::ResourceKind kind : core::resource_kinds)
+        limits += std::to_string(outcome.measured ? outcome.measured->exceeded.at(kind) : core::unsaid) + " ";
+    return limits;
+}
+
 std::string kind_of(const FailureExample& example) {
     const core::Outcome& outcome = example.outcome;
-    return std::string(core::name_of(outcome.ending)) + " " + std::to_string(outcome.exit_code) + " " +
-           std::to_string(outcome.signal) + " " + without_numbers(example.stderr_tail);
+    std::string kind = std::string(core::name_of(outcome.ending)) + " " + std::to_string(outcome.exit_code) +
+                       " " + std::to_string(outcome.signal) + " ";
+    if (core::is_exhaustion(outcome.ending)) kind += example.category + " " + limits_of(outcome) + " ";
+    return kind + without_numbers(example.stderr_tail);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct FailureExample {
     core::Outcome outcome;
     std::string stderr_tail;  // last lines of it, at most 5
     std::uint64_t count = 1;  // failures like this one
+    std::string category{};
 };
 
 struct SkippedExample {
@@ -48,7 +49,8 @@ class Failures {
   public:
     // Counted by line; of each the first example is kept.
     void add_environment(EnvironmentExample example);
-    // Two failures are alike when they ended the same way and their last words, numbers aside, are the same.
+    // Two failures are alike when they ended the same way and their last words, numbers aside, are the same;
+    // and of those that took more than they were given, category and limit.
     void add(FailureExample example);
     // Whether the reason is a new one of those that are kept.
     bool skip(SkippedExample example);

@@ -253,7 +253,8 @@ void Manager::act_on(core::AttemptEnded& action, core::Now now) {
         ++ended_there_[action.worker];
     if (record.final && !record.outcome.succeeded()) {
         failures_.add({action.task, record.attempt, record.line, link != nullptr ? link->record->host : "",
-                       tasks_.command(action.task), record.outcome, last_lines(recorded.output.err, 5)});
+                       tasks_.command(action.task), record.outcome, last_lines(recorded.output.err, 5), 1,
+                       categories()[action.category.value()]});
     }
     const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
     if (record.final && longest > options_.output_limit) ++outputs_cut_;

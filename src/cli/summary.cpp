@@ -88,6 +88,23 @@ std::string headline(const Summary& summary) {
     return text;
 }
 
+// Of which it was given too little, as settings name it.
+const char* lacking(const core::Outcome& outcome) {
+    const core::Sizes exceeded = outcome.measured ? outcome.measured->exceeded : core::Sizes{};
+    if (exceeded.disk_mb >= 0) return "disk=SIZE";
+    return exceeded.cores >= 0 ? "cores=N" : "memory=SIZE";
+}
+
+// Of one that took more than it was given.
+std::string remedy_for(const app::FailureExample& example) {
+    const std::string more = lacking(example.outcome);
+    return "      to give it more, where a worker has more: " +
+           (example.line == 0 ? "--" + more
+                              : "`#WQ " + more + "` above its line, or " + more + " in `#WQ-CATEGORY " +
+                                    example.category + "`") +
+           "\n";
+}
+
 std::string failures_text(const app::Failures& failures) {
     std::string text = failures.kinds().empty() ? "" : "Failures, each kind once:\n";
     for (const app::FailureExample& example : failures.kinds()) {
@@ -97,6 +114,7 @@ std::string failures_text(const app::Failures& failures) {
         if (example.count > 1) text += "; " + format_count(example.count - 1) + " more like it";
         text += "\n      " + line_for_message(example.command) + "\n";
         if (!example.stderr_tail.empty()) text += indented(example.stderr_tail);
+        if (core::is_exhaustion(example.outcome.ending)) text += remedy_for(example);
     }
     if (failures.of_other_kinds() > 0)
         text += "  and " + count_of(failures.of_other_kinds(), "failure") + " of other kinds\n";
@@ -203,6 +221,7 @@ std::string summary_json(const Summary& summary) {
                                     {"attempt", example.attempt},
                                     {"host", example.host},
                                     {"command", example.command},
+                                    {"category", example.category},
                                     {"ending", core::name_of(example.outcome.ending)},
                                     {"exit_code", example.outcome.exit_code},
                                     {"signal", example.outcome.signal},

@@ -191,6 +191,7 @@ class Monitoring(Case):
         self.assertLess(report["memory"][0], 1100)
         self.assertTrue(report["host"])
         self.assertRegex(run.out, r"on \S+: out of memory: used \d+ MB of memory, its limit is 200 MB")
+        self.assertIn("`#WQ memory=SIZE` above its line, or memory=SIZE in `#WQ-CATEGORY eater`\n", run.out)
         self.assertRegex(run.out, r"\neater +0 +0 +2 +1 +200 ")
         self.assertRegex(self.read("tasks.sh.wq/transactions.log"),
                          r' TASK 1 DONE RESOURCE_EXHAUSTION -?\d+ {"memory":\[200,"MB"\]} {.*"memory":\[\d+,"MB"\]')

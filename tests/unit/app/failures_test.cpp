@@ -40,6 +40,23 @@ TEST(Failures, NamesEachKindOnceWithItsFirstExample) {
     EXPECT_EQ(failures.kinds()[3].outcome.signal, 11);
 }
 
+TEST(Failures, OfThoseThatTookTooMuchEachCategoryAndLimitIsAKind) {
+    Failures failures;
+    const auto exhausts = [&](const std::string& category, std::int64_t limit) {
+        FailureExample example = failure(1, 0, "");
+        example.outcome.ending = core::Ending::out_of_memory;
+        example.outcome.measured.emplace().exceeded.memory_mb = limit;
+        example.category = category;
+        failures.add(example);
+    };
+    exhausts("align", 200);
+    exhausts("align", 300);
+    exhausts("merge", 200);
+    exhausts("align", 200);
+    ASSERT_EQ(failures.kinds().size(), 3u);
+    EXPECT_EQ(failures.kinds()[0].count, 2u);
+}
+
 TEST(Failures, CountsTheRestWhenThereAreTooManyKinds) {
     Failures failures;
     for (std::uint64_t n = 0; n < 100; ++n) failures.add(failure(n, static_cast<int>(n), ""));
