@@ -89,7 +89,7 @@ void ResourceWatch::prepare(Lane& lane) {
     if (!is_to_be_watched(watch)) return;
     const bool first = !groups_.begun();
     lane.group = groups_.make(lane.order.serial);
-    if (first) oom_ = OomCounter();  // of the group where we are now
+    if (first) oom_.go_over_to(oom_event_files());
     if (lane.group && watch.limits.memory_mb > 0) lane.group->limit_memory(watch.limits.memory_mb);
 }
 
