@@ -89,6 +89,12 @@ bool may_write(const std::string& folder) {
     return access(folder.c_str(), W_OK) == 0 && access((folder + "/cgroup.procs").c_str(), W_OK) == 0;
 }
 
+// The root of all, which has no type, or one where the controller is given to its parts already.
+bool may_have_processes_and_parts(const std::string& folder) {
+    return access((folder + "/cgroup.type").c_str(), F_OK) != 0 ||
+           has_word(whole_text(folder + "/cgroup.subtree_control"), "memory");
+}
+
 // No group but the root may have both processes and controllers for its parts: they move aside.
 void move_processes_aside(const std::string& folder) {
     const std::string aside = folder + "/" + std::string(of_processes);
@@ -249,8 +255,11 @@ GroupRights group_rights(const ControlGroupRoots& roots) {
     }
     rights.folder = folder;
     rights.may_move = !own->is_root;
-    rights.memory = has_word(whole_text(folder + "/cgroup.controllers"), "memory");
-    if (!rights.memory) rights.why = "cgroup " + own->name + " has no memory controller";
+    if (!has_word(whole_text(folder + "/cgroup.controllers"), "memory"))
+        rights.why = "cgroup " + own->name + " has no memory controller";
+    else if (!rights.may_move && !may_have_processes_and_parts(folder))
+        rights.why = "cgroup " + own->name + " has processes in it that may not be moved";
+    rights.memory = rights.why.empty();
     return rights;
 }
 

@@ -68,6 +68,19 @@ TEST(TaskGroups, WithoutTheControllerMemoryIsLookedAt) {
     EXPECT_NE(how_memory_is_held(rights).find("no memory controller"), std::string::npos);
 }
 
+TEST(TaskGroups, WhereProcessesMayNotBeMovedTheControllerMustBeThereAlready) {
+    const Hierarchy hierarchy("/");  // a container's: there is more above
+    std::ofstream(hierarchy.own + "/cgroup.type") << "domain\n";
+    EXPECT_TRUE(group_rights(hierarchy.roots).memory);
+    std::ofstream(hierarchy.own + "/cgroup.subtree_control") << "cpu\n";
+    const GroupRights rights = group_rights(hierarchy.roots);
+    EXPECT_EQ(rights.folder, hierarchy.own);
+    EXPECT_FALSE(rights.memory);
+    EXPECT_NE(how_memory_is_held(rights).find("may not be moved"), std::string::npos);
+    std::filesystem::remove(hierarchy.own + "/cgroup.type");
+    EXPECT_TRUE(group_rights(hierarchy.roots).memory);
+}
+
 TEST(TaskGroups, WhereThereIsNoneOfVersionTwoThereAreNoGroups) {
     Hierarchy hierarchy("/");
     std::ofstream(hierarchy.roots.membership) << "4:memory:/job\n";
