@@ -1,5 +1,6 @@
 #include "host/resource_watch.h"
 
+#include <signal.h>
 #include <sys/sysinfo.h>
 
 #include <algorithm>
@@ -36,6 +37,8 @@ constexpr std::int64_t last_disk_files = 200;  // a folder of so many can be loo
 
 constexpr std::int64_t kb_per_mb = 1024;
 constexpr std::int64_t mb = std::int64_t{1} << 20;
+
+constexpr int killed_by_oom_in_shell = 128 + 9;  // how a shell tells that its command was killed
 
 Duration cpu_time() {
     timespec time{};
@@ -198,16 +201,22 @@ void ResourceWatch::take_kernels_count(const Lane& lane) {
     lane.monitor->memory_is_held = lane.group && lane.group->holds_memory();
 }
 
-void ResourceWatch::note_kernels_kill(Lane& lane) {
+bool ResourceWatch::ended_by_kernel(Lane& lane) {
+    core::Outcome& outcome = lane.outcome;
+    // One that has lost a child to the kernel may go on and succeed all the same.
+    const bool looks_so = lane.verdict == Verdict::none &&
+                          (outcome.signal == SIGKILL || outcome.exit_code == killed_by_oom_in_shell);
     const auto killed = lane.group ? lane.group->killed_for_memory() : TaskGroup::Killed::not_at_all;
-    if (killed == TaskGroup::Killed::not_at_all) return;
-    oom_.grew();  // where it counts that too, it is no other's
-    if (lane.verdict != Verdict::none) return;
-    lane.verdict = Verdict::out_of_memory;
-    lane.outcome.reason = killed_by_kernel;
-    if (killed == TaskGroup::Killed::elsewhere) return;
-    lane.monitor->reached_memory_limit();
-    lane.outcome.reason = text_of(lane.monitor->exceeded, lane.monitor->usage());
+    const bool in_its_group = killed != TaskGroup::Killed::not_at_all;
+    // Where ours counts the kills in its group as well, they are no other task's.
+    const bool grew = (looks_so || in_its_group) && oom_.grew();
+    if (!looks_so || !(in_its_group || grew)) return false;
+    outcome.reason = killed_by_kernel;
+    if (killed == TaskGroup::Killed::at_its_limit) {
+        lane.monitor->reached_memory_limit();
+        outcome.reason = text_of(lane.monitor->exceeded, lane.monitor->usage());
+    }
+    return true;
 }
 
 Monitor::Memory ResourceWatch::resident_of(const Lane& lane, const std::vector<ProcessSample>& processes) {
@@ -281,7 +290,6 @@ void ResourceWatch::waited_for(pid_t pid, Lane* main_of, const rusage& usage, In
     }
     take_kernels_count(*main_of);
     main_of->monitor->ended(usage, last_look_, left, now);
-    note_kernels_kill(*main_of);
 }
 
 void ResourceWatch::finish(Lane& lane) {

@@ -169,8 +169,10 @@ bool TaskGroup::limit_memory(std::int64_t limit_mb) {
 TaskGroup::Killed TaskGroup::killed_for_memory() const {
     const std::string text = has_memory_ ? text_of("memory.events") : "";
     if (number_of(text, "oom_kill") == 0) return Killed::not_at_all;
-    // `oom` counts where a limit was met, and in the groups above.
-    return limit_mb_ > 0 && number_of(text, "oom") > 0 ? Killed::at_its_limit : Killed::elsewhere;
+    // `oom` counts where a limit was met, and in the groups above: not so in the file of Linux 5.2 or newer.
+    const std::string local = text_of("memory.events.local");
+    const bool met = number_of(local.empty() ? text : local, "oom") > 0;
+    return limit_mb_ > 0 && met ? Killed::at_its_limit : Killed::elsewhere;
 }
 
 std::optional<std::int64_t> TaskGroup::cpu_us() const {

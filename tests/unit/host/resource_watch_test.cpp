@@ -10,6 +10,7 @@
 
 #include "host/process_tree.h"
 #include "unit/host/launcher_support.h"
+#include "unit/host/shown_group.h"
 
 namespace wq::host::test {
 namespace {
@@ -173,6 +174,102 @@ TEST_F(Watching, AMeterThatDoesNotAnswerIsReplacedByAnother) {
     EXPECT_TRUE(WIFSIGNALED(status));
     take_answer(asked + seconds(61));
     EXPECT_EQ(large.verdict, Verdict::exhausted);
+}
+
+// Tasks in groups of plain files: nobody is in them, so what the kernel says is what the test writes.
+class WatchingInAGroup : public Watching {
+  protected:
+    WatchingInAGroup() {
+        shown.write("memory.stat", "anon 104857600\nfile 21474836480\n");
+        shown.write("cpu.stat", "usage_usec 5000\n");
+        if (!shown.group.limit_memory(limit_mb)) ADD_FAILURE();
+    }
+
+    Lane& begin(std::int64_t limit) {
+        Lane& lane = large_task(1, mega, limit, start);
+        lane.group = std::move(shown.owned);
+        watch.begin(lane);
+        lane.monitor->next_disk = Instant::max();
+        watch.check(*watch.next());
+        return lane;
+    }
+
+    // Its main process ends so, and has had 20 GB resident, with files.
+    void end(Lane& lane, int exit_code, int signal) {
+        rusage usage{};
+        usage.ru_maxrss = 20 << 20;
+        watch.waited_for(lane.pid, &lane, usage, start + seconds(1));
+        lane.outcome.ending = signal == 0 ? core::Ending::exited : core::Ending::signalled;
+        lane.outcome.exit_code = exit_code;
+        lane.outcome.signal = signal;
+    }
+
+    static constexpr std::int64_t limit_mb = 200;
+    ShownGroup shown;
+};
+
+TEST_F(WatchingInAGroup, WhoseTaskIsKilledAtItsLimitHasHadMoreThanThat) {
+    Lane& lane = begin(limit_mb);
+    EXPECT_TRUE(lane.monitor->memory_is_held);
+    EXPECT_EQ(lane.monitor->usage().memory, 100);
+    EXPECT_EQ(lane.monitor->usage().cpu_time, 5000);
+    shown.write("memory.events", "max 7\noom 1\noom_kill 2\n");
+    shown.write("memory.events.local", "max 7\noom 1\noom_kill 2\n");
+    end(lane, 0, SIGKILL);
+    EXPECT_TRUE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.outcome.reason, "used 201 MB of memory, its limit is 200 MB");
+    watch.finish(lane);
+    EXPECT_EQ(lane.outcome.measured->exceeded, (core::Sizes{unsaid, limit_mb, unsaid, unsaid}));
+    EXPECT_EQ(lane.outcome.measured->usage.memory, limit_mb + 1);
+}
+
+TEST_F(WatchingInAGroup, WhoGoesOnWithoutAChildThatWasKilledSucceeds) {
+    Lane& lane = begin(unsaid);
+    shown.write("memory.events", "oom 0\noom_kill 1\n");
+    end(lane, 0, 0);
+    EXPECT_FALSE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.verdict, Verdict::none);
+    EXPECT_EQ(lane.outcome.reason, "");
+    watch.finish(lane);
+    EXPECT_TRUE(lane.outcome.succeeded());
+    EXPECT_EQ(lane.outcome.measured->exceeded, core::Sizes{});
+}
+
+TEST_F(WatchingInAGroup, AShellTellsThatItsCommandWasKilledForALimitOfItsOwn) {
+    Lane& lane = begin(limit_mb);
+    shown.write("memory.events", "max 7\noom 1\noom_kill 1\n");
+    shown.write("memory.events.local", "max 0\noom 0\noom_kill 0\n");
+    end(lane, 137, 0);
+    EXPECT_TRUE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.outcome.reason, killed_by_kernel);
+    watch.finish(lane);
+    EXPECT_EQ(lane.outcome.measured->exceeded, core::Sizes{});
+}
+
+TEST_F(WatchingInAGroup, WhatWeHaveEndedIsNotTheKernels) {
+    Lane& lane = begin(limit_mb);
+    shown.write("memory.events", "max 7\noom 1\noom_kill 1\n");
+    lane.verdict = Verdict::timed_out;
+    end(lane, 0, SIGKILL);
+    EXPECT_FALSE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.outcome.reason, "");
+}
+
+// A kill that was counted is the doing of one task, and the next that is killed is nobody's.
+TEST_F(WatchingInAGroup, AKillOfItsOwnIsNoOthers) {
+    const std::string events = folder / "events";
+    std::ofstream(events) << "oom_kill 0\n";
+    oom = OomCounter({events});
+    Lane& lane = begin(unsaid);
+    std::ofstream(events) << "oom_kill 1\n";
+    shown.write("memory.events", "oom 0\noom_kill 1\n");
+    end(lane, 0, 0);
+    EXPECT_FALSE(watch.ended_by_kernel(lane));
+    Lane& other = task(2, "other", unsaid, start);
+    end(other, 0, SIGKILL);
+    EXPECT_FALSE(watch.ended_by_kernel(other));
+    std::ofstream(events) << "oom_kill 2\n";
+    EXPECT_TRUE(watch.ended_by_kernel(other));
 }
 
 TEST(RestOfWalksForLimits, IsLongAsFarAsNoLimitIsLateForIt) {
