@@ -91,6 +91,7 @@ class Monitor {
     std::int64_t switches_ = 0;
     std::int64_t memory_kb_ = 0;  // the most
     std::int64_t memory_now_kb_ = 0;
+    std::int64_t resident_kb_ = 0;  // the most of one process, with the pages of files that it has mapped
     std::int64_t asked_at_kb_ = 0;  // resident, when proportional memory was last asked for
     int since_asked_ = 0;
     bool shared_out_ = false;
