@@ -69,8 +69,9 @@ class Monitor {
     core::Sizes exceeded{};  // it is being ended for these
     Instant next_sample;
     Instant next_disk;
-    bool disk_hangs = false;      // who looked at it did not come back
-    bool memory_is_held = false;  // by the kernel: it never has more than its limit but of cached files
+    bool disk_hangs = false;       // who looked at it did not come back
+    bool disk_seems_over = false;  // its limit: to be found once more
+    bool memory_is_held = false;   // by the kernel: it never has more than its limit but of cached files
 
   private:
     void settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 namespace wq::host {
 
@@ -33,7 +34,9 @@ constexpr Duration disk_pause = std::chrono::milliseconds(20);  // for each task
 constexpr Duration first_disk = std::chrono::seconds(1);
 constexpr Duration first_disk_of_limit = std::chrono::milliseconds(200);
 constexpr Duration meter_again = std::chrono::seconds(10);  // after none could be started
-constexpr std::int64_t last_disk_files = 200;  // a folder of so many can be looked at once more at the end
+// A folder of so many, that answers so soon, can be looked at once more at the end.
+constexpr std::int64_t last_disk_files = 200;
+constexpr Duration last_disk_time = std::chrono::seconds(2);
 
 constexpr std::int64_t kb_per_mb = 1024;
 constexpr std::int64_t mb = std::int64_t{1} << 20;
@@ -304,7 +307,8 @@ void ResourceWatch::finish(Lane& lane) {
     const bool exceeded = monitor->exceeded != core::Sizes{};
     if (!monitor->watch().measures && !exceeded) return;
     if (const auto folders = folders_of(lane); !folders.empty() && !monitor->disk_hangs)
-        if (DiskWalk walk(folders); walk.go_on(last_disk_files)) monitor->take(walk.found());
+        if (DiskWalk walk(folders); walk.go_on(last_disk_files, instant_now() + last_disk_time))
+            monitor->take(walk.found());
     lane.outcome.measured = core::Measured{monitor->usage(), monitor->exceeded};
 }
 
@@ -339,18 +343,25 @@ bool ResourceWatch::start_meter() {
     return true;
 }
 
+// A walk of several turns counts twice what is moved between them: two in a row have to find too much.
 void ResourceWatch::take_disk_answer(Instant now) {
     const auto answer = disk_.answer();
     if (!answer) return;
     for (Lane* lane : lanes_) {
         if (lane->order.serial != answer->number || lane->pid == 0) continue;
         Monitor& monitor = *lane->monitor;
+        monitor.disk_hangs = false;
         if (!answer->whole) monitor.next_disk = now;  // who was due before it comes first
         const std::int64_t limit_mb = monitor.watch().limits.disk_mb;
-        if (answer->whole)
+        const bool over = limit_mb > 0 && answer->use.bytes > limit_mb * mb;
+        if (over && !answer->in_one_turn && !std::exchange(monitor.disk_seems_over, true))
+            return disk_.forget(answer->number);
+        if (answer->whole) {
+            monitor.disk_seems_over = over;
             monitor.take(answer->use);
-        else if (limit_mb > 0 && answer->use.bytes > limit_mb * mb)
+        } else if (over) {
             monitor.take({answer->use.bytes, core::unsaid});
+        }
         return hold_to_limits(*lane, now);
     }
 }

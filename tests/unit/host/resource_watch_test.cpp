@@ -142,12 +142,41 @@ TEST_F(Watching, AnAnswerInPartIsHeldAgainstTheLimit) {
     std::ofstream(folder / "many/file") << std::string(3 * mega, 'x');
     make_files("many", 3000);
     watch.check(start + seconds(1));
-    for (int i = 0; i < 6 && many.verdict == Verdict::none; ++i) {
+    for (int i = 0; i < 12 && many.verdict == Verdict::none; ++i) {
         take_answer(start + seconds(1));
         watch.check(start + seconds(1));
     }
     EXPECT_EQ(many.verdict, Verdict::exhausted);
     EXPECT_THAT(many.outcome.reason, testing::HasSubstr("MB of disk, its limit is 1 MB"));
+}
+
+TEST_F(Watching, WhatIsMovedDuringAWalkIsHeldAgainstNoLimit) {
+    Lane& lane = task(1, "moves", 3, start);
+    std::filesystem::create_directories(folder / "moves/many/last");
+    make_files("moves/many", 600);
+    std::ofstream(folder / "moves/large") << std::string(2 * mega, 'x');
+    watch.check(start + seconds(1));
+    take_answer(start + seconds(1));  // the file is counted, and the folder `last` is not yet visited
+    std::filesystem::rename(folder / "moves/large", folder / "moves/many/last/large");
+    watch.check(start + seconds(1));
+    take_answer(start + seconds(1));
+    EXPECT_EQ(lane.verdict, Verdict::none);
+    for (int turn = 0; turn < 2; ++turn) {
+        watch.check(start + seconds(3));
+        take_answer(start + seconds(3));
+    }
+    EXPECT_EQ(lane.verdict, Verdict::none);
+    EXPECT_GE(lane.monitor->usage().disk, 2);
+    EXPECT_LE(lane.monitor->usage().disk, 3);
+    // It grows on: two walks find that, of two turns each.
+    std::ofstream(folder / "moves/many/last/more") << std::string(3 * mega, 'x');
+    for (int i = 5; i < 9; ++i) {
+        EXPECT_EQ(lane.verdict, Verdict::none);
+        watch.check(start + seconds(i));
+        take_answer(start + seconds(i));
+    }
+    EXPECT_EQ(lane.verdict, Verdict::exhausted);
+    EXPECT_GE(lane.monitor->usage().disk, 5);
 }
 
 TEST_F(Watching, AMeterThatDoesNotAnswerIsReplacedByAnother) {
@@ -174,6 +203,13 @@ TEST_F(Watching, AMeterThatDoesNotAnswerIsReplacedByAnother) {
     EXPECT_TRUE(WIFSIGNALED(status));
     take_answer(asked + seconds(61));
     EXPECT_EQ(large.verdict, Verdict::exhausted);
+    EXPECT_TRUE(stuck.monitor->disk_hangs);
+    watch.finish(large);
+    watch.check(asked + hours(1));
+    take_answer(asked + hours(1));
+    make_files("stuck", 2);
+    watch.finish(stuck);  // what has answered since is looked at once more
+    EXPECT_EQ(stuck.outcome.measured->usage.files, 2);
 }
 
 // Tasks in groups of plain files: nobody is in them, so what the kernel says is what the test writes.
