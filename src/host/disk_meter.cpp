@@ -27,7 +27,8 @@ constexpr std::size_t longest_request = 64u << 10;
 constexpr std::int64_t rest_for_work = 199;                        // 0.5 % of a core
 constexpr Duration longest_rest = std::chrono::seconds(20);        // or it would look as if it hung
 constexpr Duration worth_resting = std::chrono::milliseconds(50);  // shorter rests come together
-constexpr std::int64_t entries_of_turn = 512;                      // a ms or two of work
+constexpr std::int64_t entries_of_turn = 512;                      // a ms or two of work,
+constexpr Duration time_of_turn = std::chrono::seconds(1);         // but on a loaded file system
 constexpr Duration longest_turn = std::chrono::seconds(60);        // where others have disk and core, too
 
 Duration cpu_time() {
@@ -98,8 +99,8 @@ Request next_request(std::vector<char>& buffer) {
             continue;
         }
         DiskWalk& walk = walks.try_emplace(request.number, std::move(request.folders)).first->second;
-        const bool whole = walk.go_on(entries_of_turn);
-        const DiskMeter::Answer answer{request.number, walk.found(), whole};
+        const bool whole = walk.go_on(entries_of_turn, instant_now() + time_of_turn);
+        const DiskMeter::Answer answer{request.number, walk.found(), whole, walk.in_one_turn()};
         if (whole) walks.erase(request.number);
         if (send(socket_place, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer) _exit(0);
         budget.pay();

@@ -28,13 +28,14 @@ class DiskMeter {
     pid_t start();
     // The walk of this number has a turn: begins, or goes on. `folders`: absolute.
     void ask(std::uint64_t number, const std::vector<std::string>& folders, Instant now);
-    // None will ask for it any more.
+    // None will ask for it any more, or it is to begin anew.
     void forget(std::uint64_t number);
 
     struct Answer {
         std::uint64_t number = 0;
         DiskUse use;  // so far
         bool whole = false;
+        bool in_one_turn = false;  // else what was moved between them may count twice
     };
     // Nothing: there is none yet, or it is gone and not running() any more.
     std::optional<Answer> answer();

@@ -27,21 +27,27 @@ DiskWalk::Folder DiskWalk::open(int in, const char* name, int flags, Place& plac
     return folder;
 }
 
-bool DiskWalk::go_on(std::int64_t entries) {
+bool DiskWalk::go_on(std::int64_t entries, Instant until) {
+    ++turns_;
     while (!levels_.empty() || begin_next()) {
-        Level& level = levels_.back();
-        const dirent* const entry = here_ && !level.read ? readdir(here_.get()) : nullptr;
-        if (entry != nullptr) {
-            const std::string_view name = entry->d_name;
-            if (name == "." || name == "..") continue;
-            count(entry->d_name);
-            if (--entries <= 0) return false;
-            continue;
-        }
-        level.read = true;
-        level.below.empty() ? go_up() : go_down();
+        if (step() && --entries <= 0) return false;
+        if (until != Instant::max() && instant_now() >= until) return false;
     }
     return true;
+}
+
+// True: it has looked at an entry.
+bool DiskWalk::step() {
+    Level& level = levels_.back();
+    if (const dirent* const entry = here_ && !level.read ? readdir(here_.get()) : nullptr) {
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..") return false;
+        count(entry->d_name);
+        return true;
+    }
+    level.read = true;
+    level.below.empty() ? go_up() : go_down();
+    return false;
 }
 
 bool DiskWalk::begin_next() {

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
+
 namespace wq::host {
 
 struct DiskUse {
@@ -25,9 +27,11 @@ class DiskWalk {
   public:
     explicit DiskWalk(std::vector<std::string> folders) : given_(std::move(folders)) {}
 
-    // Looks at so many entries more, at most. True: it has seen all.
-    bool go_on(std::int64_t entries);
+    // Looks at so many entries more, at most, and begins with none from `until` on; but always gets further.
+    // True: it has seen all.
+    bool go_on(std::int64_t entries, Instant until = Instant::max());
     const DiskUse& found() const { return found_; }
+    bool in_one_turn() const { return turns_ <= 1; }
 
   private:
     using Place = std::pair<dev_t, ino_t>;
@@ -44,6 +48,7 @@ class DiskWalk {
 
     static Folder open(int in, const char* name, int flags, Place& place);
     bool begin_next();
+    bool step();
     void count(const char* name);
     void go_down();
     void go_up();
@@ -54,6 +59,7 @@ class DiskWalk {
     Folder here_;  // of the last level; null: it cannot be read
     DiskUse found_;
     std::set<Place> named_again_;
+    int turns_ = 0;
 };
 
 }  // namespace wq::host

@@ -97,6 +97,7 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
         sum.virtual_kb += process.virtual_kb;
         sum.bytes_read += process.bytes_read;
         sum.bytes_written += process.bytes_written;
+        raise(resident_kb_, process.resident_kb);
         if (!process.ended) ++living;
         if (before.find(process) == nullptr && missing.find(process) == nullptr) ++fresh;
     }
@@ -209,10 +210,14 @@ void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& byt
     peak_.context_switches = switches_;
     raise(peak_.processes_at_once, 1);
     raise(peak_.processes, 1);
-    // A peak between two samples.
     if (memory_kb_ != 0 && (shared_out_ || !is_its_own(usage.ru_maxrss))) return;
+    // A peak between two samples. What was seen resident the samples have, as far as it counts: of pages of
+    // files that are mapped nothing does in a group.
+    const std::int64_t seen_kb = memory_kb_ == 0 ? 0 : resident_kb_;
+    const std::int64_t unseen_kb = std::max<std::int64_t>(0, usage.ru_maxrss - seen_kb);
+    const std::int64_t peak_kb = std::min<std::int64_t>(usage.ru_maxrss, memory_kb_ + unseen_kb);
     const std::int64_t limit_kb = watch_.limits.memory_mb * kb_per_mb;
-    raise(memory_kb_, memory_is_held ? std::min<std::int64_t>(usage.ru_maxrss, limit_kb) : usage.ru_maxrss);
+    raise(memory_kb_, memory_is_held ? std::min(peak_kb, limit_kb) : peak_kb);
 }
 
 void Monitor::reached_memory_limit() {

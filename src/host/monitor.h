@@ -69,8 +69,9 @@ class Monitor {
     core::Sizes exceeded{};  // it is being ended for these
     Instant next_sample;
     Instant next_disk;
-    bool disk_hangs = false;      // who looked at it did not come back
-    bool memory_is_held = false;  // by the kernel: it never has more than its limit but of cached files
+    bool disk_hangs = false;       // who looked at it did not come back
+    bool disk_seems_over = false;  // its limit: to be found once more
+    bool memory_is_held = false;   // by the kernel: it never has more than its limit but of cached files
 
   private:
     void settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
@@ -91,6 +92,7 @@ class Monitor {
     std::int64_t switches_ = 0;
     std::int64_t memory_kb_ = 0;  // the most
     std::int64_t memory_now_kb_ = 0;
+    std::int64_t resident_kb_ = 0;  // the most of one process, with the pages of files that it has mapped
     std::int64_t asked_at_kb_ = 0;  // resident, when proportional memory was last asked for
     int since_asked_ = 0;
     bool shared_out_ = false;

@@ -1,6 +1,7 @@
 #include "host/oom_counter.h"
 
 #include <fstream>
+#include <utility>
 
 #include "host/control_group.h"
 
@@ -13,7 +14,13 @@ OomCounter::OomCounter(std::vector<std::string> files) : files_(std::move(files)
 bool OomCounter::grew() {
     const std::uint64_t before = last_;
     last_ = read();
-    return last_ > before;
+    return std::exchange(grew_before_, false) || last_ > before;
+}
+
+void OomCounter::go_over_to(std::vector<std::string> files) {
+    grew_before_ = grew();
+    files_ = std::move(files);
+    last_ = read();
 }
 
 std::uint64_t OomCounter::read() const {

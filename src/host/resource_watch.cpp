@@ -1,5 +1,6 @@
 #include "host/resource_watch.h"
 
+#include <signal.h>
 #include <sys/sysinfo.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 namespace wq::host {
 
@@ -32,10 +34,14 @@ constexpr Duration disk_pause = std::chrono::milliseconds(20);  // for each task
 constexpr Duration first_disk = std::chrono::seconds(1);
 constexpr Duration first_disk_of_limit = std::chrono::milliseconds(200);
 constexpr Duration meter_again = std::chrono::seconds(10);  // after none could be started
-constexpr std::int64_t last_disk_files = 200;  // a folder of so many can be looked at once more at the end
+// A folder of so many, that answers so soon, can be looked at once more at the end.
+constexpr std::int64_t last_disk_files = 200;
+constexpr Duration last_disk_time = std::chrono::seconds(2);
 
 constexpr std::int64_t kb_per_mb = 1024;
 constexpr std::int64_t mb = std::int64_t{1} << 20;
+
+constexpr int killed_by_oom_in_shell = 128 + 9;  // how a shell tells that its command was killed
 
 Duration cpu_time() {
     timespec time{};
@@ -89,7 +95,7 @@ void ResourceWatch::prepare(Lane& lane) {
     if (!is_to_be_watched(watch)) return;
     const bool first = !groups_.begun();
     lane.group = groups_.make(lane.order.serial);
-    if (first) oom_ = OomCounter();  // of the group where we are now
+    if (first) oom_.go_over_to(oom_event_files());
     if (lane.group && watch.limits.memory_mb > 0) lane.group->limit_memory(watch.limits.memory_mb);
 }
 
@@ -198,16 +204,22 @@ void ResourceWatch::take_kernels_count(const Lane& lane) {
     lane.monitor->memory_is_held = lane.group && lane.group->holds_memory();
 }
 
-void ResourceWatch::note_kernels_kill(Lane& lane) {
+bool ResourceWatch::ended_by_kernel(Lane& lane) {
+    core::Outcome& outcome = lane.outcome;
+    // One that has lost a child to the kernel may go on and succeed all the same.
+    const bool looks_so = lane.verdict == Verdict::none &&
+                          (outcome.signal == SIGKILL || outcome.exit_code == killed_by_oom_in_shell);
     const auto killed = lane.group ? lane.group->killed_for_memory() : TaskGroup::Killed::not_at_all;
-    if (killed == TaskGroup::Killed::not_at_all) return;
-    oom_.grew();  // where it counts that too, it is no other's
-    if (lane.verdict != Verdict::none) return;
-    lane.verdict = Verdict::out_of_memory;
-    lane.outcome.reason = killed_by_kernel;
-    if (killed == TaskGroup::Killed::elsewhere) return;
-    lane.monitor->reached_memory_limit();
-    lane.outcome.reason = text_of(lane.monitor->exceeded, lane.monitor->usage());
+    const bool in_its_group = killed != TaskGroup::Killed::not_at_all;
+    // Where ours counts the kills in its group as well, they are no other task's.
+    const bool grew = (looks_so || in_its_group) && oom_.grew();
+    if (!looks_so || !(in_its_group || grew)) return false;
+    outcome.reason = killed_by_kernel;
+    if (killed == TaskGroup::Killed::at_its_limit) {
+        lane.monitor->reached_memory_limit();
+        outcome.reason = text_of(lane.monitor->exceeded, lane.monitor->usage());
+    }
+    return true;
 }
 
 Monitor::Memory ResourceWatch::resident_of(const Lane& lane, const std::vector<ProcessSample>& processes) {
@@ -281,7 +293,6 @@ void ResourceWatch::waited_for(pid_t pid, Lane* main_of, const rusage& usage, In
     }
     take_kernels_count(*main_of);
     main_of->monitor->ended(usage, last_look_, left, now);
-    note_kernels_kill(*main_of);
 }
 
 void ResourceWatch::finish(Lane& lane) {
@@ -296,7 +307,8 @@ void ResourceWatch::finish(Lane& lane) {
     const bool exceeded = monitor->exceeded != core::Sizes{};
     if (!monitor->watch().measures && !exceeded) return;
     if (const auto folders = folders_of(lane); !folders.empty() && !monitor->disk_hangs)
-        if (DiskWalk walk(folders); walk.go_on(last_disk_files)) monitor->take(walk.found());
+        if (DiskWalk walk(folders); walk.go_on(last_disk_files, instant_now() + last_disk_time))
+            monitor->take(walk.found());
     lane.outcome.measured = core::Measured{monitor->usage(), monitor->exceeded};
 }
 
@@ -331,18 +343,25 @@ bool ResourceWatch::start_meter() {
     return true;
 }
 
+// A walk of several turns counts twice what is moved between them: two in a row have to find too much.
 void ResourceWatch::take_disk_answer(Instant now) {
     const auto answer = disk_.answer();
     if (!answer) return;
     for (Lane* lane : lanes_) {
         if (lane->order.serial != answer->number || lane->pid == 0) continue;
         Monitor& monitor = *lane->monitor;
+        monitor.disk_hangs = false;
         if (!answer->whole) monitor.next_disk = now;  // who was due before it comes first
         const std::int64_t limit_mb = monitor.watch().limits.disk_mb;
-        if (answer->whole)
+        const bool over = limit_mb > 0 && answer->use.bytes > limit_mb * mb;
+        if (over && !answer->in_one_turn && !std::exchange(monitor.disk_seems_over, true))
+            return disk_.forget(answer->number);
+        if (answer->whole) {
+            monitor.disk_seems_over = over;
             monitor.take(answer->use);
-        else if (limit_mb > 0 && answer->use.bytes > limit_mb * mb)
+        } else if (over) {
             monitor.take({answer->use.bytes, core::unsaid});
+        }
         return hold_to_limits(*lane, now);
     }
 }

@@ -38,6 +38,8 @@ class ResourceWatch {
     void last_look(pid_t pid);
     // And now it was; `lane`: whose main process it was, null: nobody's.
     void waited_for(pid_t pid, Lane* lane, const rusage& usage, Instant now);
+    // How it ended is in lane.outcome: whether the kernel did that for lack of memory. Once for each task.
+    bool ended_by_kernel(Lane& lane);
     // Its last: what was measured goes into lane.outcome.
     void finish(Lane& lane);
 
@@ -53,7 +55,6 @@ class ResourceWatch {
     Monitor::Memory resident_of(const Lane& lane, const std::vector<ProcessSample>& processes);
     std::int64_t own_kb(const Lane& lane, const std::vector<ProcessSample>& processes) const;
     static void take_kernels_count(const Lane& lane);
-    void note_kernels_kill(Lane& lane);
     void hold_to_limits(Lane& lane, Instant now);
     void ask_for_disk(Instant now);
     bool start_meter();

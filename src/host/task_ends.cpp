@@ -15,8 +15,7 @@ std::int64_t micros(const timeval& time) {
     return std::int64_t{time.tv_sec} * 1000000 + time.tv_usec;
 }
 
-constexpr std::int64_t block_bytes = 512;        // the unit of ru_inblock and ru_oublock
-constexpr int killed_by_oom_in_shell = 128 + 9;  // how a shell tells that its command was killed
+constexpr std::int64_t block_bytes = 512;  // the unit of ru_inblock and ru_oublock
 
 }  // namespace
 
@@ -79,6 +78,7 @@ void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant n
 // Why it ended, where that is our doing or the kernel's.
 void TaskRunner::judge(Lane& lane) {
     core::Outcome& outcome = lane.outcome;
+    const bool by_kernel = watch_.ended_by_kernel(lane);
     switch (lane.verdict) {
         case Verdict::timed_out:
             outcome.ending = core::Ending::timed_out;
@@ -95,10 +95,7 @@ void TaskRunner::judge(Lane& lane) {
         case Verdict::none:
             break;
     }
-    const bool looks_so = outcome.signal == SIGKILL || outcome.exit_code == killed_by_oom_in_shell;
-    if (!looks_so || !oom_.grew()) return;
-    outcome.ending = core::Ending::out_of_memory;
-    outcome.reason = killed_by_kernel;
+    if (by_kernel) outcome.ending = core::Ending::out_of_memory;
 }
 
 // Takes the rest of its output. True: some process still holds one of its streams.

@@ -89,6 +89,12 @@ bool may_write(const std::string& folder) {
     return access(folder.c_str(), W_OK) == 0 && access((folder + "/cgroup.procs").c_str(), W_OK) == 0;
 }
 
+// The root of all, which has no type, or one where the controller is given to its parts already.
+bool may_have_processes_and_parts(const std::string& folder) {
+    return access((folder + "/cgroup.type").c_str(), F_OK) != 0 ||
+           has_word(whole_text(folder + "/cgroup.subtree_control"), "memory");
+}
+
 // No group but the root may have both processes and controllers for its parts: they move aside.
 void move_processes_aside(const std::string& folder) {
     const std::string aside = folder + "/" + std::string(of_processes);
@@ -163,8 +169,10 @@ bool TaskGroup::limit_memory(std::int64_t limit_mb) {
 TaskGroup::Killed TaskGroup::killed_for_memory() const {
     const std::string text = has_memory_ ? text_of("memory.events") : "";
     if (number_of(text, "oom_kill") == 0) return Killed::not_at_all;
-    // `oom` counts where a limit was met, and in the groups above.
-    return limit_mb_ > 0 && number_of(text, "oom") > 0 ? Killed::at_its_limit : Killed::elsewhere;
+    // `oom` counts where a limit was met, and in the groups above: not so in the file of Linux 5.2 or newer.
+    const std::string local = text_of("memory.events.local");
+    const bool met = number_of(local.empty() ? text : local, "oom") > 0;
+    return limit_mb_ > 0 && met ? Killed::at_its_limit : Killed::elsewhere;
 }
 
 std::optional<std::int64_t> TaskGroup::cpu_us() const {
@@ -249,8 +257,11 @@ GroupRights group_rights(const ControlGroupRoots& roots) {
     }
     rights.folder = folder;
     rights.may_move = !own->is_root;
-    rights.memory = has_word(whole_text(folder + "/cgroup.controllers"), "memory");
-    if (!rights.memory) rights.why = "cgroup " + own->name + " has no memory controller";
+    if (!has_word(whole_text(folder + "/cgroup.controllers"), "memory"))
+        rights.why = "cgroup " + own->name + " has no memory controller";
+    else if (!rights.may_move && !may_have_processes_and_parts(folder))
+        rights.why = "cgroup " + own->name + " has processes in it that may not be moved";
+    rights.memory = rights.why.empty();
     return rights;
 }
 

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -16,6 +18,17 @@ constexpr std::size_t longest_word = 120u << 10;
 char* writable(const char* text) {
     return const_cast<char*>(text);
 }  // execve promises not to write
+
+// There may be room for it later.
+bool is_for_now(int error) {
+    return error == EAGAIN || error == ENOMEM;
+}
+
+// The kernel, or a container's filter, lets nobody begin in a group: what else fails concerns this group.
+bool is_refused(int error) {
+    constexpr std::array errors{ENOSYS, EINVAL, E2BIG, EPERM, EACCES, EOPNOTSUPP, EBUSY};
+    return std::find(errors.begin(), errors.end(), error) != errors.end();
+}
 
 constexpr int exit_not_executable = 126;
 constexpr int exit_not_found = 127;
@@ -89,10 +102,11 @@ TaskStarter::Result TaskStarter::run(Lane& lane, const CpuMask& mask, char* cons
     plan.files = files_;
     if (lane.group) plan.control_group = lane.group->descriptor();
     Spawned child = spawn(plan, stack_);
-    if (child.pid < 0 && lane.group && !child.at_exec && !child.at_directory) {
+    if (child.pid < 0 && lane.group && !child.at_exec && !child.at_directory && !is_for_now(child.error)) {
+        const bool refused = is_refused(child.error);
         plan.control_group = -1;  // as if there were none: it is watched without
         child = spawn(plan, stack_);
-        if (child.pid > 0) {
+        if (child.pid > 0 && refused) {
             lane.group->remove();
             lane.group.reset();
         }
@@ -101,7 +115,7 @@ TaskStarter::Result TaskStarter::run(Lane& lane, const CpuMask& mask, char* cons
     if (child.pid > 0) return Result::started;
     lane.pid = 0;
     last_error_ = child.error;
-    if (!child.at_exec && (child.error == EAGAIN || child.error == ENOMEM)) return Result::try_later;
+    if (!child.at_exec && is_for_now(child.error)) return Result::try_later;
     if (child.at_directory)
         return refuse(lane, exit_not_executable,
                       "cannot enter '" + lane.order.order.directory + "': " + strerror(child.error));

@@ -65,6 +65,20 @@ TEST(DiskWalk, GoesOnWhereItWas) {
     EXPECT_EQ(turns, 25);
 }
 
+// A file system may take long for each: the clock is looked at after each folder and entry.
+TEST(DiskWalk, GetsFurtherInEachTurnHoweverShort) {
+    const Folder folder;
+    for (const char* name : {"a", "b", "c"}) make_files(folder / name, 2);
+    for (const char* name : {"d", "e"}) make_files(folder / name, 0);
+    DiskWalk walk({folder.path()});
+    int turns = 1;
+    for (; !walk.go_on(all, Instant{}); ++turns) ASSERT_LT(turns, 100);
+    EXPECT_EQ(walk.found().files, 11);
+    EXPECT_GT(turns, 11 + 5);
+    EXPECT_FALSE(walk.in_one_turn());
+    EXPECT_TRUE(DiskWalk({folder.path()}).go_on(all));
+}
+
 // However deep: a path has 4096 bytes at most.
 TEST(DiskWalk, NoPathIsTooLong) {
     constexpr int depth = 100;

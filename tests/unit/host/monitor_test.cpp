@@ -118,6 +118,35 @@ TEST(Monitor, MemoryThatIsSharedIsAskedForOnlyWhenItMatters) {
     EXPECT_EQ(same.usage().memory, 40);
 }
 
+rusage peak_of(std::int64_t kb) {
+    rusage usage{};
+    usage.ru_maxrss = kb;
+    return usage;
+}
+
+// In a group, pages of files that it has mapped do not count, and at its end no figure tells them apart.
+TEST(Monitor, AtTheEndMemoryIsRaisedByWhatNoSampleHasSeen) {
+    const std::int64_t gb = 1 << 20;
+    Monitor maps({true, {unsaid, 4096, unsaid, unsaid}}, start);
+    maps.memory_is_held = true;
+    maps.take({process(1, 0, 20 * gb)}, {300 << 10, false, 0}, start + seconds(1));
+    maps.take({process(1, 0, 2 * gb)}, {200 << 10, false, 0}, start + seconds(2));
+    maps.ended(peak_of(20 * gb + (5 << 10)), std::nullopt, {}, start + seconds(3));
+    EXPECT_EQ(maps.usage().memory, 305);
+    Monitor grows({true, {}}, start);
+    grows.take({process(1, 0, 100 << 10)}, {90 << 10, false, 0}, start + milliseconds(100));
+    grows.ended(peak_of(2 * gb), std::nullopt, {}, start + milliseconds(400));
+    EXPECT_EQ(grows.usage().memory, 2038);
+    Monitor children({true, {}}, start);
+    children.take({process(1, 0, gb), process(2, 0, gb), process(3, 0, gb)}, {3 * gb, false, 0}, start);
+    children.ended(peak_of(2 * gb), std::nullopt, {}, start + seconds(1));
+    EXPECT_EQ(children.usage().memory, 3072);
+    Monitor unseen({true, {}}, start);
+    unseen.take({process(1, 0, 2 * gb)}, {0, true, 0}, start);
+    unseen.ended(peak_of(2 * gb), std::nullopt, {}, start + seconds(1));
+    EXPECT_EQ(unseen.usage().memory, 2048);
+}
+
 TEST(Monitor, AConnectionThatIsMissedOnceIsNotClosed) {
     Monitor monitor({true, {}}, start);
     ProcessSample talks = process(1, 0);

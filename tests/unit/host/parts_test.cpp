@@ -321,6 +321,18 @@ TEST_F(ControlGroup, AKillOfTheKernelsShowsOnce) {
     EXPECT_FALSE(counter.grew());
 }
 
+TEST_F(ControlGroup, AKillBeforeWeMovedToAnotherGroupStillShows) {
+    write_file("events", "oom_kill 1\n");
+    write_file("others", "oom_kill 0\n");
+    OomCounter counter({folder / "events"});
+    write_file("events", "oom_kill 2\n");
+    counter.go_over_to({folder / "others"});
+    EXPECT_TRUE(counter.grew());
+    EXPECT_FALSE(counter.grew());
+    write_file("others", "oom_kill 1\n");
+    EXPECT_TRUE(counter.grew());
+}
+
 TEST(CpuMask, HoldsAnyNumberAndThisProcesssMask) {
     CpuMask mask;
     mask.add({0, 63, 64, 5000});

@@ -10,6 +10,7 @@
 
 #include "host/process_tree.h"
 #include "unit/host/launcher_support.h"
+#include "unit/host/shown_group.h"
 
 namespace wq::host::test {
 namespace {
@@ -121,18 +122,17 @@ TEST_F(Watching, ATaskWithManyFilesDoesNotKeepOthersFromTheirLimits) {
 
 TEST_F(Watching, TasksOfOneProcessAreHeldToTheirMemoryWithoutAWalk) {
     constexpr std::int64_t limit_mb = 50;
-    std::vector<Lane*> tasks;
-    for (std::uint64_t serial = 1; serial <= 3; ++serial)
-        tasks.push_back(&large_task(serial, 768 * mega, limit_mb, start));
-    // After a walk over so much (16 ms, seen) it would not walk again within two seconds.
-    for (Lane* const task : tasks) {
-        Lane& lane = *task;
+    for (std::uint64_t serial = 1; serial <= 3; ++serial) {
+        Lane& lane = large_task(serial, 128 * mega, limit_mb, start);
         watch.begin(lane);
-        watch.check(instant_now() + seconds(2));
+        ASSERT_TRUE(watch.next());
+        lane.monitor->next_disk = Instant::max();
+        // It rests after a walk (3 ms, seen) for longer than after all else of a look.
+        watch.check(*watch.next());
         EXPECT_EQ(lane.verdict, Verdict::out_of_memory);
         watch.finish(lane);
         EXPECT_EQ(lane.outcome.measured->exceeded.memory_mb, limit_mb);
-        EXPECT_GE(lane.outcome.measured->usage.memory, 768);
+        EXPECT_GE(lane.outcome.measured->usage.memory, 128);
     }
 }
 
@@ -141,12 +141,41 @@ TEST_F(Watching, AnAnswerInPartIsHeldAgainstTheLimit) {
     std::ofstream(folder / "many/file") << std::string(3 * mega, 'x');
     make_files("many", 3000);
     watch.check(start + seconds(1));
-    for (int i = 0; i < 6 && many.verdict == Verdict::none; ++i) {
+    for (int i = 0; i < 12 && many.verdict == Verdict::none; ++i) {
         take_answer(start + seconds(1));
         watch.check(start + seconds(1));
     }
     EXPECT_EQ(many.verdict, Verdict::exhausted);
     EXPECT_THAT(many.outcome.reason, testing::HasSubstr("MB of disk, its limit is 1 MB"));
+}
+
+TEST_F(Watching, WhatIsMovedDuringAWalkIsHeldAgainstNoLimit) {
+    Lane& lane = task(1, "moves", 3, start);
+    std::filesystem::create_directories(folder / "moves/many/last");
+    make_files("moves/many", 600);
+    std::ofstream(folder / "moves/large") << std::string(2 * mega, 'x');
+    watch.check(start + seconds(1));
+    take_answer(start + seconds(1));  // the file is counted, and the folder `last` is not yet visited
+    std::filesystem::rename(folder / "moves/large", folder / "moves/many/last/large");
+    watch.check(start + seconds(1));
+    take_answer(start + seconds(1));
+    EXPECT_EQ(lane.verdict, Verdict::none);
+    for (int turn = 0; turn < 2; ++turn) {
+        watch.check(start + seconds(3));
+        take_answer(start + seconds(3));
+    }
+    EXPECT_EQ(lane.verdict, Verdict::none);
+    EXPECT_GE(lane.monitor->usage().disk, 2);
+    EXPECT_LE(lane.monitor->usage().disk, 3);
+    // It grows on: two walks find that, of two turns each.
+    std::ofstream(folder / "moves/many/last/more") << std::string(3 * mega, 'x');
+    for (int i = 5; i < 9; ++i) {
+        EXPECT_EQ(lane.verdict, Verdict::none);
+        watch.check(start + seconds(i));
+        take_answer(start + seconds(i));
+    }
+    EXPECT_EQ(lane.verdict, Verdict::exhausted);
+    EXPECT_GE(lane.monitor->usage().disk, 5);
 }
 
 TEST_F(Watching, AMeterThatDoesNotAnswerIsReplacedByAnother) {
@@ -173,6 +202,109 @@ TEST_F(Watching, AMeterThatDoesNotAnswerIsReplacedByAnother) {
     EXPECT_TRUE(WIFSIGNALED(status));
     take_answer(asked + seconds(61));
     EXPECT_EQ(large.verdict, Verdict::exhausted);
+    EXPECT_TRUE(stuck.monitor->disk_hangs);
+    watch.finish(large);
+    watch.check(asked + hours(1));
+    take_answer(asked + hours(1));
+    make_files("stuck", 2);
+    watch.finish(stuck);  // what has answered since is looked at once more
+    EXPECT_EQ(stuck.outcome.measured->usage.files, 2);
+}
+
+// Tasks in groups of plain files: nobody is in them, so what the kernel says is what the test writes.
+class WatchingInAGroup : public Watching {
+  protected:
+    WatchingInAGroup() {
+        shown.write("memory.stat", "anon 104857600\nfile 21474836480\n");
+        shown.write("cpu.stat", "usage_usec 5000\n");
+        if (!shown.group.limit_memory(limit_mb)) ADD_FAILURE();
+    }
+
+    Lane& begin(std::int64_t limit) {
+        Lane& lane = large_task(1, mega, limit, start);
+        lane.group = std::move(shown.owned);
+        watch.begin(lane);
+        lane.monitor->next_disk = Instant::max();
+        watch.check(*watch.next());
+        return lane;
+    }
+
+    // Its main process ends so, and has had 20 GB resident, with files.
+    void end(Lane& lane, int exit_code, int signal) {
+        rusage usage{};
+        usage.ru_maxrss = 20 << 20;
+        watch.waited_for(lane.pid, &lane, usage, start + seconds(1));
+        lane.outcome.ending = signal == 0 ? core::Ending::exited : core::Ending::signalled;
+        lane.outcome.exit_code = exit_code;
+        lane.outcome.signal = signal;
+    }
+
+    static constexpr std::int64_t limit_mb = 200;
+    ShownGroup shown;
+};
+
+TEST_F(WatchingInAGroup, WhoseTaskIsKilledAtItsLimitHasHadMoreThanThat) {
+    Lane& lane = begin(limit_mb);
+    EXPECT_TRUE(lane.monitor->memory_is_held);
+    EXPECT_EQ(lane.monitor->usage().memory, 100);
+    EXPECT_EQ(lane.monitor->usage().cpu_time, 5000);
+    shown.write("memory.events", "max 7\noom 1\noom_kill 2\n");
+    shown.write("memory.events.local", "max 7\noom 1\noom_kill 2\n");
+    end(lane, 0, SIGKILL);
+    EXPECT_TRUE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.outcome.reason, "used 201 MB of memory, its limit is 200 MB");
+    watch.finish(lane);
+    EXPECT_EQ(lane.outcome.measured->exceeded, (core::Sizes{unsaid, limit_mb, unsaid, unsaid}));
+    EXPECT_EQ(lane.outcome.measured->usage.memory, limit_mb + 1);
+}
+
+TEST_F(WatchingInAGroup, WhoGoesOnWithoutAChildThatWasKilledSucceeds) {
+    Lane& lane = begin(unsaid);
+    shown.write("memory.events", "oom 0\noom_kill 1\n");
+    end(lane, 0, 0);
+    EXPECT_FALSE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.verdict, Verdict::none);
+    EXPECT_EQ(lane.outcome.reason, "");
+    watch.finish(lane);
+    EXPECT_TRUE(lane.outcome.succeeded());
+    EXPECT_EQ(lane.outcome.measured->exceeded, core::Sizes{});
+}
+
+TEST_F(WatchingInAGroup, AShellTellsThatItsCommandWasKilledForALimitOfItsOwn) {
+    Lane& lane = begin(limit_mb);
+    shown.write("memory.events", "max 7\noom 1\noom_kill 1\n");
+    shown.write("memory.events.local", "max 0\noom 0\noom_kill 0\n");
+    end(lane, 137, 0);
+    EXPECT_TRUE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.outcome.reason, killed_by_kernel);
+    watch.finish(lane);
+    EXPECT_EQ(lane.outcome.measured->exceeded, core::Sizes{});
+}
+
+TEST_F(WatchingInAGroup, WhatWeHaveEndedIsNotTheKernels) {
+    Lane& lane = begin(limit_mb);
+    shown.write("memory.events", "max 7\noom 1\noom_kill 1\n");
+    lane.verdict = Verdict::timed_out;
+    end(lane, 0, SIGKILL);
+    EXPECT_FALSE(watch.ended_by_kernel(lane));
+    EXPECT_EQ(lane.outcome.reason, "");
+}
+
+// A kill that was counted is the doing of one task, and the next that is killed is nobody's.
+TEST_F(WatchingInAGroup, AKillOfItsOwnIsNoOthers) {
+    const std::string events = folder / "events";
+    std::ofstream(events) << "oom_kill 0\n";
+    oom = OomCounter({events});
+    Lane& lane = begin(unsaid);
+    std::ofstream(events) << "oom_kill 1\n";
+    shown.write("memory.events", "oom 0\noom_kill 1\n");
+    end(lane, 0, 0);
+    EXPECT_FALSE(watch.ended_by_kernel(lane));
+    Lane& other = task(2, "other", unsaid, start);
+    end(other, 0, SIGKILL);
+    EXPECT_FALSE(watch.ended_by_kernel(other));
+    std::ofstream(events) << "oom_kill 2\n";
+    EXPECT_TRUE(watch.ended_by_kernel(other));
 }
 
 TEST(RestOfWalksForLimits, IsLongAsFarAsNoLimitIsLateForIt) {

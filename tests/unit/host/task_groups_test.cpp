@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "support/folder.h"
+#include "unit/host/shown_group.h"
 
 namespace wq::host {
 namespace {
@@ -29,7 +30,7 @@ struct Hierarchy {
         std::ofstream(own + "/cgroup.controllers") << "cpu io memory\n";
         std::ofstream(own + "/cgroup.subtree_control") << "memory\n";
     }
-    test::Folder folder;
+    wq::test::Folder folder;
     ControlGroupRoots roots;
     std::string own;
 };
@@ -68,6 +69,19 @@ TEST(TaskGroups, WithoutTheControllerMemoryIsLookedAt) {
     EXPECT_NE(how_memory_is_held(rights).find("no memory controller"), std::string::npos);
 }
 
+TEST(TaskGroups, WhereProcessesMayNotBeMovedTheControllerMustBeThereAlready) {
+    const Hierarchy hierarchy("/");  // a container's: there is more above
+    std::ofstream(hierarchy.own + "/cgroup.type") << "domain\n";
+    EXPECT_TRUE(group_rights(hierarchy.roots).memory);
+    std::ofstream(hierarchy.own + "/cgroup.subtree_control") << "cpu\n";
+    const GroupRights rights = group_rights(hierarchy.roots);
+    EXPECT_EQ(rights.folder, hierarchy.own);
+    EXPECT_FALSE(rights.memory);
+    EXPECT_NE(how_memory_is_held(rights).find("may not be moved"), std::string::npos);
+    std::filesystem::remove(hierarchy.own + "/cgroup.type");
+    EXPECT_TRUE(group_rights(hierarchy.roots).memory);
+}
+
 TEST(TaskGroups, WhereThereIsNoneOfVersionTwoThereAreNoGroups) {
     Hierarchy hierarchy("/");
     std::ofstream(hierarchy.roots.membership) << "4:memory:/job\n";
@@ -90,20 +104,8 @@ TEST(TaskGroups, AHierarchyThatIsNotOursIsLetBe) {
     EXPECT_EQ(group_rights(hierarchy.roots).folder, "");
 }
 
-// A group as the kernel would show it.
-struct ShownGroup {
-    ShownGroup() {
-        for (const char* file : {"memory.oom.group", "memory.swap.max", "memory.max"}) write(file, "");
-    }
-    void write(const char* file, const char* text) const {
-        std::ofstream(folder / ("task/" + std::string(file))) << text;
-    }
-    test::Folder folder;
-    TaskGroup group{folder / "task", true};
-};
-
 TEST(TaskGroups, MemoryIsWhatCannotBeDropped) {
-    ShownGroup shown;
+    test::ShownGroup shown;
     EXPECT_FALSE(shown.group.memory());
     shown.write("memory.stat",
                 "anon 2097152\nfile 900000000\nkernel_stack 4096\nshmem 1048576\nslab_reclaimable 8000000\n");
@@ -115,7 +117,7 @@ TEST(TaskGroups, MemoryIsWhatCannotBeDropped) {
 }
 
 TEST(TaskGroups, TheKernelHoldsItOnceItIsSeenThere) {
-    ShownGroup shown;
+    test::ShownGroup shown;
     EXPECT_TRUE(shown.group.limit_memory(200));
     std::ifstream limit(shown.folder / "task/memory.max");
     std::int64_t bytes = 0;
@@ -129,13 +131,25 @@ TEST(TaskGroups, TheKernelHoldsItOnceItIsSeenThere) {
 
 TEST(TaskGroups, AKillAtItsLimitIsToldFromOneFurtherUp) {
     using Killed = TaskGroup::Killed;
-    ShownGroup shown;
+    test::ShownGroup shown;
     EXPECT_EQ(shown.group.killed_for_memory(), Killed::not_at_all);
     shown.write("memory.events", "low 0\nmax 7\noom 0\noom_kill 1\n");
     EXPECT_EQ(shown.group.killed_for_memory(), Killed::elsewhere);
     shown.write("memory.events", "low 0\nmax 7\noom 1\noom_kill 1\n");
     EXPECT_EQ(shown.group.killed_for_memory(), Killed::elsewhere);  // it has no limit: one in it had
     ASSERT_TRUE(shown.group.limit_memory(200));
+    EXPECT_EQ(shown.group.killed_for_memory(), Killed::at_its_limit);
+}
+
+TEST(TaskGroups, ALimitThatTheTaskHasSetItselfIsNotItsOwn) {
+    using Killed = TaskGroup::Killed;
+    test::ShownGroup shown;
+    ASSERT_TRUE(shown.group.limit_memory(200));
+    shown.write("memory.events", "low 0\nmax 7\noom 1\noom_kill 1\n");
+    shown.write("memory.events.local", "low 0\nmax 0\noom 0\noom_kill 0\n");
+    EXPECT_EQ(shown.group.killed_for_memory(), Killed::elsewhere);
+    // Who was killed for ours may have been in a group in it.
+    shown.write("memory.events.local", "low 0\nmax 3\noom 1\noom_kill 0\n");
     EXPECT_EQ(shown.group.killed_for_memory(), Killed::at_its_limit);
 }
 
