@@ -286,6 +286,17 @@ TEST_F(GpuFolder, AUuidThatTheDriverDoesNotListIsTold) {
     EXPECT_FALSE(absent_gpus(find())) << "it may be the one that does not tell";
 }
 
+TEST_F(GpuFolder, OfADriverWithoutItsListNothingIsToldToBeAbsent) {
+    file("dev/nvidiactl");
+    for (const char* names : {"GPU-aaaa", "0,1"}) {
+        variables["CUDA_VISIBLE_DEVICES"] = names;
+        EXPECT_FALSE(absent_gpus(find())) << names;
+    }
+    file("proc/driver/nvidia/gpus/0000:11:00.0/information", "GPU UUID: GPU-bbbb-1\nDevice Minor: 0\n");
+    variables["CUDA_VISIBLE_DEVICES"] = "GPU-aaaa";
+    EXPECT_THAT(absent_gpus(find()).value_or(""), HasSubstr("names GPU GPU-aaaa"));
+}
+
 TEST_F(GpuFolder, WhatIsNamedTwiceIsOneDevice) {
     variables["CUDA_VISIBLE_DEVICES"] = "0,1,0";
     EXPECT_THAT(find().names, ElementsAre("0", "1"));
