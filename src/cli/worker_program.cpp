@@ -60,8 +60,7 @@ std::string workspace_parent(const WorkerProgramOptions& options) {
     return unknown ? folder : whole.string();
 }
 
-Result<WorkerResources> resources_here(const WorkerProgramOptions& options) {
-    auto machine = host::discover(host::CpuMask::of_process(0));
+Result<WorkerResources> resources_of(Result<host::Machine> machine, const WorkerProgramOptions& options) {
     if (!machine) return machine.error();
     const host::Bounds batch =
         host::batch_bounds(host::batch_environment(), {machine->cores.size(), machine->threads()});
@@ -143,18 +142,36 @@ class Program {
         const host::Allowance now = host::Allowance::of_this_process();
         const std::string less = host::what_is_less(allowed_, now);
         if (less.empty()) return;
+        const auto lacks = what_it_lacks_now();
+        if (!lacks) return say_that_it_cannot_look(less, lacks.error().message);
         allowed_ = now;
-        const std::string lacks = what_it_lacks_now();
-        if (lacks.empty()) return say(less + "; what it offers stays the same");
+        if (lacks->empty()) return say(less + "; what it offers stays the same");
         comes_back_ = true;
-        session.leave(less + "; " + lacks + ": it leaves when its tasks have ended, and comes back with less",
-                      instant_now());
+        session.leave(
+            less + "; " + *lacks + ": it leaves when its tasks have ended, and comes back with less",
+            instant_now());
     }
 
-    std::string what_it_lacks_now() const {
-        const auto now = resources_here(options_);
-        if (!now) return {};  // nor could it come back
-        return what_it_lacks(resources_, *now, host::CpuMask::of_process(0));
+    Result<std::string> what_it_lacks_now() const {
+        return what_it_lacks(resources_, host::CpuMask::of_process(0), [&] { return look_again(); });
+    }
+
+    // For GPUs it looks once: nobody lessens those, and to wait for their driver would hold up all else here.
+    Result<WorkerResources> look_again() const {
+        return resources_of(host::discover_again(host::CpuMask::of_process(0), *gpus_), options_);
+    }
+
+    Result<WorkerResources> look() {
+        if (gpus_) return look_again();
+        auto machine = host::discover(host::CpuMask::of_process(0));
+        if (machine) gpus_ = machine->gpus;
+        return resources_of(std::move(machine), options_);
+    }
+
+    // It tries again at the next look: nor could it come back now.
+    void say_that_it_cannot_look(const std::string& less, const std::string& why) {
+        const std::string text = less + "; it stays as it is, as it cannot look at its machine: " + why;
+        if (std::exchange(cannot_look_, text) != text) say(text);
     }
 
     Duration between_looks() const {
@@ -198,7 +215,7 @@ class Program {
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;
         allowed_ = host::Allowance::of_this_process();  // before: what changes meanwhile is noticed
-        resources_ = resources_here(options_).or_throw();
+        resources_ = look().or_throw();
         const WorkerResources& resources = resources_;
         for (const std::string& remark : resources.machine.remarks)
             std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
@@ -298,9 +315,11 @@ class Program {
     std::unique_ptr<app::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
-    WorkerResources resources_;  // that it came with
-    host::Allowance allowed_;    // when that was looked at last
+    std::optional<host::Gpus> gpus_;  // that were found when it first came
+    WorkerResources resources_;       // that it came with
+    host::Allowance allowed_;         // when that was looked at last
     Instant next_look_;
+    std::string cannot_look_;  // what was said of that last
     bool comes_back_ = false;  // it leaves, as it is allowed less than that
 };
 
@@ -308,7 +327,8 @@ class Program {
 
 int detect_program(const WorkerCommand& command) {
     try {
-        const WorkerResources found = resources_here(command.work).or_throw();
+        const WorkerResources found =
+            resources_of(host::discover(host::CpuMask::of_process(0)), command.work).or_throw();
         const std::string text = command.json ? detect_json(found)
                                  : command.drawn_task
                                      ? draw_tasks(found, *command.drawn_task, terminal_style())

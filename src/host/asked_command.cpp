@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -14,8 +16,28 @@
 namespace wq::host {
 
 namespace {
+
 constexpr std::size_t longest_answer = 1u << 20;
+constexpr Duration end_of_the_killed = std::chrono::seconds(1);
+
+int milliseconds_until(Instant until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
+
+// One that is held in the kernel, as by a GPU that hangs, ends when it can: nobody waits for that.
+void wait_for_the_killed(pid_t child) {
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    if (process.valid()) {
+        const Instant until = instant_now() + end_of_the_killed;
+        pollfd ended{process.get(), POLLIN, 0};
+        while (::poll(&ended, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
+        }
+    }
+    ::waitpid(child, nullptr, process.valid() ? WNOHANG : 0);  // Linux before 5.3 has no such descriptors
+}
+
+}  // namespace
 
 AskedCommand::AskedCommand(AskedCommand&& other) noexcept
     : child_(std::exchange(other.child_, -1)), out_(std::move(other.out_)) {}
@@ -56,7 +78,7 @@ void AskedCommand::end() {
     out_.reset();
     if (child_ <= 0) return;
     ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
+    wait_for_the_killed(child_);
     child_ = -1;
 }
 

@@ -94,11 +94,15 @@ std::optional<int> node_by_sysfs(const std::string& pci, const Layout& layout, c
     return std::nullopt;
 }
 
-// In containers the driver may be there without what it lists in /proc. The command takes a second, or for
-// ever where a GPU hangs, so it is asked last.
+// In containers the driver may be there without what it lists in /proc.
+bool nvidia_hides_its_list(const std::string& root) {
+    const auto there = [&](const char* path) { return access((root + path).c_str(), F_OK) == 0; };
+    return !there(vendors[0].list) && there("/dev/nvidiactl");
+}
+
+// The command takes a second, or for ever where a GPU hangs, so it is asked last.
 std::optional<Gpus> told_by_nvidia_smi(const GpuSources& sources) {
-    const auto there = [&](const char* path) { return access((sources.root + path).c_str(), F_OK) == 0; };
-    if (!sources.ask || there(vendors[0].list) || !there("/dev/nvidiactl")) return std::nullopt;
+    if (!sources.ask || !nvidia_hides_its_list(sources.root)) return std::nullopt;
     const auto text = sources.ask({"nvidia-smi", "--query-gpu=pci.bus_id,uuid", "--format=csv,noheader"});
     if (!text) return std::nullopt;
     const std::vector<DriverGpu> listed = gpus_in_nvidia_smi(*text);
@@ -113,7 +117,10 @@ Gpus find_gpus(const GpuSources& sources, bool& decided) {
     const auto listed_by_driver = [&](const Vendor& vendor) {
         return vendor.listed != nullptr ? vendor.listed(sources.root) : std::vector<DriverGpu>{};
     };
-    if (auto gpus = named_by_environment(sources, listed_by_driver)) return std::move(*gpus);
+    if (auto gpus = named_by_environment(sources, listed_by_driver)) {
+        gpus->list_hidden = gpus->variable == vendors[0].variable && nvidia_hides_its_list(sources.root);
+        return std::move(*gpus);
+    }
     for (const Vendor& vendor : vendors) {
         if (vendor.listed == nullptr) continue;
         if (const auto listed = vendor.listed(sources.root); !listed.empty())
@@ -146,7 +153,8 @@ void find_nodes(Gpus& gpus, const Layout& layout, const std::string& root) {
 
 std::optional<std::string> absent_gpus(const Gpus& gpus) {
     // Intel's driver keeps no list that could be read.
-    if (gpus.source != gpus.variable || gpus.variable == "ZE_AFFINITY_MASK") return std::nullopt;
+    if (gpus.source != gpus.variable || gpus.variable == "ZE_AFFINITY_MASK" || gpus.list_hidden)
+        return std::nullopt;
     for (std::size_t i = 0; i < gpus.names.size() && i < gpus.devices.size(); ++i) {
         const std::string& name = gpus.names[i];
         const bool number = name.find_first_not_of("0123456789") == std::string::npos;

@@ -18,6 +18,7 @@ struct Gpus {
     std::vector<GpuDevice> devices;  // of each name; without an address where nothing tells it
     std::string source;              // "CUDA_VISIBLE_DEVICES", "/proc/driver/nvidia/gpus", "PCI"
     bool uuids_told = false;         // by the driver, of all that it lists: another UUID is nobody's
+    bool list_hidden = false;        // the driver is there without its list, as in containers
 };
 
 // Where they are looked for; tests have a folder in place of the root.
@@ -41,7 +42,8 @@ Gpus gpus_of_layout(const GpuSources& sources, const Layout& layout);
 void find_nodes(Gpus& gpus, const Layout& layout, const std::string& root);
 
 // Names of the environment that no device here answers to, as far as that can be known: a number beyond what
-// the driver lists, a UUID of none of these, or any where no driver is. One line, or nothing.
+// the driver lists, a UUID of none of these, or any where no driver is; nothing where the driver is there and
+// its list is not. One line, or nothing.
 std::optional<std::string> absent_gpus(const Gpus& gpus);
 
 // The variable of the environment that names GPUs; empty: none does. Of AMD's two, one names devices of the

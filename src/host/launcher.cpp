@@ -238,9 +238,9 @@ void RankEnd::hear() {
 LauncherDied RankEnd::obituary() {
     LauncherDied died;
     died.why = end_.empty() ? "its parent process was killed" : end_;
-    const std::uint64_t last_started = memory_->page().last_started.load(std::memory_order_acquire);
+    const BegunOrders& begun = memory_->page().begun;
     for (const auto& [serial, named] : outstanding_)
-        (serial <= last_started ? died.started : died.not_started).push_back(named);
+        (begun.has(serial) ? died.started : died.not_started).push_back(named);
     outstanding_.clear();
     leaving_.clear();  // orders that came after the end of file were just given back
     return died;

@@ -36,7 +36,9 @@ void restrict_gpus(Machine& machine, const Bound& bound) {
         if (gpus.variable.empty()) gpus.variable = "CUDA_VISIBLE_DEVICES";
         return;
     }
-    Gpus kept{{}, gpus.variable, {}, gpus.source};
+    Gpus kept = gpus;
+    kept.names.clear();
+    kept.devices.clear();
     for (const std::size_t gpu : gpus_kept(gpus, bound)) {
         kept.names.push_back(gpus.names[gpu]);
         kept.devices.push_back(gpu < gpus.devices.size() ? gpus.devices[gpu] : GpuDevice{});

@@ -205,7 +205,7 @@ bool TaskGroup::remove() const {
 }
 
 void TaskGroup::wait_until_empty(Instant until) const {
-    const Descriptor events(openat(folder_.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
+    const Descriptor events(open((path_ + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
     while (events.valid()) {
         std::array<char, 256> text;
         // A change is told to who has read what was before.
@@ -306,6 +306,7 @@ bool TaskGroups::has_room() {
 void TaskGroups::give_up(std::unique_ptr<TaskGroup> group) {
     if (!group->remove()) {
         group->kill();
+        group->stop_asking();
         ended_.push_back(std::move(group));
     }
     remove_ended();

@@ -48,7 +48,8 @@ class TaskGroup {
     };
     std::optional<Memory> memory();
 
-    void kill() const;    // all that is in it
+    void kill() const;                       // all that is in it
+    void stop_asking() { folder_.reset(); }  // what it has is known: it keeps no descriptor
     bool remove() const;  // with groups that the task has made; false: something of it still lives
     void wait_until_empty(Instant until) const;
     const std::string& path() const { return path_; }

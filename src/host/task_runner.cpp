@@ -16,9 +16,12 @@ constexpr Duration unwatched_time = std::chrono::milliseconds(1);
 
 // Raises our limit of descriptors where so many lanes need it; returns what tasks are to get back.
 std::optional<rlimit> make_room_for_files(std::size_t lanes) {
+    // A lane has up to 8 of its own: two pipes and where their overflow goes, its folder, a shell's go line,
+    // a call's result; and its control group.
+    constexpr rlim_t of_lane = 9;
+    constexpr rlim_t of_launcher = 64;
     rlimit limit{};
-    const rlim_t needed =
-        8 * lanes + 64;  // a lane has up to 7: pipes, their files, its folder, a shell's go line
+    const rlim_t needed = of_lane * lanes + of_launcher;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
     rlimit raised = limit;
     raised.rlim_cur = std::min(needed, limit.rlim_max);

@@ -56,6 +56,7 @@ class TaskRunner final : private ShellListener {
     bool start_next(Instant now);
     bool start_behind_head(Instant now);
     bool start(Queue::iterator order, Holding holding, Instant now);
+    void begin(Queue::const_iterator order) const;
     bool do_without_lane();
     void started(Lane& lane);
     void start_failed(Lane& lane);

@@ -2,15 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "host/task_runner.h"
 
 namespace wq::host {
-
-namespace {
-// As many as the manager lets wait of one kind.
-constexpr std::size_t looked_at_behind_head = 256;
-}  // namespace
 
 void TaskRunner::start_tasks(Instant now) {
     now_ = now;
@@ -29,7 +25,7 @@ bool TaskRunner::start_next(Instant now) {
 bool TaskRunner::start_behind_head(Instant now) {
     const Order& head = queue_.front().order;
     std::optional<core::Resources> in_vain;
-    const std::size_t end = std::min(queue_.size(), looked_at_behind_head + 1);
+    const std::size_t end = std::min(queue_.size(), most_passed_over + 1);
     for (std::size_t at = 1; at < end; ++at) {
         const Order& order = queue_[at].order;
         if (order.environment_position != head.environment_position) return false;
@@ -47,6 +43,7 @@ bool TaskRunner::start(Queue::iterator next, Holding holding, Instant now) {
         accounts_.give_back(holding);
         return do_without_lane();
     }
+    begin(next);  // before it can do anything, so that a task that kills the launcher is known to have run
     lane->order = std::move(*next);
     queue_.erase(next);
     const bool by_shell = shell_ && lane->order.order.environment_position > 0;
@@ -56,8 +53,6 @@ bool TaskRunner::start(Queue::iterator next, Holding holding, Instant now) {
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
     lane->out.begin(most);
     lane->err.begin(most);
-    // Before it can do anything, so that a task that kills the launcher is known to have run.
-    shared_.last_started.store(lane->order.serial, std::memory_order_release);
     const CpuMask mask = accounts_.mask(lane->holding);
     if (by_shell) {
         shell_->feed(*lane, mask);
@@ -84,6 +79,13 @@ bool TaskRunner::start(Queue::iterator next, Holding holding, Instant now) {
     }
     if (grouped && lane->pid > 0 && !lane->group) watch_.make_no_groups();
     return true;
+}
+
+void TaskRunner::begin(Queue::const_iterator next) const {
+    std::array<std::uint64_t, most_passed_over> ahead;
+    const auto end = std::transform(queue_.begin(), next, ahead.begin(),
+                                    [](const OrderMessage& message) { return message.serial; });
+    shared_.begun.begin(next->serial, {ahead.begin(), end});
 }
 
 // No pipes can be made for the head. When one of ours ends there may be room; when there is none of ours,

@@ -86,20 +86,23 @@ void ask_control_group(Machine& machine) {
     if (cores < machine.cores.size()) bound_cores(machine, cores, quota->source, false);
 }
 
-void take_gpus(Machine& machine, const std::function<const char*(const char*)>& variable) {
+Gpus look_for_gpus(const Machine& machine, const std::function<const char*(const char*)>& variable) {
     constexpr Duration answer_limit = std::chrono::seconds(10);
     const GpuSources sources{"", variable, [&](const std::vector<std::string>& command) {
                                  return AskedCommand(command).answer(answer_limit);
                              }};
+    if (!machine.this_machine) return gpus_of_layout(sources, machine.layout);
     bool decided = false;
-    if (machine.this_machine) machine.gpus = find_gpus(sources, decided);
+    Gpus gpus = find_gpus(sources, decided);
+    if (decided) return gpus;
     // Of this machine's drivers only Intel's keeps no list.
-    if (machine.this_machine && !decided) {
-        Layout intel = machine.layout;
-        std::erase_if(intel.gpus, [](const GpuDevice& device) { return device.vendor != "Intel"; });
-        machine.gpus = gpus_of_layout(sources, intel);
-    }
-    if (!machine.this_machine) machine.gpus = gpus_of_layout(sources, machine.layout);
+    Layout intel = machine.layout;
+    std::erase_if(intel.gpus, [](const GpuDevice& device) { return device.vendor != "Intel"; });
+    return gpus_of_layout(sources, intel);
+}
+
+void take_gpus(Machine& machine, Gpus gpus) {
+    machine.gpus = std::move(gpus);
     find_nodes(machine.gpus, machine.layout, "");
     machine.bounds.push_back({BoundKind::gpus,
                               static_cast<std::int64_t>(machine.gpus.names.size()),
@@ -107,6 +110,20 @@ void take_gpus(Machine& machine, const std::function<const char*(const char*)>& 
                               true,
                               false,
                               {}});
+}
+
+Result<Machine> discover_without_gpus(const CpuMask& allowed) {
+    const TopologySource source = TopologySource::of_environment();
+    const auto topology = load_topology(source);
+    if (!topology) return topology.error();
+    const LayoutFound found = read_layout(topology->get());
+    auto machine = found.this_machine ? with_cores(found, allowed, cpuset_group())
+                                      : with_cores(found, all_of(found.layout), source.in_words());
+    if (!machine) return machine;
+    machine->origin = source.in_words();
+    if (found.this_machine) ask_control_group(*machine);
+    if (found.this_machine) machine->watch = how_memory_is_held(group_rights());
+    return machine;
 }
 
 Result<Machine> discover_described(const TopologySource& source, const CpuMask& allowed) {
@@ -124,17 +141,14 @@ Result<Machine> discover(const CpuMask& allowed) {
 }
 
 Result<Machine> discover(const CpuMask& allowed, const std::function<const char*(const char*)>& variable) {
-    const TopologySource source = TopologySource::of_environment();
-    const auto topology = load_topology(source);
-    if (!topology) return topology.error();
-    const LayoutFound found = read_layout(topology->get());
-    auto machine = found.this_machine ? with_cores(found, allowed, cpuset_group())
-                                      : with_cores(found, all_of(found.layout), source.in_words());
-    if (!machine) return machine;
-    machine->origin = source.in_words();
-    if (found.this_machine) ask_control_group(*machine);
-    if (found.this_machine) machine->watch = how_memory_is_held(group_rights());
-    take_gpus(*machine, variable);
+    auto machine = discover_without_gpus(allowed);
+    if (machine) take_gpus(*machine, look_for_gpus(*machine, variable));
+    return machine;
+}
+
+Result<Machine> discover_again(const CpuMask& allowed, const Gpus& gpus) {
+    auto machine = discover_without_gpus(allowed);
+    if (machine) take_gpus(*machine, gpus);
     return machine;
 }
 

@@ -19,6 +19,9 @@ Result<Machine> discover(const CpuMask& allowed);
 // The same, where GPUs are named as `variable` says in place of the environment.
 Result<Machine> discover(const CpuMask& allowed, const std::function<const char*(const char*)>& variable);
 
+// The same with the GPUs that were found before: their driver, which may not answer, is not asked again.
+Result<Machine> discover_again(const CpuMask& allowed, const Gpus& gpus);
+
 // The same for a machine described in hwloc's synthetic syntax ("package:2 core:32 pu:2"), or by a file of
 // its own format, of which the PUs of `allowed` may be used; without limits of ours.
 Result<Machine> discover_synthetic(const std::string& description, const CpuMask& allowed);

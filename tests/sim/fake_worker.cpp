@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/allocation.h"
+#include "sim/overtaking.h"
 
 namespace wq::sim {
 
@@ -36,9 +37,11 @@ void FakeWorker::start_what_fits() {
         core::Resources free = plan_.offers;
         free -= used_;
         if (!queue_.empty()) {
-            if (!holds_.at(queue_.front()).give.fits_in(free)) return;
-            start(queue_.front());
-            queue_.pop_front();
+            const auto next = next_to_start(queue_.begin(), queue_.end(), free,
+                                            [&](TaskId task) { return holds_.at(task).give; });
+            if (next == queue_.end()) return;
+            start(*next);
+            queue_.erase(next);
         } else if (!claim()) {
             return;
         }

@@ -1,6 +1,6 @@
 // One life of a worker as it truly is: a launcher that starts leases first come, first served as they fit,
-// and claims tickets when nothing waits. When it dies nothing more leaves it; what is under way still
-// arrives.
+// but past one that waits what leaves it as early as it is; it claims tickets when nothing waits. When it
+// dies nothing more leaves it; what is under way still arrives.
 #pragma once
 
 #include <deque>

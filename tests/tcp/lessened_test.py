@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import time
 import unittest
@@ -77,6 +78,22 @@ class Lessened(TcpCase):
         with self.pipe_that_it_reads(worker) as pipe:  # it looks again, as it has noticed
             pipe.write(description)
         worker.wait_for_text("it may use 1 hardware threads now")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0, str(worker))
+
+    def test_where_it_cannot_look_at_its_machine_it_says_so_and_tries_again(self):
+        there, gone = self.path("machine.xml"), self.path("gone.xml")
+        machine = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "machines", "holes.xml")
+        shutil.copy(machine, there)
+        self.manager(["true"], contact="other")
+        worker = self.worker("--time-scale", "0.01", contact="other", env={"HWLOC_XMLFILE": there})
+        worker.wait_for_text("creating workspace")
+        os.rename(there, gone)
+        self.leave_one_core(worker)
+        worker.wait_for_text("it cannot look at its machine: HWLOC_XMLFILE")
+        self.assertNotIn("what it offers stays the same", worker.out)
+        os.rename(gone, there)
+        worker.wait_for_text("what it offers stays the same")
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0, str(worker))
 

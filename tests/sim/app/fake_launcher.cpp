@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/overtaking.h"
+
 namespace wq::sim {
 
 void FakeLauncher::run(host::Order order) {
@@ -9,15 +11,21 @@ void FakeLauncher::run(host::Order order) {
 }
 
 void FakeLauncher::start_what_fits() {
-    while (!queue_.empty()) {
-        core::Resources then = used_;
-        then += queue_.front().give;
-        if (!then.fits_in(whole_)) return;
-        used_ = then;
-        started_(queue_.front());
-        const TaskId task = queue_.front().task;
-        running_.push_back({std::move(queue_.front()), now_ + tasks_(task).wall});
-        queue_.pop_front();
+    for (;;) {
+        core::Resources free = whole_;
+        free -= used_;
+        // Not past one that sees other `#!` lines: the shell goes through them in order.
+        const auto end = std::find_if(queue_.begin(), queue_.end(), [&](const host::Order& order) {
+            return order.environment_position != queue_.front().environment_position;
+        });
+        const auto next =
+            next_to_start(queue_.begin(), end, free, [](const host::Order& order) { return order.give; });
+        if (next == end) return;
+        used_ += next->give;
+        started_(*next);
+        const TaskId task = next->task;
+        running_.push_back({std::move(*next), now_ + tasks_(task).wall});
+        queue_.erase(next);
     }
 }
 

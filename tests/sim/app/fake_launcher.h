@@ -1,5 +1,5 @@
-// A launcher without processes: orders start first come, first served as they fit, and end when the clock
-// says so.
+// A launcher without processes: orders start first come, first served as they fit, past a head that waits
+// those that do not delay it, and end when the clock says so.
 #pragma once
 
 #include <deque>

@@ -172,6 +172,17 @@ TEST(Restrict, TheGpusThatABatchSystemNamesAreKept) {
     EXPECT_THAT(machine.gpus.names, IsEmpty());
 }
 
+TEST(Restrict, OfTheGpusThatAreKeptAUuidThatNobodyHasIsTold) {
+    for (const bool told : {false, true}) {
+        Machine machine = two_packages();
+        machine.gpus = {{"GPU-bbbb", "GPU-cccc"}, "CUDA_VISIBLE_DEVICES", {{}, {}}, "CUDA_VISIBLE_DEVICES"};
+        machine.gpus.uuids_told = told;
+        restrict_to(machine, {{BoundKind::gpus, 1, "SLURM_JOB_GPUS", true, false, {}}});
+        EXPECT_THAT(machine.gpus.names, ElementsAre("GPU-bbbb"));
+        EXPECT_THAT(machine.remarks, SizeIs(told ? 1 : 0));
+    }
+}
+
 TEST(Restrict, OfEachCoreTheFirstThreadsAreLeft) {
     Machine machine = smt_four();
     leave_threads(machine, 2);

@@ -34,6 +34,40 @@ TEST(LauncherDeath, ATaskThatKillsItsParentKillsTheLauncherOnly) {
     EXPECT_TRUE(std::filesystem::is_empty(session.folder / "scratch"));
 }
 
+// Two cores and a GPU, which task 1 holds and task 2 waits for; task 3, which takes none, goes past it.
+void run_past_a_head_that_waits(Session& session, const std::string& first, const std::string& waits,
+                                const std::string& passes) {
+    session.options.slice.gpus = {"0"};
+    session.options.slice.gpu_variable = "CUDA_VISIBLE_DEVICES";
+    session.open();
+    for (const char* fifo : {"go", "two"}) ASSERT_EQ(mkfifo((session.folder / fifo).c_str(), 0600), 0);
+    Order order = shell_line(1, first);
+    order.give = {0, 0, 0, 1};
+    session.launcher->run(order);
+    order = shell_line(2, waits);
+    order.give = {0, 0, 0, 1};
+    session.launcher->run(order);
+    session.launcher->run(shell_line(3, passes));
+    session.collect_until([&] { return session.died.has_value(); });
+}
+
+TEST(LauncherDeath, AnOrderThatWasPassedOverHasNotStarted) {
+    Session session(2);
+    run_past_a_head_that_waits(session, "sleep 1000", "true", "kill -9 $PPID; sleep 1000");
+    ASSERT_TRUE(session.died);
+    EXPECT_THAT(session.died->started, ElementsAre(Named(TaskId(1), 1), Named(TaskId(3), 1)));
+    EXPECT_THAT(session.died->not_started, ElementsAre(Named(TaskId(2), 1)));
+}
+
+TEST(LauncherDeath, WhatWentPastAHeadHasStartedAlsoWhenTheHeadStartsAfterIt) {
+    Session session(2);
+    run_past_a_head_that_waits(session, "cat go", "echo >two; sleep 1000",
+                               "echo >go; cat two; kill -9 $PPID; sleep 1000");
+    ASSERT_TRUE(session.died);
+    EXPECT_THAT(session.died->started, testing::IsSupersetOf({Named(TaskId(2), 1), Named(TaskId(3), 1)}));
+    EXPECT_THAT(session.died->not_started, IsEmpty());
+}
+
 TEST(LauncherDeath, ANewLauncherTakesUpTheWork) {
     Session session(1);
     for (std::uint64_t round = 0; round < 5; ++round) {

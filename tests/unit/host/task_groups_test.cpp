@@ -98,6 +98,24 @@ TEST(TaskGroups, OneMaySwitchThemOff) {
     EXPECT_EQ(rights.why, "WORK_QUEUE_CGROUP=no");
 }
 
+std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(TaskGroups, ThoseThatCannotBeRemovedKeepNoDescriptors) {
+    const Hierarchy hierarchy("/");
+    TaskGroups groups(hierarchy.roots);
+    const std::size_t before = open_descriptors();
+    for (std::uint64_t serial = 1; serial <= 8; ++serial) {
+        auto group = groups.make(serial);
+        ASSERT_TRUE(group);
+        std::ofstream(group->path() + "/stuck") << "1";
+        groups.give_up(std::move(group));
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
 TEST(TaskGroups, AHierarchyThatIsNotOursIsLetBe) {
     const Hierarchy hierarchy("/");  // as a host's that a container was given
     std::ofstream(hierarchy.own + "/cgroup.procs") << "1\n2\n";

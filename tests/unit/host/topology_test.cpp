@@ -65,6 +65,15 @@ TEST(Topology, ThisMachineHasCoresAndMemory) {
     EXPECT_EQ(free_disk_mb("/no/such/folder"), 0);
 }
 
+TEST(Topology, GpusThatWereFoundAreNotLookedForAgain) {
+    const CpuMask allowed = CpuMask::of_process(0);
+    const Gpus gpus{{"GPU-aaaa", "7"}, "CUDA_VISIBLE_DEVICES", {{}, {}}, "nvidia-smi"};
+    const Machine here = discover_again(allowed, gpus).or_throw();
+    EXPECT_THAT(here.gpus.names, ElementsAre("GPU-aaaa", "7"));
+    EXPECT_EQ(binding_bound(here.bounds, BoundKind::gpus)->source, "nvidia-smi");
+    EXPECT_EQ(here.cores, discover(allowed).or_throw().cores);
+}
+
 TEST(Divide, EveryCoreGoesToExactlyOneRankAndSharesAreEven) {
     const Machine node = machine("package:2 core:32 pu:2", mask_of(0, 128));
     for (std::size_t ranks = 1; ranks <= 64; ++ranks) {
@@ -284,6 +293,17 @@ TEST_F(GpuFolder, AUuidThatTheDriverDoesNotListIsTold) {
     file("proc/driver/nvidia/gpus/0000:21:00.0/information", "Device Minor: 0\n");
     variables["CUDA_VISIBLE_DEVICES"] = "GPU-cccc";
     EXPECT_FALSE(absent_gpus(find())) << "it may be the one that does not tell";
+}
+
+TEST_F(GpuFolder, OfADriverWithoutItsListNothingIsToldToBeAbsent) {
+    file("dev/nvidiactl");
+    for (const char* names : {"GPU-aaaa", "0,1"}) {
+        variables["CUDA_VISIBLE_DEVICES"] = names;
+        EXPECT_FALSE(absent_gpus(find())) << names;
+    }
+    file("proc/driver/nvidia/gpus/0000:11:00.0/information", "GPU UUID: GPU-bbbb-1\nDevice Minor: 0\n");
+    variables["CUDA_VISIBLE_DEVICES"] = "GPU-aaaa";
+    EXPECT_THAT(absent_gpus(find()).value_or(""), HasSubstr("names GPU GPU-aaaa"));
 }
 
 TEST_F(GpuFolder, WhatIsNamedTwiceIsOneDevice) {

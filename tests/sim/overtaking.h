@@ -1,0 +1,31 @@
+// Which order starts next, as the launcher has it: the head of the queue, or one behind it that takes nothing
+// of what the head waits for.
+#pragma once
+
+#include <algorithm>
+
+#include "core/resources.h"
+
+namespace wq::sim {
+
+inline bool may_pass(const core::Resources& head, const core::Resources& give, const core::Resources& free) {
+    const auto leaves_enough = [](const auto& waits_for, const auto& takes, const auto& has) {
+        return waits_for > has ? takes <= 0 : waits_for + takes <= has;
+    };
+    return give.fits_in(free) && leaves_enough(head.cores, give.cores, free.cores) &&
+           leaves_enough(head.memory_mb, give.memory_mb, free.memory_mb) &&
+           leaves_enough(head.disk_mb, give.disk_mb, free.disk_mb) &&
+           leaves_enough(head.gpus, give.gpus, free.gpus);
+}
+
+// One of [first, last), of which `give_of` tells what it takes; `last`: none.
+template <class Iterator, class GiveOf>
+Iterator next_to_start(Iterator first, Iterator last, const core::Resources& free, GiveOf&& give_of) {
+    if (first == last) return last;
+    const core::Resources head = give_of(*first);
+    if (head.fits_in(free)) return first;
+    return std::find_if(first + 1, last,
+                        [&](const auto& each) { return may_pass(head, give_of(each), free); });
+}
+
+}  // namespace wq::sim
