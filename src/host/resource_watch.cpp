@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -240,9 +241,11 @@ Monitor::Memory ResourceWatch::resident_of(const Lane& lane, const std::vector<P
     if (!certain && (over ? may_walk_for_limit_ : may_walk_) &&
         monitor.wants_proportional(processes, resident_kb)) {
         const Duration begin = cpu_time();
-        memory.kb = 0;
+        std::int64_t shares_kb = 0;
         for (const ProcessSample& process : processes)
-            if (!process.ended) memory.kb += proportional_kb(process.pid);
+            if (!process.ended) shares_kb += proportional_kb(process.pid);
+        // Shares sum up to less where processes were forked meanwhile.
+        memory.kb = std::max(shares_kb, own_kb(lane, processes));
         walked_ += cpu_time() - begin;
     } else if (!over) {
         memory.kb = largest_kb;  // it has at least so much
@@ -253,13 +256,14 @@ Monitor::Memory ResourceWatch::resident_of(const Lane& lane, const std::vector<P
 }
 
 // The most that one of them shares with no other task. A call shares with the launcher what it does not write
-// to.
-std::int64_t ResourceWatch::own_kb(const Lane& lane, const std::vector<ProcessSample>& processes) const {
+// to, which is all that the launcher had at most.
+std::int64_t ResourceWatch::own_kb(const Lane& lane, const std::vector<ProcessSample>& processes) {
     std::int64_t most = 0;
-    if (lane.order.order.call) return most;
     for (const ProcessSample& process : processes)
         if (!process.ended) most = std::max(most, reader_.anonymous_kb(process.pid));
-    return most;
+    if (!lane.order.order.call) return most;
+    launcher_kb_ = std::max(launcher_kb_, reader_.anonymous_kb(getpid()));
+    return std::max<std::int64_t>(most - launcher_kb_, 0);
 }
 
 void ResourceWatch::hold_to_limits(Lane& lane, Instant now) {

@@ -53,7 +53,7 @@ class ResourceWatch {
     void look_at_connections();
     Monitor::Memory memory_of(const Lane& lane, const std::vector<ProcessSample>& processes);
     Monitor::Memory resident_of(const Lane& lane, const std::vector<ProcessSample>& processes);
-    std::int64_t own_kb(const Lane& lane, const std::vector<ProcessSample>& processes) const;
+    std::int64_t own_kb(const Lane& lane, const std::vector<ProcessSample>& processes);
     static void take_kernels_count(const Lane& lane);
     void hold_to_limits(Lane& lane, Instant now);
     void ask_for_disk(Instant now);
@@ -78,6 +78,7 @@ class ResourceWatch {
     bool may_walk_ = true;
     bool may_walk_for_limit_ = true;
     Duration walked_{};
+    std::int64_t launcher_kb_ = 0;  // the most that it was seen to have for itself
     Instant connections_not_before_{};
 };
 
