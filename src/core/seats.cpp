@@ -36,8 +36,8 @@ void Seats::add(TaskId task, Count each) {
 
 void Seats::remove(TaskId task, Count each) {
     wholes_ -= each.rounded_down();
+    if (each.is_whole()) return;
     const auto found = seat_of_.find(task);
-    if (found == seat_of_.end()) return;
     const auto seat = shared_.find(found->second);
     seat->second += each.thousandths() % one_whole;
     if (seat->second == one_whole) shared_.erase(seat);

@@ -104,6 +104,7 @@ std::uint64_t Worker::queue(Scarce what) const {
 }
 
 std::uint64_t Worker::queue() const {
+    if (used.fits_in(whole) && room(Scarce::slots) >= 0) return 0;
     std::uint64_t most = 0;
     for (const Scarce what : orders) most = std::max(most, queue(what));
     return std::min<std::uint64_t>(most, leases.size());
@@ -253,16 +254,17 @@ const Worker* WorkerTable::quietest() const {
 template <class Change>
 void WorkerTable::move(Worker& worker, Change&& change) {
     if (!worker.available()) return change();
-    std::array<Place, scarce_things> before;
+    std::array<std::int64_t, scarce_things> room_before;
     for (const Scarce what : orders)
-        if (keeps_order(what)) before[static_cast<std::size_t>(what)] = worker.place(what);
+        if (keeps_order(what)) room_before[static_cast<std::size_t>(what)] = worker.room(what);
+    Place before = worker.place(Scarce::cores);
     change();
     for (const Scarce what : orders) {
         if (!keeps_order(what)) continue;
-        const Place& place = before[static_cast<std::size_t>(what)];
+        before.room = room_before[static_cast<std::size_t>(what)];
         const Place now = worker.place(what);
-        if (now == place) continue;
-        auto node = worker.kind->second.by(what).extract(place);
+        if (now == before) continue;
+        auto node = worker.kind->second.by(what).extract(before);
         node.value() = now;
         worker.kind->second.by(what).insert(std::move(node));
     }
