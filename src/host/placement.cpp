@@ -78,7 +78,9 @@ void Placement::give_back(const Seat& seat) {
 }
 
 std::int64_t Placement::free_cores() const {
-    return std::accumulate(core_left_.begin(), core_left_.end(), std::int64_t{0});
+    std::int64_t free = static_cast<std::int64_t>(pool_.free()) * one_whole;
+    for (const std::size_t core : shared_cores_) free += core_left_[core];
+    return free;
 }
 std::int64_t Placement::free_gpus() const {
     return std::accumulate(gpu_left_.begin(), gpu_left_.end(), std::int64_t{0});
