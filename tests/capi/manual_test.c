@@ -213,6 +213,11 @@ static void automatic(void) {
         work_queue_task_delete(t);
     }
     CHECK(first == 2 && last == 1 && memory >= 512);
+    struct work_queue_task* t = work_queue_task_create("true");
+    work_queue_task_specify_category(t, "auto-b");
+    run(t);
+    CHECK(t->resources_allocated->cores == 2);
+    work_queue_task_delete(t);
 }
 
 /* "Pipelined Submission": as many as it wants, twice. */
