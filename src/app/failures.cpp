@@ -18,18 +18,19 @@ std::string without_numbers(const std::string& text) {
     return plain;
 }
 
-std::string limits_of(const core::Outcome& outcome) {
-    std::string limits;
+// Of which it was given too little. Not how much it was: that may differ on each node.
+std::string too_little_of(const core::Outcome& outcome) {
+    std::string kinds;
     for (const core::ResourceKind kind : core::resource_kinds)
-        limits += std::to_string(outcome.measured ? outcome.measured->exceeded.at(kind) : core::unsaid) + " ";
-    return limits;
+        kinds += outcome.measured && outcome.measured->exceeded.at(kind) >= 0 ? "1" : "0";
+    return kinds;
 }
 
 std::string kind_of(const FailureExample& example) {
     const core::Outcome& outcome = example.outcome;
     std::string kind = std::string(core::name_of(outcome.ending)) + " " + std::to_string(outcome.exit_code) +
                        " " + std::to_string(outcome.signal) + " ";
-    if (core::is_exhaustion(outcome.ending)) kind += example.category + " " + limits_of(outcome) + " ";
+    if (core::is_exhaustion(outcome.ending)) kind += example.category + " " + too_little_of(outcome) + " ";
     return kind + without_numbers(example.stderr_tail);
 }
 

@@ -50,7 +50,7 @@ class Failures {
     // Counted by line; of each the first example is kept.
     void add_environment(EnvironmentExample example);
     // Two failures are alike when they ended the same way and their last words, numbers aside, are the same;
-    // and of those that took more than they were given, category and limit.
+    // and of those that took more than they were given, category and resource.
     void add(FailureExample example);
     // Whether the reason is a new one of those that are kept.
     bool skip(SkippedExample example);

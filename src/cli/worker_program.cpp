@@ -142,18 +142,15 @@ class Program {
         const host::Allowance now = host::Allowance::of_this_process();
         const std::string less = host::what_is_less(allowed_, now);
         if (less.empty()) return;
-        const auto lacks = what_it_lacks_now();
-        if (!lacks) return say_that_it_cannot_look(less, lacks.error().message);
+        const auto found = look_again();
+        if (!found) return say_that_it_cannot_look(less, found.error().message);
         allowed_ = now;
-        if (lacks->empty()) return say(less + "; what it offers stays the same");
+        cannot_look_.clear();
+        const std::string lacks = what_it_lacks(resources_, *found, host::CpuMask::of_process(0));
+        if (lacks.empty()) return say(less + "; what it offers stays the same");
         comes_back_ = true;
-        session.leave(
-            less + "; " + *lacks + ": it leaves when its tasks have ended, and comes back with less",
-            instant_now());
-    }
-
-    Result<std::string> what_it_lacks_now() const {
-        return what_it_lacks(resources_, host::CpuMask::of_process(0), [&] { return look_again(); });
+        session.leave(less + "; " + lacks + ": it leaves when its tasks have ended, and comes back with less",
+                      instant_now());
     }
 
     // For GPUs it looks once: nobody lessens those, and to wait for their driver would hold up all else here.

@@ -69,22 +69,19 @@ WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_m
     return found;
 }
 
-Result<std::string> what_it_lacks(const WorkerResources& then, const host::CpuMask& allowed,
-                                  const std::function<Result<WorkerResources>()>& look) {
-    if (is_bound_to_others(then.slice, allowed))
-        return std::string("its tasks are bound to cores that it may not use");
-    const auto now = look();
-    if (!now) return now.error();
+std::string what_it_lacks(const WorkerResources& then, const WorkerResources& now,
+                          const host::CpuMask& allowed) {
+    if (is_bound_to_others(then.slice, allowed)) return "its tasks are bound to cores that it may not use";
     const auto fewer = [](const std::string& had, const std::string& has) {
         return "it has " + has + " to offer, and offered " + had;
     };
     const core::Resources& had = then.offers;
-    const core::Resources& has = now->offers;
+    const core::Resources& has = now.offers;
     if (has.cores < had.cores)
         return fewer(format_count_with_fraction(had.cores), format_count_with_fraction(has.cores) + " cores");
     if (has.memory_mb < had.memory_mb)
         return fewer(std::to_string(had.memory_mb), std::to_string(has.memory_mb) + " MB memory");
-    return std::string();
+    return {};
 }
 
 std::string resources_line(const core::Resources& offers) {

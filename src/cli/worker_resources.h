@@ -1,7 +1,6 @@
 // What a worker over TCP offers: what this machine has, less what the batch system and its options say.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -24,11 +23,11 @@ struct WorkerResources {
 WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_mb,
                                  const WorkerProgramOptions& options, const host::Bounds& batch = {});
 
-// What a worker that came with `then` has less of now, or that its tasks may be bound to what is no longer
-// `allowed`: "it has 4 cores to offer, and offered 8"; "": nothing. Disk is what happens to be free, and GPUs
-// stay. Error: that of `look`, which is not asked where the mask says enough.
-Result<std::string> what_it_lacks(const WorkerResources& then, const host::CpuMask& allowed,
-                                  const std::function<Result<WorkerResources>()>& look);
+// What `now` has less of than a worker offered that came with `then`, whose tasks may be bound to what is no
+// longer `allowed`: "it has 4 cores to offer, and offered 8"; "": nothing. Disk is what happens to be free,
+// and GPUs stay.
+std::string what_it_lacks(const WorkerResources& then, const WorkerResources& now,
+                          const host::CpuMask& allowed);
 
 // "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as the manual has it.
 std::string resources_line(const core::Resources& offers);

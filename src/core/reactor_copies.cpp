@@ -6,6 +6,7 @@
 // nothing, with its worker or by a limit, the copy takes its place.
 #include <algorithm>
 
+#include "core/allocation.h"
 #include "core/reactor.h"
 
 namespace wq::core {
@@ -162,18 +163,12 @@ void Reactor::take_copy(TaskId task) {
     attempted.dispatched_us = copy.dispatched_us;
 }
 
-// Whether its copy was given all of that.
+// Whether its copy was given all that one who asks for that would be given there.
 bool Reactor::copy_has(const Ask& ask, TaskId task) const {
     const auto found = copies_.find(task);
     if (found == copies_.end()) return false;
-    const Resources& given = found->second.given;
-    const auto has = [](const auto& all, const auto& said, const auto& least) {
-        return all >= said && all >= least;
-    };
-    return has(given.cores, ask.needs.cores, ask.at_least.cores) &&
-           has(given.memory_mb, ask.needs.memory_mb, ask.at_least.memory_mb) &&
-           has(given.disk_mb, ask.needs.disk_mb, ask.at_least.disk_mb) &&
-           has(given.gpus, ask.needs.gpus, ask.at_least.gpus);
+    const Resources& whole = workers_.find(found->second.worker)->whole;
+    return ever_fits(ask, whole) && allocate(ask, whole, options_.allocation).fits_in(found->second.given);
 }
 
 void Reactor::drop_copy(TaskId task, bool kill, Actions& actions) {

@@ -118,7 +118,8 @@ Resources Reactor::given_now(ShapeId shape, const Worker& worker) const {
     if (!tail || give.cores == 0 || !worker.fits(give)) return give;
     const Count cores =
         worker.cores_held.any_parts() ? worker.cores_held.untouched(worker.whole.cores) : free.cores;
-    return lowered_to({std::max(cores, give.cores), free.memory_mb, free.disk_mb, give.gpus},
+    return lowered_to({std::max(cores, give.cores), std::max(free.memory_mb, give.memory_mb),
+                       std::max(free.disk_mb, give.disk_mb), give.gpus},
                       asked(shape).at_most);
 }
 

@@ -16,8 +16,10 @@ namespace wq::core {
 std::int64_t how_many_seats(Count each, Count whole);
 
 // What leases hold of those of one worker. Nobody tells which one a part sits on; but its launcher takes, as
-// is done here, the fullest that has room, of equal ones that which was begun first, in the order in which
-// leases come and end. (Where it has several NUMA nodes, it looks on a task's own nodes first.)
+// is done here, the fullest that has room, of equal ones that which was begun first. So both agree as long as
+// leases come and end there in the order of here. Where an end crosses an order on its way, orders wait in
+// the launcher, or a task has a NUMA node of its own to look on first, they may sit otherwise, until they
+// have ended: meanwhile a whole core may be taken for shared, or the other way round.
 class Seats {
   public:
     void add(TaskId task, Count each);

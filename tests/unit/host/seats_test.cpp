@@ -59,8 +59,8 @@ TEST(SeatsOfAWorker, AreAsManyAsTheManagerReckonsByBoth) {
                     compare({.cores = thousandths(of_core), .gpus = thousandths(of_gpu)}, cores, gpus);
 }
 
-// In any order of comings and ends, the manager knows what is left: it gives out what has a seat, and nothing
-// that would wait for one.
+// As tasks come and end, seen in one order by both, the manager knows what is left: it gives out what has a
+// seat, and nothing that would wait for one.
 TEST(SeatsOfAWorker, AreKnownToTheManagerAsTasksComeAndEnd) {
     constexpr std::int64_t cores = 5;
     constexpr std::int64_t gpus = 3;
