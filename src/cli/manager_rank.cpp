@@ -66,6 +66,7 @@ class Run {
         reactor.halt_on_failure = rank.options.halt_on_failure;
         reactor.sets_hosts_aside = !rank.options.keep_hosts;
         reactor.monitoring = rank.options.monitoring;
+        reactor.limits_memory = !rank.options.ends_none;
         reactor.expected_workers = expected_workers(rank);
         reactor.seal_batches = rank.tickets != nullptr;
         if (rank.options.listen) listen(reactor);

@@ -191,8 +191,10 @@ Status take_monitoring(const po::variables_map& given, RunOptions& run) {
     }
     if (given.count("monitor") == 0) return success();
     run.monitoring.measures = true;
-    return take_word<bool>(given, "monitor", run.monitoring.enforces,
-                           {{"enforce", true}, {"measure", false}});
+    const Status taken =
+        take_word<bool>(given, "monitor", run.monitoring.enforces, {{"enforce", true}, {"measure", false}});
+    run.ends_none = !run.monitoring.enforces;
+    return taken;
 }
 
 Status convert(const po::variables_map& given, RunOptions& run) {

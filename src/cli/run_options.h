@@ -28,6 +28,7 @@ struct RunOptions {
     bool halt_on_failure = false;
     bool keep_hosts = false;      // also those that fail what succeeds elsewhere
     core::Monitoring monitoring;  // of tasks
+    bool ends_none = false;       // --monitor=measure: whatever they say of their memory
     std::string monitor_output;   // folder for a report on each task; empty: none
     double speculate = 0;         // copies of tasks that run for so many times the mean; 0: none
     bool manager_only = false;

@@ -179,6 +179,9 @@ std::string summary_text(const Summary& summary) {
     std::string text = headline(summary);
     if (summary.stats.tasks_submitted == 0 && !summary.stopped && summary.code == ExitCode::ok)
         text += "There was nothing to run: the list has no tasks.\n";
+    if (summary.stats.tasks_exhausted_attempts > 0)
+        text += count_of(positive(summary.stats.tasks_exhausted_attempts), "attempt") +
+                " took more than it was given\n";
     if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
     if (!summary.plots.empty()) text += "Plots: " + summary.run_directory + "/plots\n";
     if (summary.outputs_cut > 0)
@@ -209,6 +212,7 @@ std::string summary_json(const Summary& summary) {
                      {"not_recorded", summary.unrecorded}};
     root["failed_earlier"] = failed_earlier(summary);
     root["attempts"] = summary.attempts;
+    root["exhausted_attempts"] = stats.tasks_exhausted_attempts;
     root["output_cut"] = summary.outputs_cut;
     root["workers"] = {{"joined", stats.workers_joined}, {"lost", stats.workers_lost}};
     root["stale_reports"] = summary.stale_reports;

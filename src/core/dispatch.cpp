@@ -75,7 +75,8 @@ void Reactor::spread_suspects(ShapeId shape, Now now, Actions& actions) {
     }
 }
 
-// Of several shapes, the most urgent task first.
+// Of several shapes, the most urgent task first. A worker that got room besides may have it for others that
+// are more urgent.
 void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actions) {
     ReadyShapes heads;
     for (const ShapeId shape : shapes)
@@ -86,7 +87,10 @@ void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actio
             const ShapeId shape = head->shape;
             Worker* worker = roomiest(shape, false, now);
             if (worker == nullptr) break;
-            lease(*worker, *takes(*worker, shape, false, now), shape, now, actions);
+            if (workers_.take_change(*worker))
+                fill(*worker, now, actions);
+            else
+                lease(*worker, *takes(*worker, shape, false, now), shape, now, actions);
             head = ledger_.head(shape);
             if (!head || heads.empty()) continue;
             heads.insert(*head);

@@ -155,6 +155,7 @@ class Reactor {
     void awaken(const CategoryState& state);
     void learn_sizes(TaskId task, const Outcome& outcome, Actions& actions);
     std::optional<Shape> asks_for_more(TaskId task, const Outcome& outcome);
+    std::string beyond_its_maximum(TaskId task, const Outcome& outcome) const;
     bool has_room(const Shape& shape) const;
     void awaken_those_with_room();
     void note_full();

@@ -181,6 +181,24 @@ std::optional<Shape> Reactor::asks_for_more(TaskId task, const Outcome& outcome)
     return shape;
 }
 
+// Why one that was given less than the maximum of its category does not run again with that; "": it was given
+// that, or took no more.
+std::string Reactor::beyond_its_maximum(TaskId task, const Outcome& outcome) const {
+    if (!outcome.measured) return {};
+    const Shape& shape = ledger_.shape(ledger_.shape_of(task));
+    const Category& category = categories_[shape.category.value()].category;
+    const Sizes most = category.most_given(sizes_of(shape.needs));
+    const Sizes given = sizes_of(ledger_.find_attempted(task)->given);
+    const Sizes taken = peaks_of(outcome.measured->usage);
+    Sizes maximum;
+    for (const ResourceKind kind : resource_kinds)
+        if (outcome.measured->exceeded.at(kind) >= 0 && given.at(kind) < most.at(kind) &&
+            taken.at(kind) > most.at(kind))
+            maximum.at(kind) = most.at(kind);
+    if (maximum == Sizes{}) return {};
+    return "; that is more than the maximum of its category, " + describe(needs_of(maximum));
+}
+
 bool Reactor::has_room(const Shape& shape) const {
     if (limited_.empty()) return true;
     const Category& category = categories_[shape.category.value()].category;

@@ -140,7 +140,9 @@ void Reactor::settle(TaskId task, const Outcome& outcome, Now now, Actions& acti
         return try_again(task, TaskEvent::exhaust, outcome, now, actions);
     const bool again =
         ledger_.attempted(task).failures < shape.retries && !ended_by_its_end_time(task, outcome);
-    record(task, !again, outcome, actions);
+    Outcome told = outcome;
+    if (is_exhaustion(outcome.ending)) told.reason += beyond_its_maximum(task, outcome);
+    record(task, !again, std::move(told), actions);
     if (!again) return finish(task, false, now, actions);
     ledger_.change(task, TaskEvent::retry);
     go_on_with_copy(task, actions);

@@ -204,8 +204,8 @@ class Monitoring(Case):
             self.assertRegex(run.out, r"out of memory: used \d+ MB of memory, its limit is 100 MB")
 
     def test_only_measured_none_is_ended(self):
-        self.write("tasks.sh", "#WQ-CATEGORY default memory=50M\npython3 eater.py 90\n")
-        self.run_to_end("--monitor=measure", "--monitor-output", "reports", "tasks.sh")
+        self.write("tasks.sh", "#WQ-CATEGORY default memory=50M\npython3 eater.py 90\n#WQ memory=50M\npython3 eater.py 90\n")
+        self.run_to_end("--monitor=measure", "--monitor-output", "reports", "--memory", "50M", "tasks.sh")
         report = self.reports("reports")["1"]
         self.assertGreaterEqual(report["memory"][0], 90)
         self.assertEqual(report["exit_type"], "normal")
@@ -222,6 +222,13 @@ class Monitoring(Case):
         self.assertRegex(transactions, r' TASK 1 WAITING auto MAX_RESOURCES {"cores":\[1,"cores"\],"memory":\[2048,"MB"\]')
         self.assertRegex(transactions, r' TASK 1 RUNNING \S+ MAX_RESOURCES {.*"memory":\[2048,"MB"\]')
         self.assertRegex(run.out, r"\nauto +0 +0 +1 +1 +2048 +10\n")
+        self.assertIn("1 attempt took more than it was given\n", run.out)
+
+    def test_what_takes_more_than_the_maximum_is_told_so(self):
+        self.write("tasks.sh", "#WQ-CATEGORY auto mode=max cores=1 memory=60M disk=10 first memory=50M\n"
+                   "#WQ category=auto\npython3 eater.py 200\n")
+        run = self.run_to_end("--monitor", "tasks.sh", code=1)
+        self.assertRegex(run.out, r"its limit is 50 MB; that is more than the maximum of its category, 60 MB memory")
 
     def test_what_needs_more_than_any_worker_has_has_failed(self):
         self.write("tasks.sh", "#WQ-CATEGORY auto mode=max cores=1 disk=10 first memory=50M\n#WQ category=auto\npython3 eater.py 400\n")

@@ -100,6 +100,9 @@ TEST(RunOptions, MonitoringEnforcesWhereNothingElseIsSaid) {
     EXPECT_EQ(monitoring({"--monitor=measure"}).monitoring, (core::Monitoring{true, false}));
     EXPECT_EQ(monitoring({"--monitor-output", "dir"}).monitoring, (core::Monitoring{true, false}));
     EXPECT_EQ(monitoring({"--monitor-output", "dir"}).monitor_output, "dir");
+    EXPECT_TRUE(monitoring({"--monitor=measure"}).ends_none);
+    EXPECT_FALSE(monitoring({"--monitor"}).ends_none);
+    EXPECT_FALSE(monitoring({"--monitor-output", "dir"}).ends_none) << "memory= holds as without it";
     EXPECT_EQ(monitoring({"--monitor-output=dir", "--monitor"}).monitoring, (core::Monitoring{true, true}));
     EXPECT_EQ(monitoring({"--monitor", "--cores", "2"}).source.path, "tasks.sh");
     for (const char* bad : {"--monitor=loudly", "--monitor=", "--monitor-output="}) {

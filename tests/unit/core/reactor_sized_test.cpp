@@ -143,6 +143,30 @@ TEST_F(SizedRun, TheTryAfterAnExhaustionGetsMoreThanTheOneBefore) {
     forget_actions();
 }
 
+// What changed for a category with the pool is no reason to look at its tasks before others.
+TEST_F(SizedRun, TheMoreUrgentGoFirstWhereAWorkerComes) {
+    say({.mode = AllocationMode::max_throughput});
+    Shape urgent;
+    urgent.needs.cores = 1;
+    event(TasksAdded{{TaskId(0), 4, urgent, {}}, {}, {}});
+    Shape later;
+    later.category = analysis;
+    later.priority = -1;
+    event(TasksAdded{{TaskId(4), 8, later, {}}, {}, {}});
+    forget_actions();
+    join_with(1, {2, 1000, 2000, 0});
+    const auto leases = [&] {
+        std::vector<std::string> lines;
+        take([&](const std::string& line) {
+            if (line.starts_with("lease")) lines.push_back(line);
+        });
+        return lines;
+    };
+    EXPECT_THAT(leases(), ElementsAre("lease 0.1 to 1", "lease 1.1 to 1"));
+    ok(1, 0);
+    EXPECT_THAT(leases(), ElementsAre("lease 2.1 to 1"));
+}
+
 // However many sizes were too little, at the maximum they ask for one.
 TEST_F(SizedRun, TriesAtAMaximumAreOfOneShape) {
     say({.max = Sizes{.cores = 1000, .memory_mb = 4000, .disk_mb = 10},
