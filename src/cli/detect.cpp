@@ -156,7 +156,8 @@ std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
     const host::Machine& machine = found.machine;
     const core::Resources give = core::allocate(task, found.offers, {.proportional = true});
     if (machine.core_count || !core::ever_fits(task, found.offers))
-        return machine.core_count ? "nobody says which cores are its own: " + found.unbound + "\n"
+        return machine.core_count ? "nobody says which cores are its own: " + found.unbound +
+                                        "; --bind core takes the nearest\n"
                                   : "no task that asks for " + core::describe(task) + " fits here: it has " +
                                         core::describe(found.offers) + "\n";
     host::Placement placement(found.slice.places, found.slice.gpu_nodes);

@@ -41,8 +41,9 @@ Result<app::TaskTable> tasks_of(const std::string& run_directory) {
     const std::string path = run_directory + "/list";
     const auto text = stats::read_whole(path);
     if (!text)
-        return Error{ExitCode::bad_input,
-                     run_directory + " holds no copy of a list that was read to its end"};
+        return Error{
+            ExitCode::bad_input,
+            run_directory + " holds no copy of a list that was read to its end (of an array there is none)"};
     app::TaskTable tasks;
     if (ran_a_list(run_directory)) {
         taskfile::ListReader reader(path);

@@ -75,8 +75,18 @@ void Reactor::spread_suspects(ShapeId shape, Now now, Actions& actions) {
     }
 }
 
-// Of several shapes, the most urgent task first. A worker that got room besides may have it for others that
-// are more urgent.
+// A worker that got room besides may have it for others that are more urgent than those that look for one.
+ShapeId Reactor::most_urgent_for(const Worker& worker, const ReadyHead& head, Now now) const {
+    if (!worker.has_changed) return head.shape;
+    std::size_t looked = 0;
+    for (const ReadyHead& other : ledger_.ready_shapes()) {
+        if (!(other < head) || ++looked > shapes_looked_at) break;
+        if (takes(worker, other.shape, false, now)) return other.shape;
+    }
+    return head.shape;
+}
+
+// Of several shapes, the most urgent task first.
 void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actions) {
     ReadyShapes heads;
     for (const ShapeId shape : shapes)
@@ -87,10 +97,8 @@ void Reactor::spread(const std::vector<ShapeId>& shapes, Now now, Actions& actio
             const ShapeId shape = head->shape;
             Worker* worker = roomiest(shape, false, now);
             if (worker == nullptr) break;
-            if (workers_.take_change(*worker))
-                fill(*worker, now, actions);
-            else
-                lease(*worker, *takes(*worker, shape, false, now), shape, now, actions);
+            const ShapeId first = most_urgent_for(*worker, *head, now);
+            lease(*worker, *takes(*worker, first, false, now), first, now, actions);
             head = ledger_.head(shape);
             if (!head || heads.empty()) continue;
             heads.insert(*head);

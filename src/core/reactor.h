@@ -316,6 +316,7 @@ class Reactor {
     // dispatch.cpp
     bool gives_out();
     void dispatch(Now now, Actions& actions);
+    ShapeId most_urgent_for(const Worker& worker, const ReadyHead& head, Now now) const;
     void spread(const std::vector<ShapeId>& shapes, Now now, Actions& actions);
     void spread_suspects(ShapeId shape, Now now, Actions& actions);
     void fill(Worker& worker, Now now, Actions& actions);

@@ -317,12 +317,6 @@ void WorkerTable::changed(Worker& worker) {
     changed_.push_back(worker.id);
 }
 
-bool WorkerTable::take_change(Worker& worker) {
-    if (!std::exchange(worker.has_changed, false)) return false;
-    std::erase(changed_, worker.id);
-    return true;
-}
-
 std::vector<WorkerId> WorkerTable::take_changed() {
     for (const WorkerId id : changed_)
         if (Worker* worker = find(id)) worker->has_changed = false;

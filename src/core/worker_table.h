@@ -148,7 +148,6 @@ class WorkerTable {
     // It may have room that it did not have when it was last looked at.
     void changed(Worker& worker);
     std::vector<WorkerId> take_changed();
-    bool take_change(Worker& worker);  // whether it was one of those
 
     // Null: none is of that host.
     const std::set<WorkerId>* of_host(const std::string& host) const;
