@@ -82,8 +82,8 @@ void Monitor::count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t b
     // Of one that could not enter its group the kernel has not counted all there.
     const std::int64_t seen_us = cpu_us + gone_.cpu_us;
     raise(peak_.cpu_time, kernels_cpu_us_ ? std::max(seen_us, *kernels_cpu_us_) : seen_us + lost_us_);
-    raise(peak_.bytes_read, bytes_read + gone_.bytes_read);
-    raise(peak_.bytes_written, bytes_written + gone_.bytes_written);
+    if (bytes_read >= 0) raise(peak_.bytes_read, bytes_read + gone_.bytes_read);
+    if (bytes_written >= 0) raise(peak_.bytes_written, bytes_written + gone_.bytes_written);
 }
 
 void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, Instant now) {
@@ -187,7 +187,7 @@ void Monitor::waited_for(pid_t pid, const rusage& usage, const std::optional<Pro
     const auto found = std::find_if(among.begin(), among.end(), is_it);
     if (found == among.end()) return;
     if (is_missing) missing_us_ = std::max<std::int64_t>(0, missing_us_ - found->cpu_us);
-    const ProcessSample& last = seen ? *seen : *found;
+    const ProcessSample& last = seen && seen->bytes_told ? *seen : *found;
     gone_.cpu_us += std::max(found->cpu_us, cpu_of(usage));
     gone_.bytes_read += last.bytes_read;
     gone_.bytes_written += last.bytes_written;
@@ -204,7 +204,8 @@ void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& byt
         sum.bytes_read += process.bytes_read;
         sum.bytes_written += process.bytes_written;
     }
-    count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
+    const bool told = bytes && bytes->bytes_told;
+    count(sum.cpu_us, told ? sum.bytes_read : core::unsaid, told ? sum.bytes_written : core::unsaid);
     take_windows(now);
     switches_ += usage.ru_nvcsw + usage.ru_nivcsw;
     peak_.context_switches = switches_;

@@ -47,6 +47,12 @@ bool has_run(const ProcessSample& before, const ProcessSample& now) {
            now.virtual_kb != before.virtual_kb || now.resident_kb != before.resident_kb;
 }
 
+void take_bytes_over(const ProcessSample& from, ProcessSample& to) {
+    to.bytes_read = from.bytes_read;
+    to.bytes_written = from.bytes_written;
+    to.bytes_told = from.bytes_told;
+}
+
 std::int64_t number_after(std::string_view text, std::string_view name) {
     const std::size_t at = text.find(name);
     if (at == std::string_view::npos) return 0;
@@ -100,6 +106,7 @@ std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
 void TreeReader::read_bytes(ProcessSample& sample) const {
     std::array<char, 512> buffer;
     const std::string_view text(buffer.data(), slurp(sample.pid, "io", buffer.data(), buffer.size()));
+    sample.bytes_told = !text.empty();
     sample.bytes_read = number_after(text, "rchar:");
     sample.bytes_written = number_after(text, "wchar:");
 }
@@ -141,11 +148,11 @@ std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
         const ProcessSample* const last = known.find(*sample);
         if (last != nullptr && !has_run(*last, *sample) && last->old < oldest) {
             sample->old = last->old + 1;
-            sample->bytes_read = last->bytes_read;
-            sample->bytes_written = last->bytes_written;
+            take_bytes_over(*last, *sample);
             sample->sockets = last->sockets;
         } else {
             read_bytes(*sample);
+            if (last != nullptr && !sample->bytes_told) take_bytes_over(*last, *sample);
             find_sockets(*sample);
         }
         if (!sample->ended) children_.append(sample->pid, sample->one_thread, pids);

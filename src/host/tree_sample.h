@@ -25,7 +25,8 @@ struct ProcessSample {
     std::int64_t virtual_kb = 0;
     std::int64_t bytes_read = 0;
     std::int64_t bytes_written = 0;
-    std::int64_t faults = 0;               // of pages
+    bool bytes_told = true;   // of one that has ended some kernels tell root alone (seen: Linux 6.18)
+    std::int64_t faults = 0;  // of pages
     std::vector<std::uint64_t> sockets{};  // their inodes, of tree() alone
     int old = 0;  // so many times bytes and sockets were taken over from the time before, by tree()
 };
