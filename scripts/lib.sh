@@ -18,10 +18,17 @@ STARTED=$(date +%s)
 elapsed() { echo $(($(date +%s) - STARTED)); }
 stage() { printf '== [%3d s] %s\n' "$(elapsed)" "$*"; }
 
+# release: the Debian whose names packages have here, 12 or 13; what is neither is rather like the newer one.
+release() {
+    # shellcheck source=/dev/null
+    (. "${OS_RELEASE:-/etc/os-release}" && [ "${ID:-} ${VERSION_ID:-}" = "debian 12" ] && echo 12) 2>/dev/null || echo 13
+}
+
 # packages_for PURPOSE...: their packages, from scripts/packages.
 packages_for() {
+    release=$(release)
     for purpose in "$@"; do
-        sed -n "s/^$purpose //p" "$ROOT/scripts/packages"
+        sed -n "s/^$purpose\(@$release\)\{0,1\} //p" "$ROOT/scripts/packages"
     done | tr ' ' '\n'
 }
 
@@ -41,7 +48,7 @@ install_packages() {
     done
     [ -n "$missing" ] || return 0
     command -v apt-get >/dev/null ||
-        die "no apt-get here; install what Debian 12 calls:$missing"
+        die "no apt-get here; install what Debian $(release) calls:$missing"
     [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
         die "neither root nor sudo; ask an administrator for: apt-get install --no-install-recommends$missing"
     stage "installing$missing"
@@ -74,16 +81,19 @@ configure() {
     fi
 }
 
-# build FOLDER: its default target, with what Ninja says in FOLDER/build.log and, of that, how far it is on stdout.
+# build FOLDER [TARGET...]: without targets all; with what Ninja says in FOLDER/build.log and, of that, how far it is
+# on stdout.
 build() {
-    log=$1/build.log
+    folder=$1
+    shift
+    log=$folder/build.log
     # Of a pipe only the last command's status is known, so the first one's goes with the log.
     {
-        NINJA_STATUS='step %f %t ' cmake --build "$1" 2>&1 && echo built
+        NINJA_STATUS='step %f %t ' cmake --build "$folder" ${1:+--target "$@"} 2>&1 && echo built
     } | tee "$log" | show_steps
     [ "$(tail -n 1 "$log")" != built ] || return 0
     sed -n '/^FAILED: /,$p' "$log" | head -n 40 >&2
-    die "could not build $1; all that was said is in $log"
+    die "could not build $folder; all that was said is in $log"
 }
 
 # show_steps: of "step DONE ALL ..." lines, on a terminal one line that changes, else a line every tenth.
@@ -102,10 +112,11 @@ show_steps() {
 }
 
 # mpi_environment: Open MPI refuses root unless told twice, and in containers its copies between processes
-# (CMA, which needs ptrace rights) fail with a message per rank.
+# (CMA, which needs ptrace rights) fail with a message per rank: 4 has them in vader, 5 in smsc. How 5 finds the way
+# between interfaces it asks the kernel, which knows none from an address to itself, with a message per rank.
 mpi_environment() {
     if [ "$(id -u)" -eq 0 ]; then
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     fi
-    export OMPI_MCA_btl_vader_single_copy_mechanism=none
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma OMPI_MCA_reachable=weighted
 }

@@ -19,16 +19,16 @@ _work_queue_run() {
     --run-dir | --output | --monitor-output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
-    --retries | --max-losses | --away-limit | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
-        --storage-patience | --index-variable | --threads-per-core | --why)
+    --retries | --max-losses | --reconnect-timeout | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
+        --storage-timeout | --index-variable | --threads-per-core | --why)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--array --away-limit --bind --cores --disk --dry-run --each --gpus --grace
+            mapfile -t COMPREPLY < <(compgen -W "--array --bind --cores --disk --dry-run --each --gpus --grace
                 --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --monitor
-                --monitor-output --name --output --output-limit --plots --progress --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
-                --storage-patience --threads-per-core --tickets --timeout --verbose --version --walltime --why -v" \
+                --monitor-output --name --output --output-limit --plots --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
+                --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -5,24 +5,24 @@ function roff(text) {
     return text
 }
 
-# An example is a command, and after it or alone in the next line, behind two blanks or more, a remark.
+# An example is a command, and after it or alone in the next line, behind two blanks or more, a comment.
 function example(line,    at) {
     at = match(line, /[^ ]  +[^ ]/)
-    if (line ~ /^          /) return remark(substr(line, match(line, /[^ ]/)))
-    finish_remark()
+    if (line ~ /^          /) return comment(substr(line, match(line, /[^ ]/)))
+    finish_comment()
     if (!at) return command(substr(line, 3))
     command(substr(line, 3, at - 2))
-    remark(substr(line, at + RLENGTH - 1))
+    comment(substr(line, at + RLENGTH - 1))
 }
 function command(text) { print ".PP\n\\fB" roff(text) "\\fR" >extra }
-function remark(text) {
-    if (!in_remark) print ".RS 4" >extra
-    in_remark = 1
+function comment(text) {
+    if (!in_comment) print ".RS 4" >extra
+    in_comment = 1
     print "\\&" roff(text) >extra
 }
-function finish_remark() {
-    if (in_remark) print ".RE" >extra
-    in_remark = 0
+function finish_comment() {
+    if (in_comment) print ".RE" >extra
+    in_comment = 0
 }
 
 # "0 drawn, 64 wrong options. More." -> a list, and the rest as a paragraph.
@@ -42,7 +42,7 @@ function exit_status(text,    codes, rest, end, items, count, i) {
 }
 
 part == "" && /^Usage:/ { part = "usage" }
-/^$/ { finish_remark(); part = "" }
+/^$/ { finish_comment(); part = "" }
 part == "usage" && /^       [^ ]/ { sub(/^ +/, "  or:  ") }
 /^Examples:$/ { part = "examples"; print "\n[examples]" >extra; next }
 /^Exit codes: / { part = "exit"; sub(/^Exit codes: /, "") }
@@ -56,4 +56,4 @@ part == "exit" { codes = codes (codes == "" ? "" : " ") $0; next }
     }
     print >help
 }
-END { finish_remark(); if (codes != "") exit_status(codes) }
+END { finish_comment(); if (codes != "") exit_status(codes) }

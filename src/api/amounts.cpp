@@ -78,7 +78,7 @@ Result<core::AllocationMode> mode_of(AllocationMode mode) {
         case AllocationMode::max_throughput:
             return static_cast<core::AllocationMode>(mode);
     }
-    return refused("there is no mode " + std::to_string(static_cast<int>(mode)) +
+    return refused("unknown mode " + std::to_string(static_cast<int>(mode)) +
                    ": give 0 (fixed), 1 (max), 2 (min_waste) or 3 (max_throughput)");
 }
 
@@ -87,7 +87,7 @@ Result<core::ResourceKind> resource_named(const std::string& name) {
     if (name == "memory") return core::ResourceKind::memory;
     if (name == "disk") return core::ResourceKind::disk;
     if (name == "gpus") return core::ResourceKind::gpus;
-    return refused("no resource is called " + quote_for_message(name) + ": give cores, memory, disk or gpus");
+    return refused("unknown resource " + quote_for_message(name) + ": give cores, memory, disk or gpus");
 }
 
 Result<std::string> summaries_folder(const std::string& folder) {
@@ -96,7 +96,7 @@ Result<std::string> summaries_folder(const std::string& folder) {
     if (error) return refused("the current folder: " + error.message());
     std::filesystem::create_directories(path, error);
     if (error) return refused(folder + ": " + error.message());
-    if (!std::filesystem::is_directory(path, error)) return refused(folder + ": it is no folder");
+    if (!std::filesystem::is_directory(path, error)) return refused(folder + ": it is not a folder");
     if (::access(path.c_str(), W_OK | X_OK) != 0)
         return refused(folder + ": " + std::system_category().message(errno));
     return path.string();

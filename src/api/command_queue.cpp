@@ -3,11 +3,26 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <future>
-
 namespace wq::api {
 
+namespace {
+// For the reason of a failure: when it comes, no memory may be left for it.
+constexpr std::size_t longest_reason = 512;
+}  // namespace
+
+void Asked::run() {
+    answered_ = true;
+    try {
+        request_();
+    } catch (...) {
+        answer_.set_exception(std::current_exception());
+        throw;
+    }
+    answer_.set_value(true);
+}
+
 CommandQueue::CommandQueue() {
+    why_closed_.reserve(longest_reason);
     descriptor_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
@@ -23,24 +38,22 @@ std::int64_t CommandQueue::submit(std::unique_ptr<TaskData> task) {
     const std::lock_guard lock(mutex_);
     if (closed_) return 0;
     const std::int64_t id = next_id_;
-    next_id_ += static_cast<std::int64_t>(task->count());
+    const auto count = static_cast<std::int64_t>(task->count());
     task->id = id;
     put(std::move(task));
+    next_id_ += count;  // ids have no gap, even if there was no memory for a task
     return id;
 }
 
-bool CommandQueue::ask(Request request) {
-    std::promise<void> done;
+bool CommandQueue::ask(std::function<void()> request) {
+    auto asked = std::make_unique<Asked>(std::move(request));
+    std::future<bool> answer = asked->answer();
     {
         const std::lock_guard lock(mutex_);
         if (closed_) return false;
-        put([&] {
-            request();
-            done.set_value();
-        });
+        put(std::move(asked));
     }
-    done.get_future().wait();
-    return true;
+    return answer.get();
 }
 
 std::int64_t CommandQueue::submitted() const {
@@ -48,9 +61,22 @@ std::int64_t CommandQueue::submitted() const {
     return next_id_ - 1;
 }
 
-void CommandQueue::close() {
+void CommandQueue::close(std::string_view why) noexcept {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    if (why.empty()) return;
+    why_closed_ += ": ";
+    why_closed_ += why.substr(0, why_closed_.capacity() - why_closed_.size());
+}
+
+std::string CommandQueue::why_closed() const {
+    const std::lock_guard lock(mutex_);
+    return why_closed_;
+}
+
+void CommandQueue::drop_requests() noexcept {
+    const std::lock_guard lock(mutex_);
+    drop_requests_of(waiting_);
 }
 
 bool CommandQueue::has_more() {

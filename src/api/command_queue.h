@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -14,21 +17,42 @@
 
 namespace wq::api {
 
+// A request of a thread of the program. That thread waits until the request has run or was dropped.
+class Asked {
+  public:
+    explicit Asked(std::function<void()> request) : request_(std::move(request)) {}
+    ~Asked() {
+        if (!answered_) answer_.set_value(false);
+    }
+    Asked(const Asked&) = delete;
+
+    std::future<bool> answer() { return answer_.get_future(); }  // whether it has run
+    // Throws what the request throws; answer() throws it, too.
+    void run();
+
+  private:
+    std::function<void()> request_;
+    std::promise<bool> answer_;
+    bool answered_ = false;
+};
+
 class CommandQueue {
   public:
-    using Request = std::function<void()>;  // runs on the manager's thread
-    using Command = std::variant<std::unique_ptr<TaskData>, Request>;
+    using Command = std::variant<std::unique_ptr<TaskData>, std::unique_ptr<Asked>>;
 
     CommandQueue();
 
     // The first id of the task, from 1; 0: the manager takes nothing more.
     std::int64_t submit(std::unique_ptr<TaskData> task);
     // Runs `request` on the manager's thread and waits until it has. False: the manager takes nothing more.
-    bool ask(Request request);
+    // Throws what the request throws, which ends the manager, too.
+    bool ask(std::function<void()> request);
     // Tasks submitted so far, calls of ranges each for itself.
     std::int64_t submitted() const;
-    // Takes nothing more from now on; what is here already will be taken.
-    void close();
+    // Takes nothing more from now on; what is here already will be taken. `why`: the manager has failed.
+    void close(std::string_view why = {}) noexcept;
+    // One line: that the manager has ended, and why if it failed.
+    std::string why_closed() const;
 
     // ---- the manager's thread ----
     int descriptor() const { return descriptor_.get(); }
@@ -36,6 +60,13 @@ class CommandQueue {
     bool has_more();
     // Appends all that is here.
     void take(std::vector<Command>& commands);
+    // Those who wait for what they asked for wait no longer. It is not run.
+    void drop_requests() noexcept;
+
+    static void drop_requests_of(std::vector<Command>& commands) noexcept {
+        for (Command& command : commands)
+            if (auto* asked = std::get_if<std::unique_ptr<Asked>>(&command)) asked->reset();
+    }
 
   private:
     void put(Command command);  // with the lock
@@ -46,6 +77,7 @@ class CommandQueue {
     bool asleep_ = false;
     bool woken_ = false;
     bool closed_ = false;
+    std::string why_closed_{"the manager has ended"};
     Descriptor descriptor_;
 };
 

@@ -1,18 +1,18 @@
 #include "api/lines.h"
 
-#include "api/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::api {
 
 namespace {
-constexpr std::size_t most_waiting = 10'000;
+constexpr std::size_t most_waiting_lines = 10'000;
 }
 
 Lines::Lines(Say say) : say_(std::move(say)), thread_(quiet_thread([this] { run(); })) {}
 
 void Lines::put(std::string line) {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= most_waiting) {
+    if (waiting_.size() >= most_waiting_lines) {
         ++dropped_;
         return;
     }
@@ -29,7 +29,7 @@ void Lines::run() {
         waiting_.pop_front();
         if (waiting_.empty() && dropped_ > 0)
             waiting_.push_back(std::to_string(std::exchange(dropped_, 0)) +
-                               " lines were dropped: they came faster than they were taken");
+                               " lines were dropped: the program took them too slowly");
         lock.unlock();
         say_(line);
         lock.lock();

@@ -1,14 +1,11 @@
 #include "api/listening.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
-#include "app/away.h"
 #include "base/units.h"
-#include "stats/run_status.h"
-#include "transport/contact.h"
-#include "transport/tls_identity.h"
+#include "net/contact.h"
+#include "net/tls_identity.h"
+#include "session/disconnect_times.h"
 
 namespace wq::api {
 
@@ -26,7 +23,8 @@ Result<int> port_in(const Variables& variables, const char* name, int otherwise)
     const std::string text = value_of(variables, name);
     if (text.empty()) return otherwise;
     const auto port = parse_count(text, 0, 65535);
-    if (!port) return Error{ExitCode::usage, std::string(name) + "=" + text + " is no port: give 1 to 65535"};
+    if (!port)
+        return Error{ExitCode::usage, std::string(name) + "=" + text + " is not a port: give 1 to 65535"};
     return static_cast<int>(*port);
 }
 
@@ -41,9 +39,9 @@ PortRange range_of(int low, int high) {
 Result<std::string> key_of(const ManagerOptions& options) {
     if (!options.password.empty() && !options.password_file.empty())
         return Error{ExitCode::usage, "give password or password_file, not both"};
-    if (!options.password_file.empty()) return transport::read_password(options.password_file);
+    if (!options.password_file.empty()) return net::read_password(options.password_file);
     if (!options.password.empty()) return options.password;
-    if (!options.contact_file.empty()) return transport::fresh_key();
+    if (!options.contact_file.empty()) return net::fresh_key();
     return std::string();
 }
 
@@ -52,11 +50,11 @@ Duration seconds(double count) {
         std::chrono::duration<double>(count > 0 ? std::min(count, 1e9) : 1e9));
 }
 
-Result<transport::TlsIdentity> identity_of(const ManagerOptions& options) {
+Result<net::TlsIdentity> identity_of(const ManagerOptions& options) {
     if (options.ssl_key.empty() != options.ssl_certificate.empty())
         return Error{ExitCode::usage, "ssl_key and ssl_certificate belong together: give both or none"};
-    if (options.ssl_key.empty()) return transport::make_identity();
-    return transport::read_identity(options.ssl_key, options.ssl_certificate);
+    if (options.ssl_key.empty()) return net::make_identity();
+    return net::read_identity(options.ssl_key, options.ssl_certificate);
 }
 
 constexpr const char* cure =
@@ -75,8 +73,7 @@ Status check_open(const ManagerOptions& options, const Variables& variables) {
 // As a user of Work Queue expects; only a key keeps strangers out.
 std::string warning_of_open(int port) {
     return "port " + std::to_string(port) +
-           " is open to everybody who can reach it: any of them may run tasks for this manager, and send it "
-           "results; " +
+           " has no password: anyone who can reach it can run tasks for this manager and send it results; " +
            cure;
 }
 
@@ -87,12 +84,12 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
         const auto [low, high] = *options.port_range;
         if (low < 1 || high > 65535 || low > high)
             return Error{ExitCode::usage, "port_range " + std::to_string(low) + " to " +
-                                              std::to_string(high) + " is no range within 1 to 65535"};
+                                              std::to_string(high) + " is not a range within 1 to 65535"};
         return range_of(low, high);
     }
     if (options.port > 65535)
         return Error{ExitCode::usage,
-                     "port " + std::to_string(options.port) + " is no port: give 1 to 65535"};
+                     "port " + std::to_string(options.port) + " is not a port: give 1 to 65535"};
     if (options.port > 0) return range_of(options.port, options.port);
     const auto fixed = port_in(variables, "WORK_QUEUE_PORT", 0);
     if (!fixed) return fixed.error();
@@ -105,24 +102,24 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
     if (*low < 1 || *low > *high)
         return Error{ExitCode::usage, "WORK_QUEUE_LOW_PORT " + std::to_string(*low) +
                                           " and WORK_QUEUE_HIGH_PORT " + std::to_string(*high) +
-                                          " are no range of ports"};
+                                          " are not a range of ports"};
     return range_of(*low, *high);
 }
 
 Result<Duration> away_limit_of(const ManagerOptions& options) {
     const Duration limit = options.away_limit > 0 ? seconds(options.away_limit) : Duration{0};
-    if (app::sound_away_limit(limit)) return limit;
+    if (session::sound_away_limit(limit)) return limit;
     return Error{ExitCode::usage,
-                 "away_limit is at least 10 s, as workers hear their manager no more often than that allows; "
-                 "or 0: who is cut off is lost at once"};
+                 "away_limit is at least 10 s, because workers hear from their manager only that often; "
+                 "or 0: disconnected workers are lost at once"};
 }
 
 // Workers say something every 30 s: no sooner can they be missed. They expect as much of us, and more where
 // they keep their tasks for a short time only.
-void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit) {
-    const transport::TcpLimits of_workers;
+void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit) {
+    const net::TcpLimits of_workers;
     limits.keep_alive =
-        app::keep_alive_of(away_limit, std::min(of_workers.keep_alive, seconds(wanted.interval)));
+        session::keep_alive_of(away_limit, std::min(of_workers.keep_alive, seconds(wanted.interval)));
     limits.silence = wanted.interval <= 0
                          ? seconds(1e9)
                          : std::max(of_workers.silence, seconds(wanted.interval + wanted.timeout));
@@ -134,10 +131,9 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     if (!ports) return ports.error();
     const auto away_limit = away_limit_of(options);
     if (!away_limit) return away_limit.error();
-    Listening listening;
     auto key = key_of(options);
     if (!key) return key.error();
-    transport::TcpListenOptions tcp;
+    net::TcpListenOptions tcp;
     tcp.low_port = ports->low;
     tcp.high_port = ports->high;
     tcp.sockets = options.sockets;
@@ -153,55 +149,28 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     // Refused before anybody could connect.
     if (key->empty())
         if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
-    listening.tls = tcp.tls.has_value();
-    auto listener = transport::TcpListener::open(std::move(tcp));
-    if (!listener) return listener.error();
-    listening.transport = std::move(*listener);
-    listening.port = listening.transport->port();
-    listening.key = std::move(*key);
-    listening.certificate_print = listening.transport->certificate_print();
-    listening.name = options.name;
-    listening.started = wall_now();
-    if (listening.key.empty()) listening.warning = warning_of_open(listening.port);
-    if (options.name.empty()) return listening;
-    auto entry = app::register_manager(app::registry_folder(), listening.contact(), say);
-    if (!entry) return entry.error();
-    listening.entry = std::move(*entry);
-    return listening;
+    auto port = listening::open_port(std::move(tcp), options.name, say);
+    if (!port) return port.error();
+    const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
+    return Listening{std::move(*port), warning};
 }
 
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say) {
     return listen(options, say, [](const char* name) { return std::getenv(name); });
 }
 
-std::vector<std::string> Listening::addresses() const {
-    std::vector<std::string> all;
-    for (std::string& host : transport::own_addresses())
-        all.push_back(transport::to_text({std::move(host), static_cast<std::uint16_t>(port)}));
+std::vector<int> HeldPort::descriptors() const {
+    std::vector<int> all;
+    for (const net::OwnedDescriptor& socket : sockets) all.push_back(socket.get());
     return all;
 }
 
-transport::Contact Listening::contact() const {
-    transport::Contact contact;
-    contact.addresses = transport::own_addresses();
-    contact.port = static_cast<std::uint16_t>(port);
-    contact.key = key;
-    contact.tls = tls;
-    contact.certificate_print = certificate_print;
-    contact.name = name;
-    contact.pid = ::getpid();
-    contact.host = stats::host_name();
-    contact.started = started;
-    return contact;
-}
-
-Status Listening::write_contact(const std::string& path) const {
-    return transport::write_contact(path, contact());
-}
-
-void Listening::remove_contact(const std::string& path) const {
-    const auto contact = transport::read_contact(path);
-    if (contact && contact->pid == ::getpid() && contact->started == started) ::unlink(path.c_str());
+Result<HeldPort> hold_port(const ManagerOptions& options) {
+    const auto ports = ports_of(options, [](const char* name) { return std::getenv(name); });
+    if (!ports) return ports.error();
+    auto held = net::listen_on({}, ports->low, ports->high);
+    if (!held) return held.error();
+    return HeldPort{std::move(held->descriptors), held->port};
 }
 
 }  // namespace wq::api

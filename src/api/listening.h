@@ -2,14 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "app/registry.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "transport/tcp_listener.h"
+#include "listening/open_port.h"
+#include "net/tcp_socket.h"
 #include "work_queue/manager.h"
 
 namespace wq::api {
@@ -21,22 +20,8 @@ struct KeepAlive {
 };
 
 struct Listening {
-    std::unique_ptr<transport::TcpListener> transport;  // moves to the manager's thread
-    int port = 0;
-    std::string key;
-    bool tls = false;
-    std::string certificate_print;
-    std::string name;
-    WallMicros started = 0;
-    std::string warning;  // where it is open to everybody: for when the manager is there
-
-    std::unique_ptr<app::Registration> entry;  // of a manager with a name
-
-    std::vector<std::string> addresses() const;  // with the port
-    transport::Contact contact() const;
-    Status write_contact(const std::string& path) const;
-    // Only where it is still ours.
-    void remove_contact(const std::string& path) const;
+    listening::OpenPort port;  // its listener moves to the manager's thread
+    std::string warning;       // where it is open to everybody: for when the manager is there
 };
 
 // As getenv: null when unset.
@@ -54,12 +39,23 @@ Result<Duration> away_limit_of(const ManagerOptions& options);
 
 // When a link that is idle is used, and when a peer that is silent is lost: by what workers do, no sooner
 // than after 90 s.
-void set_keep_alive(transport::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit);
+void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit);
 
 // `say` gets what the entry in the registry has to say. Errors: a port in use, files that cannot be used,
 // not_allowed where a key is required and there is none or the name cannot be registered.
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
                          const Variables& variables);
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say);
+
+// A port that is listened on before its manager is there: who connects meanwhile waits for it.
+struct HeldPort {
+    std::vector<net::OwnedDescriptor> sockets;
+    int port = 0;
+
+    std::vector<int> descriptors() const;  // for ManagerOptions::sockets
+};
+
+// That of `port` and `port_range`. Errors: as of a manager's start.
+Result<HeldPort> hold_port(const ManagerOptions& options);
 
 }  // namespace wq::api

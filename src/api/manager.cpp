@@ -1,23 +1,29 @@
 #include "work_queue/manager.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 #include "api/amounts.h"
-#include "api/earlier_summaries.h"
 #include "api/lines.h"
 #include "api/listening.h"
 #include "api/program_manager.h"
 #include "api/session_parts.h"
+#include "core/outcome.h"
+#include "logs/earlier_summaries.h"
 
 namespace wq {
 
 namespace {
 
-constexpr std::uint64_t most_output = 256u << 20;  // as of work_queue_run
-
 void say_on_stderr(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
+}
+
+// A program with a manager for each part of its work is open by all their ports: its user reads so once.
+bool first_open_port_on_stderr() {
+    static std::atomic<bool> was_said{false};
+    return !was_said.exchange(true);
 }
 
 std::string& error_of_this_thread() {
@@ -43,9 +49,10 @@ class Manager::Impl {
   public:
     explicit Impl(ManagerOptions given)
         : options(std::move(given)), lines(options.say ? options.say : say_on_stderr) {
-        if (options.output_limit > most_output)
+        if (options.output_limit > core::most_output_limit)
             refuse({ExitCode::usage,
-                    "output_limit is at most 256 MiB, as an output travels whole: let tasks write more to a "
+                    "output_limit is at most 256 MiB, because an output travels whole: write larger outputs "
+                    "to a "
                     "file"});
         say = [this](const std::string& text) { lines.put(text); };
         api::ProgramManagerOptions program;
@@ -62,15 +69,15 @@ class Manager::Impl {
         if (options.listen) {
             listening = or_refuse(api::listen(options, say));
             program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
-            program.change_keep_alive = [transport = listening->transport.get(),
+            program.change_keep_alive = [transport = listening->port.listener.get(),
                                          away = program.away_limit](const api::KeepAlive& wanted) {
-                transport::TcpLimits limits;
+                net::TcpLimits limits;
                 api::set_keep_alive(limits, wanted, away);
                 transport->set_keep_alive(limits.keep_alive, limits.silence);
             };
-            program.wires.push_back({std::move(listening->transport), true});
-            if (listening->entry)
-                program.tell = [entry = listening->entry.get()](const core::ManagerStats& stats) {
+            program.wires.push_back({std::move(listening->port.listener), true});
+            if (listening->port.entry)
+                program.tell = [entry = listening->port.entry.get()](const core::ManagerStats& stats) {
                     entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
                                  static_cast<std::uint64_t>(stats.workers_connected)});
                 };
@@ -80,28 +87,31 @@ class Manager::Impl {
         // From here on the manager tells the ranks of its end.
         if (options.mpi != nullptr) options.mpi->parts().has_manager = true;
         if (listening && !options.contact_file.empty())
-            if (const Status written = listening->write_contact(options.contact_file); !written)
+            if (const Status written = listening->port.write_contact(options.contact_file); !written)
                 refuse(written.error());
-        if (listening && !listening->warning.empty()) say(listening->warning);
+        if (listening && !listening->warning.empty() && (options.say || first_open_port_on_stderr()))
+            say(listening->warning);
     }
     // What is said meanwhile may call the manager, which is there, and takes nothing more.
     void end() {
         manager->end();
-        if (listening) listening->entry.reset();  // which may have a line to say, too
+        if (listening) listening->port.entry.reset();  // which may have a line to say, too
         lines.close();
     }
     ~Impl() {
         if (options.mpi != nullptr && manager->lost_a_rank()) options.mpi->parts().lost_a_rank = true;
-        if (listening && !options.contact_file.empty()) listening->remove_contact(options.contact_file);
+        if (listening && !options.contact_file.empty()) listening->port.remove_contact(options.contact_file);
     }
 
     void take_ranks(MpiSession::Parts& ranks, api::ProgramManagerOptions& program) {
         if (ranks.rank != 0)
-            refuse({ExitCode::usage, "rank " + std::to_string(ranks.rank) +
-                                         " of the job works: it calls serve(), and the manager is rank 0's"});
-        if (ranks.has_manager) refuse({ExitCode::usage, "an MpiSession serves one manager, and it had one"});
+            refuse({ExitCode::usage,
+                    "rank " + std::to_string(ranks.rank) +
+                        " of the job is a worker: call serve(); only rank 0 can be the manager"});
+        if (ranks.has_manager)
+            refuse({ExitCode::usage, "an MpiSession has only one manager, and this one had its manager"});
         if (ranks.size == 1 && !ranks.works && !options.listen)
-            refuse({ExitCode::usage, "manager_only needs others that work: more ranks, or `listen`"});
+            refuse({ExitCode::usage, "manager_only needs other workers: more ranks, or `listen`"});
         for (const std::string& remark : ranks.remarks) say(remark);
         program.ranks = static_cast<std::uint32_t>(ranks.size);
         program.seal_batches = ranks.tickets != nullptr;
@@ -116,6 +126,12 @@ class Manager::Impl {
     bool set_category(const char* function, const std::string& category,
                       const Result<core::CategorySet>& what);
     bool refuse_call(const char* function, const Error& error);  // false
+    // Whoever calls a manager that has failed finds why in last_error().
+    api::ProgramManager& program() const {
+        if (std::string why = manager->failure(); !why.empty()) error_of_this_thread() = std::move(why);
+        return *manager;
+    }
+    Error ended() const { return {ExitCode::unreachable, manager->why_ended()}; }
 
     ManagerOptions options;
     api::Lines lines;
@@ -131,18 +147,23 @@ Manager::~Manager() {
 }
 
 int Manager::port() const {
-    return impl_->listening ? impl_->listening->port : 0;
+    return impl_->listening ? impl_->listening->port.number() : 0;
 }
 const std::string& Manager::name() const {
     return impl_->options.name;
 }
 std::vector<std::string> Manager::addresses() const {
-    return impl_->listening ? impl_->listening->addresses() : std::vector<std::string>{};
+    if (!impl_->listening) return {};
+    net::Contact contact = impl_->listening->port.contact();
+    std::vector<std::string> all;
+    for (std::string& host : contact.addresses) all.push_back(net::to_text({std::move(host), contact.port}));
+    return all;
 }
 bool Manager::write_contact(const std::string& path) const {
     const Status written =
-        impl_->listening ? impl_->listening->write_contact(path)
-                         : Status(Error{ExitCode::usage, "the manager does not listen: it has no contact"});
+        impl_->listening
+            ? impl_->listening->port.write_contact(path)
+            : Status(Error{ExitCode::usage, "the manager does not listen, so it has no contact"});
     if (!written) error_of_this_thread() = written.error().message;
     return written.ok();
 }
@@ -151,7 +172,7 @@ bool Manager::write_contact(const std::string& path) const {
 
 std::int64_t Manager::submit(Task task) {
     std::string error;
-    const std::int64_t id = impl_->manager->submit(std::move(task), error);
+    const std::int64_t id = impl_->program().submit(std::move(task), error);
     if (id == 0) error_of_this_thread() = std::move(error);
     return id;
 }
@@ -170,67 +191,67 @@ std::optional<Duration> limit_of(int timeout_seconds) {
 }  // namespace
 
 std::optional<Task> Manager::wait(int timeout_seconds) {
-    return impl_->manager->wait(limit_of(timeout_seconds));
+    return impl_->program().wait(limit_of(timeout_seconds));
 }
 std::optional<Task> Manager::wait_for_tag(const std::string& tag, int timeout_seconds) {
-    return impl_->manager->wait(limit_of(timeout_seconds), &tag);
+    return impl_->program().wait(limit_of(timeout_seconds), &tag);
 }
 std::optional<Task> Manager::wait_at_most(std::chrono::nanoseconds limit) {
-    return impl_->manager->wait(limit);
+    return impl_->program().wait(limit);
 }
 
 bool Manager::empty() const {
-    return impl_->manager->empty();
+    return impl_->program().empty();
 }
 int Manager::hungry() const {
-    return impl_->manager->hungry();
+    return impl_->program().hungry();
 }
 TaskState Manager::task_state(std::int64_t id) const {
-    return impl_->manager->task_state(id);
+    return impl_->program().task_state(id);
 }
 
 // ---- cancelling ----
 
 std::optional<Task> Manager::cancel_by_taskid(std::int64_t id) {
-    return impl_->manager->cancel(id);
+    return impl_->program().cancel(id);
 }
 std::optional<Task> Manager::cancel_by_tag(const std::string& tag) {
-    return impl_->manager->cancel_tagged(tag);
+    return impl_->program().cancel_tagged(tag);
 }
 std::vector<Task> Manager::cancel_by_category(const std::string& category) {
-    return impl_->manager->cancel_category(&category);
+    return impl_->program().cancel_category(&category);
 }
 std::vector<Task> Manager::cancel_all() {
-    return impl_->manager->cancel_category(nullptr);
+    return impl_->program().cancel_category(nullptr);
 }
 
 std::string Manager::why(std::int64_t id) const {
-    return impl_->manager->why(id);
+    return impl_->program().why(id);
 }
 
 // ---- workers ----
 
 int Manager::shutdown_workers(int count) {
-    return impl_->manager->shut_down(count);
+    return impl_->program().shut_down(count);
 }
 int Manager::drain(const std::string& hostname, bool on) {
-    return impl_->manager->drain(hostname, on);
+    return impl_->program().drain(hostname, on);
 }
 
 void Manager::block_host(const std::string& hostname) {
-    impl_->manager->block(hostname, 0);
+    impl_->program().block(hostname, 0);
 }
 void Manager::block_host_with_timeout(const std::string& hostname, std::int64_t seconds) {
-    impl_->manager->block(hostname, seconds);
+    impl_->program().block(hostname, seconds);
 }
 void Manager::unblock_host(const std::string& hostname) {
-    impl_->manager->unblock(&hostname);
+    impl_->program().unblock(&hostname);
 }
 void Manager::unblock_all() {
-    impl_->manager->unblock(nullptr);
+    impl_->program().unblock(nullptr);
 }
 std::vector<std::string> Manager::blocked_hosts() const {
-    return impl_->manager->blocked_hosts();
+    return impl_->program().blocked_hosts();
 }
 
 // ---- tasks that take too long ----
@@ -239,7 +260,7 @@ bool Manager::activate_fast_abort(double multiplier) {
     return activate_fast_abort_category("default", multiplier);
 }
 bool Manager::activate_fast_abort_category(const std::string& category, double multiplier) {
-    return impl_->manager->activate_fast_abort(category, multiplier);
+    return impl_->program().activate_fast_abort(category, multiplier);
 }
 
 // ---- categories and monitoring ----
@@ -247,8 +268,8 @@ bool Manager::activate_fast_abort_category(const std::string& category, double m
 // What programs say and whose value few of them look at: a line tells, too.
 bool Manager::Impl::set_category(const char* function, const std::string& category,
                                  const Result<core::CategorySet>& what) {
-    if (what) return manager->set_category(category, *what), true;
-    return refuse_call(function, what.error());
+    if (!what) return refuse_call(function, what.error());
+    return program().set_category(category, *what) || refuse_call(function, ended());
 }
 
 bool Manager::Impl::refuse_call(const char* function, const Error& error) {
@@ -300,14 +321,14 @@ bool Manager::enable_category_resource(const std::string& category, const std::s
 bool Manager::initialize_categories(const std::string& summaries_file, const TaskResources& most) {
     if (const Status sound = api::check_amounts(most); !sound)
         return impl_->refuse_call(__func__, sound.error());
-    const auto earlier = api::read_summaries(summaries_file);
+    const auto earlier = logs::read_summaries(summaries_file);
     if (!earlier) return impl_->refuse_call(__func__, earlier.error());
     if (!earlier->warning.empty()) impl_->say(std::string(__func__) + ": " + earlier->warning);
-    impl_->manager->begin_categories(earlier->samples, api::sizes_of(most));
-    return true;
+    return impl_->program().begin_categories(earlier->samples, api::sizes_of(most)) ||
+           impl_->refuse_call(__func__, impl_->ended());
 }
 std::vector<CategorySummary> Manager::categories() const {
-    return impl_->manager->categories();
+    return impl_->program().categories();
 }
 bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
     std::string path;
@@ -316,21 +337,20 @@ bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
         if (!found) return impl_->refuse_call(__func__, found.error());
         path = *found;
     }
-    impl_->manager->monitor({true, watchdog}, path);
-    return true;
+    return impl_->program().monitor({true, watchdog}, path) || impl_->refuse_call(__func__, impl_->ended());
 }
 
 // ---- figures and settings ----
 
 Statistics Manager::stats() const {
-    return impl_->manager->statistics();
+    return impl_->program().statistics();
 }
 Statistics Manager::stats_category(const std::string& category) const {
-    return impl_->manager->statistics_of(category);
+    return impl_->program().statistics_of(category);
 }
 bool Manager::tune(const std::string& name, double value) {
     std::string error;
-    const bool known = impl_->manager->tune(name, value, error);
+    const bool known = impl_->program().tune(name, value, error);
     if (!known) {
         impl_->say(error);
         error_of_this_thread() = std::move(error);

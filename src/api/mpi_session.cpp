@@ -7,20 +7,21 @@
 #include <memory>
 #include <vector>
 
+#include "api/dismiss_ranks.h"
 #include "api/function_table.h"
 #include "api/session_parts.h"
-#include "app/background_thread.h"
-#include "app/mpi_node_share.h"
-#include "app/mpi_settle.h"
-#include "app/mpi_tickets.h"
-#include "app/rank_loop.h"
-#include "app/rank_worker.h"
-#include "app/signals.h"
-#include "host/launcher_program.h"
-#include "transport/guard.h"
-#include "transport/launch_environment.h"
-#include "transport/mpi_session.h"
-#include "transport/mpi_transport.h"
+#include "base/background_thread.h"
+#include "base/signals.h"
+#include "launcher/launcher_program.h"
+#include "mpi/guard.h"
+#include "mpi/launch_environment.h"
+#include "mpi/mpi_session.h"
+#include "mpi/mpi_transport.h"
+#include "run/mpi_node_share.h"
+#include "run/mpi_settle.h"
+#include "run/mpi_tickets.h"
+#include "run/rank_loop.h"
+#include "run/rank_worker.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"
 #include "work_queue/mpi.h"
@@ -41,7 +42,7 @@ class OnlyOne {
     void take() {
         if (taken().exchange(true))
             throw Failure{{ExitCode::unreachable,
-                           "a process has one MpiSession, and this one has, or had, its own already"}};
+                           "a process can have only one MpiSession, and this one already had it"}};
         ours_ = true;
     }
     OnlyOne() = default;
@@ -63,15 +64,15 @@ class OnlyOne {
 // what is lost.
 struct LastSteps {
     OnlyOne only;
-    std::unique_ptr<transport::MpiSession> session;
-    std::unique_ptr<transport::MpiTransport> ranks;
-    app::RankTickets tickets;
-    transport::GuardLink guard;
+    std::unique_ptr<mpi::MpiSession> session;
+    std::unique_ptr<mpi::MpiTransport> ranks;
+    run::RankTickets tickets;
+    mpi::GuardLink guard;
     bool forgets_code = false;  // the launcher, after a signal: the guard tells it, before MPI_Finalize
 };
 
 void waits_for_ranks() {
-    say("waits at the end of its MpiSession, as it has for a minute, until all ranks have come there");
+    say("has waited a minute at the end of its MpiSession for the other ranks to reach it");
 }
 
 // To the end of the process, and destroyed by nobody.
@@ -100,16 +101,16 @@ void leave(int code, void* given) {
 }
 
 struct RankParts : MpiSession::Parts {
-    transport::LaunchEnvironment environment = transport::read_launch_environment();
+    mpi::LaunchEnvironment environment = mpi::read_launch_environment();
     std::unique_ptr<LastSteps> last = std::make_unique<LastSteps>();
-    std::optional<app::Signals> signals;  // of ranks that work: those of rank 0 are the program's
-    host::FunctionTable functions_of_calls;
-    app::StopPolicy stop;
+    std::optional<Signals> signals;  // of ranks that work: those of rank 0 are the program's
+    process::FunctionTable functions_of_calls;
+    run::StopPolicy stop;
 
-    transport::MpiSession& mpi() { return *last->session; }
+    mpi::MpiSession& mpi() { return *last->session; }
 
     void start(const Functions& given, const MpiOptions& options);
-    void begin(const host::FunctionTable& table);
+    void begin(const process::FunctionTable& table);
     void attach(const MpiOptions& options);
     void join(const MpiOptions& options);
     void check_threads();
@@ -122,45 +123,45 @@ struct RankParts : MpiSession::Parts {
 
 void RankParts::start(const Functions& given, const MpiOptions& options) {
     last->only.take();
-    const std::string shell = app::find_shell(options.shell).or_throw();
+    const std::string shell = run::find_shell(options.shell).or_throw();
     functions_of_calls = api::function_table(given);
-    const bool attaches = transport::MpiSession::started_before();
+    const bool attaches = mpi::MpiSession::started_before();
     attaches ? attach(options) : begin(functions_of_calls);
-    host::BatchEnd batch_end = app::ask_for_end(environment.rank == 0);
+    machine::BatchEnd batch_end = run::ask_for_end(environment.rank == 0);
     if (!attaches) {
         if (environment.launched) last->guard.mpi_starting();
-        last->session = transport::MpiSession::start(environment).or_throw();
+        last->session = mpi::MpiSession::start(environment).or_throw();
     }
     join(options);
-    const app::NodeShare share = app::share_node(mpi(), ".", works).or_throw();
+    const run::NodeShare share = run::share_node(mpi(), ".", works).or_throw();
     if (rank == 0) remarks = share.remarks;
-    worker = app::rank_worker({rank, shell, "", false, app::known_end(batch_end)}, share);
+    worker = run::rank_worker({rank, shell, "", false, run::known_end(batch_end)}, share);
     worker.forks_calls = !attaches;
     if (rank == 0 && works) open();
     if (environment.launched) last->guard.mpi_ready(rank);
 }
 
 // All that forks, and the signals, before MPI is there.
-void RankParts::begin(const host::FunctionTable& table) {
-    transport::GuardOptions guard;
+void RankParts::begin(const process::FunctionTable& table) {
+    mpi::GuardOptions guard;
     guard.tell = say;
     // What the program has buffered for its streams is the rank's to write.
-    if (const auto code = transport::fork_guard(environment, last->guard, guard)) ::_exit(*code);
-    launcher = host::Launcher::start(&table).or_throw();
+    if (const auto code = mpi::fork_guard(environment, last->guard, guard)) ::_exit(*code);
+    launcher = launcher::Launcher::start(&table).or_throw();
     if (environment.rank == 0) return;
-    signals.emplace(app::Signals::block().or_throw());
+    signals.emplace(Signals::block().or_throw());
     ::signal(SIGPIPE, SIG_IGN);
 }
 
 // MPI is there, with threads and memory that a fork would copy. Threads that have signals unblocked are there
 // too, so that those are no descriptor's: they stay the program's.
 void RankParts::attach(const MpiOptions& options) {
-    if (transport::MpiSession::over_before())
+    if (mpi::MpiSession::over_before())
         throw Failure{{ExitCode::unreachable,
                        "MPI is over: make the MpiSession before MPI_Finalize, or before MPI_Init"}};
-    launcher =
-        host::Launcher::start_program(host::find_launcher_program(options.launcher).or_throw()).or_throw();
-    last->session = transport::MpiSession::attach(environment).or_throw();
+    launcher = launcher::Launcher::start_program(launcher::find_launcher_program(options.launcher).or_throw())
+                   .or_throw();
+    last->session = mpi::MpiSession::attach(environment).or_throw();
 }
 
 void RankParts::join(const MpiOptions& options) {
@@ -171,11 +172,11 @@ void RankParts::join(const MpiOptions& options) {
     stop.killed_after_signal = environment.kills_after_signal;
     check_threads();
     if (size > 1) {
-        last->ranks = transport::MpiTransport::open(mpi()).or_throw();
+        last->ranks = mpi::MpiTransport::open(mpi()).or_throw();
         ranks = last->ranks.get();
     }
     if (!options.tickets) return;
-    last->tickets = app::open_tickets(mpi(), app::NodeRefill::measured).or_throw();
+    last->tickets = run::open_tickets(mpi(), run::NodeRefill::measured).or_throw();
     tickets = last->tickets.pool.get();
     counters = last->tickets.counter.get();
 }
@@ -183,36 +184,38 @@ void RankParts::join(const MpiOptions& options) {
 void RankParts::check_threads() {
     if (mpi().serialized() || size == 1) return;
     if (mpi().attached())
-        throw Failure{{ExitCode::unreachable,
-                       "MPI was initialised for one thread, and the manager's calls are made by its own: use "
-                       "MPI_Init_thread with MPI_THREAD_SERIALIZED, or make the MpiSession before MPI_Init"}};
-    throw Failure{{ExitCode::unreachable,
-                   "this MPI grants its calls to one thread only, and the manager's are made by its own; "
-                   "MPI_THREAD_SERIALIZED is needed"}};
+        throw Failure{
+            {ExitCode::unreachable,
+             "MPI was initialised for one thread, but the manager calls it from its own thread: use "
+             "MPI_Init_thread with MPI_THREAD_SERIALIZED, or make the MpiSession before MPI_Init"}};
+    throw Failure{
+        {ExitCode::unreachable,
+         "this MPI allows calls from one thread only, but the manager calls it from its own thread; "
+         "MPI_THREAD_SERIALIZED is needed"}};
 }
 
 // Threads begin here, after all forks.
 void RankParts::open() {
     launcher->open(worker.launcher).or_throw();
     functions =
-        std::make_unique<host::FunctionRunner>(functions_of_calls, worker.launcher.slice.cores.size());
+        std::make_unique<launcher::FunctionRunner>(functions_of_calls, worker.launcher.slice.cores.size());
 }
 
 int RankParts::serve() {
     open();
-    app::WorkerOptions options = worker;
+    worker::WorkerOptions options = worker;
     options.hello.takes_tickets = tickets != nullptr;
     // Beside rank 0 the counters would be taken under a lock in shared memory, which dies with its holder.
     const bool beside_manager = mpi().node_mates().front() == 0;
-    std::optional<app::TicketTaker> taker;
+    std::optional<worker::TicketClient> taker;
     if (tickets != nullptr)
         taker.emplace(*tickets, options.hello.offers, beside_manager ? nullptr : counters);
-    const transport::PeerId manager(0);
-    app::BackgroundThread files;
-    app::Worker serving(std::move(options), *ranks, manager, *launcher, taker ? &*taker : nullptr,
-                        functions.get(), &files);
-    app::Signals* const ours = signals ? &*signals : nullptr;
-    app::WorkerLoop({serving, *ranks, manager, *launcher, ours, stop, functions.get(), &files}).run();
+    const net::PeerId manager(0);
+    BackgroundThread files;
+    worker::Worker serving(std::move(options), *ranks, manager, *launcher, taker ? &*taker : nullptr,
+                           functions.get(), &files);
+    Signals* const ours = signals ? &*signals : nullptr;
+    run::WorkerLoop({serving, *ranks, manager, *launcher, ours, stop, functions.get(), &files}).run();
     // A manager that is lost gives its tasks to others soon: ours end before anything else is waited for.
     launcher->kill_all();
     static_cast<void>(launcher->next());
@@ -233,7 +236,7 @@ void RankParts::end_own() {
 // The program goes on with MPI. Where a rank missed another, nobody knows what is still on its way, and all
 // is left to the end of the process.
 void RankParts::end_attached() {
-    if (last->ranks && !app::settle(*last->ranks, !mpi().must_exit(), waits_for_ranks)) {
+    if (last->ranks && !run::settle(*last->ranks, !mpi().must_exit(), waits_for_ranks)) {
         keep(std::move(last));
         return;
     }
@@ -265,12 +268,8 @@ MpiSession::MpiSession(const Functions& functions, MpiOptions options) {
 MpiSession::~MpiSession() {
     RankParts& parts = whole(*parts_);
     // A rank 0 that had no manager has told the others nothing yet.
-    if (parts.rank == 0 && parts.ranks != nullptr && !parts.has_manager) {
-        const std::string frame = wire::encode(wire::Dismiss{"the program has ended", false});
-        for (int rank = 1; rank < parts.size; ++rank)
-            parts.ranks->send(transport::PeerId(static_cast<std::uint32_t>(rank)), frame);
-        app::let_frames_leave(*parts.ranks);
-    }
+    if (parts.rank == 0 && parts.ranks != nullptr && !parts.has_manager)
+        api::dismiss_ranks(*parts.ranks, static_cast<std::uint32_t>(parts.size), "the program has ended");
     parts.launcher->close(close_limit);
     // A function that does not return would be called while its program is taken apart.
     if (parts.functions && !parts.functions->end(close_limit)) {

@@ -4,8 +4,16 @@ namespace wq::api {
 
 namespace {
 
-TaskResult result_of(core::Ending ending) {
-    switch (ending) {
+constexpr int killed = 9;  // the manual's return_status of what was ended for a time or a limit
+
+// A command that cannot be found or executed has run, as a shell sees it. What got no process has not, nor
+// has a function that its worker lacks.
+bool has_run(const core::Outcome& outcome, TaskKind kind) {
+    return kind == TaskKind::command && outcome.started_us != 0;
+}
+
+TaskResult result_of(const core::Outcome& outcome, TaskKind kind) {
+    switch (outcome.ending) {
         case core::Ending::exited:
         case core::Ending::raised:
             return TaskResult::success;
@@ -17,7 +25,7 @@ TaskResult result_of(core::Ending ending) {
         case core::Ending::exhausted:
             return TaskResult::resource_exhaustion;
         case core::Ending::not_started:
-            return TaskResult::unknown;
+            return has_run(outcome, kind) ? TaskResult::success : TaskResult::unknown;
         case core::Ending::killed:
         case core::Ending::never_ran:
             return TaskResult::forsaken;
@@ -43,10 +51,11 @@ double as_count(std::int64_t thousandths) {
 }
 
 // What a shell would say, or the signal; -1: it never ran.
-int return_status_of(const core::Outcome& outcome) {
+int return_status_of(const core::Outcome& outcome, TaskKind kind) {
     switch (outcome.ending) {
-        case core::Ending::exited:
         case core::Ending::not_started:
+            return kind == TaskKind::call || has_run(outcome, kind) ? outcome.exit_code : -1;
+        case core::Ending::exited:
         case core::Ending::input_missing:  // -1, or 1 where the worker was to make it
         case core::Ending::output_missing:
         case core::Ending::not_transferred:
@@ -60,9 +69,9 @@ int return_status_of(const core::Outcome& outcome) {
         case core::Ending::exhausted:
         case core::Ending::killed:
         case core::Ending::too_slow:
-            return outcome.signal != 0 ? outcome.signal : 9;
+            return killed;
         case core::Ending::expired:
-            return outcome.started_us != 0 ? 9 : -1;
+            return outcome.started_us != 0 ? killed : -1;
         case core::Ending::worker_lost:
         case core::Ending::never_ran:
         case core::Ending::disk_full:
@@ -90,9 +99,9 @@ void put_measured(const core::Usage& from, TaskUsage& to) {
 
 }  // namespace
 
-void describe_end(const core::Outcome& outcome, TaskReport& report) {
-    report.result = result_of(outcome.ending);
-    report.return_status = return_status_of(outcome);
+void describe_end(const core::Outcome& outcome, TaskKind kind, TaskReport& report) {
+    report.result = result_of(outcome, kind);
+    report.return_status = return_status_of(outcome, kind);
     const bool has_code = outcome.ending == core::Ending::exited ||
                           outcome.ending == core::Ending::not_started ||
                           outcome.ending == core::Ending::raised;

@@ -6,7 +6,7 @@
 
 namespace wq::api {
 
-// Fills in result, exit and return status, reason, start and usage.
-void describe_end(const core::Outcome& outcome, TaskReport& report);
+// Fills in result, exit and return status, reason, start and usage of a task of that kind.
+void describe_end(const core::Outcome& outcome, TaskKind kind, TaskReport& report);
 
 }  // namespace wq::api

@@ -2,11 +2,11 @@
 
 namespace wq::api {
 
-OwnWorker::OwnWorker(app::WorkerOptions options, host::Launcher& launcher, host::FunctionRunner& functions,
-                     transport::TicketPool* tickets)
+OwnWorker::OwnWorker(worker::WorkerOptions options, launcher::Launcher& launcher,
+                     launcher::FunctionRunner& functions, tickets::TicketPool* tickets)
     : launcher_(launcher), functions_(functions) {
-    const transport::PeerId manager(0);
-    const transport::PeerId self(1);
+    const net::PeerId manager(0);
+    const net::PeerId self(1);
     manager_end_ = network_.endpoint(manager);
     worker_end_ = network_.endpoint(self);
     network_.connect(manager, self);

@@ -4,38 +4,38 @@
 #include <memory>
 #include <optional>
 
-#include "app/background_thread.h"
-#include "app/ticket_taker.h"
-#include "app/worker.h"
-#include "host/function_runner.h"
-#include "host/launcher.h"
-#include "transport/loopback.h"
-#include "transport/ticket_pool.h"
+#include "base/background_thread.h"
+#include "launcher/function_runner.h"
+#include "launcher/launcher.h"
+#include "net/loopback.h"
+#include "tickets/ticket_pool.h"
+#include "worker/ticket_client.h"
+#include "worker/worker.h"
 
 namespace wq::api {
 
 class OwnWorker {
   public:
     // `tickets`: of this node; null: everything is leased.
-    OwnWorker(app::WorkerOptions options, host::Launcher& launcher, host::FunctionRunner& functions,
-              transport::TicketPool* tickets);
+    OwnWorker(worker::WorkerOptions options, launcher::Launcher& launcher,
+              launcher::FunctionRunner& functions, tickets::TicketPool* tickets);
 
-    transport::Transport& end_of_manager() { return *manager_end_; }
-    transport::Transport& end_of_worker() { return *worker_end_; }
-    app::Worker& worker() { return *worker_; }
-    host::Launcher& launcher() { return launcher_; }
-    host::FunctionRunner& functions() { return functions_; }
-    app::Background& files() { return files_; }
+    net::Transport& end_of_manager() { return *manager_end_; }
+    net::Transport& end_of_worker() { return *worker_end_; }
+    worker::Worker& worker() { return *worker_; }
+    launcher::Launcher& launcher() { return launcher_; }
+    launcher::FunctionRunner& functions() { return functions_; }
+    Background& files() { return files_; }
 
   private:
-    host::Launcher& launcher_;
-    host::FunctionRunner& functions_;
-    transport::LoopbackNetwork network_{2};
-    std::unique_ptr<transport::Transport> manager_end_;
-    std::unique_ptr<transport::Transport> worker_end_;
-    std::optional<app::TicketTaker> taker_;
-    app::BackgroundThread files_;
-    std::optional<app::Worker> worker_;
+    launcher::Launcher& launcher_;
+    launcher::FunctionRunner& functions_;
+    net::LoopbackNetwork network_{2};
+    std::unique_ptr<net::Transport> manager_end_;
+    std::unique_ptr<net::Transport> worker_end_;
+    std::optional<worker::TicketClient> taker_;
+    BackgroundThread files_;
+    std::optional<worker::Worker> worker_;
 };
 
 }  // namespace wq::api

@@ -7,7 +7,7 @@
 
 namespace wq::api {
 
-ProgramCategories::Known& ProgramCategories::known(const std::string& name, app::Manager& manager,
+ProgramCategories::Known& ProgramCategories::known(const std::string& name, manager::Manager& manager,
                                                    core::Now now) {
     const auto [found, added] = known_.try_emplace(name);
     Known& category = found->second;
@@ -23,19 +23,19 @@ void ProgramCategories::warn(const std::string& name, Known& category) {
     if (measures_ || !category.automatic || !category.has_tasks || category.warned) return;
     category.warned = true;
     say_("category " + quote_for_message(name) +
-         ": nothing is measured of its tasks, so they get its maximum, or whole workers, whatever its mode; "
-         "enable_monitoring() ends that");
+         ": its mode needs measurements, so tasks get the maximum or whole workers; "
+         "call enable_monitoring()");
 }
 
 // To hold them back for a while is a use of it; but who means no limit by it would wait for ever.
 void ProgramCategories::warn_of_none(const std::string& name, Known& category) {
     if (std::exchange(category.told_of_none, true)) return;
     say_("category " + quote_for_message(name) +
-         ": none of its tasks may run, as so many as 0 may at once: they wait until that is raised; -1 is no "
+         ": its tasks wait, because at most 0 may run at once; raise this, or use -1 for no "
          "limit");
 }
 
-CategoryId ProgramCategories::of_task(const std::string& name, bool measured, app::Manager& manager,
+CategoryId ProgramCategories::of_task(const std::string& name, bool measured, manager::Manager& manager,
                                       core::Now now) {
     Known& category = known(name, manager, now);
     category.has_tasks = category.has_tasks || !measured;
@@ -43,13 +43,13 @@ CategoryId ProgramCategories::of_task(const std::string& name, bool measured, ap
     return category.id;
 }
 
-bool ProgramCategories::speaks(CategoryId id, const app::Manager& manager) const {
+bool ProgramCategories::speaks(CategoryId id, const manager::Manager& manager) const {
     const core::Category* const category = manager.reactor().category(id);
     return category != nullptr &&
            (category->max() != core::Sizes{} || category->mode() != core::AllocationMode::fixed);
 }
 
-void ProgramCategories::set(const std::string& name, core::CategorySet what, app::Manager& manager,
+void ProgramCategories::set(const std::string& name, core::CategorySet what, manager::Manager& manager,
                             core::Now now) {
     Known& category = known(name, manager, now);
     if (what.mode) category.automatic = *what.mode != core::AllocationMode::fixed;
@@ -58,20 +58,20 @@ void ProgramCategories::set(const std::string& name, core::CategorySet what, app
     warn(name, category);
 }
 
-void ProgramCategories::set_steady_tasks(std::uint32_t tasks, app::Manager& manager, core::Now now) {
+void ProgramCategories::set_steady_tasks(std::uint32_t tasks, manager::Manager& manager, core::Now now) {
     of_others_.steady_tasks = tasks;
     core::CategorySet what;
     what.steady_tasks = tasks;
     for (const auto& [name, category] : known_) manager.set_category(name, what, now);
 }
 
-void ProgramCategories::set_max(const core::Sizes& most, app::Manager& manager, core::Now now) {
+void ProgramCategories::set_max(const core::Sizes& most, manager::Manager& manager, core::Now now) {
     core::CategorySet what;
     what.max = most;
     for (const auto& [name, category] : known_) manager.set_category(name, what, now);
 }
 
-std::vector<CategorySummary> ProgramCategories::summaries(const app::Manager& manager) const {
+std::vector<CategorySummary> ProgramCategories::summaries(const manager::Manager& manager) const {
     std::vector<std::pair<CategoryId, std::string>> by_id;
     for (const auto& [name, category] : known_) by_id.emplace_back(category.id, name);
     std::sort(by_id.begin(), by_id.end());

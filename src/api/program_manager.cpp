@@ -2,8 +2,9 @@
 
 #include <climits>
 
-#include "api/quiet_thread.h"
+#include "api/dismiss_ranks.h"
 #include "api/shapes.h"
+#include "base/quiet_thread.h"
 #include "core/hungry.h"
 
 namespace wq::api {
@@ -17,8 +18,8 @@ constexpr Duration sample_seldom = std::chrono::minutes(5);
 constexpr Duration for_ever = std::chrono::hours(24 * 3650);
 constexpr std::int64_t most_seconds = for_ever / std::chrono::seconds(1);
 
-core::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
-    core::ReactorOptions reactor;
+scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
+    scheduling::ReactorOptions reactor;
     reactor.max_losses = 0;
     reactor.expected_workers = options.ranks - (options.ranks > 0 && options.own == nullptr ? 1 : 0);
     reactor.wait_for_fitting = true;
@@ -47,12 +48,13 @@ Statistics as_statistics(const core::ManagerStats& from) {
 
 ProgramManager::ProgramManager(ProgramManagerOptions options)
     : options_(std::move(options)),
-      started_(app::now()),
+      started_(run::now()),
       results_(started_.instant),
       summaries_(options_.summaries, {options_.say, [this](std::int64_t id) { results_.written(id); }}),
-      recorder_(tasks_, results_, summaries_, nullptr),
+      recorder_(tasks_, results_, summaries_),
       categories_(options_.say),
-      source_(queue_, tasks_, recorder_, categories_) {
+      source_(queue_, tasks_, recorder_, categories_),
+      unfinished_(tasks_, source_, queue_, results_) {
     tuning_.begin("keepalive-interval", options_.keep_alive.interval);
     tuning_.begin("keepalive-timeout", options_.keep_alive.timeout);
 }
@@ -61,24 +63,24 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     std::unique_ptr<ProgramManager> program(new ProgramManager(std::move(options)));
     ProgramManagerOptions& with = program->options_;
     if (with.logs.any()) {
-        auto logs = ProgramLogs::open(with.logs, program->started_.wall, with.say);
+        auto logs = logs::ProgramLogs::open(with.logs, program->started_.wall, with.say);
         if (!logs) return logs.error();
         program->logs_ = std::move(*logs);
         program->recorder_.write_to(program->logs_.get());
     }
-    app::ManagerOptions manager;
+    manager::ManagerOptions manager;
     manager.most_unwritten_bytes = with.summaries.most_bytes;
     manager.reactor = reactor_options(with);
     manager.ranks = with.ranks;
     manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_every;
     manager.output_limit = with.output_limit;
     manager.ends_workers = with.ends_workers;
-    manager.how_to_keep_hosts = "unblock_host() ends that at once";
+    manager.how_to_keep_hosts = "unblock_host() readmits it";
     manager.counters = with.counters;
-    program->files_ = std::make_unique<app::BackgroundThread>();
+    program->files_ = std::make_unique<BackgroundThread>();
     manager.background = program->files_.get();
-    program->manager_ = std::make_unique<app::Manager>(std::move(manager), program->tasks_,
-                                                       program->recorder_, program->started_);
+    program->manager_ = std::make_unique<manager::Manager>(std::move(manager), program->tasks_,
+                                                           program->recorder_, program->started_);
     program->manager_->say = [raw = program.get()](const std::string& text) {
         raw->options_.say(text);
         if (raw->logs_) raw->logs_->debug("wq", text);
@@ -89,7 +91,15 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
 
 void ProgramManager::end() {
     if (!thread_.joinable()) return;
-    queue_.ask([this] { manager_->stop(core::StopReason::interrupted, Duration{0}, app::now()); });
+    bool was_asked = false;
+    try {
+        queue_.ask([&] {
+            was_asked = true;
+            manager_->stop(core::StopReason::interrupted, Duration{0}, run::now());
+        });
+    } catch (const std::exception&) {
+        if (!was_asked) throw;  // else the manager ends by it, and says so
+    }
     thread_.join();
     recorder_.write_to(nullptr);
     logs_.reset();  // what they have to say is said before the end
@@ -97,7 +107,43 @@ void ProgramManager::end() {
 }
 
 void ProgramManager::run() {
-    app::ManagerLoopParts parts{*manager_, source_, recorder_};
+    try {
+        serve();
+    } catch (const std::bad_alloc&) {
+        fail("no memory left");
+    } catch (const std::exception& error) {
+        fail(error.what());
+    }
+}
+
+// The core may be torn, so nothing of it is used any more. Workers that came over TCP find the connection
+// closed; ranks have no other manager, and are told to end.
+void ProgramManager::fail(const char* why) noexcept {
+    queue_.close(why);
+    failed_ = true;
+    source_.drop_requests();
+    const auto as_far_as_memory_is_left = [](const auto& work) {
+        try {
+            work();
+        } catch (const std::exception&) {
+        }
+    };
+    for (Wire& wire : options_.wires) wire.transport.reset();
+    as_far_as_memory_is_left([&] {
+        for (net::Transport* ranks : options_.borrowed_wires)
+            dismiss_ranks(*ranks, options_.ranks, "the manager has failed");
+    });
+    as_far_as_memory_is_left([&] {
+        if (options_.own != nullptr) options_.own->launcher().kill_all();
+    });
+    as_far_as_memory_is_left([&] { options_.say(why_ended()); });
+    as_far_as_memory_is_left([&] { recorder_.log_gathered(); });
+    unfinished_.begin();
+    results_.end();
+}
+
+void ProgramManager::serve() {
+    run::ManagerLoopParts parts{*manager_, source_, recorder_};
     parts.wires = options_.borrowed_wires;
     for (const Wire& wire : options_.wires) {
         parts.wires.push_back(wire.transport.get());
@@ -114,14 +160,14 @@ void ProgramManager::run() {
     parts.files_of_manager = files_.get();
     parts.each_turn = [this](Instant now) { return each_turn(now); };
     // Its errors are those of its source, and ours has none.
-    static_cast<void>(app::ManagerLoop(std::move(parts)).run());
-    lost_a_worker_ = manager_->lost_a_worker();
+    static_cast<void>(run::ManagerLoop(std::move(parts)).run());
+    lost_a_rank_ = manager_->lost_a_rank();
     write_notes();
     queue_.close();
     std::vector<CommandQueue::Command> late;
     queue_.take(late);
     for (CommandQueue::Command& command : late)
-        if (auto* request = std::get_if<CommandQueue::Request>(&command)) (*request)();
+        if (auto* asked = std::get_if<std::unique_ptr<Asked>>(&command)) (*asked)->run();
     recorder_.log_gathered();
     recorder_.sample({wall_now(), manager_->stats()});
     results_.end();
@@ -130,10 +176,12 @@ void ProgramManager::run() {
 std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     results_.publish();
     write_notes();
-    const core::ManagerStats now = manager_->brief_stats();
+    const core::ManagerStats now = manager::brief_stats(manager_->reactor());
     if (options_.tell) options_.tell(now);
-    const std::lock_guard lock(figures_mutex_);
-    published_ = now;
+    {
+        const std::lock_guard lock(figures_mutex_);
+        published_ = now;
+    }
     const std::optional<Instant> log = recorder_.log_due(turn);
     const std::optional<Instant> look = summaries_.watch(turn);
     return log && look ? std::min(*log, *look) : log ? log : look;
@@ -142,8 +190,7 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
 void ProgramManager::write_notes() {
     if (!logs_) return;
     for (const Wire& wire : options_.wires)
-        for (const transport::Note& note : wire.transport->take_notes())
-            logs_->debug(note.subsystem, note.text);
+        for (const net::Note& note : wire.transport->take_notes()) logs_->debug(note.subsystem, note.text);
 }
 
 // ---- tasks ----
@@ -156,14 +203,18 @@ std::int64_t ProgramManager::submit(Task task, std::string& error) {
     }
     data->report.reset();
     data->exhausted = 0;
-    results_.expect(*data);
     const std::string tag = data->tag;
-    const std::int64_t id = queue_.submit(std::move(data));
+    results_.expect(*data);
+    std::int64_t id = 0;
+    try {
+        id = queue_.submit(std::move(data));
+    } catch (const std::bad_alloc&) {
+        results_.forget(tag);
+        throw;
+    }
     if (id == 0) {
-        TaskData refused;
-        refused.tag = tag;
-        results_.forget(refused);
-        error = "the manager has ended";
+        results_.forget(tag);
+        error = why_ended();
     }
     return id;
 }
@@ -172,6 +223,7 @@ std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const st
     std::optional<Instant> until;
     if (limit && *limit < for_ever) until = instant_now() + std::max(*limit, Duration{0});
     std::unique_ptr<TaskData> task = results_.wait(until, tag);
+    if (!task) task = unfinished_.next(tag);
     if (!task) return std::nullopt;
     task->tell().return_time = wall_now();
     return TaskAccess::wrap(std::move(task));
@@ -179,9 +231,10 @@ std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const st
 
 TaskState ProgramManager::task_state(std::int64_t id) {
     if (id <= 0) return TaskState::unknown;
-    if (results_.holds(id)) return TaskState::retrieved;
+    if (results_.holds(id) || unfinished_.has(id)) return TaskState::retrieved;
     TaskState state = TaskState::unknown;
     queue_.ask([&] {
+        results_.publish();  // what ended in this turn counts as such
         const TaskId task(static_cast<std::uint64_t>(id) - 1);
         if (task.value() >= tasks_.size()) return;
         const core::TaskState now = manager_->reactor().ledger().state(task);
@@ -202,16 +255,15 @@ TaskState ProgramManager::task_state(std::int64_t id) {
 
 // On the manager's thread.
 std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
-    const core::Now now = app::now();
+    const core::Now now = run::now();
     const TaskId first(static_cast<std::uint64_t>(task.id) - 1);
     cancelled_.insert(Interval{first.value(), first.value() + task.count()});
     RangeTask* range = tasks_.range_of(first);
     if (range == nullptr) {
-        manager_->cancel({first.value(), first.value() + 1}, now);
-        auto taken = recorder_.take_cancelled();
-        return taken.empty() ? nullptr : std::move(taken.front());
+        manager_->ask(core::CancelRequested{{first.value(), first.value() + 1}}, now);
+        return recorder_.take_cancelled();
     }
-    manager_->cancel({first.value(), first.value() + task.count()}, now);
+    manager_->ask(core::CancelRequested{{first.value(), first.value() + task.count()}}, now);
     range = tasks_.range_of(first);
     if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() has it
     RangeProgress& progress = range->data->tell().progress;
@@ -226,39 +278,26 @@ std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     return taken;
 }
 
-std::optional<Task> ProgramManager::one_of(std::unique_ptr<TaskData> waited,
-                                           std::unique_ptr<TaskData> cancelled) {
-    std::unique_ptr<TaskData>& task = waited ? waited : cancelled;
-    if (!task) return std::nullopt;
-    return TaskAccess::wrap(std::move(task));
-}
-
-// On the manager's thread. Null: it has ended, or is within a range.
-TaskData* ProgramManager::going(std::int64_t id) {
-    const TaskId task(static_cast<std::uint64_t>(id) - 1);
-    RangeTask* range = tasks_.range_of(task);
-    TaskData* data = range != nullptr ? range->data.get() : tasks_.find(task);
-    return data != nullptr && data->id == id ? data : nullptr;
-}
-
 std::string ProgramManager::why(std::int64_t id) {
     std::string why;
     if (id <= 0) return why;
-    queue_.ask([&] {
-        if (going(id) != nullptr)
-            why = manager_->reactor().why(TaskId(static_cast<std::uint64_t>(id) - 1), app::now());
+    const bool asked = queue_.ask([&] {
+        if (tasks_.find_whole(id) != nullptr)
+            why = manager_->reactor().why(TaskId(static_cast<std::uint64_t>(id) - 1), run::now());
     });
-    return why;
+    return asked || !unfinished_.has(id) ? why : why_ended();
 }
 
 std::optional<Task> ProgramManager::cancel(std::int64_t id) {
     std::unique_ptr<TaskData> cancelled;
     if (id <= 0) return std::nullopt;
     queue_.ask([&] {
-        if (TaskData* data = going(id)) cancelled = cancel_now(*data);
+        if (TaskData* data = tasks_.find_whole(id)) cancelled = cancel_now(*data);
         results_.publish();
     });
-    return one_of(cancelled ? nullptr : results_.take(id), std::move(cancelled));
+    if (!cancelled) cancelled = results_.take(id);
+    if (!cancelled) cancelled = unfinished_.take(id);
+    return cancelled ? std::optional(TaskAccess::wrap(std::move(cancelled))) : std::nullopt;
 }
 
 std::optional<Task> ProgramManager::cancel_tagged(const std::string& tag) {
@@ -267,7 +306,9 @@ std::optional<Task> ProgramManager::cancel_tagged(const std::string& tag) {
         if (TaskData* data = tasks_.tagged(tag)) cancelled = cancel_now(*data);
         results_.publish();
     });
-    return one_of(cancelled ? nullptr : results_.take_tagged(tag), std::move(cancelled));
+    if (!cancelled) cancelled = results_.take_tagged(tag);
+    if (!cancelled) cancelled = unfinished_.next(&tag);
+    return cancelled ? std::optional(TaskAccess::wrap(std::move(cancelled))) : std::nullopt;
 }
 
 std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
@@ -282,10 +323,11 @@ std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
         });
         // While one is cancelled another's end time may come: wait() has that one then.
         for (const std::int64_t id : wanted)
-            if (TaskData* task = going(id)) take(cancel_now(*task));
+            if (TaskData* task = tasks_.find_whole(id)) take(cancel_now(*task));
         results_.publish();
     });
     for (std::unique_ptr<TaskData>& task : results_.take_category(category)) take(std::move(task));
+    for (std::unique_ptr<TaskData>& task : unfinished_.take_category(category)) take(std::move(task));
     return all;
 }
 
@@ -295,14 +337,14 @@ int ProgramManager::shut_down(int workers) {
     int asked = 0;
     queue_.ask([&] {
         asked = static_cast<int>(
-            manager_->shut_down(workers > 0 ? static_cast<std::size_t>(workers) : 0, app::now()));
+            manager_->release().shut_down(workers > 0 ? static_cast<std::size_t>(workers) : 0, run::now()));
     });
     return asked;
 }
 
 int ProgramManager::drain(const std::string& host, bool on) {
     int there = 0;
-    queue_.ask([&] { there = static_cast<int>(manager_->drain(host, on, app::now())); });
+    queue_.ask([&] { there = static_cast<int>(manager_->release().drain(host, on, run::now())); });
     return there;
 }
 
@@ -311,12 +353,13 @@ void ProgramManager::block(const std::string& host, std::int64_t seconds) {
     if (seconds >= 1) time = std::chrono::seconds(std::min(seconds, most_seconds));
     queue_.ask([&] {
         if (host.empty()) return options_.say("block_host: the name of the host is empty");
-        manager_->block(host, time, app::now());
+        manager_->ask(core::HostBlocked{host, time}, run::now());
     });
 }
 
 void ProgramManager::unblock(const std::string* host) {
-    queue_.ask([&] { manager_->unblock(host, app::now()); });
+    const auto which = host == nullptr ? std::nullopt : std::optional(*host);
+    queue_.ask([&] { manager_->ask(core::HostUnblocked{which}, run::now()); });
 }
 
 std::vector<std::string> ProgramManager::blocked_hosts() {
@@ -329,7 +372,7 @@ std::vector<std::string> ProgramManager::blocked_hosts() {
 
 bool ProgramManager::activate_fast_abort(const std::string& category, double multiplier) {
     bool on = false;
-    queue_.ask([&] { on = manager_->set_fast_abort(category, multiplier, app::now()); });
+    queue_.ask([&] { on = set_fast_abort(category, multiplier); });
     return on;
 }
 
@@ -377,43 +420,52 @@ bool ProgramManager::tune(const std::string& name, double value, std::string& er
         error = set.error().message;
         return false;
     }
-    queue_.ask([&] { apply_tuning(*set, value); });
-    return true;
+    if (queue_.ask([&] { apply_tuning(*set, value); })) return true;
+    error = why_ended();
+    return false;
+}
+
+// On the manager's thread.
+bool ProgramManager::set_fast_abort(const std::string& category, double multiplier) {
+    const CategoryId id = manager_->category(category);
+    manager_->ask(core::FastAbortSet{id, multiplier}, run::now());
+    return manager_->reactor().fast_abort(id);
 }
 
 // What acts on the manager's thread; the rest is looked up where it acts.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
-    const core::Now now = app::now();
     const auto count = [value] { return static_cast<std::uint32_t>(std::min(value, 1e9)); };
-    if (name == "fast-abort-multiplier") manager_->set_fast_abort("default", value, now);
-    if (name == "speculate") manager_->copy_stragglers(value, now);
-    if (name == "set-hosts-aside") manager_->set_hosts_aside(value != 0, now);
-    if (name == "wait-for-workers") manager_->hold_until_workers(count(), now);
-    if (name == "ramp-down-heuristic") manager_->ramp_down(value != 0, now);
-    if (name == "category-steady-n-tasks") categories_.set_steady_tasks(count(), *manager_, now);
+    core::Tuned tuned;
+    if (name == "speculate") tuned.copies_from = value;
+    if (name == "set-hosts-aside") tuned.sets_hosts_aside = value != 0;
+    if (name == "wait-for-workers") tuned.hold_until_workers = count();
+    if (name == "ramp-down-heuristic") tuned.ramps_down = value != 0;
+    if (name == "resource-submit-multiplier") tuned.submit_multiplier = std::min(value, 1e3);
     if (name.starts_with("proportional-"))
-        manager_->allocate_by(
-            {tuning_.get("proportional-resources") != 0, tuning_.get("proportional-whole-tasks") != 0}, now);
-    if (name == "resource-submit-multiplier") manager_->hold_on_workers(std::min(value, 1e3), now);
+        tuned.allocation = {tuning_.get("proportional-resources") != 0,
+                            tuning_.get("proportional-whole-tasks") != 0};
+    manager_->ask(tuned, run::now());
+    if (name == "fast-abort-multiplier") set_fast_abort("default", value);
+    if (name == "category-steady-n-tasks") categories_.set_steady_tasks(count(), *manager_, run::now());
     if (name.starts_with("keepalive-") && options_.change_keep_alive)
         options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
 }
 
 // ---- categories and monitoring ----
 
-void ProgramManager::set_category(const std::string& name, const core::CategorySet& what) {
-    queue_.ask([&] {
+bool ProgramManager::set_category(const std::string& name, const core::CategorySet& what) {
+    return queue_.ask([&] {
         if (name.empty() && what.mode)
             categories_.set_mode_of_others(*what.mode);
         else
-            categories_.set(name.empty() ? "default" : name, what, *manager_, app::now());
+            categories_.set(name.empty() ? "default" : name, what, *manager_, run::now());
     });
 }
 
-void ProgramManager::begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
+bool ProgramManager::begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
                                       const core::Sizes& most) {
-    queue_.ask([&] {
-        const core::Now now = app::now();
+    return queue_.ask([&] {
+        const core::Now now = run::now();
         for (const auto& [name, of_this] : samples) {
             core::CategorySet what;
             what.samples = of_this;
@@ -429,11 +481,13 @@ std::vector<CategorySummary> ProgramManager::categories() {
     return all;
 }
 
-void ProgramManager::monitor(const core::Monitoring& monitoring, const std::string& folder) {
-    queue_.ask([&] {
+bool ProgramManager::monitor(const core::Monitoring& monitoring, const std::string& folder) {
+    return queue_.ask([&] {
         recorder_.summarize_to(folder);
         categories_.monitor(monitoring.measures);
-        manager_->monitor(monitoring, app::now());
+        core::Tuned tuned;
+        tuned.monitoring = monitoring;
+        manager_->ask(tuned, run::now());
     });
 }
 

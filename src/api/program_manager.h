@@ -1,7 +1,8 @@
-// A program's manager behind work_queue/manager.h: the thread that runs app/'s loop, and the two queues
-// between it and the program. What reaches workers (TCP, ranks, a worker beside it) is given to it.
+// A program's manager behind work_queue/manager.h: the thread that runs the manager's loop, and the two
+// queues between it and the program. What reaches workers (TCP, ranks, a worker beside it) is given to it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,40 +16,41 @@
 #include "api/listening.h"
 #include "api/own_worker.h"
 #include "api/program_categories.h"
-#include "api/program_logs.h"
 #include "api/program_recorder.h"
 #include "api/program_source.h"
 #include "api/results.h"
 #include "api/submitted_tasks.h"
-#include "api/summary_writer.h"
 #include "api/tuning.h"
-#include "app/background_thread.h"
-#include "app/manager.h"
-#include "app/rank_loop.h"
-#include "transport/counters.h"
-#include "transport/transport.h"
+#include "api/unfinished_tasks.h"
+#include "base/background_thread.h"
+#include "logs/program_logs.h"
+#include "logs/summary_writer.h"
+#include "manager/manager.h"
+#include "net/transport.h"
+#include "run/rank_loop.h"
+#include "tickets/counters.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
 
 namespace wq::api {
 
 struct Wire {
-    std::unique_ptr<transport::Transport> transport;
+    std::unique_ptr<net::Transport> transport;
     bool strangers = false;  // workers that come by themselves, of whom nothing is trusted
 };
 
 struct ProgramManagerOptions {
     std::vector<Wire> wires;
-    std::vector<transport::Transport*> borrowed_wires;  // that outlive the manager
-    std::uint32_t ranks = 0;                            // of the job, this one among them; 0: there is none
-    OwnWorker* own = nullptr;                           // of this rank; null: it only manages
+    std::vector<net::Transport*> borrowed_wires;  // that outlive the manager
+    std::uint32_t ranks = 0;                      // of the job, this one among them; 0: there is none
+    OwnWorker* own = nullptr;                     // of this rank; null: it only manages
     bool seal_batches = false;
-    transport::Counters* counters = nullptr;
+    tickets::Counters* counters = nullptr;
     Duration away_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;
     bool ends_workers = false;  // workers over TCP end with the manager
-    LogPaths logs;
-    SummaryLimits summaries;
+    logs::LogPaths logs;
+    logs::SummaryLimits summaries;
     KeepAlive keep_alive;
     std::function<void(const KeepAlive&)> change_keep_alive;  // on the manager's thread; may be empty
     std::function<void(const core::ManagerStats&)> tell;      // each turn of the loop; may be empty
@@ -82,14 +84,15 @@ class ProgramManager {
     // Whether tasks of the category are ended now when they take too long.
     bool activate_fast_abort(const std::string& category, double multiplier);
 
+    // False of the next three: the manager has ended.
     // What was checked of a category; for `mode`, "" are those that are not known yet.
-    void set_category(const std::string& name, const core::CategorySet& what);
+    bool set_category(const std::string& name, const core::CategorySet& what);
     // With samples of an earlier run, and where it says anything, this maximum of all that are known then.
-    void begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
+    bool begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
                           const core::Sizes& most);
     std::vector<CategorySummary> categories();
     // `folder` for summaries, as summaries_folder() has it, or "".
-    void monitor(const core::Monitoring& monitoring, const std::string& folder);
+    bool monitor(const core::Monitoring& monitoring, const std::string& folder);
 
     core::ManagerStats stats();
     Statistics statistics();
@@ -97,18 +100,23 @@ class ProgramManager {
     int hungry();
     // False: no such name, or a value out of its bounds.
     bool tune(const std::string& name, double value, std::string& error);
-    bool lost_a_rank() const { return lost_a_worker_; }  // after end()
+    bool lost_a_rank() const { return lost_a_rank_; }  // after end()
+
+    // "": the manager's thread serves the program. Else why it ended before end(): then wait() returns what
+    // has ended, after that all other tasks as forsaken, and the rest refuses.
+    std::string failure() const { return failed_ ? why_ended() : std::string(); }
+    std::string why_ended() const { return queue_.why_closed(); }
 
   private:
     explicit ProgramManager(ProgramManagerOptions options);
     void run();
+    void serve();
+    void fail(const char* why) noexcept;
+    bool set_fast_abort(const std::string& category, double multiplier);
     void apply_tuning(const std::string& name, double value);
     std::optional<Instant> each_turn(Instant now);
     void write_notes();
-    TaskData* going(std::int64_t id);
     std::unique_ptr<TaskData> cancel_now(TaskData& task);
-    std::vector<Task> given_back(std::vector<std::unique_ptr<TaskData>> cancelled);
-    std::optional<Task> one_of(std::unique_ptr<TaskData> waited, std::unique_ptr<TaskData> cancelled);
 
     ProgramManagerOptions options_;
     core::Now started_;
@@ -118,15 +126,17 @@ class ProgramManager {
 
     // ---- the manager's thread, once it runs ----
     SubmittedTasks tasks_;
-    std::unique_ptr<ProgramLogs> logs_;
-    SummaryWriter summaries_;
+    std::unique_ptr<logs::ProgramLogs> logs_;
+    logs::SummaryWriter summaries_;
     ProgramRecorder recorder_;
     ProgramCategories categories_;
     ProgramSource source_;
-    std::unique_ptr<app::Manager> manager_;
-    std::unique_ptr<app::BackgroundThread> files_;  // ends before the manager, whom it serves
-    IntervalSet cancelled_;                         // ids
-    bool lost_a_worker_ = false;
+    UnfinishedTasks unfinished_;
+    std::unique_ptr<manager::Manager> manager_;
+    std::unique_ptr<BackgroundThread> files_;  // ends before the manager, whom it serves
+    IntervalSet cancelled_;                    // ids
+    bool lost_a_rank_ = false;
+    std::atomic<bool> failed_{false};
 
     std::mutex figures_mutex_;
     core::ManagerStats published_;  // of the last turn

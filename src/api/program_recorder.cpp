@@ -1,7 +1,7 @@
 #include "api/program_recorder.h"
 
 #include "api/outcomes.h"
-#include "stats/transactions.h"
+#include "records/transactions.h"
 
 namespace wq::api {
 
@@ -10,8 +10,12 @@ namespace {
 constexpr std::size_t most_left = 4096;
 }  // namespace
 
-std::vector<std::unique_ptr<TaskData>> ProgramRecorder::take_cancelled() {
-    return std::exchange(cancelled_, {});
+std::unique_ptr<TaskData> ProgramRecorder::take_cancelled() {
+    if (cancelled_.empty()) return nullptr;
+    const TaskId id = cancelled_.front();
+    results_.cancelled(*tasks_.find(id));
+    cancelled_.clear();
+    return tasks_.remove(id);
 }
 
 std::optional<CategoryId> ProgramRecorder::category_named(const std::string& name) const {
@@ -37,12 +41,13 @@ void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::
                                 WallMicros when) {
     if (!wants().transactions) return;
     const Interval all{first.value(), first.value() + task.count()};
-    transaction(when, stats::task_waiting_text(all, task.category, requested));
+    transaction(when, records::task_waiting_text(all, task.category, requested));
 }
 
-void ProgramRecorder::fill(TaskReport& report, stats::Recorded& ended) const {
-    const stats::TaskRecord& record = ended.record;
-    describe_end(record.outcome, report);
+void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
+    const records::TaskRecord& record = ended.record;
+    TaskReport& report = task.tell();
+    describe_end(record.outcome, task.kind, report);
     if (record.out_of_tries) report.result = TaskResult::max_retries;
     if (record.out_of_tries && record.outcome.ending != core::Ending::worker_lost)
         report.reason = core::describe(record.outcome);  // what became of the last try, too
@@ -75,16 +80,22 @@ void ProgramRecorder::task(stats::Recorded ended) {
         return;
     }
     if (range != nullptr) return end_of_call(*range, ended);
-    std::unique_ptr<TaskData> task = tasks_.remove(id);
-    if (!task) return;
-    fill(task->tell(), ended);
+    TaskData* const task = tasks_.find(id);
+    if (task == nullptr) return;
+    fill(*task, ended);
     task->report->exhausted_attempts = task->exhausted + exhausted;
     summarize(ended.record, *task);
-    results_.put(std::move(task), false);
+    hand_over(id);
+}
+
+// If memory runs out, the task stays where it is.
+void ProgramRecorder::hand_over(TaskId ended) {
+    results_.make_room();
+    results_.put(tasks_.remove(ended), false);
 }
 
 // Of one that ran.
-void ProgramRecorder::summarize(const stats::TaskRecord& record, TaskData& task) {
+void ProgramRecorder::summarize(const records::TaskRecord& record, TaskData& task) {
     const std::string own = task.specs ? task.specs->monitor_output : std::string();
     if ((own.empty() && summaries_folder_.empty()) || record.outcome.started_us == 0) return;
     task.report->summary = summaries_.put({task.id, record, task.category, task.text_for_people(),
@@ -97,10 +108,10 @@ bool ProgramRecorder::wants_beginning(TaskId task) const {
     return tasks_.range_of(task) == nullptr;
 }
 
-void ProgramRecorder::log(const stats::TaskRecord& record, RangeTask* range) {
+void ProgramRecorder::log(const records::TaskRecord& record, RangeTask* range) {
     if (range == nullptr) return logs_->task(record);
     if (!record.final || !record.outcome.succeeded()) return logs_->call(record);
-    stats::RangeRecord one;
+    records::RangeRecord one;
     one.worker = record.worker;
     one.tasks.insert(record.task.value());
     one.category = record.category;
@@ -116,7 +127,7 @@ void ProgramRecorder::log(const stats::TaskRecord& record, RangeTask* range) {
 
 void ProgramRecorder::log_gathered() {
     if (!gathered_.due()) return;
-    for (const stats::RangeRecord& record : gathered_.take()) logs_->range(record);
+    for (const records::RangeRecord& record : gathered_.take()) logs_->range(record);
 }
 
 std::optional<Instant> ProgramRecorder::log_due(Instant now) {
@@ -124,45 +135,48 @@ std::optional<Instant> ProgramRecorder::log_due(Instant now) {
     return gathered_.due();
 }
 
-RangeProgress ProgramRecorder::progress_of(const RangeTask& range) const {
+// As it is once so many more calls have ended.
+RangeProgress ProgramRecorder::progress_of(const RangeTask& range, std::uint64_t done,
+                                           std::uint64_t failed) const {
     RangeProgress progress;
-    progress.done_total = range.done;
-    progress.failed_total = range.failed;
+    progress.done_now = done;
+    progress.done_total = range.done + done;
+    progress.failed_total = range.failed + failed;
     progress.size = range.size();
-    progress.complete = range.open.empty();
+    progress.complete = range.open.count() == done + failed;
     return progress;
 }
 
-void ProgramRecorder::finish_range(RangeTask& range, RangeProgress news) {
+// The program has the news before the range is changed: if memory runs out between, no end of a call is lost.
+void ProgramRecorder::tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended) {
     TaskReport& report = range.data->tell();
     if (report.reason.empty()) {  // else some of it can never run, for that reason
-        const bool failed = news.complete && range.failed > 0;
+        const bool failed = news.complete && news.failed_total > 0;
         report.result = TaskResult::success;
         report.exit_status = report.return_status = failed ? 1 : 0;
         if (failed)
-            report.reason = std::to_string(range.failed) + " of its " + std::to_string(range.size()) +
-                            " calls failed: each is told by itself";
+            report.reason = std::to_string(news.failed_total) + " of its " + std::to_string(range.size()) +
+                            " calls failed: each is reported separately";
     }
-    const bool complete = news.complete;
-    results_.progress(*range.data, std::move(news));
-    if (!complete) return;
-    log_gathered();
-    tasks_.remove_range(range);
+    results_.progress(*range.data, news);
+    range.done = news.done_total;
+    range.failed = news.failed_total;
+    if (news.complete) {
+        tasks_.remove_range(range);
+        return log_gathered();
+    }
+    for (const Interval one : ended) range.open.erase(one);
 }
 
 void ProgramRecorder::end_of_call(RangeTask& range, stats::Recorded& ended) {
     const std::uint64_t id = ended.record.task.value();
     if (!range.open.contains(id)) return;
-    range.open.erase(id);
     const std::int64_t index = range.index_of(id);
-    RangeProgress news;
-    if (ended.record.outcome.succeeded()) {
-        ++range.done;
-        news = progress_of(range);
+    const bool succeeded = ended.record.outcome.succeeded();
+    RangeProgress news = progress_of(range, succeeded ? 1 : 0, succeeded ? 0 : 1);
+    if (succeeded) {
         news.done.emplace_back(index, index + 1);
-        news.done_now = 1;
     } else {
-        ++range.failed;
         auto call = std::make_unique<TaskData>();
         call->kind = TaskKind::call;
         call->mode = range.data->mode;
@@ -171,16 +185,19 @@ void ProgramRecorder::end_of_call(RangeTask& range, stats::Recorded& ended) {
         call->tag = range.data->tag;
         call->category = range.data->category;
         call->priority = range.data->priority;
-        fill(call->tell(), ended);
+        fill(*call, ended);
         call->report->index = index;
         results_.put(std::move(call), true);
-        news = progress_of(range);
-        if (!news.complete) return;
+        if (!news.complete) {
+            range.failed = news.failed_total;
+            return range.open.erase(id);
+        }
     }
-    finish_range(range, std::move(news));
+    const Interval one{id, id + 1};
+    tell(range, news, {&one, 1});
 }
 
-void ProgramRecorder::range(const stats::RangeRecord& record) {
+void ProgramRecorder::range(const records::RangeRecord& record) {
     recorded_ += record.tasks.count();
     const double each_us = static_cast<double>(record.wall_us) / static_cast<double>(record.tasks.count());
     IntervalSet left = record.tasks;
@@ -197,23 +214,19 @@ void ProgramRecorder::range(const stats::RangeRecord& record) {
             range->open.for_each_in(one, [&](Interval open) { ended.push_back(open); });
         });
         left.erase(of_range);
-        RangeProgress news;
-        stats::RangeRecord of_this = record;
+        if (ended.empty()) continue;
+        records::RangeRecord of_this = record;
         of_this.tasks = {};
+        std::vector<std::pair<std::int64_t, std::int64_t>> indexes;
         for (const Interval one : ended) {
             of_this.tasks.insert(one);
-            range->open.erase(one);
-            range->done += one.size();
-            news.done_now += one.size();
-            news.done.emplace_back(range->index_of(one.first), range->index_of(one.end));
+            indexes.emplace_back(range->index_of(one.first), range->index_of(one.end));
         }
-        if (ended.empty()) continue;
+        RangeProgress news = progress_of(*range, of_this.tasks.count(), 0);
+        news.done = std::move(indexes);
         of_this.wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(news.done_now));
         if (logs_ != nullptr) gathered_.add(range->first_id, of_this);
-        RangeProgress all = progress_of(*range);
-        all.done = std::move(news.done);
-        all.done_now = news.done_now;
-        finish_range(*range, std::move(all));
+        tell(*range, news, ended);
     }
 }
 
@@ -237,14 +250,13 @@ void ProgramRecorder::cancelled(const IntervalSet& tasks, WallMicros when) {
 }
 
 void ProgramRecorder::cancelled_one(TaskId id, WallMicros when) {
-    std::unique_ptr<TaskData> task = tasks_.remove(id);
-    if (!task) return;
+    TaskData* const task = tasks_.find(id);
+    if (task == nullptr) return;
     TaskReport& report = task->tell();
     report.result = TaskResult::forsaken;
     report.reason = "it was cancelled";
     report.finish_time = when;
-    results_.cancelled(*task);
-    cancelled_.push_back(std::move(task));
+    cancelled_.push_back(id);
 }
 
 void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) {
@@ -262,9 +274,9 @@ void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, 
             continue;
         }
         left.erase(part->first);
-        if (std::unique_ptr<TaskData> task = tasks_.remove(TaskId(part->first))) {
-            fill(task->tell(), ended);
-            results_.put(std::move(task), false);
+        if (TaskData* const task = tasks_.find(TaskId(part->first))) {
+            fill(*task, ended);
+            hand_over(TaskId(part->first));
         }
     }
 }
@@ -274,15 +286,13 @@ void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, stats::R
     std::uint64_t count = 0;
     range.open.for_each_in(part, [&](Interval open) { count += open.size(); });
     if (count == 0) return;
-    range.open.erase(part);
-    range.failed += count;
-    fill(range.data->tell(), ended);
-    finish_range(range, progress_of(range));
+    fill(*range.data, ended);
+    tell(range, progress_of(range, 0, count), {&part, 1});
 }
 
 // ---- the rest ----
 
-void ProgramRecorder::worker(const stats::WorkerRecord& record) {
+void ProgramRecorder::worker(const records::WorkerRecord& record) {
     log_gathered();
     if (logs_ != nullptr) logs_->worker(record);
     const std::uint32_t id = record.worker.value();
@@ -294,7 +304,7 @@ void ProgramRecorder::worker(const stats::WorkerRecord& record) {
     left_.erase(left_.begin(), left_.begin() + most_left);
 }
 
-void ProgramRecorder::sample(const stats::Sample& sample) {
+void ProgramRecorder::sample(const records::Sample& sample) {
     if (logs_ != nullptr) logs_->sample({sample.time_us, as_seen(sample.stats)});
 }
 
@@ -303,7 +313,7 @@ void ProgramRecorder::category(CategoryId id, std::string name) {
     if (logs_ != nullptr) logs_->category({id, std::move(name)});
 }
 
-void ProgramRecorder::category_changed(const stats::CategoryRecord& record) {
+void ProgramRecorder::category_changed(const records::CategoryRecord& record) {
     if (logs_ != nullptr) logs_->category(record);
 }
 

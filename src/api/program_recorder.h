@@ -7,34 +7,35 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "api/program_logs.h"
 #include "api/range_gather.h"
 #include "api/results.h"
 #include "api/submitted_tasks.h"
-#include "api/summary_writer.h"
 #include "core/manager_stats.h"
+#include "logs/program_logs.h"
+#include "logs/summary_writer.h"
 #include "stats/recorder.h"
 
 namespace wq::api {
 
 class ProgramRecorder : public stats::Recorder {
   public:
-    // `logs` may be null.
-    ProgramRecorder(SubmittedTasks& tasks, Results& results, SummaryWriter& summaries, ProgramLogs* logs)
-        : tasks_(tasks), results_(results), summaries_(summaries), logs_(logs) {}
+    ProgramRecorder(SubmittedTasks& tasks, Results& results, logs::SummaryWriter& summaries)
+        : tasks_(tasks), results_(results), summaries_(summaries) {}
 
-    void write_to(ProgramLogs* logs) { logs_ = logs; }
+    // Null: there are no logs.
+    void write_to(logs::ProgramLogs* logs) { logs_ = logs; }
     // Of tasks that end from now on a summary goes to this folder; "": only to those that they name.
     void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
     // It was submitted, and asks for so much, with what its category says for it.
     void submitted(TaskId first, const TaskData& task, const core::Resources& requested, WallMicros when);
-    // Tasks that cancelled() has told of since the last call.
-    std::vector<std::unique_ptr<TaskData>> take_cancelled();
+    // The task that cancelled() has told of; null: there is none.
+    std::unique_ptr<TaskData> take_cancelled();
     std::optional<CategoryId> category_named(const std::string& name) const;
     // The manager's figures as a program sees them, with what only its side knows.
     core::ManagerStats as_seen(core::ManagerStats stats) const;
@@ -46,13 +47,13 @@ class ProgramRecorder : public stats::Recorder {
     Wants wants() const override;
     bool wants_beginning(TaskId task) const override;  // that of a range's calls is the range's
     void task(stats::Recorded ended) override;
-    void range(const stats::RangeRecord& record) override;
+    void range(const records::RangeRecord& record) override;
     void cancelled(const IntervalSet& tasks, WallMicros when) override;
     void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
-    void worker(const stats::WorkerRecord& record) override;
-    void sample(const stats::Sample& sample) override;
+    void worker(const records::WorkerRecord& record) override;
+    void sample(const records::Sample& sample) override;
     void category(CategoryId id, std::string name) override;
-    void category_changed(const stats::CategoryRecord& record) override;
+    void category_changed(const records::CategoryRecord& record) override;
     void transaction(WallMicros when, std::string text) override;
     std::uint64_t acknowledged() const override { return recorded_; }
     std::uint64_t backlog_bytes() const override { return summaries_.backlog_bytes(); }
@@ -68,26 +69,27 @@ class ProgramRecorder : public stats::Recorder {
         std::string host;
         std::string address;
     };
-    void log(const stats::TaskRecord& record, RangeTask* range);
+    void log(const records::TaskRecord& record, RangeTask* range);
     void skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended);
+    void hand_over(TaskId ended);
     void cancelled_one(TaskId id, WallMicros when);
     void end_of_call(RangeTask& range, stats::Recorded& ended);
-    void finish_range(RangeTask& range, RangeProgress news);
-    void summarize(const stats::TaskRecord& record, TaskData& task);
-    void fill(TaskReport& report, stats::Recorded& ended) const;
-    RangeProgress progress_of(const RangeTask& range) const;
+    void tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended);
+    void summarize(const records::TaskRecord& record, TaskData& task);
+    void fill(TaskData& task, stats::Recorded& ended) const;
+    RangeProgress progress_of(const RangeTask& range, std::uint64_t done, std::uint64_t failed) const;
 
     SubmittedTasks& tasks_;
     Results& results_;
-    SummaryWriter& summaries_;
+    logs::SummaryWriter& summaries_;
     std::string summaries_folder_;
-    ProgramLogs* logs_;
+    logs::ProgramLogs* logs_ = nullptr;
     RangeGather gathered_;
     std::uint64_t recorded_ = 0;
     std::unordered_map<std::uint32_t, Place> places_;
     std::vector<std::uint32_t> left_;  // workers whose place is kept for what is still to be told of them
     std::unordered_map<std::string, CategoryId> category_ids_{{"default", CategoryId(0)}};
-    std::vector<std::unique_ptr<TaskData>> cancelled_;
+    std::vector<TaskId> cancelled_;
 };
 
 }  // namespace wq::api

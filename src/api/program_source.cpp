@@ -16,19 +16,32 @@ std::string_view function(const TaskData& task) {
 
 }  // namespace
 
-Status ProgramSource::read(app::Manager& manager, core::Now now) {
+Status ProgramSource::read(manager::Manager& manager, core::Now now) {
     queue_.take(commands_);
     for (CommandQueue::Command& command : commands_) {
         if (auto* task = std::get_if<std::unique_ptr<TaskData>>(&command)) {
-            submit(std::move(*task), manager, now);
+            submit(*task, manager, now);
         } else {
             flush(manager, now);
-            std::get<CommandQueue::Request>(command)();
+            std::get<std::unique_ptr<Asked>>(command)->run();
         }
     }
     commands_.clear();
     flush(manager, now);
     return success();
+}
+
+void ProgramSource::drop_requests() noexcept {
+    CommandQueue::drop_requests_of(commands_);
+    queue_.drop_requests();
+}
+
+void ProgramSource::keep_tasks() {
+    queue_.take(commands_);
+    for (CommandQueue::Command& command : commands_)
+        if (auto* task = std::get_if<std::unique_ptr<TaskData>>(&command); task != nullptr && *task)
+            tasks_.add(std::move(*task));
+    commands_.clear();
 }
 
 // Most tasks differ in their text only: their shape need not be made to be compared.
@@ -37,7 +50,7 @@ bool ProgramSource::like_the_last(const TaskData& task) const {
            task.category == category_ && function(task) == function_;
 }
 
-void ProgramSource::submit(std::unique_ptr<TaskData> task, app::Manager& manager, core::Now now) {
+void ProgramSource::submit(std::unique_ptr<TaskData>& task, manager::Manager& manager, core::Now now) {
     const std::uint64_t count = task->count();
     if (!like_the_last(*task)) {
         const bool measured = task->specs && !task->specs->monitor_output.empty();
@@ -51,13 +64,13 @@ void ProgramSource::submit(std::unique_ptr<TaskData> task, app::Manager& manager
         category_ = task->category;
     }
     recorder_.submitted(TaskId(static_cast<std::uint64_t>(task->id) - 1), *task,
-                        manager.requested(range_.shape.needs, range_.shape.category), now.wall);
+                        manager.records().requested(range_.shape.needs, range_.shape.category), now.wall);
     const TaskId first = tasks_.add(std::move(task));
     if (range_.count == 0) range_.first = first;
     range_.count += count;
 }
 
-void ProgramSource::flush(app::Manager& manager, core::Now now) {
+void ProgramSource::flush(manager::Manager& manager, core::Now now) {
     if (range_.count == 0) return;
     manager.add(range_, {}, {}, now);
     range_ = core::TaskRange{{}, 0, {}, {}};

@@ -8,11 +8,11 @@
 #include "api/program_categories.h"
 #include "api/program_recorder.h"
 #include "api/submitted_tasks.h"
-#include "app/source.h"
+#include "run/source.h"
 
 namespace wq::api {
 
-class ProgramSource : public app::Source {
+class ProgramSource : public run::Source {
   public:
     ProgramSource(CommandQueue& queue, SubmittedTasks& tasks, ProgramRecorder& recorder,
                   ProgramCategories& categories)
@@ -21,13 +21,19 @@ class ProgramSource : public app::Source {
     int descriptor() const override { return queue_.descriptor(); }
     bool has_more() override { return queue_.has_more(); }
     bool paced() const override { return false; }  // requests must pass, however many tasks wait
-    Status read(app::Manager& manager, core::Now now) override;
+    Status read(manager::Manager& manager, core::Now now) override;
     bool ended() const override { return false; }
     std::string name() const override { return "the program"; }
 
+    // ---- after a failure of the manager ----
+
+    void drop_requests() noexcept;
+    // What was not read becomes tasks that no manager knows.
+    void keep_tasks();
+
   private:
-    void submit(std::unique_ptr<TaskData> task, app::Manager& manager, core::Now now);
-    void flush(app::Manager& manager, core::Now now);
+    void submit(std::unique_ptr<TaskData>& task, manager::Manager& manager, core::Now now);
+    void flush(manager::Manager& manager, core::Now now);
     bool like_the_last(const TaskData& task) const;
 
     CommandQueue& queue_;

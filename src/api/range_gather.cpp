@@ -10,11 +10,11 @@ namespace {
 constexpr Duration gather_time = std::chrono::seconds(1);
 }
 
-void RangeGather::add(std::uint64_t range, const stats::RangeRecord& record) {
+void RangeGather::add(std::uint64_t range, const records::RangeRecord& record) {
     if (!due_) due_ = instant_now() + gather_time;
     const auto [place, is_new] = gathered_.try_emplace({range, record.worker.value()}, record);
     if (is_new) return;
-    stats::RangeRecord& all = place->second;
+    records::RangeRecord& all = place->second;
     record.tasks.for_each([&](Interval part) { all.tasks.insert(part); });
     all.started_us = std::min(all.started_us, record.started_us);
     core::add_bounded(all.wall_us, record.wall_us);
@@ -24,8 +24,8 @@ void RangeGather::add(std::uint64_t range, const stats::RangeRecord& record) {
     all.received_us = record.received_us;
 }
 
-std::vector<stats::RangeRecord> RangeGather::take() {
-    std::vector<stats::RangeRecord> taken;
+std::vector<records::RangeRecord> RangeGather::take() {
+    std::vector<records::RangeRecord> taken;
     for (auto& [key, record] : gathered_) taken.push_back(std::move(record));
     gathered_.clear();
     due_.reset();

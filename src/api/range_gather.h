@@ -9,20 +9,20 @@
 #include <vector>
 
 #include "base/time.h"
-#include "stats/records.h"
+#include "records/records.h"
 
 namespace wq::api {
 
 class RangeGather {
   public:
     // `range`: any number that is its own.
-    void add(std::uint64_t range, const stats::RangeRecord& record);
+    void add(std::uint64_t range, const records::RangeRecord& record);
     // When take() should come; nothing: there is none to take.
     std::optional<Instant> due() const { return due_; }
-    std::vector<stats::RangeRecord> take();
+    std::vector<records::RangeRecord> take();
 
   private:
-    std::map<std::pair<std::uint64_t, std::uint32_t>, stats::RangeRecord> gathered_;  // by range and worker
+    std::map<std::pair<std::uint64_t, std::uint32_t>, records::RangeRecord> gathered_;  // by range and worker
     std::optional<Instant> due_;
 };
 

@@ -38,19 +38,19 @@ bool is_written(const TaskData& task) {
 
 void Results::expect(const TaskData& task) {
     const std::lock_guard lock(mutex_);
-    ++to_come_;
     ++tagged_[task.tag];
+    ++to_come_;
 }
 
-void Results::forget(const TaskData& task) {
+void Results::forget(const std::string& tag) {
     const std::lock_guard lock(mutex_);
-    uncount(task);
+    uncount(tag);
     there_is_one_.notify_all();
 }
 
-void Results::uncount(const TaskData& task) {
+void Results::uncount(const std::string& tag) {
     --to_come_;
-    const auto tagged = tagged_.find(task.tag);
+    const auto tagged = tagged_.find(tag);
     if (tagged != tagged_.end() && --tagged->second == 0) tagged_.erase(tagged);
 }
 
@@ -65,7 +65,7 @@ bool Results::none_to_come(const std::string* tag) const {
 std::unique_ptr<TaskData> Results::pop(WaitingResults& from, Place place) {
     const bool last = place->last;
     std::unique_ptr<TaskData> task = from.take(place);
-    if (last) uncount(*task);
+    if (last) uncount(task->tag);
     return task;
 }
 
@@ -85,6 +85,7 @@ std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std:
     if (inside_++ == 0) figures_.outside_us += micros(began - outside_since_);
     std::unique_ptr<TaskData> task;
     for (;;) {
+        if (ended_) make_all_ready();
         if (const auto found = find(tag); found != ready_.end()) {
             task = pop_returned(found);
             break;
@@ -112,20 +113,27 @@ std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Place place) 
     return place == from.end() || !place->last ? nullptr : pop(from, place);
 }
 
+// For a look at what has ended.
+std::unique_lock<std::mutex> Results::look() {
+    std::unique_lock lock(mutex_);
+    if (ended_) make_all_ready();
+    return lock;
+}
+
 std::unique_ptr<TaskData> Results::take(std::int64_t id) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = look();
     auto taken = pop_ended(ready_, ready_.of(id));
     return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.of(id));
 }
 
 std::unique_ptr<TaskData> Results::take_tagged(const std::string& tag) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = look();
     auto taken = pop_ended(ready_, ready_.first_of(tag));
     return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.first_of(tag));
 }
 
 std::vector<std::unique_ptr<TaskData>> Results::take_category(const std::string* category) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = look();
     std::vector<std::unique_ptr<TaskData>> taken;
     for (WaitingResults* from : {&ready_, &unwritten_})
         for (Place place = from->begin(); place != from->end();) {
@@ -162,12 +170,17 @@ std::size_t Results::waiters() const {
 
 // ---- the manager's thread ----
 
+void Results::make_room() {
+    if (fresh_.size() == fresh_.capacity()) fresh_.reserve(2 * fresh_.size() + 16);
+}
+
 void Results::put(std::unique_ptr<TaskData> ended, bool extra) {
+    make_room();
     if (extra) expect(*ended);
     fresh_.push_back({std::move(ended), true});
 }
 
-void Results::progress(const TaskData& range, RangeProgress news) {
+void Results::progress(const TaskData& range, const RangeProgress& news) {
     auto report = std::make_unique<TaskData>();
     report->kind = TaskKind::range;
     report->mode = range.mode;
@@ -179,13 +192,14 @@ void Results::progress(const TaskData& range, RangeProgress news) {
     if (range.specs) report->specs = std::make_unique<TaskSpecs>(*range.specs);
     TaskReport& told = report->tell();
     if (range.report) told = *range.report;
-    told.progress = std::move(news);
+    told.progress = news;
     const bool last = told.progress.complete;
+    make_room();
     fresh_.push_back({std::move(report), last});
 }
 
 // Reports of a range that wait become one.
-void Results::merge(Fresh fresh) {
+void Results::merge(Fresh& fresh) {
     const bool range = fresh.task->kind == TaskKind::range;
     const Place there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
     if (there == ready_.end()) {
@@ -193,12 +207,13 @@ void Results::merge(Fresh fresh) {
         return to.put(std::move(fresh.task), fresh.last);
     }
     TaskReport& old = there->task->tell();
-    TaskReport news = std::move(fresh.task->tell());
+    TaskReport& news = fresh.task->tell();
     join(old.progress.done, news.progress.done);
     news.progress.done = std::move(old.progress.done);
     news.progress.done_now += old.progress.done_now;
     old = std::move(news);
     there->last = there->last || fresh.last;
+    fresh.task.reset();
 }
 
 RangeProgress Results::cancelled(const TaskData& task) {
@@ -208,7 +223,7 @@ RangeProgress Results::cancelled(const TaskData& task) {
     const Place report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
     if (report != ready_.end()) unheard = std::move(ready_.take(report)->tell().progress);
     figures_.returned += static_cast<std::int64_t>(unheard.done_now);
-    uncount(task);
+    uncount(task.tag);
     there_is_one_.notify_all();
     return unheard;
 }
@@ -218,27 +233,35 @@ void Results::publish() {
     bool wake = false;
     {
         const std::lock_guard lock(mutex_);
-        for (Fresh& one : fresh_) merge(std::move(one));
+        merge_fresh();
         wake = waiters_ > 0;
     }
-    fresh_.clear();
     if (wake) there_is_one_.notify_all();
 }
 
-void Results::end() {
-    publish();
+void Results::end() noexcept {
     const std::lock_guard lock(mutex_);
     ended_ = true;
-    while (unwritten_.size() > 0) make_ready(unwritten_.begin());
+    try {
+        make_all_ready();
+    } catch (const std::bad_alloc&) {
+    }
     there_is_one_.notify_all();
 }
 
-// ---- any thread ----
-
-void Results::make_ready(Place unwritten) {
-    const bool last = unwritten->last;
-    ready_.put(unwritten_.take(unwritten), last);
+// With the lock, as the next.
+void Results::merge_fresh() {
+    for (Fresh& one : fresh_)
+        if (one.task) merge(one);  // else it was, before memory ran out
+    fresh_.clear();
 }
+
+void Results::make_all_ready() {
+    merge_fresh();
+    while (unwritten_.size() > 0) unwritten_.move_to(ready_, unwritten_.begin());
+}
+
+// ---- any thread ----
 
 void Results::written(std::int64_t id) {
     bool wake = false;
@@ -246,7 +269,7 @@ void Results::written(std::int64_t id) {
         const std::lock_guard lock(mutex_);
         const Place place = unwritten_.of(id);
         if (place == unwritten_.end()) return;
-        make_ready(place);
+        unwritten_.move_to(ready_, place);
         wake = waiters_ > 0;
     }
     if (wake) there_is_one_.notify_all();

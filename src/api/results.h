@@ -24,8 +24,8 @@ class Results {
 
     // A task is about to be submitted: that many more ends are to come.
     void expect(const TaskData& task);
-    // It was not submitted after all.
-    void forget(const TaskData& task);
+    // One of this tag was not submitted after all, or is given back by other ways.
+    void forget(const std::string& tag);
 
     // The next one, until `limit` (nothing: for ever); at once nothing when none is to come. `tag`: of this
     // tag only; "": of tasks without one. One whose summary is wanted comes once that is written.
@@ -50,15 +50,17 @@ class Results {
 
     // ---- the manager's thread ----
 
+    // Then the next put() needs no memory, unless it is `extra`.
+    void make_room();
     // Ended; a further one than was expected where `extra` (a failed call of a range).
     void put(std::unique_ptr<TaskData> ended, bool extra);
     // Progress of a range: joined with what waits of it already. The range itself is over where it is
     // complete.
-    void progress(const TaskData& range, RangeProgress news);
-    // What was put since the last call can be waited for now.
+    void progress(const TaskData& range, const RangeProgress& news);
+    // wait() finds results only after this call.
     void publish();
-    // Nothing more will come: who waits is told.
-    void end();
+    // Nothing more will come: who waits is told. What memory ran out for is made ready when it is asked for.
+    void end() noexcept;
     // A cancelled task is handed back by other ways. Of a range: what it had to report and nobody has heard.
     RangeProgress cancelled(const TaskData& task);
 
@@ -73,14 +75,16 @@ class Results {
         std::unique_ptr<TaskData> task;
         bool last = true;
     };
+    std::unique_lock<std::mutex> look();
+    void make_all_ready();
     std::unique_ptr<TaskData> pop(WaitingResults& from, Place place);
     std::unique_ptr<TaskData> pop_returned(Place place);
     std::unique_ptr<TaskData> pop_ended(WaitingResults& from, Place place);
-    void make_ready(Place unwritten);
     Place find(const std::string* tag);
     bool none_to_come(const std::string* tag) const;
-    void merge(Fresh fresh);
-    void uncount(const TaskData& task);
+    void merge(Fresh& fresh);
+    void merge_fresh();
+    void uncount(const std::string& tag);
 
     mutable std::mutex mutex_;
     std::condition_variable there_is_one_;
@@ -94,7 +98,7 @@ class Results {
     std::size_t inside_ = 0;  // threads in wait()
     Instant outside_since_;
 
-    std::vector<Fresh> fresh_;  // the manager's thread: not yet published
+    std::vector<Fresh> fresh_;  // the manager's thread, until the end: not yet published
 };
 
 }  // namespace wq::api

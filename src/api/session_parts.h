@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "app/worker.h"
-#include "host/function_runner.h"
-#include "host/launcher.h"
-#include "transport/counters.h"
-#include "transport/ticket_pool.h"
-#include "transport/transport.h"
+#include "launcher/function_runner.h"
+#include "launcher/launcher.h"
+#include "net/transport.h"
+#include "tickets/counters.h"
+#include "tickets/ticket_pool.h"
 #include "work_queue/mpi.h"
+#include "worker/worker.h"
 
 namespace wq {
 
@@ -22,12 +22,12 @@ struct MpiSession::Parts {
     int size = 1;
     bool works = true;  // false: rank 0, which only manages
     std::vector<std::string> remarks;
-    app::WorkerOptions worker;
-    std::unique_ptr<host::Launcher> launcher;
-    std::unique_ptr<host::FunctionRunner> functions;  // once the launcher is open
-    transport::Transport* ranks = nullptr;            // null: there is one rank
-    transport::TicketPool* tickets = nullptr;         // of this node; null: everything is leased
-    transport::Counters* counters = nullptr;          // null: nodes refill by message
+    worker::WorkerOptions worker;
+    std::unique_ptr<launcher::Launcher> launcher;
+    std::unique_ptr<launcher::FunctionRunner> functions;  // once the launcher is open
+    net::Transport* ranks = nullptr;                      // null: there is one rank
+    tickets::TicketPool* tickets = nullptr;               // of this node; null: everything is leased
+    tickets::Counters* counters = nullptr;                // null: nodes refill by message
 
     bool has_manager = false;
     bool lost_a_rank = false;  // no MPI_Finalize

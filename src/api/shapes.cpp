@@ -58,13 +58,13 @@ Status check(files::TaskFiles& files) {
         }
         if (const Status named = in_one_form(input.name); !named) return named;
         if (input.piece && input.piece->first > input.piece->last)
-            return no_task("a piece of " + quote_for_message(input.from) + " begins behind its end");
+            return no_task("a piece of " + quote_for_message(input.from) + " begins after its end");
     }
     for (files::Output& output : files.outputs) {
         if (output.to.empty()) return no_task("an output file has no path");
         if (!absolute(output.to)) return no_task("the current folder: " + no_folder.message());
         if (!output.on_failure && !output.on_success)
-            return no_task("an output file is of failures only, or of successes only; not of both");
+            return no_task("an output file cannot be both failure_only and success_only");
         if (const Status named = in_one_form(output.name); !named) return named;
     }
     if (const auto conflict = files::conflict(files)) return no_task(*conflict);
@@ -79,7 +79,8 @@ Status check(TaskSpecs& specs) {
     }
     for (const std::string& feature : specs.features)
         if (feature.starts_with(core::function_feature))
-            return no_task("feature(" + quote_for_message(feature) + "): a call of the function asks for it");
+            return no_task("feature(" + quote_for_message(feature) +
+                           "): calls of the function require it by themselves");
     return check_amounts(specs.needs);
 }
 
@@ -96,15 +97,15 @@ core::Needs needs_of(const TaskData& task, bool category_speaks) {
 Status check(TaskData& task) {
     if (task.specs && task.specs->files) {
         if (task.kind != TaskKind::command && task.mode != CallMode::fork)
-            return no_task("files are for commands and calls of CallMode::fork");
-        if (task.kind == TaskKind::range) return no_task("the calls of a range have no files");
+            return no_task("only commands and calls of CallMode::fork can have files");
+        if (task.kind == TaskKind::range) return no_task("calls of a range cannot have files");
         if (const Status sound = check(task.say_files()); !sound) return sound;
     }
     if (task.text.empty())
         return no_task(task.kind == TaskKind::command ? "a task needs a command"
                                                       : "a call needs the name of a function");
     if (task.kind == TaskKind::range && task.count() == 0)
-        return no_task("a range needs at least one index: last is to be greater than first");
+        return no_task("a range needs at least one index: last must be greater than first");
     if (task.count() > most_indexes) return no_task("a range has at most 2^48 indexes");
     return task.specs ? check(*task.specs) : success();
 }

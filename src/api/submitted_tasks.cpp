@@ -25,9 +25,19 @@ std::string pack_index(std::int64_t index) {
 
 }  // namespace
 
-TaskId SubmittedTasks::add(std::unique_ptr<TaskData> task) {
+TaskId SubmittedTasks::add(std::unique_ptr<TaskData>&& task) {
+    TaskData& added = *task;
+    link(added);
+    try {
+        return place(std::move(task));
+    } catch (const std::bad_alloc&) {
+        unlink(added);
+        throw;
+    }
+}
+
+TaskId SubmittedTasks::place(std::unique_ptr<TaskData>&& task) {
     const TaskId id(next_);
-    link(*task);
     if (task->kind == TaskKind::range) {
         Block block;
         block.first = next_;
@@ -35,10 +45,10 @@ TaskId SubmittedTasks::add(std::unique_ptr<TaskData> task) {
         block.live = 1;
         block.range = std::make_unique<RangeTask>();
         block.range->first_id = next_;
-        block.range->data = std::move(task);
         block.range->open.insert(Interval{block.first, block.end});
-        next_ = block.end;
         blocks_.push_back(std::move(block));
+        blocks_.back().range->data = std::move(task);
+        next_ = blocks_.back().end;
         return id;
     }
     if (blocks_.empty() || blocks_.back().range ||
@@ -48,8 +58,9 @@ TaskId SubmittedTasks::add(std::unique_ptr<TaskData> task) {
         blocks_.push_back(std::move(block));
     }
     Block& block = blocks_.back();
-    if (block.live == 0 && !block.tasks.empty()) --dead_blocks_;
+    const bool was_dead = block.live == 0 && !block.tasks.empty();
     block.tasks.push_back(std::move(task));
+    if (was_dead) --dead_blocks_;
     ++block.live;
     block.end = ++next_;
     return id;
@@ -84,6 +95,12 @@ std::unique_ptr<TaskData> SubmittedTasks::remove(TaskId task) {
         dead_blocks_ = blocks_.back().live == 0 ? 1 : 0;
     }
     return taken;
+}
+
+TaskData* SubmittedTasks::find_whole(std::int64_t id) {
+    const TaskId task(static_cast<std::uint64_t>(id) - 1);
+    const RangeTask* range = range_of(task);
+    return range != nullptr ? range->data.get() : find(task);
 }
 
 RangeTask* SubmittedTasks::range_of(TaskId task) {
@@ -127,8 +144,8 @@ TaskData* SubmittedTasks::tagged(const std::string& tag) const {
 
 // ---- as the manager sees them ----
 
-app::TaskText SubmittedTasks::text(TaskId task) const {
-    app::TaskText text;
+manager::TaskText SubmittedTasks::text(TaskId task) const {
+    manager::TaskText text;
     const Block* block = block_of(task);
     if (block == nullptr) return text;
     if (block->range) {

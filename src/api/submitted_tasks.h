@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/task_data.h"
-#include "app/task_texts.h"
+#include "manager/task_texts.h"
 
 namespace wq::api {
 
@@ -28,13 +28,15 @@ struct RangeTask {
     }
 };
 
-class SubmittedTasks : public app::TaskTexts {
+class SubmittedTasks : public manager::TaskTexts {
   public:
-    // Ids follow each other without a gap.
-    TaskId add(std::unique_ptr<TaskData> task);
+    // Ids follow each other without a gap. Where memory runs out, nothing has changed.
+    TaskId add(std::unique_ptr<TaskData>&& task);
 
     TaskData* find(TaskId task);  // a plain task; null: ended, or part of a range
     std::unique_ptr<TaskData> remove(TaskId task);
+    // By its id in the program; of any id of a range: the range. Null: it has ended.
+    TaskData* find_whole(std::int64_t id);
     RangeTask* range_of(TaskId task);  // null: ended, or a plain task
     // Its last call has ended.
     std::unique_ptr<TaskData> remove_range(RangeTask& range);
@@ -52,10 +54,10 @@ class SubmittedTasks : public app::TaskTexts {
     }
     std::uint64_t size() const { return next_; }  // ids given so far
 
-    app::TaskText text(TaskId task) const override;
+    manager::TaskText text(TaskId task) const override;
     std::uint64_t line(TaskId) const override { return 0; }
     std::string command(TaskId task) const override;
-    stats::TaskKey key(TaskId task) const override { return {task.value()}; }
+    records::TaskKey key(TaskId task) const override { return {task.value()}; }
     void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override;
     void input_ended() override {}
 
@@ -71,6 +73,7 @@ class SubmittedTasks : public app::TaskTexts {
     Block* block_of(TaskId task) {
         return const_cast<Block*>(static_cast<const SubmittedTasks*>(this)->block_of(task));
     }
+    TaskId place(std::unique_ptr<TaskData>&& task);
     void link(TaskData& task);
     void unlink(TaskData& task);
 

@@ -103,7 +103,7 @@ Result<std::string> Tuning::set(const std::string& name, double value) {
         values_.find(parameter.name)->second = value;
         return std::string(parameter.name);
     }
-    return Error{ExitCode::usage, "tune: no parameter is called " + quote_for_message(name) + nearest(name)};
+    return Error{ExitCode::usage, "tune: unknown parameter " + quote_for_message(name) + nearest(name)};
 }
 
 void Tuning::begin(std::string_view name, double value) {

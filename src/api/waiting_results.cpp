@@ -5,27 +5,44 @@
 
 namespace wq::api {
 
-void WaitingResults::put(std::unique_ptr<TaskData> task, bool last) {
-    const Place place = all_.insert(all_.end(), Entry{std::move(task), last});
-    auto& tag = by_tag_[place->task->tag];
-    place->of_tag = tag.insert(tag.end(), place);
-    by_id_.emplace(place->task->id, place);
+void WaitingResults::put(std::unique_ptr<TaskData>&& task, bool last) {
+    std::list<Entry> entry;
+    const Place place = entry.insert(entry.end(), Entry{nullptr, last});
+    std::list<Place> of_tag{place};
+    auto& tag = by_tag_[task->tag];
+    by_id_.emplace(task->id, place);
+    // From here on nothing needs memory.
+    place->of_tag = of_tag.begin();
+    place->task = std::move(task);
+    tag.splice(tag.end(), of_tag);
+    all_.splice(all_.end(), entry);
+}
+
+void WaitingResults::remove(Place place, const TaskData& task) {
+    const auto tag = by_tag_.find(task.tag);
+    tag->second.erase(place->of_tag);
+    if (tag->second.empty()) by_tag_.erase(tag);
+    const auto [first, end] = by_id_.equal_range(task.id);
+    by_id_.erase(std::find_if(first, end, [&](const auto& one) { return one.second == place; }));
+    all_.erase(place);
 }
 
 std::unique_ptr<TaskData> WaitingResults::take(Place place) {
-    const auto tag = by_tag_.find(place->task->tag);
-    tag->second.erase(place->of_tag);
-    if (tag->second.empty()) by_tag_.erase(tag);
-    const auto [first, end] = by_id_.equal_range(place->task->id);
-    by_id_.erase(std::find_if(first, end, [&](const auto& one) { return one.second == place; }));
     std::unique_ptr<TaskData> task = std::move(place->task);
-    all_.erase(place);
+    remove(place, *task);
     return task;
 }
 
+void WaitingResults::move_to(WaitingResults& other, Place place) {
+    const TaskData& task = *place->task;
+    other.put(std::move(place->task), place->last);
+    remove(place, task);
+}
+
+// A tag without tasks is left where memory ran out.
 WaitingResults::Place WaitingResults::first_of(const std::string& tag) {
     const auto found = by_tag_.find(tag);
-    return found == by_tag_.end() ? end() : found->second.front();
+    return found == by_tag_.end() || found->second.empty() ? end() : found->second.front();
 }
 
 template <class Wanted>

@@ -25,8 +25,11 @@ class WaitingResults {
     Place begin() { return all_.begin(); }
     Place end() { return all_.end(); }
 
-    void put(std::unique_ptr<TaskData> task, bool last);
+    // Throws std::bad_alloc and then has changed nothing.
+    void put(std::unique_ptr<TaskData>&& task, bool last);
     std::unique_ptr<TaskData> take(Place place);
+    // As put() there.
+    void move_to(WaitingResults& other, Place place);
 
     // end(): there is none.
     Place first_of(const std::string& tag);
@@ -35,6 +38,7 @@ class WaitingResults {
     bool has(std::int64_t id) const { return by_id_.contains(id); }
 
   private:
+    void remove(Place place, const TaskData& task);
     template <class Wanted>
     Place find(std::int64_t id, Wanted&& wanted);
 

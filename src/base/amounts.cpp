@@ -5,7 +5,6 @@
 namespace wq {
 
 Result<std::int64_t> parse_amount_mb(std::string_view text) {
-    constexpr std::int64_t bytes_per_mb = std::int64_t{1} << 20;
     const auto bytes = parse_size(text);
     if (!bytes) return bytes;
     const std::int64_t size = *bytes / bytes_per_mb + (*bytes % bytes_per_mb != 0 ? 1 : 0);

@@ -1,5 +1,4 @@
-// The most that anything may have, or be given, of a resource: what says more is refused, wherever it is
-// said.
+// The maximum amount of any resource; larger requests are refused everywhere.
 #pragma once
 
 #include <cstdint>

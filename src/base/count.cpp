@@ -29,9 +29,9 @@ Result<Count> parse_count_with_fraction(std::string_view text, Count low, Count 
         const Count value = Count(*count) + Count::of_thousandths(*parts);
         if (value >= low && value <= high) return value;
     }
-    return Error{ExitCode::usage,
-                 quote_for_message(text) + " is no number from " + format_count_with_fraction(low) + " to " +
-                     format_count_with_fraction(high) + " (with up to three digits behind a point)"};
+    return Error{ExitCode::usage, quote_for_message(text) + " is not a number from " +
+                                      format_count_with_fraction(low) + " to " +
+                                      format_count_with_fraction(high) + " (with at most three decimals)"};
 }
 
 std::string format_count_with_fraction(Count count) {

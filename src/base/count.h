@@ -1,4 +1,4 @@
-// A number of cores or of GPUs, of which there are fractions: thousandths, so that a sum is exact.
+// A number of cores or GPUs with fractions: thousandths, so that sums are exact.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a task's environment has besides that of its worker; nothing: the variable is taken out of it.
+// Changes of a task's environment relative to its worker's; no value: the variable is unset.
 #pragma once
 
 #include <optional>

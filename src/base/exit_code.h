@@ -1,4 +1,4 @@
-// Exit codes of every program of the project (sysexits.h where it has a word for it).
+// Exit codes of every program of the project (those of sysexits.h where it has one).
 #pragma once
 
 namespace wq {

@@ -1,4 +1,4 @@
-// Typed ids: a TaskId is no WorkerId, and neither is a count.
+// Typed ids: a TaskId is not a WorkerId, and neither is a count.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// A set of 64-bit numbers kept as disjoint half-open ranges: a million finished tasks cost what their gaps
-// cost. 2^64 - 1 has no place in it (its range would have no end), nor does inserting it do anything.
+// A set of 64-bit numbers as disjoint half-open ranges: a million finished tasks cost only their gaps. 2^64
+// - 1 cannot be in it (its range would have no end); inserting it does nothing.
 #pragma once
 
 #include <cstdint>

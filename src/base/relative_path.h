@@ -1,4 +1,4 @@
-// Paths of files below a folder that somebody else names.
+// Relative paths of files that somebody else names.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// While it lives, no signal of the process reaches this thread, nor those that it starts: signals are the
-// program's, and its handlers run on no thread of ours. What a thread's own mistake raises stays.
+// While it exists, no signal of the process reaches this thread or those that it starts: signals belong to
+// the program, and its handlers never run on our threads. Signals caused by a thread's own fault remain.
 #pragma once
 
 #include <signal.h>

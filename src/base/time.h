@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace wq {
 
@@ -20,9 +21,15 @@ using Instant = RunClock::time_point;
 
 // Microseconds since 1970-01-01 UTC: what logs and records hold.
 using WallMicros = std::int64_t;
+inline constexpr std::int64_t micros_per_second = 1'000'000;
 
 inline Instant instant_now() {
     return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+// `next`, or `other` where it comes before that.
+inline void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
+    if (other && (!next || *other < *next)) next = other;
 }
 
 inline WallMicros wall_now() {

@@ -123,7 +123,7 @@ Result<Duration> parse_duration(std::string_view text) {
     if (const auto value = clock ? parse_clock(text) : parse_units(text)) return *value;
     return Error{ExitCode::usage,
                  quote_for_message(text) +
-                     " is no duration up to 100 years; write 90 (seconds), 1h30m, HH:MM:SS or "
+                     " is not a duration up to 100 years; write 90 (seconds), 1h30m, HH:MM:SS or "
                      "D-HH:MM:SS"};
 }
 
@@ -138,14 +138,14 @@ Result<std::int64_t> parse_size(std::string_view text, std::int64_t bare_unit) {
         }
     }
     return Error{ExitCode::usage,
-                 quote_for_message(text) + " is no size up to 4096 PiB; write 512M, 4G or 1.5T"};
+                 quote_for_message(text) + " is not a size up to 4096 PiB; write 512M, 4G or 1.5T"};
 }
 
 Result<std::int64_t> parse_count(std::string_view text, std::int64_t low, std::int64_t high) {
     std::string_view rest = text;
     const auto value = take_digits(rest);
     if (value && rest.empty() && *value >= low && *value <= high) return *value;
-    std::string message = quote_for_message(text) + " is no whole number ";
+    std::string message = quote_for_message(text) + " is not a whole number ";
     if (high == std::numeric_limits<std::int64_t>::max()) {
         message += "of at least " + std::to_string(low);
     } else {

@@ -10,6 +10,10 @@
 
 namespace wq {
 
+inline constexpr std::int64_t bytes_per_mb = std::int64_t{1}
+                                             << 20;  // MB of memory and disk: Work Queue's unit
+inline constexpr std::int64_t kb_per_mb = 1024;
+
 // "90" (seconds), "1.5", "90s", "10m", "1h30m", "2d", "MM:SS", "HH:MM:SS", "D-HH", "D-HH:MM", "D-HH:MM:SS".
 // Error (usage) for anything else, for a negative value and beyond 100 years.
 Result<Duration> parse_duration(std::string_view text);

@@ -177,7 +177,7 @@ int cctools_debug_flags_set(const char* name) {
             state().flags |= one.flag;
             return 1;
         }
-        complain(me, "no subsystem is called '" + wanted + "'");
+        complain(me, "unknown subsystem '" + wanted + "'");
         return 0;
     });
 }

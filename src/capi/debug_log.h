@@ -1,4 +1,4 @@
-// What cctools_debug_*() have set, for queues that begin.
+// The settings of cctools_debug_*() for queues created later.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The border to C, which no exception may cross.
+// The border to C, which exceptions must not cross.
 #pragma once
 
 #include <exception>

@@ -1,5 +1,5 @@
-// Which objects of a kind there are, so that a pointer to one that was deleted is told from others. The one
-// state that is the process's: C programs have only pointers.
+// The living objects of a kind, to recognize pointers to deleted ones. This is global to the process,
+// because C programs have only pointers.
 #pragma once
 
 #include <mutex>

@@ -18,7 +18,7 @@ void no_effect(const char* function, const char* what) {
     static std::mutex& mutex = *new std::mutex;  // until the very end of the process
     static auto& said = *new std::set<std::string>;
     const std::lock_guard lock(mutex);
-    if (said.insert(function).second) std::fprintf(stderr, "%s: no effect yet: %s\n", function, what);
+    if (said.insert(function).second) std::fprintf(stderr, "%s: no effect: %s\n", function, what);
 }
 
 }  // namespace wq::capi

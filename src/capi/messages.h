@@ -1,4 +1,4 @@
-// What the C functions say on stderr: one line each, that begins with the function's name.
+// Messages of the C functions on stderr: one line each, starting with the function's name.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace wq::capi {
 void complain(const char* function, const char* what) noexcept;
 void complain(const char* function, const std::string& what) noexcept;
 
-// "FUNCTION: no effect yet: WHAT", once in a process for each function.
+// "FUNCTION: no effect: WHAT", once in a process for each function.
 void no_effect(const char* function, const char* what);
 
 }  // namespace wq::capi

@@ -25,7 +25,8 @@ constexpr int bug = 70;
 
 work_queue_mpi* ranks_of(const char* function, work_queue_mpi* ranks) {
     if (ranks != nullptr && Living<work_queue_mpi>::all().has(ranks)) return ranks;
-    complain(function, ranks == nullptr ? "the ranks are NULL" : "these are no ranks, or they were finished");
+    complain(function,
+             ranks == nullptr ? "the ranks are NULL" : "these are not ranks, or they were finished");
     return nullptr;
 }
 
@@ -69,7 +70,7 @@ int work_queue_mpi_size(work_queue_mpi* ranks) {
 int work_queue_mpi_serve(work_queue_mpi* ranks) {
     return guarded(__func__, bug, [&](const char* me) {
         if (ranks_of(me, ranks) == nullptr) return bug;
-        if (ranks->session.rank() == 0) return complain(me, "rank 0 is the manager's: it serves nobody"), bug;
+        if (ranks->session.rank() == 0) return complain(me, "rank 0 is the manager and cannot serve"), bug;
         const int code = ranks->session.serve();
         finish(ranks);
         return code;
@@ -79,8 +80,8 @@ int work_queue_mpi_serve(work_queue_mpi* ranks) {
 work_queue* work_queue_mpi_create(work_queue_mpi* ranks, int port) {
     return guarded(__func__, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
         if (ranks_of(me, ranks) == nullptr) return nullptr;
-        if (ranks->session.rank() > 0) return complain(me, "the manager is rank 0's"), nullptr;
-        if (ranks->queue != nullptr) return complain(me, "these ranks had their queue"), nullptr;
+        if (ranks->session.rank() > 0) return complain(me, "only rank 0 can be the manager"), nullptr;
+        if (ranks->queue != nullptr) return complain(me, "these ranks already had a queue"), nullptr;
         wq::ManagerOptions options;
         options.port = port;
         options.mpi = &ranks->session;

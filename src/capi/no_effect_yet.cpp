@@ -28,7 +28,7 @@ using namespace wq::capi;
 int wq_option_scheduler = WORK_QUEUE_SCHEDULE_UNSET;
 
 void work_queue_set_bandwidth_limit(work_queue* q, const char*) {
-    take(__func__, q, "transfers are as fast as they can be");
+    take(__func__, q, "transfers are not limited");
 }
 void work_queue_specify_algorithm(work_queue* q, work_queue_schedule_t) {
     take(__func__, q, "a task goes to whichever worker has room first");
@@ -43,10 +43,10 @@ void work_queue_specify_priority(work_queue* q, int priority) {
     work_queue* queue = queue_of(__func__, q);
     if (queue == nullptr) return;
     queue->priority = priority;
-    take(__func__, q, "it only stands in the figures, for who reads them");
+    take(__func__, q, "it only appears in the statistics");
 }
 void work_queue_specify_num_tasks_left(work_queue* q, int) {
-    take(__func__, q, "nobody reads it");
+    take(__func__, q, "nothing uses it");
 }
 void work_queue_manager_preferred_connection(work_queue* q, const char* preferred_connection) {
     const std::string_view wanted = preferred_connection == nullptr ? "" : preferred_connection;

@@ -1,5 +1,4 @@
-// Ids of a queue's tasks, which a program may have begin higher, beside those of its manager, which count
-// from 1.
+// Ids of a queue's tasks, which a program may start higher, next to those of its manager, which start at 1.
 #pragma once
 
 #include <algorithm>

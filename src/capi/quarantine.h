@@ -1,6 +1,5 @@
-// Memory of objects that were deleted, kept from use for a while: a pointer that is used after that is still
-// known as one to nothing, where its place would soon be another object's. How many deletions that lasts is
-// the price: so many dead objects.
+// Keeps the memory of deleted objects unused for a while, so that a pointer used afterwards is recognized
+// and does not name a new object. It holds a fixed number of dead objects.
 #pragma once
 
 #include <cstddef>

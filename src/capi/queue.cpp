@@ -52,7 +52,7 @@ void work_queue::end() {
 
 wq::Manager* work_queue::serving() {
     if (begun() && process_ != ::getpid()) {
-        wq::capi::complain("work_queue", "the queue began in the process that this one was forked from");
+        wq::capi::complain("work_queue", "this queue belongs to the parent process");
         return nullptr;
     }
     if (!begun()) begin();
@@ -89,7 +89,7 @@ void work_queue::begin() {
 
 int work_queue::submit(TaskBox& box, std::string& refusal) {
     const int id = ids.next();
-    if (id == 0) refusal = "there are no more ids";
+    if (id == 0) refusal = "no task ids are left";
     if (!why_not_.empty()) refusal = why_not_;
     // What the manager would find, and with the paths of this moment.
     auto data = wq::TaskAccess::take(wq::Task(box.spec));
@@ -169,7 +169,7 @@ work_queue* queue_of(const char* function, const work_queue* queue) {
         return nullptr;
     }
     if (!Living<work_queue>::all().has(queue)) {
-        complain(function, "this is no queue, or one that was deleted");
+        complain(function, "this is not a queue, or it was deleted");
         return nullptr;
     }
     return const_cast<work_queue*>(queue);
@@ -178,7 +178,7 @@ work_queue* queue_of(const char* function, const work_queue* queue) {
 work_queue* queue_to_specify(const char* function, work_queue* queue) {
     work_queue* found = queue_of(function, queue);
     if (found == nullptr || !found->begun()) return found;
-    complain(function, "too late: specify it before the first work_queue_wait(), or other call for results");
+    complain(function, "too late: call this before the first work_queue_wait() or other call for results");
     return nullptr;
 }
 

@@ -1,5 +1,5 @@
-// A queue of a C program. Its manager begins with the first call that needs it: what a C program says one by
-// one, passwords and logs among it, wq::Manager takes all at once.
+// A queue of a C program. Its manager starts with the first call that needs it: a C program sets passwords
+// and logs one by one, but wq::Manager takes them all at once.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/held_port.h"
+#include "api/listening.h"
 #include "api/tuning.h"
 #include "capi/cctools/work_queue.h"
 #include "capi/numbering.h"

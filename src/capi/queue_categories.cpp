@@ -5,9 +5,9 @@
 #include <system_error>
 
 #include "api/amounts.h"
-#include "api/earlier_summaries.h"
 #include "capi/guard.h"
 #include "capi/queue.h"
+#include "logs/earlier_summaries.h"
 
 namespace wq::capi {
 
@@ -28,7 +28,7 @@ Result<TaskResources> resources_of(const rmsummary* rm) {
     TaskResources said;
     if (rm == nullptr) return said;
     if (std::isnan(rm->memory) || std::isnan(rm->disk))
-        return Error{ExitCode::usage, "memory and disk are to be numbers"};
+        return Error{ExitCode::usage, "memory and disk must be numbers"};
     said.cores = rm->cores < 0 ? -1 : rm->cores;
     said.memory = megabytes(rm->memory);
     said.disk = megabytes(rm->disk);
@@ -143,7 +143,7 @@ void work_queue_initialize_categories(work_queue* q, rmsummary* max, const char*
         if (summaries_file == nullptr) return complain(me, "the name of the file is NULL");
         const auto said = resources_of(max);
         if (!said) return complain(me, said.error().message);
-        if (const auto read = wq::api::read_summaries(summaries_file); !read)
+        if (const auto read = wq::logs::read_summaries(summaries_file); !read)
             return complain(me, read.error().message);
         // The queue begins later, and the program may change its folder before.
         std::error_code unknown;

@@ -3,7 +3,7 @@
 
 #include "capi/guard.h"
 #include "capi/queue.h"
-#include "transport/tls_identity.h"
+#include "net/tls_identity.h"
 
 namespace wq::capi {
 
@@ -42,7 +42,9 @@ work_queue* work_queue_create(int port) {
     return create(__func__, std::move(options));
 }
 
+// Bindings of other languages call this one always, with NULLs for a queue without TLS.
 work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate) {
+    if (key == nullptr && certificate == nullptr) return work_queue_create(port);
     return guarded(__func__, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
         wq::ManagerOptions options;
         options.port = port;
@@ -53,7 +55,7 @@ work_queue* work_queue_ssl_create(int port, const char* key, const char* certifi
             return refused(me,
                            {wq::ExitCode::usage, "key and certificate belong together: give both, or none"});
         if (!options.ssl_key.empty())
-            if (const auto identity = wq::transport::read_identity(options.ssl_key, options.ssl_certificate);
+            if (const auto identity = wq::net::read_identity(options.ssl_key, options.ssl_certificate);
                 !identity)
                 return refused(me, identity.error());
         return create(me, std::move(options));

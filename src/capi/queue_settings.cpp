@@ -8,7 +8,7 @@
 
 #include "capi/guard.h"
 #include "capi/queue.h"
-#include "transport/contact.h"
+#include "net/contact.h"
 
 namespace wq::capi {
 
@@ -74,7 +74,7 @@ int work_queue_specify_password_file(work_queue* q, const char* file) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return 0;
         if (file == nullptr) return complain(me, "the name of the file is NULL"), 0;
-        const auto password = wq::transport::read_password(file);
+        const auto password = wq::net::read_password(file);
         if (!password) return complain(me, password.error().message), 0;
         queue->options.password = *password;
         return 1;

@@ -95,7 +95,7 @@ void show_resources(const Statistics& from, work_queue_stats& to) {
 // `category`: null for the whole.
 void get_stats(const char* function, work_queue* q, const char* category, work_queue_stats* s) {
     guarded(function, [&](const char* me) {
-        if (s == nullptr) return complain(me, "the place for the figures is NULL");
+        if (s == nullptr) return complain(me, "the pointer to the statistics is NULL");
         *s = {};
         Manager* manager = manager_of(me, q);
         if (manager == nullptr) return;
@@ -143,6 +143,6 @@ char* work_queue_get_worker_summary(work_queue* q) {
 
 rmsummary** work_queue_workers_summary(work_queue* q) {
     if (queue_of(__func__, q) == nullptr) return nullptr;
-    no_effect(__func__, "the resources of single workers are not told");
+    no_effect(__func__, "single workers are not listed");
     return static_cast<rmsummary**>(std::calloc(1, sizeof(rmsummary*)));
 }

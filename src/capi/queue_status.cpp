@@ -105,7 +105,7 @@ char* work_queue_status(work_queue* q, const char* request) {
         if (wanted == "queue") answer = of_queue(*q, *manager);
         if (wanted == "tasks") answer = of_tasks(*q, *manager);
         if (wanted == "categories") answer = of_categories(*manager);
-        if (wanted == "workers") no_effect(me, "single workers are not told");
+        if (wanted == "workers") no_effect(me, "single workers are not listed");
         // Commands are bytes; JSON has only characters.
         return ::strdup(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
     });

@@ -54,7 +54,7 @@ const Number* find(const char* function, const char* name) {
     for (const Number& number : numbers)
         if (name != nullptr && std::strcmp(name, number.name) == 0) return &number;
     complain(function, name == nullptr ? std::string("the name is NULL")
-                                       : "no resource is called '" + std::string(name) + "'");
+                                       : "unknown resource '" + std::string(name) + "'");
     return nullptr;
 }
 

@@ -1,4 +1,4 @@
-// What all functions do that specify something of a task.
+// Common code of all functions that specify something of a task.
 #pragma once
 
 #include "capi/guard.h"

@@ -1,4 +1,4 @@
-// Figures as C programs see them.
+// Statistics as C programs see them.
 #pragma once
 
 #include "capi/cctools/work_queue_stats.h"

@@ -1,4 +1,4 @@
-// What the structs of tasks hold of struct rmsummary.
+// The struct rmsummary in tasks.
 #pragma once
 
 #include "capi/cctools/rmsummary.h"

@@ -36,10 +36,6 @@ rmsummary& written(std::unique_ptr<rmsummary>& own, rmsummary*& field) {
     return *own;
 }
 
-std::optional<std::string_view> or_null(const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
-}
-
 }  // namespace
 
 TaskBox::TaskBox(Task specified)
@@ -100,7 +96,7 @@ TaskBox* task_of(const char* function, const work_queue_task* task) {
         return nullptr;
     }
     if (!Living<work_queue_task>::all().has(task)) {
-        complain(function, "this is no task, or one that was deleted");
+        complain(function, "this is not a task, or it was deleted");
         return nullptr;
     }
     return const_cast<TaskBox*>(static_cast<const TaskBox*>(task));

@@ -1,4 +1,4 @@
-// A task of a C program: the struct that it sees, and what stands behind it.
+// A task of a C program: its public struct, and the private data behind it.
 #pragma once
 
 #include <map>
@@ -42,6 +42,11 @@ struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
     std::unique_ptr<rmsummary> measured_;
     std::unique_ptr<rmsummary> exceeded_;
 };
+
+// What set_text() takes of an empty text: a C program has NULL there.
+inline std::optional<std::string_view> or_null(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
+}
 
 // The fields that say what was specified, by `box.spec`.
 void show_spec(TaskBox& box);

@@ -43,7 +43,7 @@ Place place_for(TaskBox& box, const char* name, const std::string& what) {
     const auto [file, added] = box.files.emplace(*form, what);
     if (added) return {std::move(*form), {}};
     if (file->second == what) return {};
-    return refused("another file of the task is " + quote_for_message(*form));
+    return refused("the task has another file named " + quote_for_message(*form));
 }
 
 // The same for one from `from`, which is called `called` in messages.
@@ -54,7 +54,7 @@ Place place_for(TaskBox& box, const char* name, const char* kind, const char* fr
 }
 
 std::string refusal_of_output(const char* what) {
-    return std::string(what) + " is an input only: give WORK_QUEUE_INPUT";
+    return std::string(what) + " can only be an input: give WORK_QUEUE_INPUT";
 }
 
 FileOptions input_options(work_queue_file_flags_t flags) {
@@ -130,8 +130,7 @@ int work_queue_task_specify_file_piece(work_queue_task* t, const char* local_nam
                                        work_queue_file_flags_t flags) {
     return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
         if (type != WORK_QUEUE_INPUT) return refusal_of_output("a piece of a file");
-        if (start_byte < 0 || end_byte < start_byte)
-            return "a piece goes from a byte, 0 or more, to the same or a later one";
+        if (start_byte < 0 || end_byte < start_byte) return "a piece needs 0 <= first byte <= last byte";
         const std::string kind = std::to_string(start_byte) + "-" + std::to_string(end_byte) + " of ";
         const Place place = place_for(box, remote_name, kind.c_str(), local_name, "the local name");
         if (place.name.empty()) return place.refusal;
@@ -161,7 +160,7 @@ int work_queue_task_specify_directory(work_queue_task* t, const char* local_name
 int work_queue_task_specify_url(work_queue_task* t, const char* url, const char* remote_name,
                                 work_queue_file_type_t type, work_queue_file_flags_t flags) {
     return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
-        if (type != WORK_QUEUE_INPUT) return refusal_of_output("what a URL names");
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("a URL");
         const Place place = place_for(box, remote_name, "url ", url, "the URL");
         if (!place.name.empty()) box.spec.input_url(url, place.name, input_options(flags));
         return place.refusal;
@@ -171,7 +170,7 @@ int work_queue_task_specify_url(work_queue_task* t, const char* url, const char*
 int work_queue_task_specify_file_command(work_queue_task* t, const char* command, const char* remote_name,
                                          work_queue_file_type_t type, work_queue_file_flags_t flags) {
     return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
-        if (type != WORK_QUEUE_INPUT) return refusal_of_output("what a command makes");
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("the result of a command");
         const Place place = place_for(box, remote_name, "command ", command, "the command");
         if (!place.name.empty()) box.spec.input_command(command, place.name, input_options(flags));
         return place.refusal;

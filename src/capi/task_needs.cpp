@@ -111,7 +111,7 @@ void work_queue_task_specify_algorithm(work_queue_task* t, work_queue_schedule_t
 }
 void work_queue_task_specify_coprocess(work_queue_task* t, const char* name) {
     keep_text(__func__, t, &work_queue_task::coprocess, name,
-              "there are no coprocesses, and work_queue_submit() refuses the task");
+              "coprocesses are not supported; work_queue_submit() refuses the task");
 }
 int work_queue_specify_snapshot_file(work_queue_task* t, const char* file) {
     keep_text(__func__, t, &work_queue_task::monitor_snapshot_file, file, "no snapshots are taken");

@@ -15,10 +15,6 @@ timestamp_t at_least_0(std::int64_t us) {
     return static_cast<timestamp_t>(std::max<std::int64_t>(us, 0));
 }
 
-std::optional<std::string_view> or_null(const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
-}
-
 void show_times(TaskBox& box, const Task& ended) {
     box.time_when_submitted = at_least_0(ended.submit_time());
     box.time_when_done = at_least_0(ended.finish_time());

@@ -8,18 +8,18 @@ namespace {
 constexpr std::int64_t most_threads = 1024;  // of one core
 }
 
-Result<host::Binding> parse_binding(const std::string& word) {
-    using host::Binding;
+Result<machine::Binding> parse_binding(const std::string& word) {
+    using machine::Binding;
     for (const Binding binding : {Binding::none, Binding::core, Binding::node})
         if (word == binding_word(binding)) return binding;
-    return Error{ExitCode::usage, quote_for_message(word) + " is none of none, core, numa"};
+    return Error{ExitCode::usage, quote_for_message(word) + " is not one of none, core, numa"};
 }
 
-const char* binding_word(host::Binding binding) {
+const char* binding_word(machine::Binding binding) {
     switch (binding) {
-        case host::Binding::core:
+        case machine::Binding::core:
             return "core";
-        case host::Binding::node:
+        case machine::Binding::node:
             return "numa";
         default:
             return "none";

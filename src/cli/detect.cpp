@@ -12,14 +12,15 @@
 #include "base/units.h"
 #include "cli/binding_word.h"
 #include "core/allocation.h"
-#include "host/placement.h"
+#include "machine/placement.h"
+#include "report/columns.h"
 
 namespace wq::cli {
 
 namespace {
 
-using host::Binding;
-using host::BoundKind;
+using machine::Binding;
+using machine::BoundKind;
 
 struct KindName {
     BoundKind kind;
@@ -32,31 +33,27 @@ constexpr std::array<KindName, 4> kinds{KindName{BoundKind::cores, "cores", "cor
                                         KindName{BoundKind::disk, "disk_mb", "disk", " MB"},
                                         KindName{BoundKind::gpus, "gpus", "GPUs", ""}};
 
-std::string machine_line(const host::Machine& machine) {
-    const host::Layout& layout = machine.layout;
+std::string machine_line(const machine::Machine& machine) {
+    const machine::Layout& layout = machine.layout;
     const auto count = [](std::size_t value, const char* noun) { return count_of(value, noun); };
     return machine.origin + ": " + count(static_cast<std::size_t>(layout.packages), "package") + ", " +
            count(layout.nodes.size(), "NUMA node") + ", " + count(layout.cores.size(), "core") + ", " +
            count(layout.threads(), "hardware thread");
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-    return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
-}
-
 using Json = nlohmann::ordered_json;
 
-Json layout_json(const host::Machine& machine) {
-    const host::Layout& layout = machine.layout;
+Json layout_json(const machine::Machine& machine) {
+    const machine::Layout& layout = machine.layout;
     Json json;
     json["source"] = machine.origin;
     json["packages"] = layout.packages;
     json["cache"] = layout.cache_name;
     json["nodes"] = Json::array();
-    for (const host::MemoryNode& node : layout.nodes)
+    for (const machine::MemoryNode& node : layout.nodes)
         json["nodes"].push_back({{"os_index", node.os_index}, {"memory_mb", node.memory_mb}});
     json["cores"] = Json::array();
-    for (const host::LayoutCore& core : layout.cores)
+    for (const machine::LayoutCore& core : layout.cores)
         json["cores"].push_back({{"package", core.place.package},
                                  {"node", core.place.node},
                                  {"cache", core.place.cache},
@@ -67,12 +64,13 @@ Json layout_json(const host::Machine& machine) {
     return json;
 }
 
-Json gpus_json(const host::Gpus& gpus) {
+Json gpus_json(const machine::Gpus& gpus) {
     Json json;
     json["variable"] = gpus.variable;
     json["devices"] = Json::array();
     for (std::size_t gpu = 0; gpu < gpus.names.size(); ++gpu) {
-        const host::GpuDevice device = gpu < gpus.devices.size() ? gpus.devices[gpu] : host::GpuDevice{};
+        const machine::GpuDevice device =
+            gpu < gpus.devices.size() ? gpus.devices[gpu] : machine::GpuDevice{};
         json["devices"].push_back({{"name", gpus.names[gpu]},
                                    {"vendor", device.vendor},
                                    {"pci", device.pci},
@@ -86,19 +84,20 @@ Json gpus_json(const host::Gpus& gpus) {
 std::string detect_text(const WorkerResources& found) {
     std::string text = machine_line(found.machine) + "\noffers " + resources_line(found.offers) + "\n\n";
     std::size_t width = 0;
-    for (const host::Bound& bound : found.machine.bounds)
+    for (const machine::Bound& bound : found.machine.bounds)
         width = std::max(width, std::to_string(bound.amount).size());
     for (const KindName& kind : kinds) {
-        const auto counts = host::binding_bound(found.machine.bounds, kind.kind);
+        const auto counts = machine::binding_bound(found.machine.bounds, kind.kind);
         std::string label = kind.label;
         bool marked = false;
-        for (const host::Bound& bound : found.machine.bounds) {
+        for (const machine::Bound& bound : found.machine.bounds) {
             if (bound.kind != kind.kind) continue;
             const bool mark = !marked && counts && bound == *counts;
             marked = marked || mark;
             const std::string amount = std::to_string(bound.amount);
-            text += padded(label, 8) + (mark ? "> " : "  ") + std::string(width - amount.size(), ' ') +
-                    amount + padded(kind.unit, 3) + "  " + bound.source + "\n";
+            text += report::left_aligned(label, 8) + (mark ? "> " : "  ") +
+                    std::string(width - amount.size(), ' ') + amount + report::left_aligned(kind.unit, 3) +
+                    "  " + bound.source + "\n";
             label.clear();
         }
     }
@@ -106,7 +105,7 @@ std::string detect_text(const WorkerResources& found) {
     if (!found.unbound.empty()) text += ": " + found.unbound;
     text += "\n";
     if (!found.machine.watch.empty())
-        text += "watching  memory is held to its limits " + found.machine.watch + "\n";
+        text += "watching  memory limits are enforced " + found.machine.watch + "\n";
     for (const std::string& remark : found.machine.remarks) text += "remark    " + remark + "\n";
     return text;
 }
@@ -118,10 +117,10 @@ std::string detect_json(const WorkerResources& found) {
                       {"disk_mb", found.offers.disk_mb},
                       {"gpus", found.offers.gpus.rounded_down()}};
     for (const KindName& kind : kinds) {
-        const auto counts = host::binding_bound(found.machine.bounds, kind.kind);
+        const auto counts = machine::binding_bound(found.machine.bounds, kind.kind);
         Json& list = root["limits"][kind.key] = Json::array();
         bool marked = false;
-        for (const host::Bound& bound : found.machine.bounds) {
+        for (const machine::Bound& bound : found.machine.bounds) {
             if (bound.kind != kind.kind) continue;
             const bool mark = !marked && counts && bound == *counts;
             marked = marked || mark;
@@ -152,15 +151,15 @@ void add_task(std::string& to, const std::string& task) {
 }  // namespace
 
 std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
-                       const host::PictureStyle& style) {
-    const host::Machine& machine = found.machine;
+                       const machine::PictureStyle& style) {
+    const machine::Machine& machine = found.machine;
     const core::Resources give = core::allocate(task, found.offers, {.proportional = true});
     if (machine.core_count || !core::ever_fits(task, found.offers))
-        return machine.core_count ? "nobody says which cores are its own: " + found.unbound +
+        return machine.core_count ? "it is unknown which cores are its own: " + found.unbound +
                                         "; --bind core takes the nearest\n"
                                   : "no task that asks for " + core::describe(task) + " fits here: it has " +
                                         core::describe(found.offers) + "\n";
-    host::Placement placement(found.slice.places, found.slice.gpu_nodes);
+    machine::Placement placement(found.slice.places, found.slice.gpu_nodes);
     std::vector<std::string> words(machine.layout.cores.size(), "-");
     for (const std::size_t number : machine.numbers) words[number] = ".";
     std::vector<std::string> users(machine.gpus.names.size());
@@ -172,17 +171,17 @@ std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
         for (const std::size_t core : seat->cores) add_task(words[machine.numbers[core]], name);
         for (const std::size_t gpu : seat->gpus) add_task(users[gpu], name);
     }
-    std::vector<host::PictureNote> notes;
+    std::vector<machine::PictureNote> notes;
     for (std::size_t gpu = 0; gpu < users.size(); ++gpu)
         notes.push_back({gpu < machine.gpus.devices.size() ? machine.gpus.devices[gpu].node : -1,
                          "GPU " + machine.gpus.names[gpu] + ": " + (users[gpu].empty() ? "." : users[gpu])});
-    return host::draw(machine.layout, host::cells_of(words, '[', ']'), notes, style) +
+    return machine::draw(machine.layout, machine::cells_of(words, '[', ']'), notes, style) +
            std::to_string(seated) + (seated == 1 ? " task with " : " tasks, each with ") +
            core::describe(give) + "; . free, - may not be used\n";
 }
 
-host::PictureStyle terminal_style() {
-    host::PictureStyle style;
+machine::PictureStyle terminal_style() {
+    machine::PictureStyle style;
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.columns = size.ws_col;
     if (const char* columns = std::getenv("COLUMNS"))

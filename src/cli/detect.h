@@ -1,10 +1,10 @@
-// work_queue_worker --detect: what a worker would offer, and each limit with its source.
+// work_queue_worker --detect: what the worker would offer, and each limit with its source.
 #pragma once
 
 #include <string>
 
 #include "cli/worker_resources.h"
-#include "host/picture.h"
+#include "machine/picture.h"
 
 namespace wq::cli {
 
@@ -17,10 +17,10 @@ std::string detect_json(const WorkerResources& found);
 
 // The machine when it is full of tasks that ask for this, by Work Queue's rules: a letter for each.
 std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
-                       const host::PictureStyle& style);
+                       const machine::PictureStyle& style);
 
 // The terminal's columns (COLUMNS goes first, 80 where none is known), and boxes where the locale is of
 // UTF-8.
-host::PictureStyle terminal_style();
+machine::PictureStyle terminal_style();
 
 }  // namespace wq::cli

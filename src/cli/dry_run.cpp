@@ -3,30 +3,30 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "app/manager.h"
-#include "app/rank_loop.h"
 #include "base/units.h"
 #include "cli/run_place.h"
-#include "transport/transport.h"
+#include "manager/manager.h"
+#include "net/transport.h"
+#include "run/rank_loop.h"
 
 namespace wq::cli {
 
 namespace {
 
 // Tasks of a rehearsal end in no time, so what is shown is the order and the place, not the time.
-class Rehearsal : public transport::Transport {
+class Rehearsal : public net::Transport {
   public:
     explicit Rehearsal(std::vector<wire::Hello> workers) : workers_(std::move(workers)) {}
 
     void begin() {
         for (std::size_t index = 0; index < workers_.size(); ++index) {
-            const transport::PeerId peer(static_cast<std::uint32_t>(index));
-            arrivals_.push_back(transport::Joined{peer, workers_[index].host});
-            arrivals_.push_back(transport::Frame{peer, wire::encode(workers_[index])});
+            const net::PeerId peer(static_cast<std::uint32_t>(index));
+            arrivals_.push_back(net::Joined{peer, workers_[index].host});
+            arrivals_.push_back(net::Frame{peer, wire::encode(workers_[index])});
         }
     }
 
-    void send(transport::PeerId peer, std::string frame) override {
+    void send(net::PeerId peer, std::string frame) override {
         const auto messages = wire::decode(frame);
         ByteWriter answer;
         if (!messages) return;
@@ -36,15 +36,15 @@ class Rehearsal : public transport::Transport {
             print(workers_[peer.value()], *lease);
             wire::encode(wire::Ended{lease->task, lease->attempt, {}, {}}, answer);
         }
-        if (answer.size() > 0) arrivals_.push_back(transport::Frame{peer, answer.take()});
+        if (answer.size() > 0) arrivals_.push_back(net::Frame{peer, answer.take()});
     }
-    bool poll(std::vector<transport::Arrival>& inbox) override {
+    bool poll(std::vector<net::Arrival>& inbox) override {
         const bool moved = !arrivals_.empty();
-        for (transport::Arrival& arrival : arrivals_) inbox.push_back(std::move(arrival));
+        for (net::Arrival& arrival : arrivals_) inbox.push_back(std::move(arrival));
         arrivals_.clear();
         return moved;
     }
-    void close(transport::PeerId) override {}
+    void close(net::PeerId) override {}
     bool idle() const override { return true; }
     std::vector<int> descriptors() const override { return {}; }
 
@@ -55,14 +55,14 @@ class Rehearsal : public transport::Transport {
                     worker.host.c_str(), core::describe(lease.give).c_str(), lease.text.c_str());
     }
     std::vector<wire::Hello> workers_;
-    std::vector<transport::Arrival> arrivals_;
+    std::vector<net::Arrival> arrivals_;
 };
 
 class NoRecords : public stats::Recorder {
   public:
     void task(stats::Recorded) override { ++count_; }
-    void worker(const stats::WorkerRecord&) override {}
-    void sample(const stats::Sample&) override {}
+    void worker(const records::WorkerRecord&) override {}
+    void sample(const records::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     std::uint64_t acknowledged() const override { return count_; }
@@ -90,29 +90,29 @@ std::vector<wire::Hello> decode_workers(const std::vector<std::string>& hellos) 
 }  // namespace
 
 int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
-    app::SourceSummary checked = app::check_source(options.source).or_throw();
+    run::SourceSummary checked = run::check_source(options.source).or_throw();
     std::vector<wire::Hello> workers = decode_workers(hellos);
     for (const wire::Hello& worker : workers)
         std::printf("worker %u on %s\t%s\n", *worker.rank, worker.host.c_str(),
                     core::describe(worker.offers).c_str());
-    app::ManagerOptions manager_options;
+    manager::ManagerOptions manager_options;
     manager_options.reactor.expected_workers = static_cast<std::uint32_t>(workers.size());
     NoRecords records;
-    app::TaskTable tasks;
-    app::Manager manager(std::move(manager_options), tasks, records, app::now());
+    manager::TaskTable tasks;
+    manager::Manager manager(std::move(manager_options), tasks, records, run::now());
     manager.say = [](const std::string& text) { std::printf("# %s\n", text.c_str()); };
     Rehearsal rehearsal(std::move(workers));
     const auto move = [&] {
-        std::vector<transport::Arrival> inbox;
+        std::vector<net::Arrival> inbox;
         manager.flush();
         rehearsal.poll(inbox);
-        for (const transport::Arrival& arrival : inbox) manager.on_arrival(rehearsal, arrival, app::now());
+        for (const net::Arrival& arrival : inbox) manager.on_arrival(rehearsal, arrival, run::now());
         return !inbox.empty();
     };
     rehearsal.begin();
     while (move()) {
     }
-    app::SourceOptions source_options{
+    run::SourceOptions source_options{
         options.defaults, {}, {}, options.monitoring.measures, std::move(checked.categories)};
     if (options.resume) {
         const std::string path =
@@ -120,19 +120,19 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
         if (auto earlier = earlier_run(options, path).or_throw())
             source_options.earlier = std::move(*earlier);
     }
-    const auto source = app::open_source(options.source, std::move(source_options), tasks).or_throw();
-    app::Waiter waiter;
+    const auto source = run::open_source(options.source, std::move(source_options), tasks).or_throw();
+    run::Waiter waiter;
     while (!manager.finished()) {
         if (!source->ended()) {
             waiter.clear();
             waiter.watch(source->descriptor());
             if (source->descriptor() >= 0) waiter.wait(std::nullopt);
-            const Status read = source->read(manager, app::now());
+            const Status read = source->read(manager, run::now());
             if (!read) throw Failure{read.error()};
         }
         const bool moved = move();
         if (!moved && source->ended() && !manager.finished())
-            throw Failure{{ExitCode::internal, "the rehearsal waits for " + manager.reactor().waiting_for()}};
+            throw Failure{{ExitCode::internal, "the dry run waits for " + manager.reactor().waiting_for()}};
     }
     std::printf("%s, nothing was run\n", count_of(tasks.size(), "task").c_str());
     return to_int(manager.finished()->code);

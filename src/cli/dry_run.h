@@ -1,4 +1,4 @@
-// --dry-run: the real manager and the real list, with workers that only say where a task would have run.
+// --dry-run: the real manager and the real list, with workers that only print where a task would run.
 #pragma once
 
 #include <string>

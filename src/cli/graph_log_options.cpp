@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "cli/help_text.h"
+#include "cli/option_values.h"
 
 namespace wq::cli {
 
@@ -15,25 +16,22 @@ namespace {
 
 namespace po = boost::program_options;
 
-po::options_description visible_options() {
+po::options_description visible_graph_log_options() {
     po::options_description options("Options", help_width, help_width / 2);
     auto add = options.add_options();
-    add(",o", po::value<std::string>()->value_name("PREFIX"), "of the plots' names; default: the log's name");
+    add(",o", po::value<std::string>()->value_name("PREFIX"),
+        "prefix of the plots' names (default: the name of the log)");
     add(",T", po::value<std::string>()->value_name("FORMAT"),
-        "png (default), svg, pdf, or script: print what gnuplot would be told instead");
+        "png (default), svg, pdf, or script: print the input of gnuplot instead");
     add(",r", po::value<std::string>()->value_name("MIN:MAX"),
-        "draw only this time, in units of -u since the start; either may be left out");
+        "draw only this time range, in units of -u since the start; MIN or MAX may be omitted");
     add(",u", po::value<std::string>()->value_name("s|m|h|d"),
-        "unit of the time axis; default: what suits the length of the run");
-    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot to draw with; default: gnuplot");
-    add("skip-empty", "draw no plot that would show nothing");
-    add("version", "print the version");
-    add("help,h", "print this help");
+        "unit of the time axis (default: by the length of the run)");
+    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot to use (default: gnuplot)");
+    add("skip-empty", "draw no empty plots");
+    add("version", "print the version and exit");
+    add("help,h", "print this help and exit");
     return options;
-}
-
-Error usage(const std::string& what) {
-    return {ExitCode::usage, what + "; try --help"};
 }
 
 bool parse_bound(const std::string& text, double& value) {
@@ -46,15 +44,16 @@ Result<stats::PlotRange> parse_range(const std::string& text) {
     const auto colon = text.find(':');
     stats::PlotRange range;
     if (colon == std::string::npos || colon != text.rfind(':'))
-        return usage("-r takes MIN:MAX, not '" + text + "'");
+        return usage_error("-r takes MIN:MAX, not '" + text + "'");
     const std::string low = text.substr(0, colon);
     const std::string high = text.substr(colon + 1);
     double max = 0;
     if ((!low.empty() && !parse_bound(low, range.min)) || (!high.empty() && !parse_bound(high, max))) {
-        return usage("-r takes two numbers, not '" + text + "'");
+        return usage_error("-r takes two numbers, not '" + text + "'");
     }
     if (!high.empty()) range.max = max;
-    if (range.max && *range.max <= range.min) return usage("-r takes MIN below MAX, not '" + text + "'");
+    if (range.max && *range.max <= range.min)
+        return usage_error("-r needs MIN below MAX, not '" + text + "'");
     return range;
 }
 
@@ -67,8 +66,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
     options.skip_empty = given.count("skip-empty") > 0;
     if (options.help || options.version) return success();
     options.log = text("log");
-    if (options.log.empty())
-        return usage("no statistics named: give a run directory, a stats.h5 or a text statistics log");
+    if (options.log.empty()) return usage_error("give a run directory, a stats.h5 or a text statistics log");
     std::error_code unknown;
     if (std::filesystem::is_directory(options.log, unknown))
         options.log = (std::filesystem::path(options.log) / "stats.h5").string();
@@ -84,7 +82,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
         else if (type == "script")
             options.script_only = true;
         else
-            return usage("-T takes png, svg, pdf or script, not '" + type + "'");
+            return usage_error("-T takes png, svg, pdf or script, not '" + type + "'");
     }
     if (given.count("-r") > 0) {
         auto range = parse_range(text("-r"));
@@ -93,7 +91,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
     }
     if (const std::string unit = text("-u"); given.count("-u") > 0) {
         if (unit.size() != 1 || std::string("smhd").find(unit) == std::string::npos) {
-            return usage("-u takes s, m, h or d, not '" + unit + "'");
+            return usage_error("-u takes s, m, h or d, not '" + unit + "'");
         }
         options.unit = static_cast<stats::TimeUnit>(unit[0]);
     }
@@ -104,7 +102,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
 
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv) {
     GraphLogOptions options;
-    po::options_description all = visible_options();
+    po::options_description all = visible_graph_log_options();
     all.add_options()("log", po::value<std::string>());
     po::positional_options_description positions;
     positions.add("log", 1);
@@ -115,9 +113,9 @@ Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* arg
         po::store(po::command_line_parser(argc, argv).options(all).positional(positions).style(style).run(),
                   given);
     } catch (const po::too_many_positional_options_error&) {
-        return usage("one statistics file at a time");
+        return usage_error("give one statistics file at a time");
     } catch (const po::error& error) {
-        return usage(error.what());
+        return usage_error(error.what());
     }
     if (auto filled = fill(given, options); !filled) return filled.error();
     return options;
@@ -127,11 +125,11 @@ std::string graph_log_help() {
     std::ostringstream out;
     out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
            "Draws the statistics of a run with gnuplot: tasks, workers, cores, time and\n"
-           "transfer over time, each with a twin on a logarithmic scale, into\n"
-           "PREFIX.tasks.png, PREFIX.tasks-log.png and so on. STATS is a run directory or\n"
-           "its stats.h5, also while the run goes on or after it was killed, or a text\n"
-           "statistics log (work_queue_run --stats-log, or of another Work Queue).\n\n"
-        << visible_options()
+           "transfer, each also on a logarithmic scale, as PREFIX.tasks.png,\n"
+           "PREFIX.tasks-log.png and so on. STATS is a run directory or its stats.h5, of a\n"
+           "live, ended or killed run, or a text statistics log (work_queue_run --stats-log,\n"
+           "or of another Work Queue).\n\n"
+        << visible_graph_log_options()
         << "\nExamples:\n"
            "  work_queue_graph_log tasks.sh.wq              ten plots beside its stats.h5\n"
            "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"

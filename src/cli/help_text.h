@@ -1,4 +1,4 @@
-// How --help of all commands looks.
+// The format of --help for all commands.
 #pragma once
 
 #include <string>

@@ -1,15 +1,14 @@
-// What a run with --listen has besides: the port for workers over TCP, the contact file by which they find
-// and trust it, and the entry under its name.
+// What --listen adds to a run: the port for TCP workers, their contact file, and the mark of the run's
+// folder.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "app/registry.h"
 #include "base/result.h"
-#include "cli/mark_file.h"
 #include "cli/run_options.h"
-#include "transport/tcp_listener.h"
+#include "listening/mark_file.h"
+#include "listening/open_port.h"
 
 namespace wq::cli {
 
@@ -21,25 +20,25 @@ class Listening {
     static Result<std::unique_ptr<Listening>> open(const RunOptions& options,
                                                    const std::string& run_directory,
                                                    const std::string& folder);
-    ~Listening();  // the contact is no use any more: it is removed
+    ~Listening();  // the contact is of no use any more: it is removed
     Listening(const Listening&) = delete;
     Listening& operator=(const Listening&) = delete;
 
-    transport::Transport& workers() { return *listener_; }
-    const MarkFile& mark() const { return mark_; }
+    net::Transport& workers() { return *port_.listener; }
+    const listening::MarkFile& mark() const { return mark_; }
     // For the user: "listening on port 40123 ..., workers join by: work_queue_worker --contact FILE".
     std::string description() const;
-    void tell(const app::Workload& load) {
-        if (entry_) entry_->tell(load);
+    void tell(const listening::Workload& load) {
+        if (port_.entry) port_.entry->tell(load);
     }
 
   private:
-    Listening(std::unique_ptr<transport::TcpListener> listener, std::string contact_path, MarkFile mark);
+    Listening(listening::OpenPort port, std::string contact_path, listening::MarkFile mark)
+        : port_(std::move(port)), contact_path_(std::move(contact_path)), mark_(std::move(mark)) {}
 
-    std::unique_ptr<transport::TcpListener> listener_;
+    listening::OpenPort port_;
     std::string contact_path_;
-    MarkFile mark_;  // of the run, for workers that see its folder
-    std::unique_ptr<app::Registration> entry_;
+    listening::MarkFile mark_;  // of the run, for workers that see its folder
 };
 
 }  // namespace wq::cli

@@ -6,7 +6,7 @@
 
 #include "cli/graph_log_gnuplot.h"
 #include "cli/graph_log_options.h"
-#include "stats/append_file.h"
+#include "records/append_file.h"
 #include "stats/plot_script.h"
 #include "stats/stats_log.h"
 #include "stats/stats_reader.h"
@@ -23,7 +23,7 @@ struct Statistics {
 Result<Statistics> read_statistics(const std::string& path) {
     const std::string name = std::filesystem::path(path).filename().string();
     if (!stats::is_hdf5(path)) {
-        const auto text = stats::read_whole(path);
+        const auto text = records::read_whole(path);
         if (!text) return text.error();
         auto rows = stats::read_stats_log(*text, path);
         if (!rows) return rows.error();
@@ -43,7 +43,7 @@ Result<Statistics> read_statistics(const std::string& path) {
 Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) {
     for (const std::string& path : stats::plot_paths(style, plots)) {
         const bool existed = ::access(path.c_str(), F_OK) == 0;
-        const auto file = stats::AppendFile::open(path);
+        const auto file = records::AppendFile::open(path);
         if (!file) {
             const bool forbidden = file.error().code == ExitCode::not_allowed;
             return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,

@@ -6,18 +6,18 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cli/kept_output.h"
 #include "cli/mpi_rank_main.h"
 #include "cli/run_options.h"
 #include "cli/why.h"
-#include "transport/guard.h"
-#include "transport/launch_environment.h"
+#include "mpi/guard.h"
+#include "mpi/launch_environment.h"
+#include "report/kept_output.h"
 
 namespace {
 
 // Every rank has the same command line; one answers for all.
 bool speaks_for_all() {
-    return wq::transport::read_launch_environment().rank == 0;
+    return wq::mpi::read_launch_environment().rank == 0;
 }
 
 int fail(const wq::Error& error) {
@@ -39,7 +39,7 @@ void fill_standard_descriptors() {
 }
 
 int print_output(const wq::cli::Command& command) {
-    const auto output = wq::cli::kept_output(command.output_directory, wq::TaskId(command.output_task));
+    const auto output = wq::report::kept_output(command.output_directory, wq::TaskId(command.output_task));
     if (!output) return fail(output.error());
     if (!speaks_for_all()) return 0;
     std::fwrite(output->out.data(), 1, output->out.size(), stdout);
@@ -61,12 +61,12 @@ int main(int argc, char** argv) {
         const auto line = wq::cli::why(command->run, command->why_line);
         return line ? print(*line + "\n") : fail(line.error());
     }
-    wq::transport::GuardOptions guard;
+    wq::mpi::GuardOptions guard;
     guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
     const std::vector<std::string> words(argv, argv + argc);
     // A file that may not grow is an error of the write, told with its path, not the end of the run.
     std::signal(SIGXFSZ, SIG_IGN);
-    return wq::transport::run_guarded(
-        wq::transport::read_launch_environment(),
-        [&](wq::transport::GuardLink& link) { return wq::cli::rank_main(command->run, words, link); }, guard);
+    return wq::mpi::run_guarded(
+        wq::mpi::read_launch_environment(),
+        [&](wq::mpi::GuardLink& link) { return wq::cli::rank_main(command->run, words, link); }, guard);
 }

@@ -4,8 +4,8 @@
 #include <random>
 #include <set>
 
-#include "app/registry.h"
 #include "base/units.h"
+#include "listening/registry.h"
 
 namespace wq::cli {
 
@@ -18,7 +18,7 @@ Duration scaled(Duration time, double by) {
 // But not what the other side's processor needs: the first handshake of a process took 0.2 s under ASan.
 constexpr Duration shortest_handshake = std::chrono::seconds(2);
 
-void scale(transport::TcpLimits& limits, double by) {
+void scale(net::TcpLimits& limits, double by) {
     for (Duration* time :
          {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
         *time = scaled(*time, by);
@@ -33,22 +33,22 @@ ManagerCalls::ManagerCalls(const WorkerProgramOptions& options)
 Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options) {
     ManagerCalls calls(options);
     if (!options.password_file.empty()) {
-        auto password = transport::read_password(options.password_file);
+        auto password = net::read_password(options.password_file);
         if (!password) return password.error();
         calls.password_ = std::move(*password);
     }
     return calls;
 }
 
-Result<transport::Contact> ManagerCalls::contact(bool waits) {
-    if (!options_->contact.empty()) return transport::read_contact(options_->contact);
-    const auto found =
-        app::find_managers(app::registry_folder(), options_->manager_regex, std::random_device{}());
+Result<net::Contact> ManagerCalls::contact(bool waits) {
+    if (!options_->contact.empty()) return net::read_contact(options_->contact);
+    const auto found = listening::find_managers(listening::registry_folder(), options_->manager_regex,
+                                                std::random_device{}());
     if (!found) return found.error();
-    const auto same = [&](const app::Listing& listing) {
+    const auto same = [&](const listening::Listing& listing) {
         return called_ && listing.contact.port == called_->port && listing.contact.host == called_->host;
     };
-    for (const app::Listing& listing : *found)
+    for (const listening::Listing& listing : *found)
         if (waits && same(listing)) return listing.contact;
     if (waits && called_) return *called_;
     if (found->empty()) return none_matches();
@@ -59,48 +59,48 @@ Result<transport::Contact> ManagerCalls::contact(bool waits) {
 Error ManagerCalls::none_matches() const {
     constexpr std::size_t most_listed = 5;
     std::set<std::string> names;
-    if (const auto all = app::find_managers(app::registry_folder(), ".*", 0))
-        for (const app::Listing& listing : *all) names.insert(listing.contact.name);
+    if (const auto all = listening::find_managers(listening::registry_folder(), ".*", 0))
+        for (const listening::Listing& listing : *all) names.insert(listing.contact.name);
     std::string listed;
     std::size_t count = 0;
     for (const std::string& name : names)
         if (++count <= most_listed) listed += (listed.empty() ? "; listed: " : ", ") + line_for_message(name);
     if (count > most_listed) listed += ", and " + std::to_string(count - most_listed) + " more";
-    return {ExitCode::unreachable, "no manager is listed in " + app::registry_folder() +
-                                       " whose whole name matches " +
+    return {ExitCode::unreachable, "no manager in " + listening::registry_folder() +
+                                       " has a whole name that matches " +
                                        quote_for_message(options_->manager_regex) + listed};
 }
 
-Result<transport::TcpDialOptions> ManagerCalls::where(bool waits) {
-    transport::TcpDialOptions dial;
+Result<net::TcpDialOptions> ManagerCalls::where(bool waits) {
+    net::TcpDialOptions dial;
     dial.managers = options_->managers;
     if (dial.managers.empty()) {
         const auto found = contact(waits);
         if (!found) return found.error();
-        dial = transport::dial_options(*found);
+        dial = net::dial_options(*found);
     }
     if (!password_.empty()) dial.key = password_;
-    using By = transport::TlsTrust::By;
+    using By = net::TlsTrust::By;
     if (!options_->ssl_ca.empty())
-        dial.tls = transport::TlsTrust{By::ca_file, options_->ssl_ca};
+        dial.tls = net::TlsTrust{By::ca_file, options_->ssl_ca};
     else if (options_->ssl && !dial.tls)
-        dial.tls = transport::TlsTrust{By::unverified, {}};
+        dial.tls = net::TlsTrust{By::unverified, {}};
     return dial;
 }
 
-Result<app::Call> ManagerCalls::begin(bool waits) {
+Result<worker::Call> ManagerCalls::begin(bool waits) {
     auto dial = where(waits);
     if (!dial) return dial.error();
-    app::Call call;
-    for (const transport::HostPort& manager : dial->managers)
-        call.address += (call.address.empty() ? "" : ";") + transport::to_text(manager);
+    worker::Call call;
+    for (const net::HostPort& manager : dial->managers)
+        call.address += (call.address.empty() ? "" : ";") + net::to_text(manager);
     scale(dial->limits, options_->time_scale);
     dial->connect = scaled(dial->connect, options_->time_scale);
-    auto dialer = transport::TcpDialer::open(std::move(*dial));
+    auto dialer = net::TcpDialer::open(std::move(*dial));
     if (!dialer) return dialer.error();
-    const transport::TcpDialer* const line = dialer->get();
+    const net::TcpDialer* const line = dialer->get();
     call.transport = std::move(*dialer);
-    call.manager = transport::TcpDialer::manager;
+    call.manager = net::TcpDialer::manager;
     call.not_allowed = [line] {
         const auto failure = line->failure();
         return failure && failure->code == ExitCode::not_allowed;
@@ -117,7 +117,7 @@ Result<app::Call> ManagerCalls::begin(bool waits) {
 std::string ManagerCalls::warning() const {
     if (!options_->ssl || !options_->ssl_ca.empty() || !options_->contact.empty() || !password_.empty())
         return {};
-    return "--ssl alone encrypts, but does not tell who the manager is: give --ssl-ca FILE, --password FILE "
+    return "--ssl alone encrypts but does not check who the manager is: add --ssl-ca FILE, --password FILE "
            "or "
            "--contact FILE";
 }

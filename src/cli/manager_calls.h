@@ -1,15 +1,15 @@
-// Where a worker's manager is found, and how it is called: by an address, a contact file or a name. What the
-// options name is looked at anew for each call, since a manager that was started again writes a new file.
+// Finds the manager of a worker by address, contact file or name. Reads the options anew for each call,
+// because a restarted manager writes a new file.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "app/worker_session.h"
 #include "cli/worker_options.h"
-#include "transport/contact.h"
-#include "transport/tcp_dialer.h"
+#include "net/contact.h"
+#include "net/tcp_dialer.h"
+#include "worker/worker_session.h"
 
 namespace wq::cli {
 
@@ -20,21 +20,21 @@ class ManagerCalls {
 
     // Errors: unreachable when there is nobody to call now; others when calling is no use.
     // `waits`: the manager of the last call that was answered waits for us; no other one is to be called.
-    Result<app::Call> begin(bool waits);
+    Result<worker::Call> begin(bool waits);
 
     // What the user should know of how safe this is; empty: nothing.
     std::string warning() const;
 
   private:
     explicit ManagerCalls(const WorkerProgramOptions& options);
-    Result<transport::Contact> contact(bool waits);
+    Result<net::Contact> contact(bool waits);
     Error none_matches() const;
-    Result<transport::TcpDialOptions> where(bool waits);
+    Result<net::TcpDialOptions> where(bool waits);
 
     const WorkerProgramOptions* options_;
     std::string password_;
     // By name: whom it called last, and how many calls in a row were not answered.
-    std::optional<transport::Contact> called_;
+    std::optional<net::Contact> called_;
     std::shared_ptr<std::uint64_t> unanswered_;
 };
 

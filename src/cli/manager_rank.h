@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "app/early_stop.h"
-#include "app/rank_loop.h"
-#include "app/signals.h"
-#include "app/worker.h"
-#include "app/mpi_node_share.h"
-#include "cli/progress.h"
+#include "base/signals.h"
 #include "cli/run_options.h"
-#include "host/launcher.h"
-#include "transport/counters.h"
-#include "transport/mpi_session.h"
-#include "transport/ticket_pool.h"
-#include "transport/transport.h"
+#include "launcher/launcher.h"
+#include "mpi/mpi_session.h"
+#include "net/transport.h"
+#include "report/progress.h"
+#include "run/early_stop.h"
+#include "run/mpi_node_share.h"
+#include "run/rank_loop.h"
+#include "tickets/counters.h"
+#include "tickets/ticket_pool.h"
+#include "worker/worker.h"
 
 namespace wq::cli {
 
@@ -25,16 +25,16 @@ struct ManagerRank {
     const RunOptions& options;
     const std::vector<std::string>& command_line;
     std::string launched_by;  // "mpirun", "srun"; empty: started by none
-    transport::MpiSession& session;
-    transport::Transport* ranks;  // null: one rank
-    host::Launcher& launcher;
-    app::Signals& signals;
-    app::EarlyStop& early_stop;  // ended when the loop begins
-    app::WorkerOptions worker;   // of its own worker; not used with --manager-only
-    app::StopPolicy stop;
+    mpi::MpiSession& session;
+    net::Transport* ranks;  // null: one rank
+    launcher::Launcher& launcher;
+    Signals& signals;
+    run::EarlyStop& early_stop;    // ended when the loop begins
+    worker::WorkerOptions worker;  // of its own worker; not used with --manager-only
+    run::StopPolicy stop;
     std::vector<std::string> remarks;
-    transport::TicketPool* tickets;  // of this node; null: everything is leased
-    transport::Counters* counters;   // null: nodes refill by message
+    tickets::TicketPool* tickets;  // of this node; null: everything is leased
+    tickets::Counters* counters;   // null: nodes refill by message
 
     // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be
     // dismissed.

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "app/mpi_tickets.h"
-#include "app/rank_loop.h"
-#include "app/rank_worker.h"
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
-#include "host/divide.h"
-#include "transport/mpi_transport.h"
+#include "machine/divide.h"
+#include "mpi/mpi_transport.h"
+#include "run/mpi_tickets.h"
+#include "run/rank_loop.h"
+#include "run/rank_worker.h"
 
 namespace wq::cli {
 
@@ -21,60 +21,59 @@ namespace {
 
 constexpr Duration launcher_close_limit = std::chrono::milliseconds(500);
 
-// For "the same mpirun line".
+// For "the same mpirun command".
 std::string short_name(const std::string& launcher) {
     for (const char* known : {"mpirun", "srun"})
         if (launcher.starts_with(known)) return known;
-    return "launcher's";
+    return "launcher";
 }
 
-app::WorkerOptions worker_options(const RunOptions& options, int rank, const app::NodeShare& share,
-                                  std::optional<Instant> leaves_at) {
-    const auto shell = app::find_shell(options.shell);
+worker::WorkerOptions worker_options(const RunOptions& options, int rank, const run::NodeShare& share,
+                                     std::optional<Instant> leaves_at) {
+    const auto shell = run::find_shell(options.shell);
     if (!shell) throw Failure{{shell.error().code, "--shell: " + shell.error().message}};
-    auto worker = app::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
-    host::bind_as(worker.launcher.slice, options.bind, options.threads_per_core);
+    auto worker = run::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
+    machine::bind_as(worker.launcher.slice, options.bind, options.threads_per_core);
     return worker;
 }
 
-void dismiss(transport::Transport& ranks, int size, const std::string& why) {
+void dismiss(net::Transport& ranks, int size, const std::string& why) {
     const std::string frame = wire::encode(wire::Dismiss{why, false});
-    for (int rank = 1; rank < size; ++rank)
-        ranks.send(transport::PeerId(static_cast<std::uint32_t>(rank)), frame);
-    app::let_frames_leave(ranks);
+    for (int rank = 1; rank < size; ++rank) ranks.send(net::PeerId(static_cast<std::uint32_t>(rank)), frame);
+    run::let_frames_leave(ranks);
 }
 
 std::string last_words_at_start() {
-    if (transport::read_launch_environment().rank != 0) return {};
-    return "work_queue_run: stopped by a signal before the run began; the same command begins anew";
+    if (mpi::read_launch_environment().rank != 0) return {};
+    return "work_queue_run: stopped by a signal before the run began; run the same command again";
 }
 
 class Rank {
   public:
-    Rank(const RunOptions& options, const std::vector<std::string>& command_line, transport::GuardLink& guard)
+    Rank(const RunOptions& options, const std::vector<std::string>& command_line, mpi::GuardLink& guard)
         : options_(options),
           command_line_(command_line),
-          launcher_(host::Launcher::start().or_throw()),
-          signals_(app::Signals::block().or_throw()),
+          launcher_(launcher::Launcher::start().or_throw()),
+          signals_(Signals::block().or_throw()),
           early_stop_(signals_, last_words_at_start()) {
         // A reader of our output that has gone ends no run. After the launcher: its tasks do not inherit it.
         ::signal(SIGPIPE, SIG_IGN);
-        const transport::LaunchEnvironment environment = transport::read_launch_environment();
-        host::BatchEnd batch_end;
-        if (!options.walltime) batch_end = app::ask_for_end(environment.rank == 0);
+        const mpi::LaunchEnvironment environment = mpi::read_launch_environment();
+        machine::BatchEnd batch_end;
+        if (!options.walltime) batch_end = run::ask_for_end(environment.rank == 0);
         if (environment.launched) guard.mpi_starting();
         if (environment.launched) launched_by_ = short_name(environment.launcher);
-        session_ = transport::MpiSession::start(environment).or_throw();
+        session_ = mpi::MpiSession::start(environment).or_throw();
         if (session_->size() > 1) {
-            ranks_ = transport::MpiTransport::open(*session_).or_throw();
+            ranks_ = mpi::MpiTransport::open(*session_).or_throw();
             open_tickets();
         }
-        leaves_at_ = options.walltime ? instant_now() + *options.walltime : app::known_end(batch_end);
+        leaves_at_ = options.walltime ? instant_now() + *options.walltime : run::known_end(batch_end);
         stop_.grace = options.grace;
         stop_.killed_after_signal = environment.kills_after_signal;
         forgets_code_ = environment.forgets_code_after_signal;
         works_ = !(options.manager_only && session_->rank() == 0);
-        share_ = app::share_node(*session_, ".", works_).or_throw();
+        share_ = run::share_node(*session_, ".", works_).or_throw();
         if (options.dry_run) {
             const wire::Hello hello = worker_options(options, session_->rank(), share_, leaves_at_).hello;
             rehearsal_ = session_->gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
@@ -89,7 +88,7 @@ class Rank {
     }
 
     int rank() const { return session_->rank(); }
-    int leave(int code, transport::GuardLink& guard) {
+    int leave(int code, mpi::GuardLink& guard) {
         launcher_->close(launcher_close_limit);
         // Said to the process manager by the guard, which can only before MPI_Finalize.
         const bool code_is_told = code == to_int(ExitCode::interrupted) && forgets_code_ && rank() == 0;
@@ -106,13 +105,13 @@ class Rank {
 
   private:
     void open_tickets() {
-        const auto refill = options_.tickets == Tickets::rma       ? app::NodeRefill::window
-                            : options_.tickets == Tickets::message ? app::NodeRefill::message
-                                                                   : app::NodeRefill::measured;
-        tickets_ = app::open_tickets(*session_, refill).or_throw();
-        if (refill == app::NodeRefill::window && !tickets_.no_window.empty())
-            throw Failure{{ExitCode::usage,
-                           "--tickets rma: " + tickets_.no_window + "; --tickets auto takes messages then"}};
+        const auto refill = options_.tickets == Tickets::rma       ? run::NodeRefill::window
+                            : options_.tickets == Tickets::message ? run::NodeRefill::message
+                                                                   : run::NodeRefill::measured;
+        tickets_ = run::open_tickets(*session_, refill).or_throw();
+        if (refill == run::NodeRefill::window && !tickets_.no_window.empty())
+            throw Failure{{ExitCode::usage, "--tickets rma: " + tickets_.no_window +
+                                                "; --tickets auto uses messages instead"}};
         if (options_.verbose && !tickets_.why.empty() && session_->rank() == 0)
             ticket_remarks_.push_back("tickets: " + tickets_.why);
     }
@@ -121,7 +120,7 @@ class Rank {
         try {
             if (session_->size() == 1 && !works_ && !options_.listen)
                 throw Failure{{ExitCode::usage,
-                               "--manager-only needs others that work; start it with mpirun -n 2 or more, or "
+                               "--manager-only needs other workers; use mpirun -n 2 or more, or "
                                "with --listen"}};
             std::vector<std::string> remarks = share_.remarks;
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
@@ -148,19 +147,19 @@ class Rank {
     }
 
     int work() {
-        app::WorkerOptions options = worker_options(options_, session_->rank(), share_, leaves_at_);
+        worker::WorkerOptions options = worker_options(options_, session_->rank(), share_, leaves_at_);
         launcher_->open(options.launcher).or_throw();
         options.hello.takes_tickets = tickets_.pool != nullptr;
-        std::optional<app::TicketTaker> tickets;
+        std::optional<worker::TicketClient> tickets;
         // Beside rank 0 the counters would be taken under a lock in shared memory, which dies with its
         // holder.
         const bool beside_manager = session_->node_mates().front() == 0;
         if (tickets_.pool)
             tickets.emplace(*tickets_.pool, options.hello.offers,
                             beside_manager ? nullptr : tickets_.counter.get());
-        app::Worker worker(std::move(options), *ranks_, transport::PeerId(0), *launcher_,
-                           tickets ? &*tickets : nullptr);
-        app::WorkerLoop loop({worker, *ranks_, transport::PeerId(0), *launcher_, &signals_, stop_});
+        worker::Worker worker(std::move(options), *ranks_, net::PeerId(0), *launcher_,
+                              tickets ? &*tickets : nullptr);
+        run::WorkerLoop loop({worker, *ranks_, net::PeerId(0), *launcher_, &signals_, stop_});
         early_stop_.end();
         loop.run();
         if (worker.ranks_lost()) session_->note_lost_rank();
@@ -170,25 +169,25 @@ class Rank {
     const RunOptions& options_;
     const std::vector<std::string>& command_line_;
     std::string launched_by_;
-    std::unique_ptr<host::Launcher> launcher_;
-    app::Signals signals_;
-    app::EarlyStop early_stop_;
-    std::unique_ptr<transport::MpiSession> session_;
-    std::unique_ptr<transport::MpiTransport> ranks_;
-    app::RankTickets tickets_;
+    std::unique_ptr<launcher::Launcher> launcher_;
+    Signals signals_;
+    run::EarlyStop early_stop_;
+    std::unique_ptr<mpi::MpiSession> session_;
+    std::unique_ptr<mpi::MpiTransport> ranks_;
+    run::RankTickets tickets_;
     std::vector<std::string> ticket_remarks_;
     std::vector<std::string> rehearsal_;  // of --dry-run: every rank's hello
-    app::StopPolicy stop_;
+    run::StopPolicy stop_;
     std::optional<Instant> leaves_at_;  // the batch job ends then
     bool works_ = true;
     bool forgets_code_ = false;  // the launcher, after a signal
-    app::NodeShare share_;
+    run::NodeShare share_;
 };
 
 }  // namespace
 
 int rank_main(const RunOptions& options, const std::vector<std::string>& command_line,
-              transport::GuardLink& guard) {
+              mpi::GuardLink& guard) {
     try {
         Rank rank(options, command_line, guard);
         const int code = rank.run();

@@ -1,4 +1,4 @@
-// The plots of a run, drawn at its end by the command that users have for it.
+// Draws the plots of a run at its end, with the same command that users have.
 #pragma once
 
 #include <string>

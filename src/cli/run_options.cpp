@@ -6,11 +6,13 @@
 #include <map>
 #include <sstream>
 
-#include "app/away.h"
 #include "base/amounts.h"
 #include "base/units.h"
 #include "cli/binding_word.h"
 #include "cli/help_text.h"
+#include "cli/option_values.h"
+#include "core/outcome.h"
+#include "session/disconnect_times.h"
 #include "taskfile/sources.h"
 
 namespace wq::cli {
@@ -19,97 +21,82 @@ namespace po = boost::program_options;
 
 namespace {
 
-po::options_description visible_options() {
+po::options_description visible_run_options() {
     po::options_description all("", help_width, help_width / 2);
     po::options_description source("Tasks", help_width, help_width / 2);
-    source.add_options()(
-        "each", po::value<std::string>()->value_name("FILE"),
-        "one task per line of FILE (- for stdin): CMD after --, with the line in place of {}")(
+    source.add_options()("each", po::value<std::string>()->value_name("FILE"),
+                         "run CMD (after --) for each line of FILE (- for stdin); {} stands for the line")(
         "array", po::value<std::string>()->value_name("RANGES"),
-        "one task per index, e.g. 1-1000000:2,7 : CMD after --, with the index in place of {}")(
+        "run CMD (after --) for each index, e.g. 1-1000000:2,7; {} stands for the index")(
         "index-variable", po::value<std::string>()->value_name("NAME"),
-        "of --each and --array: WORK_QUEUE_TASK_INDEX under this name too, e.g. SLURM_ARRAY_TASK_ID")(
+        "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID")(
         "shell", po::value<std::string>()->value_name("PATH"),
         "shell for lines that need one (default: bash, else sh)");
-    po::options_description needs("What a task gets, where its line does not say", help_width,
-                                  help_width / 2);
-    needs.add_options()("cores", po::value<std::string>()->value_name("N"), "cores (default 1)")(
+    po::options_description needs("Resources and limits of a task, unless its line says otherwise",
+                                  help_width, help_width / 2);
+    needs.add_options()("cores", po::value<std::string>()->value_name("N"), "cores (default: 1)")(
         "memory", po::value<std::string>()->value_name("SIZE"),
-        "memory, e.g. 4G; above it the task is ended (default: its share, not enforced)")(
+        "memory, e.g. 4G; a task that exceeds it is killed (default: its share, not enforced)")(
         "disk", po::value<std::string>()->value_name("SIZE"), "disk (default: none reserved)")(
-        "gpus", po::value<std::string>()->value_name("N"), "GPUs (default 0)")(
+        "gpus", po::value<std::string>()->value_name("N"), "GPUs (default: 0)")(
         "bind", po::value<std::string>()->value_name("none|core|numa"),
-        "bind it to its cores, or to those of their NUMA nodes (default: core, where no two ranks share "
-        "cores)")("threads-per-core", po::value<std::string>()->value_name("N"),
-                  "of each core it has the first N hardware threads (default: all)")(
+        "bind tasks to their cores, or to all cores of the same NUMA nodes (default: core, if no two ranks "
+        "share cores)")("threads-per-core", po::value<std::string>()->value_name("N"),
+                        "use the first N hardware threads of each core (default: all)")(
         "timeout", po::value<std::string>()->value_name("TIME"),
-        "wall time of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
+        "wall time limit of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
         "retries", po::value<std::string>()->value_name("N"),
-        "attempts more for a task that fails by itself (default 0)")(
+        "retries for a task that fails by itself (default: 0)")(
         "monitor", po::value<std::string>()->value_name("[=measure]"),
-        "measure what each task takes, with all its processes, and end one that takes more cores, memory or "
-        "disk than it was given; with =measure none is ended")(
-        "monitor-output", po::value<std::string>()->value_name("DIR"),
-        "measure, and write a report on each task into DIR");
+        "measure the usage of each task with all its processes, and kill tasks that exceed their cores, "
+        "memory or disk; =measure: only measure")("monitor-output",
+                                                  po::value<std::string>()->value_name("DIR"),
+                                                  "measure, and write a report on each task into DIR");
     po::options_description run("The run", help_width, help_width / 2);
     run.add_options()("run-dir", po::value<std::string>()->value_name("DIR"),
-                      "where everything of the run is kept (default: TASKLIST.wq, array.wq or stdin.wq; in a "
-                      "batch job with -JOBID behind it)")(
-        "resume", "go on with the run of this list, or start one if there is none")(
-        "resume-failed", "as --resume, and run again what failed")(
+                      "directory for everything of the run (default: TASKLIST.wq, array.wq or stdin.wq; a "
+                      "batch job appends -JOBID)")(
+        "resume", "continue the run of this list, or start one if there is none")(
+        "resume-failed", "like --resume, and also rerun failed tasks")(
         "max-losses", po::value<std::string>()->value_name("N"),
-        "a task that was lost with its worker so often has failed (default 3)")(
+        "a task fails when it was lost N times with its worker (default: 3)")(
         "speculate", po::value<std::string>()->value_name("TIMES"),
-        "when nothing is left to be started, run a second copy of tasks that take so many times the mean, "
-        "e.g. 2; what succeeds first counts (default: none)")(
-        "halt-on-failure", "end the run at the first task that fails for good")(
-        "keep-hosts", "give tasks also to a host that fails what succeeds on others")(
-        "manager-only", "rank 0 manages and runs no task")(
+        "when no task is waiting, start a second copy of tasks that take over TIMES the mean, e.g. 2; the "
+        "first success counts (default: none)")("halt-on-failure", "stop the run when a task fails for good")(
+        "keep-hosts", "do not exclude hosts where tasks fail that succeed elsewhere")(
+        "manager-only", "rank 0 only manages and runs no tasks")(
         "listen", po::value<std::string>()->value_name("[PORT]"),
-        "take workers over TCP too (default: any free port); they join by RUN_DIR/contact")(
+        "accept workers over TCP (default: any free port); they join with RUN_DIR/contact")(
         "name", po::value<std::string>()->value_name("NAME"),
-        "with --listen: workers find the run by work_queue_worker -M NAME")(
-        "away-limit", po::value<std::string>()->value_name("TIME"),
-        "with --listen: a worker whose link is cut keeps its tasks for TIME (default 60; 0, or 10 and more)")(
+        "with --listen: workers find the run with work_queue_worker -M NAME")(
+        "reconnect-timeout", po::value<std::string>()->value_name("TIME"),
+        "with --listen: how long a disconnected worker keeps its tasks (default: 60; 0, or at least 10)")(
         "tickets", po::value<std::string>()->value_name("auto|rma|message"),
-        "how nodes refill their tickets (default auto)")(
+        "how nodes get their next range of tasks (default: auto)")(
         "walltime", po::value<std::string>()->value_name("TIME"),
-        "the run is to be over after TIME: it drains 60 s before (default: what SLURM_JOB_END_TIME says)")(
+        "time limit of the run; it drains 60 s earlier (default: SLURM_JOB_END_TIME)")(
         "grace", po::value<std::string>()->value_name("TIME"),
-        "after a signal running tasks may finish for TIME (default 10)")(
-        "storage-patience", po::value<std::string>()->value_name("TIME"),
-        "a full disk is tried for TIME, then the run stops with 75 (default 60)")(
+        "after a signal, let running tasks finish for TIME (default: 10)")(
+        "storage-timeout", po::value<std::string>()->value_name("TIME"),
+        "on a full disk, retry writing for TIME, then stop with exit code 75 (default: 60)")(
         "output-limit", po::value<std::string>()->value_name("SIZE"),
-        "kept of each stream of a task (default 8M)");
-    po::options_description shown("What is shown", help_width, help_width / 2);
-    shown.add_options()("dry-run", "print what would run where, and run nothing")(
+        "bytes kept of each stream of a task (default: 8M)");
+    po::options_description shown("Output", help_width, help_width / 2);
+    shown.add_options()("dry-run", "print what would run where; run nothing")(
         "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN_DIR TASK"),
-        "print what a task of a run wrote, and end; TASK counts from 1, as in joblog.tsv")(
+        "print what a task of a run wrote, and exit; TASK counts from 1, as in joblog.tsv")(
         "why", po::value<std::string>()->value_name("LINE"),
-        "print why the task in LINE of the list does not run now, or how it has ended, and end")(
+        "print why the task in LINE does not run, or how it ended, and exit")(
         "progress", po::value<std::string>()->value_name("auto|always|never"),
-        "a progress line on a terminal, else a plain line a minute, or with always a second (default auto)")(
+        "progress line on a terminal; elsewhere a line per minute, with always per second (default: auto)")(
         "plots", po::value<std::string>()->value_name("auto|always|never"),
-        "draw the run's plots at its end (default auto: when it took 5 s or more)")(
-        "json", "the summary as JSON on stdout")("stats-log", po::value<std::string>()->value_name("FILE"),
-                                                 "also write Work Queue's statistics log")(
-        "verbose,v", "say more")("version", "print the version and end")("help,h", "this text");
+        "draw plots at the end (default: auto, if the run took at least 5 s)")(
+        "json", "print the summary as JSON on stdout")(
+        "stats-log", po::value<std::string>()->value_name("FILE"), "also write Work Queue's statistics log")(
+        "verbose,v", "print more messages")("version", "print the version and exit")(
+        "help,h", "print this help and exit");
     all.add(source).add(needs).add(run).add(shown);
     return all;
-}
-
-Error usage(const std::string& what) {
-    return {ExitCode::usage, what + "; try --help"};
-}
-
-// The value of an option, converted; the error names the option.
-template <class T, class Convert>
-Status take(const po::variables_map& given, const char* name, T& target, Convert convert) {
-    if (given.count(name) == 0) return success();
-    auto value = convert(given[name].as<std::string>());
-    if (!value) return usage(std::string("--") + name + ": " + value.error().message);
-    target = static_cast<T>(*value);
-    return success();
 }
 
 template <class T>
@@ -121,17 +108,20 @@ Status take_word(const po::variables_map& given, const char* name, T& target,
     if (found == words.end()) {
         std::string known;
         for (const auto& [text, value] : words) known += (known.empty() ? "" : ", ") + text;
-        return usage(std::string("--") + name + ": " + quote_for_message(word) + " is none of " + known);
+        return usage_error(std::string("--") + name + ": " + quote_for_message(word) + " is not one of " +
+                           known);
     }
     target = found->second;
     return success();
 }
 
-// With none all tasks would start at once; a line that only waits says so itself.
+// Without cores, all tasks would start at once. A line that only waits can say so itself.
 Result<Count> default_cores(const std::string& text) {
     auto cores = parse_count_with_fraction(text, 0, most_cores);
     if (cores && *cores == 0)
-        return Error{ExitCode::usage, "tasks get more than 0; write #WQ cores=0 above those that only wait"};
+        return Error{
+            ExitCode::usage,
+            "tasks need more than 0 cores; for tasks that only wait, write #WQ cores=0 above their lines"};
     return cores;
 }
 
@@ -163,13 +153,13 @@ Result<double> multiple(const std::string& text) {
     double value = 0;
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (bad == std::errc() && end == text.data() + text.size() && value >= 1 && value <= 1e6) return value;
-    return Error{ExitCode::usage, quote_for_message(text) + " is no number from 1 to 1000000"};
+    return Error{ExitCode::usage, quote_for_message(text) + " is not a number from 1 to 1000000"};
 }
 
 Result<Duration> away_limit(const std::string& text) {
     auto limit = parse_duration(text);
-    if (limit && !app::sound_away_limit(*limit))
-        return Error{ExitCode::usage, "at least 10 s, or 0: a worker whose link is cut is lost at once"};
+    if (limit && !session::sound_away_limit(*limit))
+        return Error{ExitCode::usage, "give at least 10 s, or 0 (a disconnected worker is lost at once)"};
     return limit;
 }
 
@@ -180,13 +170,13 @@ Result<std::string> variable_name(const std::string& text) {
         std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || digit(c); }))
         return text;
     return Error{ExitCode::usage,
-                 quote_for_message(text) + " is no name of a variable; use letters, digits and _"};
+                 quote_for_message(text) + " is not a variable name; use letters, digits and _"};
 }
 
 Status take_monitoring(const po::variables_map& given, RunOptions& run) {
     if (given.count("monitor-output") != 0) {
         run.monitor_output = given["monitor-output"].as<std::string>();
-        if (run.monitor_output.empty()) return usage("--monitor-output takes a folder");
+        if (run.monitor_output.empty()) return usage_error("--monitor-output needs a folder");
         run.monitoring.measures = true;
     }
     if (given.count("monitor") == 0) return success();
@@ -208,7 +198,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "disk", run.defaults.needs.disk_mb, megabytes));
     check(take(given, "gpus", run.defaults.needs.gpus, fraction(most_cores)));
     std::size_t threads = 0;
-    host::Binding bind{};
+    machine::Binding bind{};
     check(take(given, "bind", bind, parse_binding));
     if (given.count("bind") != 0) run.bind = bind;
     check(take(given, "threads-per-core", threads, parse_threads));
@@ -217,20 +207,17 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "retries", run.defaults.retries, counted(0, 1'000'000)));
     check(take(given, "max-losses", run.max_losses, counted(1, 1'000'000)));
     check(take(given, "grace", run.grace, duration()));
-    for (const char* const name : {"wall-time", "walltime"}) {
-        check(take(given, name, walltime, duration()));
-        if (given.count(name) != 0) run.walltime = walltime;
-    }
-    check(take(given, "storage-patience", run.storage_patience, duration()));
-    check(take(given, "away-limit", run.away_limit, away_limit));
+    check(take(given, "walltime", walltime, duration()));
+    if (given.count("walltime") != 0) run.walltime = walltime;
+    check(take(given, "storage-timeout", run.storage_patience, duration()));
+    check(take(given, "reconnect-timeout", run.away_limit, away_limit));
     check(take_port(given, run.listen));
     check(take_monitoring(given, run));
     check(take(given, "index-variable", run.index_variable, variable_name));
     check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
         auto bytes = parse_size(text, 1);
-        // An output travels whole, and in the memory of three processes.
-        if (bytes && *bytes > (256 << 20))
-            return Error{ExitCode::usage, "at most 256M; redirect more to a file in the task's line"};
+        if (bytes && static_cast<std::uint64_t>(*bytes) > core::most_output_limit)
+            return Error{ExitCode::usage, "at most 256M; redirect larger outputs to a file"};
         return bytes;
     }));
     check(take_word<Tickets>(
@@ -250,9 +237,9 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     text("shell", run.shell);
     text("stats-log", run.stats_log);
     text("name", run.name);
-    for (const char* const option : {"name", "away-limit"})
+    for (const char* const option : {"name", "reconnect-timeout"})
         if (given.count(option) != 0 && !run.listen)
-            return usage("--" + std::string(option) + " goes with --listen");
+            return usage_error("--" + std::string(option) + " needs --listen");
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
     run.halt_on_failure = given.count("halt-on-failure") != 0;
@@ -265,7 +252,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
 }
 
 Status choose_source(const po::variables_map& given, const std::vector<std::string>& command,
-                     app::SourceSpec& source) {
+                     run::SourceSpec& source) {
     const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
                                                     : std::vector<std::string>{};
     const bool each = given.count("each") != 0;
@@ -273,31 +260,50 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     if ((each ? 1U : 0U) + (array ? 1U : 0U) + lists.size() != 1) {
         for (const std::string& word : lists)
             if (given.count("monitor") != 0 && (word == "measure" || word == "enforce"))
-                return usage("--monitor takes its word with '=': write --monitor=" + word);
-        return usage(lists.size() > 1
-                         ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
-                               quote_for_message(lists[1])
-                         : std::string("give a task list (- for stdin), or one of --each and --array"));
+                return usage_error("--monitor takes its value after '=': write --monitor=" + word);
+        return usage_error(lists.size() > 1
+                               ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
+                                     quote_for_message(lists[1])
+                               : std::string("give a task list (- for stdin), or one of --each and --array"));
     }
     if ((each || array) && command.empty())
-        return usage(std::string(each ? "--each" : "--array") + " takes a command after --, e.g. -- gzip {}");
-    if (!each && !array && !command.empty())
-        return usage("a command after -- goes with --each or --array only");
+        return usage_error(std::string(each ? "--each" : "--array") +
+                           " needs a command after --, e.g. -- gzip {}");
+    if (!each && !array && !command.empty()) return usage_error("a command after -- needs --each or --array");
     source.command = command;
     if (Status bad = taskfile::CommandTemplate(command).check(); !bad) return bad;
-    source.kind = each    ? app::SourceSpec::Kind::each
-                  : array ? app::SourceSpec::Kind::array
-                          : app::SourceSpec::Kind::list;
+    source.kind = each    ? run::SourceSpec::Kind::each
+                  : array ? run::SourceSpec::Kind::array
+                          : run::SourceSpec::Kind::list;
     if (each) source.path = given["each"].as<std::string>();
     if (array) source.indexes = given["array"].as<std::string>();
     if (!lists.empty()) source.path = lists.front();
     return success();
 }
 
-// `--listen` has a value that may be left out, which the library takes with `=` only: `--listen=0` then
-// stands for any port. So has `--monitor`.
-std::vector<std::string> with_left_out_values(const char* const* first, const char* const* end) {
-    std::vector<std::string> words(first, end);
+// Other names of options: those of earlier versions and of work_queue_worker.
+constexpr std::pair<std::string_view, std::string_view> other_names[] = {
+    {"--away-limit", "--reconnect-timeout"},
+    {"--storage-patience", "--storage-timeout"},
+    {"--wall-time", "--walltime"},
+};
+
+// The words with each option under its present name.
+std::vector<std::string> with_present_names(std::vector<std::string> words) {
+    for (std::string& word : words) {
+        const std::string_view name = std::string_view(word).substr(0, word.find('='));
+        for (const auto& [other, present] : other_names)
+            if (name == other) {
+                word.replace(0, other.size(), present);
+                break;
+            }
+    }
+    return words;
+}
+
+// The values of `--listen` and `--monitor` are optional. The library accepts such values only after `=`, so
+// `--listen` becomes `--listen=0` (any port).
+std::vector<std::string> with_left_out_values(std::vector<std::string> words) {
     for (std::size_t at = 0; at < words.size(); ++at) {
         if (words[at] == "--monitor") words[at] += "=enforce";
         if (words[at] != "--listen") continue;
@@ -311,9 +317,9 @@ std::vector<std::string> with_left_out_values(const char* const* first, const ch
 
 Result<Command> output_command(const po::variables_map& given) {
     const auto& words = given["output"].as<std::vector<std::string>>();
-    if (words.size() != 2) return usage("--output takes RUN_DIR and TASK");
+    if (words.size() != 2) return usage_error("--output needs RUN_DIR and TASK");
     const auto task = parse_count(words[1], 1, std::int64_t{1} << 62);
-    if (!task) return usage("--output: TASK: " + task.error().message);
+    if (!task) return usage_error("--output: TASK: " + task.error().message);
     Command command;
     command.kind = Command::Kind::output;
     command.output_directory = words[0];
@@ -321,10 +327,10 @@ Result<Command> output_command(const po::variables_map& given) {
     return command;
 }
 
-// Of the list, or of a run directory alone.
+// The task list names the run; --run-dir alone does, too.
 Result<Command> why_command(const po::variables_map& given) {
     const auto line = parse_count(given["why"].as<std::string>(), 1, std::int64_t{1} << 62);
-    if (!line) return usage("--why: LINE: " + line.error().message);
+    if (!line) return usage_error("--why: LINE: " + line.error().message);
     Command command;
     command.kind = Command::Kind::why;
     command.why_line = static_cast<std::uint64_t>(*line);
@@ -332,12 +338,12 @@ Result<Command> why_command(const po::variables_map& given) {
         command.run.run_directory = given["run-dir"].as<std::string>();
         return command;
     }
-    if (given.count("array") != 0) return usage("--why: an array has no lines");
+    if (given.count("array") != 0) return usage_error("--why: an array has no lines");
     const bool each = given.count("each") != 0;
     const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
                                                     : std::vector<std::string>{};
     if (lists.size() + (each ? 1U : 0U) != 1)
-        return usage("--why LINE takes the task list of the run, or --run-dir DIR");
+        return usage_error("--why LINE needs the task list of the run, or --run-dir DIR");
     command.run.source.path = each ? given["each"].as<std::string>() : lists.front();
     return command;
 }
@@ -345,16 +351,16 @@ Result<Command> why_command(const po::variables_map& given) {
 }  // namespace
 
 Result<Command> parse_command_line(int argc, const char* const* argv) {
-    // What follows `--` is the user's command and none of our business.
+    // Words after `--` belong to the user's command.
     const char* const* const end = argv + argc;
     const char* const* const dashes =
         std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
     const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
 
-    const std::vector<std::string> before = with_left_out_values(argv + (argc > 0 ? 1 : 0), dashes);
-    po::options_description all = visible_options();
-    all.add_options()("tasklist", po::value<std::vector<std::string>>())(
-        "wall-time", po::value<std::string>());  // as work_queue_worker spells it
+    const std::vector<std::string> before =
+        with_left_out_values(with_present_names({argv + (argc > 0 ? 1 : 0), dashes}));
+    po::options_description all = visible_run_options();
+    all.add_options()("tasklist", po::value<std::vector<std::string>>());
     po::positional_options_description positional;
     positional.add("tasklist", -1);
     po::variables_map given;
@@ -364,7 +370,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
                   given);
         po::notify(given);
     } catch (const po::error& wrong) {
-        return usage(wrong.what());
+        return usage_error(wrong.what());
     }
     Command command;
     if (given.count("help") != 0) command.kind = Command::Kind::help;
@@ -383,23 +389,23 @@ std::string help_text() {
             "       work_queue_run [OPTIONS] --each FILE -- CMD {}\n"
             "       work_queue_run [OPTIONS] --array RANGES -- CMD {}\n"
             "\n"
-            "Runs every line of a shell task list on the cores of this machine, or, started\n"
-            "by mpirun or srun, of all ranks. Nothing that has ended is lost: after any\n"
-            "interruption the same command with --resume goes on.\n"
-         << visible_options()
+            "Runs every line of a shell task list on the cores of this machine or, under\n"
+            "mpirun or srun, on all ranks. No finished task is lost: after any interruption,\n"
+            "the same command with --resume continues.\n"
+         << visible_run_options()
          << "\nExamples:\n"
             "  work_queue_run tasks.sh                            all cores of this machine\n"
             "  mpirun -n 8 work_queue_run tasks.sh                8 ranks\n"
             "  srun --mpi=pmix work_queue_run --resume tasks.sh   in a requeued batch job\n"
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
-            "  work_queue_run --listen tasks.sh                   and workers over TCP\n"
-            "  work_queue_run --monitor tasks.sh                  what takes more is ended\n"
-            "  work_queue_run --output tasks.sh.wq 17             what the 17th task wrote\n"
+            "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
+            "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
+            "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
             "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
-            "69 no worker, 70 our bug, 75 interrupted (go on with --resume), 77 not allowed.\n"
-            "The run directory's file `status` has it too.\n";
+            "69 no worker, 70 our bug, 75 interrupted (--resume continues), 77 not allowed.\n"
+            "RUN_DIR/status also contains the exit code.\n";
     return without_trailing_blanks(text.str());
 }
 

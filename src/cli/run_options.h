@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "app/source.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "core/events.h"
-#include "host/launcher.h"
+#include "launcher/launcher.h"
+#include "run/source.h"
 
 namespace wq::cli {
 
@@ -19,8 +19,8 @@ enum class Tickets { automatic, rma, message };
 enum class Plots { automatic, always, never };
 
 struct RunOptions {
-    app::SourceSpec source;
-    app::TaskDefaults defaults;
+    run::SourceSpec source;
+    run::TaskDefaults defaults;
     std::string run_directory;  // empty: by the source's name
     bool resume = false;
     bool resume_failed = false;
@@ -39,7 +39,7 @@ struct RunOptions {
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
     Duration storage_patience = std::chrono::seconds(60);
-    std::optional<host::Binding> bind;            // nothing: to cores, where each rank has its own
+    std::optional<machine::Binding> bind;         // nothing: to cores, where each rank has its own
     std::optional<std::size_t> threads_per_core;  // nothing: all of them
     std::string index_variable;                   // a further name of WORK_QUEUE_TASK_INDEX; empty: none
     std::string shell;                            // empty: bash, else sh

@@ -9,9 +9,9 @@
 #include <system_error>
 
 #include "base/units.h"
-#include "stats/journal.h"
+#include "records/journal.h"
+#include "records/text_log.h"
 #include "stats/stats_log.h"
-#include "stats/text_log.h"
 
 namespace wq::cli {
 
@@ -19,36 +19,36 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class EndsByKey : public stats::JournalVisitor {
+class EndsByKey : public records::JournalVisitor {
   public:
-    EndsByKey(app::EarlierRun& run, bool forget_failed) : run_(run), forget_failed_(forget_failed) {}
-    void task(const stats::TaskRecord& record) override {
+    EndsByKey(run::EarlierRun& run, bool forget_failed) : run_(run), forget_failed_(forget_failed) {}
+    void task(const records::TaskRecord& record) override {
         Attempt& attempts = run_.attempts[record.key.value];
         attempts = std::max(attempts, record.attempt);
         if (!record.final) return;
         const bool runs_again = forget_failed_ && !record.outcome.succeeded();
         if (!runs_again) run_.attempts.erase(record.key.value);
         if (record.outcome.succeeded())
-            run_.ends[record.key.value] = app::EarlierRun::End::done;
+            run_.ends[record.key.value] = run::EarlierRun::End::done;
         else if (forget_failed_)
             run_.ends.erase(record.key.value);
         else
-            run_.ends[record.key.value] = app::EarlierRun::End::failed;
+            run_.ends[record.key.value] = run::EarlierRun::End::failed;
     }
-    void worker(const stats::WorkerRecord&) override {}
-    void sample(const stats::Sample&) override {}
+    void worker(const records::WorkerRecord&) override {}
+    void sample(const records::Sample&) override {}
 
   private:
-    app::EarlierRun& run_;
+    run::EarlierRun& run_;
     bool forget_failed_;
 };
 
-std::string base_name(const app::SourceSpec& source) {
+std::string base_name(const run::SourceSpec& source) {
     switch (source.kind) {
-        case app::SourceSpec::Kind::array:
+        case run::SourceSpec::Kind::array:
             return "array.wq";
-        case app::SourceSpec::Kind::each:
-        case app::SourceSpec::Kind::list:
+        case run::SourceSpec::Kind::each:
+        case run::SourceSpec::Kind::list:
             if (source.path == "-") return "stdin.wq";
             // Nothing is kept beside /dev/null or what a shell gives for <(...).
             if (source.path.starts_with("/dev/") || source.path.starts_with("/proc/"))
@@ -59,10 +59,10 @@ std::string base_name(const app::SourceSpec& source) {
 }
 
 // What differs where the names of two sources do not tell.
-std::string other_source(const app::SourceSpec& source, const std::string& held) {
+std::string other_source(const run::SourceSpec& source, const std::string& held) {
     const bool same_name = fs::path(held).filename() == fs::path(source.name()).filename();
-    const bool arrays = source.kind == app::SourceSpec::Kind::array && held.starts_with("--array ");
-    if (arrays || (same_name && source.kind == app::SourceSpec::Kind::each)) {
+    const bool arrays = source.kind == run::SourceSpec::Kind::array && held.starts_with("--array ");
+    if (arrays || (same_name && source.kind == run::SourceSpec::Kind::each)) {
         std::string command;
         for (const std::string& word : source.command) command += (command.empty() ? "" : " ") + word;
         return "holds the run of " + held + " with another command, not with " + quote_for_message(command);
@@ -125,7 +125,7 @@ Status check_stats_log(const std::string& path) {
     std::error_code unknown;
     if (problem == 0 && there && fs::is_directory(path, unknown)) problem = EISDIR;
     if (problem == 0) {
-        const Status ours = stats::TextLog::check(path, stats::stats_log_heading());
+        const Status ours = records::TextLog::check(path, stats::stats_log_heading());
         return ours ? ours : Error{ours.error().code, "--stats-log: " + ours.error().message};
     }
     return Error{problem == EACCES || problem == EROFS ? ExitCode::not_allowed : ExitCode::usage,
@@ -148,22 +148,22 @@ Status make_summary_folder(const std::string& path) {
                  "--monitor-output: " + path + " cannot be used: " + problem.message()};
 }
 
-Result<std::optional<app::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path) {
-    if (!has_journal(path)) return std::optional<app::EarlierRun>();
-    app::EarlierRun earlier;
+Result<std::optional<run::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path) {
+    if (!has_journal(path)) return std::optional<run::EarlierRun>();
+    run::EarlierRun earlier;
     EndsByKey ends(earlier, options.resume_failed);
-    const auto journal = stats::scan_journal(path + "/journal", ends);
+    const auto journal = records::scan_journal(path + "/journal", ends);
     if (!journal) return journal.error();
     if (journal->header.source_fingerprint != options.source.fingerprint())
         return Error{ExitCode::bad_input, path + " " +
                                               other_source(options.source, journal->header.list_name) +
-                                              "; give another --run-dir, or resume what it holds"};
+                                              "; use another --run-dir, or resume that run"};
     return std::optional(std::move(earlier));
 }
 
 Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path) {
-    using Use = stats::RunDirectory::Use;
-    auto directory = stats::RunDirectory::take(path, options.resume ? Use::resume_or_fresh : Use::fresh);
+    using Use = records::RunDirectory::Use;
+    auto directory = records::RunDirectory::take(path, options.resume ? Use::resume_or_fresh : Use::fresh);
     if (!directory) return directory.error();
     RunPlace place{std::move(*directory), {}, false};
     auto earlier = earlier_run(options, path);

@@ -1,13 +1,13 @@
-// Which directory a run lives in, and what an earlier run in it says.
+// The directory of a run, and what an earlier run left in it.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "app/source.h"
 #include "base/result.h"
 #include "cli/run_options.h"
-#include "stats/run_directory.h"
+#include "records/run_directory.h"
+#include "run/source.h"
 
 namespace wq::cli {
 
@@ -29,14 +29,14 @@ Status check_stats_log(const std::string& path);
 Status make_summary_folder(const std::string& path);
 
 struct RunPlace {
-    stats::RunDirectory directory;
-    app::EarlierRun earlier;
+    records::RunDirectory directory;
+    run::EarlierRun earlier;
     bool resumed = false;
 };
 
 // What the run in `path` did, read without taking the directory; nothing where there is no run. Errors as of
 // take_run_place().
-Result<std::optional<app::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path);
+Result<std::optional<run::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path);
 
 // Takes the directory and reads the journal of an earlier run. Errors: those of RunDirectory::take and of the
 // journal; bad_input when the directory holds the run of something else.

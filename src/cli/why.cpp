@@ -5,47 +5,46 @@
 #include <optional>
 #include <unordered_map>
 
-#include "app/failures.h"
 #include "base/units.h"
-#include "cli/kept_output.h"
 #include "cli/run_place.h"
-#include "cli/why_questions.h"
-#include "stats/journal.h"
-#include "stats/run_directory.h"
-#include "stats/run_status.h"
+#include "manager/failures.h"
+#include "records/journal.h"
+#include "records/run_directory.h"
+#include "records/run_status.h"
+#include "report/kept_output.h"
+#include "report/why_questions.h"
 #include "taskfile/list.h"
 
 namespace wq::cli {
 
 namespace {
 
-// The last that the journal knows of a task.
-class LastOf : public stats::JournalVisitor {
+// A task's last record in the journal.
+class LastOf : public records::JournalVisitor {
   public:
-    explicit LastOf(stats::TaskKey key) : key_(key) {}
-    void task(const stats::TaskRecord& record) override {
+    explicit LastOf(records::TaskKey key) : key_(key) {}
+    void task(const records::TaskRecord& record) override {
         if (record.key == key_) last = record;
     }
-    void worker(const stats::WorkerRecord& record) override { hosts[record.worker.value()] = record.host; }
-    void sample(const stats::Sample&) override {}
+    void worker(const records::WorkerRecord& record) override { hosts[record.worker.value()] = record.host; }
+    void sample(const records::Sample&) override {}
 
-    std::optional<stats::TaskRecord> last;
+    std::optional<records::TaskRecord> last;
     std::unordered_map<std::uint32_t, std::string> hosts;
 
   private:
-    stats::TaskKey key_;
+    records::TaskKey key_;
 };
 
-// As the run last read them. The values of --each are known by their text alone, as lines are.
-Result<app::TaskTable> tasks_of(const std::string& run_directory) {
+// The tasks as the run last read them. Values of --each are matched by their text, like lines.
+Result<manager::TaskTable> tasks_of(const std::string& run_directory) {
     const std::string path = run_directory + "/list";
-    const auto text = stats::read_whole(path);
+    const auto text = records::read_whole(path);
     if (!text)
-        return Error{
-            ExitCode::bad_input,
-            run_directory + " holds no copy of a list that was read to its end (of an array there is none)"};
-    app::TaskTable tasks;
-    if (ran_a_list(run_directory)) {
+        return Error{ExitCode::bad_input,
+                     run_directory + " holds no complete copy of a list (runs of arrays have none)"};
+    manager::TaskTable tasks;
+    if (report::ran_a_list(run_directory)) {
         taskfile::ListReader reader(path);
         std::vector<taskfile::Item> items;
         if (Status bad = reader.feed(*text, items); !bad) return bad.error();
@@ -66,24 +65,23 @@ Result<app::TaskTable> tasks_of(const std::string& run_directory) {
     return tasks;
 }
 
-std::string how_it_ended(const stats::TaskRecord& record, const std::string& host) {
+std::string how_it_ended(const records::TaskRecord& record, const std::string& host) {
     return core::describe(record.outcome) + ", as attempt " + std::to_string(record.attempt) +
            (host.empty() ? "" : " on " + host) + " with " + core::describe(record.given) + ", in " +
            format_duration(std::chrono::microseconds(record.outcome.wall_us));
 }
 
-// What is not final was not the last word only where the run did not come to its own end.
+// A record that is not final means a retry, unless the run came to its own end.
 std::string what_became_of_it(bool final, const std::string& run_directory) {
     if (final) return "it has ended: ";
-    const auto status = stats::read_status(run_directory);
+    const auto status = records::read_status(run_directory);
     const bool over = status && status->state != "running" && status->state != "interrupted";
-    return over ? "no worker that could hold it was left to try it again, after "
-                : "it was to be tried again, after ";
+    return over ? "it was not retried, since no worker large enough was left; its last attempt: "
+                : "it was waiting to be retried; its last attempt: ";
 }
 
 Error no_such_task(const std::string& run_directory, std::uint64_t line) {
-    return {ExitCode::bad_input,
-            run_directory + ": no task stands in line " + std::to_string(line) + " of what this run read"};
+    return {ExitCode::bad_input, run_directory + ": this run read no task in line " + std::to_string(line)};
 }
 
 Result<std::string> from_journal(const std::string& run_directory, std::uint64_t line) {
@@ -92,18 +90,18 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
     for (std::uint64_t id = 0; id < tasks->size(); ++id) {
         if (tasks->line(TaskId(id)) != line) continue;
         LastOf known(tasks->key(TaskId(id)));
-        if (const auto journal = stats::scan_journal(run_directory + "/journal", known); !journal)
+        if (const auto journal = records::scan_journal(run_directory + "/journal", known); !journal)
             return journal.error();
-        const std::string place = app::place_of(TaskId(id), line) + ": ";
+        const std::string place = manager::place_of(TaskId(id), line) + ": ";
         if (!known.last) {
-            const auto status = stats::read_status(run_directory);
+            const auto status = records::read_status(run_directory);
             const bool cut_off = status && status->state == "running";
             return place + "it was not run" +
                    (!status                          ? ""
-                    : cut_off                        ? ": the run was cut off"
+                    : cut_off                        ? ": the run was killed"
                     : status->state == "interrupted" ? ": the run was interrupted"
-                                                     : ": one that it waits for failed, or no worker could "
-                                                       "hold it");
+                                                     : ": a task that it waits for failed, or no worker was "
+                                                       "large enough");
         }
         const auto host = known.hosts.find(known.last->worker.value());
         const std::string ended = how_it_ended(*known.last, host == known.hosts.end() ? "" : host->second);
@@ -112,12 +110,12 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
     return no_such_task(run_directory, line);
 }
 
-// How long the manager of a run may take to answer; 0: there is none. On file systems whose locks are not
-// seen by other hosts only its status tells that it lives.
+// How long the manager of a run may take to answer; 0: it does not run. If locks are invisible to other
+// hosts, only its status shows that it runs.
 Duration patience_with(const std::string& run_directory) {
     constexpr auto still_fresh = std::chrono::minutes(1);
-    if (stats::RunDirectory::is_taken(run_directory)) return std::chrono::seconds(20);
-    const auto status = stats::read_status(run_directory);
+    if (records::RunDirectory::is_taken(run_directory)) return std::chrono::seconds(20);
+    const auto status = records::read_status(run_directory);
     if (!status || status->state != "running") return {};
     std::error_code unknown;
     const auto written = std::filesystem::last_write_time(run_directory + "/status", unknown);
@@ -132,19 +130,19 @@ Result<std::string> why(const RunOptions& options, std::uint64_t line) {
     newest.resume = true;
     const std::string path =
         choose_run_directory(newest, batch_job_id([](const char* name) { return std::getenv(name); }));
-    if (!stats::read_status(path)) return Error{ExitCode::bad_input, path + " is no directory of a run"};
+    if (!records::read_status(path)) return Error{ExitCode::bad_input, path + " is no directory of a run"};
     const Duration patience = patience_with(path);
     if (patience == Duration{}) return from_journal(path, line);
     const auto goes_on = [&] {
-        const auto status = stats::read_status(path);
-        return stats::RunDirectory::is_taken(path) || (status && status->state == "running");
+        const auto status = records::read_status(path);
+        return records::RunDirectory::is_taken(path) || (status && status->state == "running");
     };
-    auto answer = ask_why(path, line, patience, goes_on);
-    if (!answer && answer.error().code == ExitCode::unreachable && !stats::RunDirectory::is_taken(path))
+    auto answer = report::ask_why(path, line, patience, goes_on);
+    if (!answer && answer.error().code == ExitCode::unreachable && !records::RunDirectory::is_taken(path))
         return from_journal(path, line);
     if (!answer) return answer;
     if (answer->starts_with('?')) return no_such_task(path, line);
-    // The manager forgets how; the journal knows, once the list's copy is there.
+    // The manager does not keep how a task ended. The journal does, once the copy of the list exists.
     if (!answer->ends_with(": it has ended")) return answer;
     const auto ended = from_journal(path, line);
     return ended ? ended : answer;

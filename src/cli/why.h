@@ -1,4 +1,4 @@
-// `--why LINE`: why the task of a line does not run, or how it has ended.
+// `--why LINE`: why the task of a line does not run, or how it ended.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace wq::cli {
 
-int worker_main(int argc, const char* const* argv, const host::FunctionTable& functions) {
+int worker_main(int argc, const char* const* argv, const process::FunctionTable& functions) {
     const auto command = parse_worker_command_line(
         argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
     if (!command) {

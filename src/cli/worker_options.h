@@ -11,15 +11,15 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/resources.h"
-#include "host/bound.h"
-#include "host/launcher.h"
-#include "transport/tcp_options.h"
+#include "launcher/launcher.h"
+#include "machine/bound.h"
+#include "net/tcp_options.h"
 
 namespace wq::cli {
 
 struct WorkerProgramOptions {
     // One of these says where the manager is.
-    std::vector<transport::HostPort> managers;
+    std::vector<net::HostPort> managers;
     std::string contact;        // a contact file
     std::string manager_regex;  // of names in the registry
 
@@ -38,9 +38,9 @@ struct WorkerProgramOptions {
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
     std::optional<std::int64_t> gpus;
-    // By host::BoundKind who said that: an option, or "CORES in the environment".
+    // By machine::BoundKind who said that: an option, or "CORES in the environment".
     std::array<std::string, 4> said_by{"--cores", "--memory", "--disk", "--gpus"};
-    std::optional<host::Binding> bind;            // nothing: to cores, where they are ours
+    std::optional<machine::Binding> bind;         // nothing: to cores, where they are ours
     std::optional<std::size_t> threads_per_core;  // nothing: all of them
     std::optional<Duration> wall_time;
     std::vector<std::string> features;

@@ -9,22 +9,23 @@
 #include <filesystem>
 #include <random>
 
-#include "app/background_thread.h"
-#include "app/loop.h"
-#include "app/session_book.h"
-#include "app/signals.h"
-#include "app/worker_session.h"
+#include "base/background_thread.h"
+#include "base/signals.h"
 #include "cli/detect.h"
+#include "cli/job_end.h"
 #include "cli/manager_calls.h"
 #include "cli/worker_resources.h"
 #include "files/kept_cache.h"
-#include "host/allowance.h"
-#include "host/batch_end.h"
-#include "host/batch_share.h"
-#include "host/function_runner.h"
-#include "host/topology.h"
-#include "stats/debug_log.h"
-#include "stats/run_status.h"
+#include "launcher/function_runner.h"
+#include "machine/allowance.h"
+#include "machine/batch_end.h"
+#include "machine/batch_share.h"
+#include "machine/topology.h"
+#include "records/debug_log.h"
+#include "records/run_status.h"
+#include "run/loop.h"
+#include "session/session_table.h"
+#include "worker/worker_session.h"
 
 namespace wq::cli {
 
@@ -33,8 +34,6 @@ namespace {
 constexpr Duration batch_answer_limit = std::chrono::seconds(5);
 constexpr Duration launcher_close_limit = std::chrono::seconds(5);
 constexpr Duration calls_end_limit = std::chrono::seconds(5);
-// Before the known end, as work_queue_run does; a worker of a few minutes has less.
-constexpr Duration drain_before_end = std::chrono::seconds(60);
 constexpr Duration longest_kill = std::chrono::seconds(10);
 
 void print(const std::string& text) {
@@ -60,11 +59,11 @@ std::string workspace_parent(const WorkerProgramOptions& options) {
     return unknown ? folder : whole.string();
 }
 
-Result<WorkerResources> resources_of(Result<host::Machine> machine, const WorkerProgramOptions& options) {
+Result<WorkerResources> resources_of(Result<machine::Machine> machine, const WorkerProgramOptions& options) {
     if (!machine) return machine.error();
-    const host::Bounds batch =
-        host::batch_bounds(host::batch_environment(), {machine->cores.size(), machine->threads()});
-    return worker_resources(std::move(*machine), host::free_disk_mb(workspace_parent(options)), options,
+    const machine::Bounds batch =
+        machine::batch_bounds(machine::batch_environment(), {machine->cores.size(), machine->threads()});
+    return worker_resources(std::move(*machine), machine::free_disk_mb(workspace_parent(options)), options,
                             batch);
 }
 
@@ -76,13 +75,13 @@ void die_with_parent(pid_t parent) {
 
 class Program {
   public:
-    Program(const WorkerProgramOptions& options, const host::FunctionTable& functions)
+    Program(const WorkerProgramOptions& options, const process::FunctionTable& functions)
         : options_(options),
           parent_(::getppid()),
           function_table_(functions),
-          launcher_(host::Launcher::start(&functions).or_throw()),
-          signals_(app::Signals::block().or_throw()),
-          batch_end_(host::BatchEnd::ask([](const char* name) { return std::getenv(name); }, wall_now())),
+          launcher_(launcher::Launcher::start(&functions).or_throw()),
+          signals_(Signals::block().or_throw()),
+          batch_end_(machine::BatchEnd::ask([](const char* name) { return std::getenv(name); }, wall_now())),
           calls_(ManagerCalls::of(options).or_throw()),
           random_(std::random_device{}()) {
         ::signal(SIGPIPE, SIG_IGN);
@@ -116,10 +115,11 @@ class Program {
 
   private:
     ExitCode serve() {
-        app::WorkerSession session(
+        worker::WorkerSession session(
             session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); },
             [this](const std::string& text) { say(text); }, instant_now());
-        app::Waiter waiter;
+        run::Waiter waiter;
+        run::BackOff back_off(instant_now());
         while (!session.over()) {
             while (const auto signal = signals_.next()) {
                 session.stop(*signal, instant_now());
@@ -128,46 +128,47 @@ class Program {
             session.turn(instant_now());
             fail_by_chance();
             leave_with_less(session);
-            if (!session.over()) wait(session, waiter);
+            if (!session.over()) wait(session, waiter, back_off);
         }
         if (session.dismissed()) comes_back_ = false;
         return session.code();
     }
 
     // A control group or a cpuset may be made smaller at any time. What it offers was told when it came.
-    void leave_with_less(app::WorkerSession& session) {
+    void leave_with_less(worker::WorkerSession& session) {
         if (instant_now() < next_look_) return;
         next_look_ = instant_now() + between_looks();
         if (session.draining()) return;
-        const host::Allowance now = host::Allowance::of_this_process();
-        const std::string less = host::what_is_less(allowed_, now);
+        const machine::Allowance now = machine::Allowance::of_this_process();
+        const std::string less = machine::what_is_less(allowed_, now);
         if (less.empty()) return;
         const auto found = look_again();
         if (!found) return say_that_it_cannot_look(less, found.error().message);
         allowed_ = now;
         cannot_look_.clear();
-        const std::string lacks = what_it_lacks(resources_, *found, host::CpuMask::of_process(0));
-        if (lacks.empty()) return say(less + "; what it offers stays the same");
+        const std::string lacks = what_it_lacks(resources_, *found, machine::CpuMask::of_process(0));
+        if (lacks.empty()) return say(less + "; its offer stays the same");
         comes_back_ = true;
-        session.leave(less + "; " + lacks + ": it leaves when its tasks have ended, and comes back with less",
+        session.leave(less + "; " + lacks + ": it finishes its tasks, leaves, and rejoins with less",
                       instant_now());
     }
 
     // For GPUs it looks once: nobody lessens those, and to wait for their driver would hold up all else here.
     Result<WorkerResources> look_again() const {
-        return resources_of(host::discover_again(host::CpuMask::of_process(0), *gpus_), options_);
+        return resources_of(machine::discover_again(machine::CpuMask::of_process(0), *gpus_), options_);
     }
 
     Result<WorkerResources> look() {
         if (gpus_) return look_again();
-        auto machine = host::discover(host::CpuMask::of_process(0));
+        auto machine = machine::discover(machine::CpuMask::of_process(0));
         if (machine) gpus_ = machine->gpus;
         return resources_of(std::move(machine), options_);
     }
 
     // It tries again at the next look: nor could it come back now.
     void say_that_it_cannot_look(const std::string& less, const std::string& why) {
-        const std::string text = less + "; it stays as it is, as it cannot look at its machine: " + why;
+        const std::string text =
+            less + "; it offers the same as before, as it cannot inspect its machine: " + why;
         if (std::exchange(cannot_look_, text) != text) say(text);
     }
 
@@ -176,20 +177,20 @@ class Program {
     }
 
     void open_debug_log() {
-        stats::DebugLogOptions log;
+        records::DebugLogOptions log;
         log.path = options_.debug_file;
         log.flags = options_.debug;
         log.rotate_bytes = options_.debug_rotate;
         log.program = "work_queue_worker";
-        debug_ = stats::DebugLog::open(log).or_throw();
+        debug_ = records::DebugLog::open(log).or_throw();
     }
 
     // Without it the worker goes on, and that is said.
     std::string kept_cache() {
         if (options_.kept_cache.empty() || !kept_cache_.path().empty()) return kept_cache_.path();
         const auto folder = std::filesystem::absolute(options_.kept_cache);
-        if (const auto trouble = kept_cache_.take(folder, stats::host_name()))
-            say("no cache is kept: " + trouble->what);
+        if (const auto trouble = kept_cache_.take(folder, records::host_name()))
+            say("the cache is not kept: " + trouble->what);
         return kept_cache_.path();
     }
 
@@ -206,12 +207,12 @@ class Program {
 
     void open_workspace() {
         const std::string parent = workspace_parent(options_);
-        app::WorkerOptions worker;
+        worker::WorkerOptions worker;
         worker.launcher.shell = find_shell();
         worker.launcher.scratch = parent;
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;
-        allowed_ = host::Allowance::of_this_process();  // before: what changes meanwhile is noticed
+        allowed_ = machine::Allowance::of_this_process();  // before: what changes meanwhile is noticed
         resources_ = look().or_throw();
         const WorkerResources& resources = resources_;
         for (const std::string& remark : resources.machine.remarks)
@@ -219,9 +220,9 @@ class Program {
         next_look_ = instant_now() + between_looks();
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
-        worker.hello.host = stats::host_name();
+        worker.hello.host = records::host_name();
         worker.hello.features = options_.features;
-        worker.hello.identity = app::random_token();
+        worker.hello.identity = session::random_token();
         worker.wrapper = options_.task_wrapper;
         worker.kept_cache = kept_cache();
         worker.hello.os = options_.os;
@@ -236,7 +237,7 @@ class Program {
             static_cast<std::size_t>(std::max<std::int64_t>(resources.offers.cores.rounded_down(), 1));
         functions_.emplace(function_table_, cores);
         files_.emplace();
-        worker_ = std::make_unique<app::Worker>(std::move(worker), *launcher_, &*functions_, &*files_);
+        worker_ = std::make_unique<worker::Worker>(std::move(worker), *launcher_, &*functions_, &*files_);
     }
 
     std::optional<Instant> known_end() {
@@ -248,8 +249,8 @@ class Program {
         return end ? std::min(*end, by_batch) : by_batch;
     }
 
-    app::WorkerSessionOptions session_options() {
-        app::WorkerSessionOptions session;
+    worker::WorkerSessionOptions session_options() {
+        worker::WorkerSessionOptions session;
         session.idle_timeout = options_.idle_timeout;
         session.connect_timeout = options_.connect_timeout;
         session.min_backoff = options_.min_backoff;
@@ -259,7 +260,7 @@ class Program {
         session.drain_grace = options_.grace;
         session.single_shot = options_.single_shot;
         session.seed = random_();
-        if (debug_) session.note = [this](const transport::Note& note) { debug(note.subsystem, note.text); };
+        if (debug_) session.note = [this](const net::Note& note) { debug(note.subsystem, note.text); };
         if (leaves_at_) {
             const Duration left = std::max(*leaves_at_ - instant_now(), Duration{0});
             const Duration before = std::min(drain_before_end, left / 5);
@@ -269,7 +270,12 @@ class Program {
         return session;
     }
 
-    void wait(const app::WorkerSession& session, app::Waiter& waiter) {
+    void wait(worker::WorkerSession& session, run::Waiter& waiter, run::BackOff& back_off) {
+        const Instant before = instant_now();
+        if (session.take_heard_close_by() || std::exchange(call_ended_, false)) {
+            back_off.heard_close_by(before);
+            session.expect_until(back_off.yields_until());
+        }
         std::optional<Instant> next = session.wakeup();
         if (!comes_back_) next = std::min(next.value_or(next_look_), next_look_);
         if (options_.volatility > 0) next = std::min(next.value_or(next_draw_), next_draw_);
@@ -280,8 +286,12 @@ class Program {
         waiter.watch(files_->descriptor());
         for (const int descriptor : session.descriptors()) waiter.watch(descriptor);
         std::optional<Duration> longest;
-        if (next) longest = std::max(*next - instant_now(), Duration{0});
-        waiter.wait(longest);
+        if (next) longest = std::max(*next - before, Duration{0});
+        if (back_off.yields(before))
+            waiter.yield();
+        else
+            waiter.wait(longest);
+        call_ended_ = waiter.readable(functions_->descriptor()) && worker_->runs_one_call();
     }
 
     Duration between_draws() const {
@@ -293,30 +303,31 @@ class Program {
         if (options_.volatility <= 0 || instant_now() < next_draw_) return;
         next_draw_ += between_draws();
         if (std::uniform_real_distribution<double>(0, 1)(random_) >= options_.volatility) return;
-        print("failing by chance, as --volatility asks");
+        print("exiting at random (--volatility)");
         ::_exit(1);
     }
 
     const WorkerProgramOptions& options_;
     const pid_t parent_;
-    const host::FunctionTable& function_table_;
-    std::unique_ptr<host::Launcher> launcher_;
-    app::Signals signals_;
-    host::BatchEnd batch_end_;
+    const process::FunctionTable& function_table_;
+    std::unique_ptr<launcher::Launcher> launcher_;
+    Signals signals_;
+    machine::BatchEnd batch_end_;
     ManagerCalls calls_;
     std::mt19937_64 random_;
-    std::unique_ptr<stats::DebugLog> debug_;
-    std::optional<host::FunctionRunner> functions_;
+    std::unique_ptr<records::DebugLog> debug_;
+    std::optional<launcher::FunctionRunner> functions_;
     files::KeptCache kept_cache_;
-    std::optional<app::BackgroundThread> files_;  // after the launcher is forked
-    std::unique_ptr<app::Worker> worker_;
+    std::optional<BackgroundThread> files_;  // after the launcher is forked
+    std::unique_ptr<worker::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
-    std::optional<host::Gpus> gpus_;  // that were found when it first came
-    WorkerResources resources_;       // that it came with
-    host::Allowance allowed_;         // when that was looked at last
+    std::optional<machine::Gpus> gpus_;  // that were found when it first came
+    WorkerResources resources_;          // that it came with
+    machine::Allowance allowed_;         // when that was looked at last
     Instant next_look_;
     std::string cannot_look_;  // what was said of that last
+    bool call_ended_ = false;
     bool comes_back_ = false;  // it leaves, as it is allowed less than that
 };
 
@@ -325,11 +336,11 @@ class Program {
 int detect_program(const WorkerCommand& command) {
     try {
         const WorkerResources found =
-            resources_of(host::discover(host::CpuMask::of_process(0)), command.work).or_throw();
+            resources_of(machine::discover(machine::CpuMask::of_process(0)), command.work).or_throw();
         const std::string text = command.json ? detect_json(found)
                                  : command.drawn_task
                                      ? draw_tasks(found, *command.drawn_task, terminal_style())
-                                 : command.draw ? host::draw_machine(found.machine, terminal_style())
+                                 : command.draw ? machine::draw_machine(found.machine, terminal_style())
                                                 : detect_text(found);
         return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
     } catch (const Failure& failure) {
@@ -338,7 +349,7 @@ int detect_program(const WorkerCommand& command) {
     }
 }
 
-int worker_program(const WorkerProgramOptions& options, const host::FunctionTable& functions) {
+int worker_program(const WorkerProgramOptions& options, const process::FunctionTable& functions) {
     try {
         return Program(options, functions).run();
     } catch (const Failure& failure) {

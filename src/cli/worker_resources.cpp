@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "host/divide.h"
-#include "host/restrict.h"
+#include "machine/divide.h"
+#include "machine/restrict.h"
 
 namespace wq::cli {
 
 namespace {
 
-using host::Binding;
-using host::BoundKind;
+using machine::Binding;
+using machine::BoundKind;
 
-host::Bounds said(const WorkerProgramOptions& options) {
-    host::Bounds bounds;
+machine::Bounds said(const WorkerProgramOptions& options) {
+    machine::Bounds bounds;
     const auto add = [&](BoundKind kind, const std::optional<std::int64_t>& amount) {
         // More disk than is free would be found missing in the middle of a task.
         const bool decides = kind != BoundKind::disk;
@@ -28,18 +28,18 @@ host::Bounds said(const WorkerProgramOptions& options) {
     return bounds;
 }
 
-std::string why_unbound(const host::Machine& machine, const WorkerProgramOptions& options) {
-    if (!machine.this_machine) return "the machine is only described (" + machine.origin + ")";
+std::string why_unbound(const machine::Machine& machine, const WorkerProgramOptions& options) {
+    if (!machine.this_machine) return "the machine is simulated (" + machine.origin + ")";
     if (machine.core_count && *machine.core_count > machine.cores.size())
         return std::to_string(*machine.core_count) + " cores of " + std::to_string(machine.cores.size());
     if (machine.core_count)
         return std::to_string(*machine.core_count) + " of " + std::to_string(machine.cores.size()) +
-               " cores, and nothing says which; --bind core takes the nearest, if nobody else has them";
+               " cores, and it is unknown which; if no others use them, --bind core takes the nearest";
     if (options.bind == Binding::none) return "--bind none";
     return {};
 }
 
-bool is_bound_to_others(const host::Slice& slice, const host::CpuMask& allowed) {
+bool is_bound_to_others(const machine::Slice& slice, const machine::CpuMask& allowed) {
     if (slice.bind == Binding::none || !slice.of_this_machine) return false;
     return std::any_of(slice.cores.begin(), slice.cores.end(), [&](const std::vector<int>& core) {
         return std::any_of(core.begin(), core.end(), [&](int pu) { return !allowed.contains(pu); });
@@ -48,19 +48,19 @@ bool is_bound_to_others(const host::Slice& slice, const host::CpuMask& allowed) 
 
 }  // namespace
 
-WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_mb,
-                                 const WorkerProgramOptions& options, const host::Bounds& batch) {
-    host::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", true, false, {}}};
+WorkerResources worker_resources(machine::Machine machine, std::int64_t free_disk_mb,
+                                 const WorkerProgramOptions& options, const machine::Bounds& batch) {
+    machine::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", true, false, {}}};
     bounds.insert(bounds.end(), batch.begin(), batch.end());
-    for (const host::Bound& bound : said(options)) bounds.push_back(bound);
-    host::restrict_to(machine, bounds);
-    if (options.bind && *options.bind != Binding::none) host::choose_nearest(machine);
-    if (options.threads_per_core) host::leave_threads(machine, *options.threads_per_core);
+    for (const machine::Bound& bound : said(options)) bounds.push_back(bound);
+    machine::restrict_to(machine, bounds);
+    if (options.bind && *options.bind != Binding::none) machine::choose_nearest(machine);
+    if (options.threads_per_core) machine::leave_threads(machine, *options.threads_per_core);
 
     WorkerResources found;
-    const auto disk = host::binding_bound(machine.bounds, BoundKind::disk);
-    host::Slice& slice = found.slice;
-    slice = host::divide(machine, disk ? disk->amount : free_disk_mb, 1).front();
+    const auto disk = machine::binding_bound(machine.bounds, BoundKind::disk);
+    machine::Slice& slice = found.slice;
+    slice = machine::divide(machine, disk ? disk->amount : free_disk_mb, 1).front();
     if (slice.bind != Binding::none) slice.bind = options.bind.value_or(Binding::core);
     found.offers = {static_cast<std::int64_t>(slice.cores.size()), slice.memory_mb, slice.disk_mb,
                     static_cast<std::int64_t>(slice.gpus.size())};
@@ -70,10 +70,11 @@ WorkerResources worker_resources(host::Machine machine, std::int64_t free_disk_m
 }
 
 std::string what_it_lacks(const WorkerResources& then, const WorkerResources& now,
-                          const host::CpuMask& allowed) {
-    if (is_bound_to_others(then.slice, allowed)) return "its tasks are bound to cores that it may not use";
+                          const machine::CpuMask& allowed) {
+    if (is_bound_to_others(then.slice, allowed))
+        return "its tasks are bound to cores that it may no longer use";
     const auto fewer = [](const std::string& had, const std::string& has) {
-        return "it has " + has + " to offer, and offered " + had;
+        return "it can offer " + has + " instead of " + had;
     };
     const core::Resources& had = then.offers;
     const core::Resources& has = now.offers;

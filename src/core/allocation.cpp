@@ -9,20 +9,22 @@ namespace wq::core {
 
 namespace {
 
-__extension__ using Wide = __int128;  // a product of two amounts
+__extension__ using Product = __int128;  // a product of two amounts
 
-// The part of a worker that is due: num / den, at most 1.
+// The share of a worker that a task gets: num / den, at most 1.
 struct Share {
     std::int64_t num = 1;
     std::int64_t den = 1;
-    std::int64_t of(std::int64_t whole) const { return static_cast<std::int64_t>(Wide{whole} * num / den); }
+    std::int64_t of(std::int64_t whole) const {
+        return static_cast<std::int64_t>(Product{whole} * num / den);
+    }
 };
 
 bool is_less(const Share& a, const Share& b) {
-    return Wide{a.num} * b.den < Wide{b.num} * a.den;
+    return Product{a.num} * b.den < Product{b.num} * a.den;
 }
 
-// What of the worker the task asks for most; none: it asks for nothing.
+// The largest share of the worker that the task asks for of any resource; none if it asks for nothing.
 class Proportion {
   public:
     void consider(std::int64_t need, std::int64_t whole) {
@@ -45,7 +47,7 @@ class Proportion {
     }
     bool asks() const { return asks_; }
     Share exact() const { return largest_; }
-    // One n-th, where n such tasks fit.
+    // One n-th of the worker, if n such tasks fit.
     Share whole_task() const {
         return {1, largest_.num == 0 ? 1 : std::min(largest_.den / largest_.num, seats_)};
     }
@@ -62,7 +64,7 @@ Proportion proportion(const Needs& needs, const Resources& whole) {
     return result;
 }
 
-// A core where nothing but memory or disk is said.
+// One core if only memory or disk is requested.
 Resources as_said(const Needs& needs) {
     Resources share{needs.cores, std::max<std::int64_t>(needs.memory_mb, 0),
                     std::max<std::int64_t>(needs.disk_mb, 0), std::max<Count>(needs.gpus, 0)};
@@ -70,7 +72,7 @@ Resources as_said(const Needs& needs) {
     return share;
 }
 
-// With the worker's amounts where all of it is asked for.
+// With the worker's amounts where the task asks for the whole worker.
 Needs in_amounts(Needs needs, const Resources& whole) {
     const auto fill = [](auto& amount, const auto& all) {
         if (amount == whole_worker) amount = all;

@@ -1,10 +1,10 @@
 // Batches: sealed sequences of tasks that the MPI pool claims by ticket, without a message per task.
 //
-// Nobody tells the core who claimed what. It learns of a claim by the outcome, or by a rank's account: once a
-// rank finds nothing left to claim it says so ("dry"), names what it still holds, and claims no more of this
-// batch. What it holds is then leased to it like any other task. When every living member has said so,
-// whatever is left is missing: it was claimed by ranks that are gone, or is given back unclaimed. A batch is
-// over when nothing of it is outstanding.
+// Nobody tells the core who claimed what. It learns of a claim from the outcome, or from a rank's account:
+// when a rank finds nothing left to claim, it says so ("dry"), names the tasks that it still holds, and stops
+// claiming from this batch. The core then treats those tasks as leased to that rank. When every remaining
+// member has sent its account, all other tasks are missing: lost ranks claimed them, or nobody did. A batch
+// is over when none of its tasks is outstanding.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ struct LostMember {
 struct Batch {
     BatchId id;
     ShapeId shape;
-    Ask ask{Needs{}};  // by these ranks reckon what a ticket's task is given
+    Ask ask{Needs{}};  // the ranks compute a ticket's allocation from it
     AllocationRules rules{};
     double priority = 0;
     Instant sealed_at;
     IntervalSet outstanding;     // sealed; no rank has named it yet
-    std::set<WorkerId> members;  // ranks that were there when it was sealed and have not been lost since
-    std::set<WorkerId> dry;      // of these, who saw the end of it
+    std::set<WorkerId> members;  // ranks that joined before it was sealed and are not lost
+    std::set<WorkerId> dry;      // the members that saw its end
     std::vector<LostMember> lost;
-    bool left = false;  // a member said goodbye without an account
+    bool left = false;  // a member left without an account
     bool revoked = false;
 };
 

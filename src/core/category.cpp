@@ -1,6 +1,7 @@
 #include "core/category.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace wq::core {
@@ -64,7 +65,7 @@ void Category::submitted(const Sizes& said) {
     raise_to(largest_said_, said);
 }
 
-// What is not sized automatically begins no collection anew.
+// A new peak restarts the collection only for resources that are sized automatically.
 void Category::completed(const Sizes& measured, Duration wall) {
     const Sizes sizes = without_noise(measured);
     bool new_largest = false;
@@ -95,6 +96,129 @@ bool Category::has_room(std::uint64_t running) const {
 void Category::compute() {
     for (const ResourceKind kind : resource_kinds)
         computed_.at(kind) = first_allocation(mode_, peaks_.at(kind), bucket_of(kind), {});
+}
+
+// What tasks of a category are given.
+
+namespace {
+
+// Whether an attempt that exceeded its limits exceeded this one.
+bool is_exceeded(const PerResource<bool>& limits, ResourceKind kind) {
+    return limits.at(kind) || limits == PerResource<bool>{};
+}
+
+}  // namespace
+
+// Work Queue gives GPUs only to tasks and categories that name them.
+std::int64_t Category::maximum_size(ResourceKind kind) const {
+    if (max_.at(kind) >= 0) return max_.at(kind);
+    if (mode_ == AllocationMode::fixed) return unsaid;
+    if (automatic_.at(kind)) return whole_worker;
+    return kind == ResourceKind::gpus ? std::max<std::int64_t>(min_.at(kind), 0) : unsaid;
+}
+
+std::int64_t Category::collecting_size(ResourceKind kind) const {
+    if (!sizes_by_itself(kind) || first_.at(kind) < 0) return maximum_size(kind);
+    return bounded(first_.at(kind), {min_.at(kind), max_.at(kind), unsaid});
+}
+
+std::int64_t Category::first_size(ResourceKind kind, std::int64_t largest_worker) const {
+    if (!sizes_by_itself(kind) || !steady() || computed_.at(kind) < 0) return collecting_size(kind);
+    return bounded(computed_.at(kind), {min_.at(kind), max_.at(kind), largest_worker});
+}
+
+template <class SizeOf>
+CategoryRequest Category::request(const Sizes& said, SizeOf&& size_of) const {
+    CategoryRequest request;
+    for (const ResourceKind kind : resource_kinds) {
+        std::int64_t& size = request.sizes.at(kind);
+        size = said.at(kind) >= 0 ? said.at(kind) : size_of(kind);
+        if (size < 0) request.at_least.at(kind) = min_.at(kind);
+    }
+    return request;
+}
+
+CategoryRequest Category::first_try(const Sizes& said, const Sizes& largest_worker) const {
+    return request(said, [&](ResourceKind kind) { return first_size(kind, largest_worker.at(kind)); });
+}
+
+CategoryRequest Category::collecting_try(const Sizes& said) const {
+    return request(said, [&](ResourceKind kind) { return collecting_size(kind); });
+}
+
+CategoryRequest Category::at_maximum(const Sizes& said, const Sizes& measured) const {
+    CategoryRequest most = request(said, [&](ResourceKind kind) { return maximum_size(kind); });
+    const Sizes sizes = without_noise(measured);
+    for (const ResourceKind kind : resource_kinds)
+        if (most.sizes.at(kind) == whole_worker)
+            most.at_least.at(kind) = std::max(most.at_least.at(kind), sizes.at(kind));
+    return most;
+}
+
+// In fixed mode the maximum acts like the task's own request, so the task may get more like any other.
+Sizes Category::most_given(const Sizes& said) const {
+    Sizes most;
+    if (mode_ == AllocationMode::fixed) return most;
+    for (const ResourceKind kind : resource_kinds)
+        if (said.at(kind) < 0) most.at(kind) = max_.at(kind);
+    return most;
+}
+
+AfterExhaustion Category::after_exhaustion(const Sizes& said, const Sizes& measured,
+                                           const PerResource<bool>& limits, Try tried) const {
+    if (mode_ == AllocationMode::fixed) return AfterExhaustion::fail;
+    const Sizes sizes = without_noise(measured);
+    bool more_allowed = false;
+    for (const ResourceKind kind : resource_kinds) {
+        if (!is_exceeded(limits, kind)) continue;
+        const std::int64_t most = said.at(kind) >= 0 ? said.at(kind) : max_.at(kind);
+        if (most >= 0 && sizes.at(kind) > most) return AfterExhaustion::fail;
+        more_allowed = more_allowed || (limits.at(kind) && most < 0 && automatic_.at(kind));
+    }
+    if (tried == Try::first) return AfterExhaustion::at_maximum;
+    return more_allowed ? AfterExhaustion::larger_worker : AfterExhaustion::fail;
+}
+
+// What people are shown of a category.
+
+namespace {
+
+// Drops trailing zeros.
+std::string from_thousandths(std::int64_t amount) {
+    std::string text = std::to_string(amount / 1000);
+    if (amount % 1000 == 0) return text;
+    std::string decimals = std::to_string(1000 + amount % 1000).substr(1);
+    while (decimals.ends_with('0')) decimals.pop_back();
+    return text + "." + decimals;
+}
+
+}  // namespace
+
+// The task's own request is a maximum only if no task was seen to use more.
+Largest Category::largest(ResourceKind kind) const {
+    using By = Largest::By;
+    if (max_.at(kind) >= 0) return {By::user, max_.at(kind)};
+    const Largest said{By::user, largest_said_.at(kind)};
+    const Largest peak{By::peak, peaks_.at(kind).largest()};
+    const Largest exhausted{By::exhaustion, largest_exhausted_.at(kind)};
+    Largest most;
+    for (const Largest& known : {said, peak, exhausted})
+        if (known.size > most.size) most = known;
+    return most;
+}
+
+std::string describe(const Largest& largest, ResourceKind kind) {
+    if (largest.by == Largest::By::nothing) return "na";
+    const bool counted = kind == ResourceKind::cores || kind == ResourceKind::gpus;
+    const std::string size = counted ? from_thousandths(largest.size) : std::to_string(largest.size);
+    switch (largest.by) {
+        case Largest::By::peak:
+            return "~" + size;
+        case Largest::By::exhaustion:
+            return ">" + size;
+        default:
+            return size;
+    }
 }
 
 }  // namespace wq::core

@@ -15,8 +15,8 @@ std::int64_t get_amount(ByteReader& in, std::int64_t least) {
     return amount;
 }
 
-// Whole ones as themselves, as in the journals from before there were fractions; n thousandths as -n - 1,
-// which is -2 at most.
+// Whole counts are stored as they are, as in journals from before fractions existed; n thousandths as -n - 1,
+// which is at most -2.
 void put_count(ByteWriter& out, Count count) {
     put_amount(out, count.is_whole() ? count.thousandths() / 1000 : -count.thousandths() - 1);
 }

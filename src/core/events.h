@@ -1,5 +1,5 @@
-// What the reactor is told, and what it wants done. Both are plain values: the core has no clock, wire or
-// file.
+// The reactor's inputs (events) and outputs (actions). Both are plain values: the core has no clock, socket
+// or file.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct Now {
 
 // ---- events: the task source ----
 
-// Tasks follow in the list; range.first is the number of tasks added so far.
+// New tasks at the end of the list; range.first is the number of tasks added so far.
 struct TasksAdded {
     TaskRange range;
-    IntervalSet done;    // of these, what an earlier run did
-    IntervalSet failed;  // of these, what failed for good in an earlier run and is not to run again
+    IntervalSet done;    // of these, done in an earlier run
+    IntervalSet failed;  // of these, failed for good in an earlier run; not to run again
 };
 struct BarrierAdded {};
 struct InputEnded {};  // no more tasks will come
@@ -44,35 +44,36 @@ struct WorkerJoined {
     WorkerId worker;
     std::string host;
     Resources offers;
-    std::optional<Instant> leaves_at;  // its batch job ends then
+    std::optional<Instant> leaves_at;  // the end of its batch job
     bool takes_tickets = false;        // member of the MPI pool
-    bool watched = false;              // its transport tells of its loss (TCP): silence here is none
+    bool watched = false;              // the transport reports its loss (TCP), so silence means nothing
     std::vector<std::string> features{};
 };
-// Its link was cut. Its leases stay for ReactorOptions::away_limit, it gets no more.
+// The worker disconnected. It gets no new leases, and keeps the ones it has for
+// scheduling::ReactorOptions::away_limit.
 struct WorkerAway {
     WorkerId worker;
     std::string why;
 };
-// It is there again. What is leased to it and not named here never reached it, or its answer has come: that
-// goes back without blame.
+// It reconnected. Leases that it does not name never reached it, or their answers have arrived: they are
+// requeued without blame.
 struct WorkerBack {
     WorkerId worker;
     std::vector<std::pair<TaskId, Attempt>> holding;
 };
-struct WorkerDraining {  // it is about to leave: it gets no more
+struct WorkerDraining {  // it will leave soon, so it gets no new tasks
     WorkerId worker;
     bool on = true;  // false: it stays after all
-    // It is made to leave and does not know it: what it could still claim is taken back.
+    // Somebody else makes it leave, and it does not know that: what it could still claim is revoked.
     bool made_to = false;
 };
-struct WorkerHeard {  // any frame of it came
+struct WorkerHeard {  // any frame from it arrived
     WorkerId worker;
 };
 struct WorkerLeft {
     WorkerId worker;
     std::string why;
-    bool lost = true;  // false: it said goodbye; what it held goes back without blame
+    bool lost = true;  // false: it said goodbye; its leases are requeued without blame
 };
 struct TaskReported {
     WorkerId worker;
@@ -80,20 +81,20 @@ struct TaskReported {
     Attempt attempt = 0;
     Outcome outcome;
 };
-// Calls of one batch that succeeded, many at once.
+// A run of calls of one batch that succeeded.
 struct RangeReported {
     WorkerId worker;
     BatchId batch;
     IntervalSet done;
     WallMicros started_us = 0;
-    std::int64_t wall_us = 0;  // of all of them, summed
+    std::int64_t wall_us = 0;  // the sum over all of them
 };
-struct TaskGivenBack {  // it had not started
+struct TaskGivenBack {  // the worker had not started it
     WorkerId worker;
     TaskId task;
     Attempt attempt = 0;
 };
-// A ticket taker's account of a batch; see batches.h.
+// A ticket client's account of a batch; see batches.h.
 struct TicketsReported {
     WorkerId worker;
     BatchId batch;
@@ -103,64 +104,64 @@ struct TicketsReported {
 
 // ---- events: the run ----
 
-struct CancelRequested {  // those in any state that is not final
+struct CancelRequested {  // applies to those in a non-final state
     Interval tasks;
 };
 
 enum class StopReason : std::uint8_t { interrupted, out_of_time, halted, storage };
 struct StopRequested {
     StopReason reason = StopReason::interrupted;
-    Duration grace{0};  // running tasks may finish for so long
+    Duration grace{0};  // how long running tasks may go on
 };
-struct StorageTrouble {  // results cannot be written: give nothing out until it is over
+struct StorageTrouble {  // too many results wait to be written: dispatching pauses until this ends
     bool now = false;
 };
-// Whether tasks are sampled, and ended when they take more than they were given; what they say themselves
-// goes beyond it.
+// Whether tasks are sampled, and killed if they exceed their allocation. A task's own setting takes
+// precedence.
 struct Monitoring {
     bool measures = false;
     bool enforces = false;  // cores, memory and disk; not without `measures`
     bool operator==(const Monitoring&) const = default;
 };
-struct Tuned {  // what a program changes while it runs; nothing: as it was
+struct Tuned {  // changes by a program during the run; nullopt: unchanged
     std::optional<std::uint32_t> hold_until_workers;
     std::optional<bool> sets_hosts_aside{};
-    std::optional<double> copies_from{};  // so many times its category's mean; below 1: none
+    std::optional<double> copies_from{};  // multiple of the category's mean; below 1: no copies
     std::optional<AllocationRules> allocation{};
     std::optional<double> submit_multiplier{};
     std::optional<Monitoring> monitoring{};
     std::optional<bool> ramps_down{};
 };
-// What a task took in an earlier run.
+// What a task used in an earlier run.
 struct CategorySample {
     Sizes peaks;
     Duration wall{0};
 };
-// What holds for the tasks of a category; nothing: as it was.
+// Settings of a category; nullopt: unchanged.
 struct CategorySet {
     CategoryId category{};
     std::optional<Sizes> max{};
     std::optional<Sizes> min{};
     std::optional<Sizes> first{};
     std::optional<AllocationMode> mode{};
-    std::optional<std::int64_t> max_concurrent{};  // negative: as many as there is room for
+    std::optional<std::int64_t> max_concurrent{};  // negative: no limit
     std::optional<std::uint32_t> steady_tasks{};
     std::optional<std::pair<ResourceKind, bool>> automatic{};
-    std::vector<CategorySample> samples{};  // further ones
+    std::vector<CategorySample> samples{};  // additional ones
 };
-// The host's workers, those that come later too, get no tasks. What they run goes on.
+// The host's present and future workers get no tasks. Running tasks continue.
 struct HostBlocked {
     std::string host;
-    std::optional<Duration> time;  // nothing: until it is taken back
+    std::optional<Duration> time;  // nullopt: until it is unblocked
 };
 struct HostUnblocked {
-    std::optional<std::string> host;  // nothing: all
+    std::optional<std::string> host;  // nullopt: all
 };
-struct FastAbortSet {  // see Pace::set()
+struct FastAbortSet {  // see RunTimes::set()
     CategoryId category;
     double multiplier = 0;
 };
-struct Tick {};  // the time asked for by Reactor::wakeup() has come
+struct Tick {};  // the time from scheduling::Reactor::wakeup() has come
 
 using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway,
                            WorkerBack, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
@@ -180,19 +181,19 @@ struct Lease {
     WallMicros submitted_us = 0;
     bool copy = false;  // another attempt of it runs elsewhere
 };
-struct Kill {  // what it holds of these; its answers count no more
+struct Kill {  // those of these tasks that the worker holds; its reports on them no longer count
     WorkerId worker;
     Interval tasks;
     Attempt attempt = 0;
 };
-struct KillAll {  // whatever it runs or holds, tickets too
+struct KillAll {  // everything that the worker runs or holds, tickets too
     WorkerId worker;
 };
-struct Recall {  // it is to give back up to `most` leases that have not started
+struct Recall {  // asks the worker to return up to `most` leases that have not started
     WorkerId worker;
     std::uint64_t most = 0;
 };
-struct Seal {  // the pool may claim these, all of one shape, as attempt 1
+struct Seal {  // the pool may claim these tasks, all of one shape, as attempt 1
     BatchId batch;
     IntervalSet tasks;
     Needs needs;
@@ -200,25 +201,25 @@ struct Seal {  // the pool may claim these, all of one shape, as attempt 1
     Duration timeout{0};
     Watch watch{};
 };
-struct Revoke {  // what is not claimed yet is to come back
+struct Revoke {  // tickets not claimed yet are to be returned
     BatchId batch;
 };
-struct BatchOver {  // every ticket of it is accounted for; what ranks still hold are leases like any other
+struct BatchOver {  // every ticket is accounted for; what ranks still hold are ordinary leases
     BatchId batch;
 };
-struct Dismiss {  // it is to end, or is given up: nothing of it counts any more
+struct Dismiss {  // it is to exit, or is given up: nothing from it counts any more
     WorkerId worker;
     std::string why;
     bool lost = false;
 };
-// An attempt has ended: for the records. Final ones are one per task that ran or was lost too often.
+// An attempt has ended: for the records. Each task that ran or was lost too often has exactly one final one.
 struct AttemptEnded {
     TaskId task;
     Attempt attempt = 1;
     bool final = true;
-    bool by_ticket = false;     // no Lease told of its beginning
-    bool out_of_tries = false;  // final, as it was tried as often as it may be
-    bool goes_on = false;       // not final, and another attempt of it runs already
+    bool by_ticket = false;     // no Lease announced its start
+    bool out_of_tries = false;  // final because the tries are used up
+    bool goes_on = false;       // not final, and another attempt is already running
     WorkerId worker;            // unknown_worker: it was lost with one of several
     CategoryId category;
     Resources given;
@@ -226,46 +227,46 @@ struct AttemptEnded {
     WallMicros dispatched_us = 0;
     Outcome outcome;
 };
-// A lease that had not started is to be given out again: for the records, which know of the lease.
+// A lease that had not started is requeued. The records know of the lease, so they need this too.
 struct GoneBack {
     TaskId task;
     Attempt attempt = 0;
     CategoryId category;
     Resources given;
 };
-// Calls of a range that succeeded as attempt 1, all final: one record for many.
+// Calls of a range that succeeded as attempt 1, all final: one record for all.
 struct RangeEnded {
     WorkerId worker;
     IntervalSet tasks;
     CategoryId category;
-    Resources given;  // to each
+    Resources given;  // each
     WallMicros started_us = 0;
     std::int64_t wall_us = 0;  // summed
 };
-struct Cancelled {  // for good; they may still run somewhere for a moment
+struct Cancelled {  // final; they may still run somewhere for a moment
     IntervalSet tasks;
 };
 struct Skipped {  // these can never run
     IntervalSet tasks;
     std::string reason;
     std::optional<TaskId> because;  // the failed predecessor
-    std::string detail{};           // what more helps to mend it
+    std::string detail{};           // how to fix it
 };
-// It fails what succeeds elsewhere, and gets no tasks.
+// Tasks fail there that succeed elsewhere, so the host is excluded.
 struct HostSetAside {
     std::string host;
     std::string why;
     WallMicros until = 0;
 };
-struct HostReleased {  // that was set aside
+struct HostReleased {  // it was excluded
     std::string host;
 };
-// What its tasks are given has changed, by who uses it or by what was measured: for the records.
+// The allocation of its tasks has changed, by a setting or by measurements: for the records.
 struct CategoryChanged {
     CategoryId category;
     AllocationMode mode = AllocationMode::fixed;
     Sizes max, min;
-    Sizes first;  // what one that says nothing asks for; whole_worker, unsaid
+    Sizes first;  // the request of a task that specifies nothing; may be whole_worker or unsaid
 };
 struct Warning {
     std::string text;

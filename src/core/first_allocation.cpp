@@ -9,18 +9,18 @@ namespace {
 
 using Wide = PeakHistogram::Micros;
 
-// All tasks, and those of the buckets up to one; sizes are counted in widths, or products would pass 128
-// bits.
+// Sums over all tasks and over those in the buckets up to one. Sizes are in bucket widths: otherwise products
+// would exceed 128 bits.
 struct Split {
     Wide first = 0;  // the first allocation
     Wide largest = 0;
-    Wide fit = 0;  // tasks that it is enough for
+    Wide fit = 0;  // tasks that fit into it
     Wide others = 0;
-    Wide time = 0;  // of all
-    Wide tail = 0;  // of the others
+    Wide time = 0;  // of all tasks
+    Wide tail = 0;  // of the tasks that do not fit
 };
 
-// Calls `look` with each candidate, from the smallest up.
+// Calls `look` with each candidate in ascending order.
 template <class Look>
 void for_each_split(const PeakHistogram& peaks, Look&& look) {
     Split split;
@@ -39,8 +39,8 @@ void for_each_split(const PeakHistogram& peaks, Look&& look) {
     }
 }
 
-// Below such a part of another, as doubles: those are exact to 2^-50. It spares most of the exact
-// comparisons: 12,000 buckets took 0.55 of the time.
+// Doubles (exact to 2^-50) decide comparisons that are clearer than this. This saves most exact comparisons:
+// 12,000 buckets took 0.55 of the time.
 constexpr double surely_less = 1 - 1e-9;
 
 struct Fraction {
@@ -48,7 +48,8 @@ struct Fraction {
     Wide under = 1;
 };
 
-// Exactly, without products: by their whole parts, and while these are equal by the inverses of the rests.
+// Exact, without products: compares the whole parts and, while these are equal, the inverses of the
+// remainders.
 bool is_less(Fraction a, Fraction b) {
     for (;;) {
         if (a.over / a.under != b.over / b.under) return a.over / a.under < b.over / b.under;

@@ -1,18 +1,16 @@
-// How much of a resource the tasks of a category are tried with first, when each that takes more is run once
-// more with as much as any of them took. From B. Tovar and others, "A Job Sizing Strategy for
-// High-Throughput Scientific Workflows", IEEE Transactions on Parallel and Distributed Systems 29(2), 2018,
-// with the buckets of Work Queue.
+// The first allocation of a resource for the tasks of a category; a task that exceeds it runs once more with
+// the largest peak of any task. From B. Tovar and others, "A Job Sizing Strategy for High-Throughput
+// Scientific Workflows", IEEE Transactions on Parallel and Distributed Systems 29(2), 2018, with the buckets
+// of Work Queue.
 //
-// Of n tasks, task i took p(i) at most, rounded up to its bucket, and ran for t(i). Let A be the largest p,
-//   tau     = sum of all t(i) / n                  the mean time of a task, whatever it took
-//   P(a)    = share of the tasks with p(i) <= a     those that a is enough for
-//   tail(a) = sum of t(i) where p(i) > a, / n       the time spent again per task, as the first try of these
-//   is
-//                                                   reckoned to be lost whole
-// With a as the first allocation, a task costs a * tau + A * tail(a), resource times time, and the place of
-// one task with A holds A / a tries, or one after such a try failed; each takes tau + tail(a) on average.
-// Candidates for `a` are the buckets' upper ends; of equally good ones the largest is taken, as fewer tasks
-// are run twice. All is exact, and no order of the samples makes a difference.
+// Of n tasks, task i has the peak p(i), rounded up to its bucket, and the run time t(i). A is the largest p.
+//   tau     = sum of all t(i) / n                   the mean time of a task, whatever it used
+//   P(a)    = share of the tasks with p(i) <= a     those that fit into a
+//   tail(a) = sum of t(i) where p(i) > a, / n       the repeated time per task, since their first try is lost
+// With a as the first allocation, a task costs a * tau + A * tail(a), resource times time. The space of one
+// task with A holds A / a first tries, or one second try; each takes tau + tail(a) on average. Candidates for
+// `a` are the buckets' upper ends; of equally good ones the largest is taken, because fewer tasks run twice.
+// All computations are exact and independent of the order of samples.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +19,33 @@
 
 namespace wq::core {
 
-// As Work Queue has them, with its numbers.
+// Work Queue's modes, with its numbers.
 enum class AllocationMode : std::uint8_t {
-    fixed = 0,          // what the user says, nothing is computed
-    max = 1,            // the largest that was seen
+    fixed = 0,          // the user's settings; nothing is computed
+    max = 1,            // the largest peak seen
     min_waste = 2,      // the least resource times time
-    max_throughput = 3  // the most tasks in a time
+    max_throughput = 3  // the most tasks per time
 };
 
-// Each of these: `unsaid` of no samples; 0 where no task took any; else an upper end of a bucket.
+// Each returns `unsaid` without samples, 0 if no task used any, else the upper end of a bucket.
 
 // argmin over a of a * tau + A * tail(a).
 std::int64_t min_waste(const PeakHistogram& peaks);
 // argmax over a of (P(a) * A / a + (1 - P(a))) / (tau + tail(a)).
 std::int64_t max_throughput(const PeakHistogram& peaks);
-// round_up(largest peak + margin): nobody takes more, by what was seen.
+// round_up(largest peak + margin): enough for every task seen.
 std::int64_t largest_seen(const PeakHistogram& peaks, std::int64_t margin);
 
-// What an allocation is kept within; unsaid: no bound.
+// Bounds of an allocation; unsaid: no bound.
 struct Bounds {
     std::int64_t least = unsaid;  // the category's minimum
-    std::int64_t most = unsaid;   // its maximum; where the minimum is above it, the maximum holds
-    // The most that any worker has: nothing computed waits for more, but the minimum does.
+    std::int64_t most = unsaid;   // its maximum; takes precedence over the minimum
+    // The largest worker: a computed amount never waits for more, but the minimum does.
     std::int64_t worker = unsaid;
 };
 std::int64_t bounded(std::int64_t size, const Bounds& bounds);
 
-// What `mode` gives of the resource at a first try; fixed: the maximum. unsaid: it gives nothing, as nothing
-// was seen, or said.
+// The first allocation of the resource in `mode`; fixed: the maximum. unsaid: no samples, or no setting.
 std::int64_t first_allocation(AllocationMode mode, const PeakHistogram& peaks, const Bucket& bucket,
                               const Bounds& bounds);
 

@@ -8,7 +8,7 @@ namespace wq::core {
 
 namespace {
 
-// One membership a group: a task that bears `#:g` and `#+g` waits as the first one says, and only once.
+// One membership per group: a task with both `#:g` and `#+g` waits as the first one says, and once.
 std::vector<GroupTag> normalised(std::vector<GroupTag> tags) {
     std::sort(tags.begin(), tags.end(), [](const GroupTag& a, const GroupTag& b) {
         return a.group != b.group ? a.group < b.group : a.sequential && !b.sequential;
@@ -32,7 +32,7 @@ Groups::Chain& Groups::chain(std::uint32_t group) {
     return chains_[group];
 }
 
-// The stage of `group` that the next member belongs to; made when there is none yet.
+// The stage of `group` that the next member joins; created if missing.
 std::size_t Groups::place(std::uint32_t group, bool sequential) {
     Chain& it = chain(group);
     if (it.stages.empty() || sequential || it.stages.back().sequential) {
@@ -77,7 +77,7 @@ GroupChange Groups::add(TaskId first, std::uint64_t count, const std::vector<Gro
         if (it.dead(where.stage) && breaks.empty())
             for (const Membership& each : memberships) breaks.push_back({each, it.broken_by});
     }
-    change.unblocked.erase(range);  // its place in group 0 may have opened; that is not yet all it waits for
+    change.unblocked.erase(range);  // its stage in group 0 may have opened, but it waits for other groups too
     if (undone == 0) return change;
     if (!breaks.empty()) {
         change.dead.insert(range);
@@ -185,7 +185,7 @@ void Groups::take_tagged(Interval range, TaskId root, std::vector<Break>& breaks
 }
 
 void Groups::break_chains(std::vector<Break> breaks, GroupChange& change) {
-    // A worklist, not recursion: a chain of a hundred thousand groups is a legal list.
+    // A worklist, not recursion: a chain of a hundred thousand groups is a valid list.
     while (!breaks.empty()) {
         const auto [where, root] = breaks.back();
         breaks.pop_back();
@@ -196,7 +196,7 @@ void Groups::break_chains(std::vector<Break> breaks, GroupChange& change) {
         it.broken = std::min(broken, where.stage);
         if (it.stages[where.stage].sequential)
             it.broken_sequential = std::min(broken_sequential, where.stage);
-        // Each loop passes over stages that were dead before; so a stage is looked at once by each.
+        // Each loop starts after the stages that were dead before, so it visits each stage once.
         for (std::size_t i = it.broken + 1; i < it.stages.size() && i <= broken; ++i)
             if (it.stages[i].sequential && it.stages[i].remaining > 0)
                 kill_stage({where.group, i}, root, breaks, change);

@@ -49,7 +49,7 @@ std::optional<std::string> HostBlocks::audit() const {
         by_itself += block.by_itself ? 1 : 0;
     }
     if (ends != ends_.size()) return "there are too many ends of blocks";
-    if (by_itself != by_itself_) return "the count of hosts that were set aside is wrong";
+    if (by_itself != by_itself_) return "the count of excluded hosts is wrong";
     return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// Hosts whose workers get no tasks: for good, or until a time.
+// Hosts whose workers get no tasks: permanently, or until a time.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 namespace wq::core {
 
 struct HostBlock {
-    std::optional<Instant> until;  // nothing: until it is taken back
-    bool by_itself = false;        // the manager's own decision, not the user's
+    std::optional<Instant> until;  // nullopt: until it is unblocked
+    bool by_itself = false;        // the manager's decision, not the user's
 };
 
 class HostBlocks {
   public:
-    // In place of what was said of the host before.
+    // Replaces the host's earlier entry.
     void put(const std::string& host, const HostBlock& block);
     bool remove(const std::string& host);  // false: it was not blocked
     const HostBlock* find(const std::string& host) const;
@@ -28,7 +28,7 @@ class HostBlocks {
     const std::map<std::string, HostBlock>& all() const { return blocks_; }
     bool any_by_itself() const { return by_itself_ > 0; }
 
-    // The end that comes first.
+    // The earliest end.
     std::optional<Instant> next_end() const;
     std::vector<std::string> over(Instant now) const;
 

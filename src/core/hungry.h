@@ -1,4 +1,4 @@
-// How many more tasks a program had better submit.
+// How many more tasks a program should submit.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace wq::core {
 
 struct HungryLimits {
     double minimum = 10;        // tasks: `hungry-minimum`
-    double minimum_factor = 2;  // tasks a worker: `hungry-minimum-factor`
+    double minimum_factor = 2;  // tasks per worker: `hungry-minimum-factor`
 };
 
-// So many that as many wait as the workers will soon have done, by the manual's rule of thumb; 0: they do.
+// How many tasks to submit so that enough wait for the workers, by the manual's rule of thumb; 0: enough do.
 inline std::int64_t hungry(const ManagerStats& stats, const HungryLimits& limits = {}) {
-    constexpr double most = 1e15;  // beyond, it is no number of tasks
+    constexpr double most = 1e15;  // a larger number is no task count
     const double enough =
         std::max(limits.minimum, limits.minimum_factor * static_cast<double>(stats.workers_connected));
     const double lacking = enough - static_cast<double>(stats.tasks_waiting);

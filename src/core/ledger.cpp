@@ -11,8 +11,8 @@ namespace wq::core {
 
 namespace {
 
-// Adjacent ranges of one shape submitted within this time are kept as one; the submission time of the later
-// ones is then early by at most this much.
+// Adjacent ranges of one shape that are submitted within this time become one; the later ones' submission
+// time is then too early by at most this.
 constexpr WallMicros same_submission_us = 1'000'000;
 
 [[noreturn]] void illegal(std::uint64_t task, TaskState state, TaskEvent event) {
@@ -35,7 +35,7 @@ std::optional<TaskId> ReadyQueue::next() const {
     return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-// Tasks whose priorities or times differ are many; those whose shapes differ are few.
+// There may be many combinations of priority and times, but few other shapes.
 ShapeId Ledger::intern(Shape shape) {
     shape.priority = 0;
     shape.not_before.reset();
@@ -43,7 +43,7 @@ ShapeId Ledger::intern(Shape shape) {
     shape.max_tries = 0;
     std::sort(shape.features.begin(), shape.features.end());
     shape.features.erase(std::unique(shape.features.begin(), shape.features.end()), shape.features.end());
-    // Lists change shape rarely: the last one is nearly always the one.
+    // Lists change shape rarely, so the last one usually matches.
     if (!ranges_.empty() && shapes_[ranges_.back().shape.value()].shape == shape) return ranges_.back().shape;
     const auto [found, added] = shape_ids_.try_emplace(shape, shapes());
     if (added) shapes_.push_back({std::move(shape), {}});
@@ -88,11 +88,13 @@ ShapeId Ledger::add(const TaskRange& range, WallMicros submitted) {
 }
 
 const Ledger::RangeInfo& Ledger::range_of(TaskId task) const {
-    if (task.value() >= ranges_.back().first) return ranges_.back();
+    const RangeInfo& last = ranges_[last_range_];
+    if (task.value() >= last.first && task.value() < last.end) return last;
     const auto after =
         std::upper_bound(ranges_.begin(), ranges_.end(), task.value(),
                          [](std::uint64_t value, const RangeInfo& range) { return value < range.first; });
-    return *std::prev(after);
+    last_range_ = static_cast<std::size_t>(after - ranges_.begin()) - 1;
+    return ranges_[last_range_];
 }
 
 void Ledger::count_in(Interval tasks, TaskState state, bool in) {
@@ -194,7 +196,7 @@ void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
     if (suspects_before && !suspects_after) suspect_shapes_.erase(shape);
     if (!suspects_before && suspects_after) suspect_shapes_.insert(shape);
     const bool wakes = ready && shapes_[shape.value()].wakes_always;
-    // What waits already may wait behind what is more urgent elsewhere.
+    // Tasks that already wait may be behind higher-priority tasks elsewhere.
     const bool more_urgent = before && after && after->priority > before->priority;
     if (wakes || more_urgent || (!before && after) || (!suspects_before && suspects_after))
         awakened_.push_back(shape);
@@ -309,6 +311,40 @@ IntervalSet Ledger::unended(const IntervalSet& tasks) const {
         tasks.for_each(
             [&](Interval part) { ended->for_each_in(part, [&](Interval range) { left.erase(range); }); });
     return left;
+}
+
+// Tasks with a start or end time are ordered by that time, so a tick costs only what it changes.
+
+void Ledger::set_expiring(Interval tasks, bool waits) {
+    if (times_.size() == 1) return;  // no task has times
+    for_each_range(tasks, [&](Interval part, const RangeInfo& range) {
+        const Times& times = times_[range.times];
+        if (!times.not_after) return;
+        const auto at = expiring_.try_emplace(*times.not_after).first;
+        waits ? at->second.insert(part) : at->second.erase(part);
+        if (at->second.empty()) expiring_.erase(at);
+    });
+}
+
+void Ledger::advance(WallMicros wall) {
+    wall_ = std::max(wall_, wall);
+    while (!starting_.empty() && starting_.begin()->first <= wall_) {
+        const auto started = starting_.extract(starting_.begin());
+        started.mapped().for_each([&](Interval part) { early_.erase(part); });
+        started.mapped().for_each([&](Interval part) { set_ready(part, true); });
+    }
+}
+
+std::optional<WallMicros> Ledger::next_time() const {
+    std::optional<WallMicros> next;
+    for (const auto* index : {&starting_, &expiring_})
+        if (!index->empty()) next = std::min(next.value_or(index->begin()->first), index->begin()->first);
+    return next;
+}
+
+IntervalSet Ledger::expired() const {
+    if (expiring_.empty() || expiring_.begin()->first > wall_) return {};
+    return expiring_.begin()->second;
 }
 
 }  // namespace wq::core

@@ -1,4 +1,4 @@
-// The ledger, recomputed from scratch. For tests.
+// Recomputes the ledger from scratch, for tests.
 #include <algorithm>
 
 #include "core/ledger.h"

@@ -1,7 +1,7 @@
 // The statistics of the manual ("Performance Statistics"), as one table: the struct, the text log, the HDF5
-// dataset and the page of the user guide are made from it. Times are microseconds, sizes MB of 2^20 bytes
-// unless said. Order and names are those of Work Queue's statistics log; what nothing counts yet is 0, and
-// its text says so.
+// dataset and the page of the user guide are generated from it. Times are microseconds, sizes MB of 2^20
+// bytes unless noted. Order and names are those of Work Queue's statistics log; figures that are not counted
+// are 0, and their text says so.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace wq::core {
 
-// Sums of what workers say, who may say anything.
+// Workers' figures are not trusted: the sum must not overflow.
 inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     if (__builtin_add_overflow(sum, more, &sum)) sum = INT64_MAX;
 }
@@ -72,7 +72,7 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, min_memory, "MB", "smallest worker")                                                \
     X(std::int64_t, min_disk, "MB", "smallest worker")
 
-// Figures that the manual does not have; in files they come last.
+// Figures that the manual lacks; in files they come last.
 #define WQ_OWN_STATS(X)                                                        \
     X(std::int64_t, tasks_lost_attempts, "attempts", "lost with their worker") \
     X(std::int64_t, hosts_blocked, "hosts", "that get no tasks now")           \

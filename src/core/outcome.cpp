@@ -60,7 +60,9 @@ std::string describe(const Outcome& outcome) {
         case Ending::raised:
             return "exception" + because;
         case Ending::expired:
-            return "its end time came before it could start" + because;
+            return (outcome.started_us == 0 ? "its end time came before it could start"
+                                            : "its end time came after " + after()) +
+                   because;
         case Ending::input_missing:
             return "an input file is missing" + because;
         case Ending::output_missing:

@@ -7,7 +7,7 @@ namespace wq::core {
 
 namespace {
 
-constexpr int exact_bits = 10;  // so many buckets, as a power of two, are of one width
+constexpr int exact_bits = 10;  // log2 of the number of buckets with equal width
 constexpr std::int64_t most_widths = std::int64_t{1} << 32;
 constexpr std::int64_t century_us = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000;
 

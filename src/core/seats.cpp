@@ -15,7 +15,7 @@ std::int64_t how_many_seats(Count each, Count whole) {
     const std::int64_t wholes = each.rounded_down();
     const std::int64_t part = each.thousandths() % one_whole;
     if (part == 0) return by_sum;
-    // So many share one, with which they need so many.
+    // How many tasks share one core, and how many shared cores are needed.
     const std::int64_t sharers = one_whole / part;
     const std::int64_t for_sharers = sharers * wholes + 1;
     const std::int64_t all = whole.rounded_up();

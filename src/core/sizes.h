@@ -1,5 +1,5 @@
-// Amounts of the four resources that a category sizes its tasks by. Units, here and in all that deals with
-// categories: cores and GPUs in thousandths (1500: one and a half), memory and disk in MB of 2^20 bytes.
+// The amounts of four resources, as categories use them. Units, here and in all category code: cores and GPUs
+// in thousandths (1500 is one and a half), memory and disk in MB of 2^20 bytes.
 #pragma once
 
 #include <array>
@@ -23,12 +23,12 @@ struct PerResource {
     bool operator==(const PerResource&) const = default;
 };
 
-// Nothing has more of one of them: what says so is refused, or held to it where it was measured.
+// Upper bound of any amount: larger requests are refused, larger measurements are lowered.
 inline constexpr std::int64_t most_size = most_mb;
 
-// Nobody says, or nobody has measured; so does every other negative amount that comes from outside.
+// Unspecified or not measured; so is every other negative amount from outside.
 inline constexpr std::int64_t unsaid = -1;
-// In place of an amount that is asked for: all that the worker has.
+// Instead of an amount: everything that the worker has.
 inline constexpr std::int64_t whole_worker = -2;
 
 struct Sizes {

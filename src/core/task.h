@@ -1,4 +1,4 @@
-// What the core knows of a task. Its text is not among it: text stays in the task table of app/.
+// What the core knows of a task. The command's text is not part of it.
 #pragma once
 
 #include <compare>
@@ -14,50 +14,50 @@
 
 namespace wq::core {
 
-// A worker has a feature of this name for each of its functions, and a call asks for it.
+// A worker announces a feature with this prefix for each of its functions; a call requires it.
 inline constexpr std::string_view function_feature = "function:";
-// Of a worker over TCP; names without the prefix.
+// Per TCP worker; names without the prefix.
 inline constexpr std::size_t most_features = 1000;
 inline constexpr std::size_t most_functions = 10'000;
 inline constexpr std::size_t longest_feature = 255;
 
-// What a run of tasks has in common. Tasks of equal shape share one Shape and can be sealed into one batch.
+// Common properties of tasks. Tasks of equal shape share one Shape and can be sealed into one batch.
 struct Shape {
     Needs needs;
     Duration timeout{0};        // wall time of one attempt; 0: none
-    Duration min_time{0};       // not started on a worker that has less time left; 0: unknown
-    std::uint32_t retries = 0;  // attempts beyond the first for a task that fails by itself
+    Duration min_time{0};       // a worker with less time left does not start it; 0: unknown
+    std::uint32_t retries = 0;  // attempts beyond the first if the task itself fails
     CategoryId category{0};
-    double priority = 0;                   // higher ones first; among equals in order of submission
-    std::vector<std::string> features;     // only on workers that have all of them
-    std::optional<WallMicros> not_before;  // wall clock: not started earlier
-    std::optional<WallMicros> not_after;   // wall clock: expires, or is killed, then
-    // Tried so often, and each time lost with its worker, out of what it was given or too slow, it has
-    // failed; 0: lost so often as ReactorOptions::max_losses says.
+    double priority = 0;                   // higher first; among equals, in order of submission
+    std::vector<std::string> features;     // its worker must have all of them
+    std::optional<WallMicros> not_before;  // wall clock: does not start earlier
+    std::optional<WallMicros> not_after;   // wall clock: expires or is killed then
+    // Limit of attempts that were lost with their worker, exceeded their allocation or were too slow; then
+    // the task has failed. 0: the limit of losses is scheduling::ReactorOptions::max_losses.
     std::uint32_t max_tries = 0;
-    std::vector<WorkerId> workers;  // `#@i`: the only workers it may run on; empty: any
-    // Tasks of different kinds are not sealed together: each long range of calls is one, so that its batch
-    // travels as a template. 0: none.
+    std::vector<WorkerId> workers;  // `#@i`: it may run only on these; empty: on any
+    // Tasks of different kinds are never sealed together: each long range of calls is one kind, so that its
+    // batch travels as a template. 0: none.
     std::uint64_t kind = 0;
-    bool leased_only = false;  // not sealed: a ticket is a text, and it has files
-    bool measured = false;     // its tree is sampled, whatever holds for all
-    // It took more than it was first given, and gets the most that its category allows; of what that does not
-    // bound, at least so much.
+    bool leased_only = false;  // never sealed: tickets carry only text, and it has files
+    bool measured = false;     // its process tree is sampled, whatever the run's setting
+    // It exceeded its first allocation, and gets its category's maximum; for resources without a maximum, at
+    // least this much.
     bool at_maximum = false;
     Needs at_least;
-    bool unstoppable = false;  // a call without a process of its own: once begun, nobody can end it
+    bool unstoppable = false;  // a call without its own process: nobody can kill it once it started
     auto operator<=>(const Shape&) const = default;
 };
 
-// Memberships of one task in groups (see groups.h): `#:name` sequential, `#+name` parallel.
+// A task's membership in a group (see groups.h): `#:name` sequential, `#+name` parallel.
 struct GroupTag {
     std::uint32_t group = 0;  // index into the run's group names; 0 is the empty name
     bool sequential = false;
     bool operator==(const GroupTag&) const = default;
 };
 
-// Everything that decides about a task, in the order of the list, as one half-open range of ids. A plain list
-// of a million lines is one Range; a line with tags of its own is a Range of one.
+// Consecutive tasks of the list with equal properties, as one half-open range of ids. A plain list of a
+// million lines is one range; a line with tags is a range of one.
 struct TaskRange {
     TaskId first;
     std::uint64_t count = 1;

@@ -1,5 +1,5 @@
-// What the whole process tree of an attempt takes, as its worker samples it, and what it is held to. Without
-// being asked for, an attempt is not sampled: what costs nothing is in core::Outcome.
+// The resource usage of an attempt's whole process tree, as its worker samples it, and its limits. Sampling
+// is optional; figures that cost nothing are in core::Outcome.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ namespace wq::core {
 
 // How an attempt is watched while it runs.
 struct Watch {
-    bool measures = false;  // it is sampled, and Outcome::measured says what was seen
-    Sizes limits;           // what takes more of one of these is ended; of GPUs nothing is known
+    bool measures = false;  // sampled; the figures are in Outcome::measured
+    Sizes limits;           // the attempt is killed if it exceeds one; GPUs are not measured
 
     bool limited() const { return limits != Sizes{}; }
     bool operator==(const Watch&) const = default;
 };
 
-// X(name, unit, meaning): of a tree, -1 where the kernel does not tell. MB are of 2^20 bytes.
+// X(name, unit, meaning): of a process tree; -1 if the kernel does not report it. MB are 2^20 bytes.
 #define WQ_USAGE(X)                                                                                 \
     X(cores, "1/1000", "the most that it kept busy at once: CPU time by time, of a second or more") \
     WQ_USAGE_BUT_CORES(X)
@@ -46,19 +46,19 @@ struct Usage {
 
 struct Measured {
     Usage usage;
-    Sizes exceeded;  // the limits that it was ended for; unsaid: it was not
+    Sizes exceeded;  // the limits that it was killed for; unsaid: not this one
     bool operator==(const Measured&) const = default;
 };
 
-// What is no size is held to so much: sums of a few stay far from overflow. Microseconds of 36,000 years; an
-// exabyte.
+// Upper bound for figures other than sizes, so that sums stay far from overflow: microseconds of 36,000
+// years; an exabyte.
 inline constexpr std::int64_t most_measured = std::int64_t{1} << 60;
 
-// What others say was measured. It is held to its bounds, not refused: whoever measured it is not to blame
-// for what a task did or a kernel told.
+// Bounds measurements from a peer. They are lowered, not refused: a worker is not to blame for what a task
+// did or a kernel reported.
 Usage within_bounds(const Usage& usage);
 
-// What a category learns of it; of GPUs nothing.
+// What a category learns from it; nothing for GPUs.
 inline Sizes peaks_of(const Usage& usage) {
     return {usage.cores, usage.memory, usage.disk, unsaid};
 }

@@ -8,12 +8,12 @@ namespace wq::core {
 
 namespace {
 
-// Hearing a worker again within this time is not worth an entry in the index.
+// The index of last-heard times is updated only if it changes by more than this.
 constexpr Duration heard_grain = std::chrono::milliseconds(100);
 
 constexpr std::size_t most_cuts = 8;
 
-// Those that hold none among them say little of the rest.
+// Workers that hold no lease of them tell little of the others.
 constexpr std::int64_t least_part_a_lease = 100;
 
 constexpr std::array<Scarce, scarce_things> orders{Scarce::cores, Scarce::gpus, Scarce::memory, Scarce::disk,
@@ -136,7 +136,7 @@ void WorkerTable::remove(WorkerId id) {
     workers_.erase(found);
 }
 
-// Into every index and sum that it belongs to as it is now.
+// Adds the worker to every index and sum that its present state belongs to.
 void WorkerTable::enter(Worker& worker) {
     ++offers_[worker.offer()];
     queued_ += worker.queue();
@@ -250,7 +250,7 @@ const Worker* WorkerTable::quietest() const {
     return by_heard_.empty() ? nullptr : find(by_heard_.begin()->second);
 }
 
-// Whatever changes, in every order it stands where it belongs.
+// Applies a change and keeps every index consistent.
 template <class Change>
 void WorkerTable::move(Worker& worker, Change&& change) {
     if (!worker.available()) return change();
@@ -303,7 +303,7 @@ void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
     });
     if (worker.leases.empty() && !worker.away()) --busy_;
     queued_ = queued_ - queued + worker.queue();
-    // What does not wait there any more has started, and does not come back.
+    // A lease that left the queue has started and cannot be recalled.
     worker.recalled = std::min(worker.recalled, worker.queue());
     if (worker.suspect == task) {
         worker.suspect.reset();
@@ -351,7 +351,7 @@ std::optional<std::string> WorkerTable::audit() const {
         if (in_kinds != worker.available() || !knows_it ||
             by_heard_.contains({worker.last_heard, id}) != silence)
             return name + " is not indexed";
-        if (worker.away() && !away_.contains({*worker.away_until, id})) return name + " is not away";
+        if (worker.away() && !away_.contains({*worker.away_until, id})) return name + " is not disconnected";
         if (worker.suspect && !worker.leases.contains(*worker.suspect)) return name + " lost its suspect";
         if (worker.alone && (!worker.suspect || worker.leases.size() != 1))
             return name + " runs more than the task that is to be alone";
@@ -365,7 +365,7 @@ std::optional<std::string> WorkerTable::audit() const {
     }
     if (indexed != available || by_heard_.size() != judged) return "an index of the workers is too large";
     std::map<Offer, std::uint64_t> offers;
-    std::map<std::string, std::size_t> hosts;  // of which so many get tasks
+    std::map<std::string, std::size_t> hosts;  // how many of its workers get tasks
     for (const auto& [id, worker] : workers_) {
         ++offers[worker.offer()];
         hosts[worker.host] += worker.available() ? 1 : 0;

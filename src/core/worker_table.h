@@ -1,5 +1,4 @@
-// The workers of the run as the core sees them: what each offers, what is leased to it, when it was last
-// heard.
+// The workers of the run as the core sees them: what each offers, its leases, and when it was last heard.
 #pragma once
 
 #include <array>
@@ -27,25 +26,25 @@ struct Offer {
     auto operator<=>(const Offer&) const = default;
 };
 
-// Workers that are looked at together. No two nodes of a cluster have the same free disk, nor do two jobs end
-// at once: so a kind has bounds that no worker of it exceeds, within a factor of two of memory and disk, or
-// less disk where tasks see a difference (WorkerTable::cut_disk), and within six hours of the end. The rest
-// is equal, and a pool of thousands has few kinds.
+// Workers that are searched as one. No two nodes of a cluster have the same free disk, and no two jobs end at
+// once. So a kind has upper bounds: memory and disk within a factor of two (disk more finely if tasks need
+// it, see WorkerTable::cut_disk), and the end within six hours. Everything else is equal. A pool of thousands
+// has few kinds.
 struct WorkerKind {
     Offer at_most;
     std::optional<Instant> leaves_by;
     auto operator<=>(const WorkerKind&) const = default;
 };
 
-// What there is least of for a task, by which workers are put in order for it: a task that holds no core says
-// nothing of free cores, nor they of it. Slots: of tasks that hold nothing.
+// The scarcest resource of a task, by which workers are ordered for it: a task without cores does not depend
+// on free cores. Slots: for tasks that hold nothing.
 enum class Scarce : std::uint8_t { cores, gpus, memory, disk, slots };
 inline constexpr std::size_t scarce_things = 5;
 
-// A worker's place in its kind: the idle first, which no event would make look again; then most room, as the
-// order has it: thousandths, MB or a number; below 0 where leases wait in its launcher. Then the least
-// memory, so that those with enough for a task are found at once, however many sizes tasks have; then who
-// stays longest.
+// A worker's position within its kind. Idle workers first, because no event would lead to another look at
+// them; then the most room in the order's resource (thousandths, MB or a number; below 0 if leases wait in
+// its launcher); then the least memory, so that a search finds a large enough worker at once, however many
+// sizes tasks have; then the worker that stays longest.
 struct Place {
     std::int64_t room = 0;
     bool busy = false;
@@ -62,7 +61,7 @@ struct Place {
     }
 };
 using Places = std::set<Place>;
-// Those of one kind, in each of the orders that are kept.
+// The workers of one kind, in each order that is kept.
 class Orders {
   public:
     Places& by(Scarce what) { return places_[static_cast<std::size_t>(what)]; }
@@ -77,43 +76,45 @@ struct Worker {
     WorkerId id;
     std::string host;
     Resources whole;
-    Resources used;  // by leases; beyond `whole` by those that wait in its launcher
+    Resources used;  // by leases; above `whole` if leases wait in its launcher
     std::optional<Instant> leaves_at;
     std::vector<std::string> features;  // sorted, each once
     bool takes_tickets = false;
-    bool watched = false;               // its silence is none
-    bool draining = false;              // it gets no more
-    bool blocked = false;               // nor does any of its host
-    std::optional<Instant> away_until;  // its link is cut: then it is lost
+    bool watched = false;               // its silence means nothing
+    bool draining = false;              // gets no more tasks
+    bool blocked = false;               // its host gets no tasks
+    std::optional<Instant> away_until;  // disconnected; lost at this time
     std::string away_why;
-    std::uint64_t recalled = 0;  // leases that it was asked to give back and has not answered for
-    bool has_changed = false;    // stands in the list of take_changed()
+    std::uint64_t recalled = 0;  // leases that it was asked to return and has not answered for
+    bool has_changed = false;    // is in the list of take_changed()
     std::unordered_set<TaskId> leases;
     Seats cores_held;  // by leases
     Seats gpus_held;
-    std::optional<TaskId> suspect;  // the one suspect that it runs
-    bool alone = false;             // that one is to run by itself
+    std::optional<TaskId> suspect;  // the suspect that it runs
+    bool alone = false;             // the suspect must run alone
     Instant last_heard;
-    WorkerKinds::iterator kind;  // where its place is, as long as it is available
+    WorkerKinds::iterator kind;  // its position there is valid while it is available
 
     bool away() const { return away_until.has_value(); }
     bool available() const { return !away() && !draining && !blocked; }  // gets tasks
     Offer offer() const { return {whole, features}; }
     std::int64_t room(Scarce what) const;
     Place place(Scarce what) const { return {room(what), !leases.empty(), whole.memory_mb, leaves_at, id}; }
-    // Whether it runs now, besides what is leased. What it does not need may be leased twice over.
+    // Whether it fits beside the leases and starts at once. A resource that `give` does not use may be
+    // overcommitted.
     bool fits(const Resources& give) const {
         return give.fits_in(free()) && cores_held.have_room(give.cores, whole.cores) &&
                gpus_held.have_room(give.gpus, whole.gpus);
     }
-    Resources free() const;                   // negative where leases wait in its launcher
-    std::int64_t a_lease(Scarce what) const;  // on average, as room() counts
-    std::uint64_t queue(Scarce what) const;   // leases that wait in its launcher, as far as this tells
-    std::uint64_t queue() const;              // as far as any of these sums tells
+    Resources free() const;                   // negative if leases wait in its launcher
+    std::int64_t a_lease(Scarce what) const;  // mean per lease, in the units of room()
+    std::uint64_t queue(Scarce what) const;   // leases that wait in its launcher, as far as this resource
+                                              // tells
+    std::uint64_t queue() const;              // the largest over all resources
 };
 
-// The orders in which workers are looked at for a task that is given so much, until one takes it. Those with
-// free cores may have no free GPU, and the other way round.
+// The orders in which to search workers for a task with this allocation, until one fits. Workers with free
+// cores may have no free GPU, and the other way round.
 std::span<const Scarce> orders_for(const Resources& give);
 
 class WorkerTable {
@@ -130,50 +131,50 @@ class WorkerTable {
     bool empty() const { return workers_.empty(); }
 
     void heard(Worker& worker, Instant now);
-    // The worker that has been silent longest, of those whose silence says something.
+    // The worker that has been silent longest, among those whose silence matters.
     const Worker* quietest() const;
 
-    // Its link is cut, or mended.
+    // It disconnected or reconnected.
     void go_away(Worker& worker, Instant until, std::string why);
     void come_back(Worker& worker, Instant now);
     void drain(Worker& worker, bool on);
     void block(Worker& worker, bool on);
-    // The one that is away and will be given up first.
+    // The disconnected worker that is given up first.
     const Worker* first_given_up() const;
     std::size_t away() const { return away_.size(); }
 
     void lease(Worker& worker, TaskId task, const Resources& give);
     void release(Worker& worker, TaskId task, const Resources& given);
 
-    // It may have room that it did not have when it was last looked at.
+    // It may have more room than at the last look.
     void changed(Worker& worker);
     std::vector<WorkerId> take_changed();
 
-    // Null: none is of that host.
+    // Null if the host has no worker.
     const std::set<WorkerId>* of_host(const std::string& host) const;
-    std::size_t hosts_available() const { return hosts_available_; }  // with a worker that gets tasks
+    std::size_t hosts_available() const { return hosts_available_; }  // hosts with a worker that gets tasks
 
-    // Of those that get tasks.
+    // Only workers that get tasks.
     const WorkerKinds& kinds() const { return kinds_; }
-    // From now on the workers of each kind are kept in this order too; by cores they always are. What no task
-    // asks for costs nothing.
+    // Keeps the workers of each kind in this order from now on; by cores they always are. Orders that no task
+    // needs cost nothing.
     void keep_order(Scarce what);
     bool keeps_order(Scarce what) const { return kept_[static_cast<std::size_t>(what)]; }
-    // Those that have as much and those that have not are of different kinds from now on. False: nothing came
-    // of it; only the first few cuts are made, since looks go through all kinds.
+    // Separates workers with at least this much disk from the others, as different kinds. False: no effect;
+    // only the first few cuts are made, because every search visits all kinds.
     bool cut_disk(std::int64_t demand_mb);
-    // Of all that are there, or may be again: how many of each.
+    // All workers, including disconnected ones: how many of each.
     const std::map<Offer, std::uint64_t>& offers() const { return offers_; }
     const std::unordered_map<WorkerId, Worker>& all() const { return workers_; }
-    // Of those that are not away.
+    // Connected workers with leases.
     std::uint64_t busy() const { return busy_; }
     Resources total() const { return total_; }
-    std::int64_t available_cores() const;  // of those that get tasks
+    std::int64_t available_cores() const;  // of workers that get tasks
     Resources committed() const { return committed_; }
-    // Leases that wait in launchers, as far as sums tell; of those too that are away or draining.
+    // Leases that wait in launchers, as far as sums tell; includes draining and disconnected workers.
     std::uint64_t queued() const { return queued_; }
 
-    // Recomputes every index and sum from scratch; the text of the first contradiction.
+    // Recomputes every index and sum; returns the first contradiction.
     std::optional<std::string> audit() const;
 
   private:
@@ -194,7 +195,7 @@ class WorkerTable {
     std::size_t hosts_available_ = 0;
     WorkerKinds kinds_;
     std::array<bool, scarce_things> kept_{true};
-    std::set<std::int64_t> disk_cuts_;  // the least amounts beyond them
+    std::set<std::int64_t> disk_cuts_;  // the lower bounds above the cuts
     std::map<Offer, std::uint64_t> offers_;
     std::set<std::pair<Instant, WorkerId>> by_heard_;
     std::set<std::pair<Instant, WorkerId>> away_;  // by the time they are given up

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/remove_tree.h"
 #include "files/fingerprint.h"
-#include "files/remove_tree.h"
 
 namespace wq::files {
 
@@ -154,7 +154,7 @@ Trouble Cache::Incoming::write(std::string_view bytes) {
 Trouble Cache::Incoming::finish() {
     if (maker_.key() != key_)
         return Problem{Problem::Kind::refused,
-                       cache_.path_of(key_) + ": other bytes arrived than were announced"};
+                       cache_.path_of(key_) + ": the bytes that arrived differ from those announced"};
     if (cache_.has(key_)) return std::nullopt;  // it came twice
     if (auto trouble = writer_.finish()) return trouble;
     cache_.trees_[key_] = {stream_bytes_, true, ++cache_.placements_, print_of(cache_.path_of(key_))};

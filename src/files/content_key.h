@@ -1,4 +1,4 @@
-// What names a tree by its content: the SHA-256 (FIPS 180-4) of its stream. Equal keys are taken for equal
+// The name of a tree by its content: the SHA-256 (FIPS 180-4) of its stream. Equal keys are taken for equal
 // trees.
 #pragma once
 

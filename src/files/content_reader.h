@@ -1,4 +1,4 @@
-// What an input brings, as a stream (tree_format.h): a file, a folder, a piece of a file, or bytes.
+// The content of an input as a stream (tree_format.h): a file, a folder, a piece of a file, or bytes.
 #pragma once
 
 #include <optional>

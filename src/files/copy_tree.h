@@ -1,4 +1,4 @@
-// Puts a tree of the cache into a sandbox.
+// Copies a tree of the cache into a sandbox.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What tells whether files were written to since, without reading them: names, sizes and times.
+// Detects writes to files since a point in time without reading them: by names, sizes and times.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace wq::files {
 
 enum class Compared : std::uint8_t {
     modification,  // the time of the last write; a further name of a file changes nothing
-    any_change     // and inode, names and time of change, which no program can set back; and what links lead to
+    any_change  // and inode, names and time of change, which no program can set back; and what links lead to
 };
 
 struct Fingerprint {

@@ -30,7 +30,7 @@ Trouble KeptCache::take(const std::string& folder, const std::string& host) {
         }
         if (errno != EWOULDBLOCK) return problem_of_errno(name, errno);
     }
-    return Problem{Problem::Kind::unreadable, folder + ": every part of it is taken"};
+    return Problem{Problem::Kind::unreadable, folder + ": all its parts are in use"};
 }
 
 }  // namespace wq::files

@@ -1,5 +1,5 @@
-// The folder of a cache that outlives its worker. Workers that are given the same one at the same time have a
-// part of it each, which is theirs while they live.
+// The folder of a cache that outlives its worker. Workers that use the same folder at the same time get
+// separate parts of it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Content keys that were made, for as long as what they were made of has not been written to: a gigabyte is
-// read once, not for every task that brings it along.
+// Remembers content keys until their source changes, so that a gigabyte is read once and not for every
+// task.
 #pragma once
 
 #include <map>

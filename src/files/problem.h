@@ -1,4 +1,4 @@
-// What can be wrong with a file, as far as a task's result tells it apart, in one line that names the path.
+// Errors of a file, as far as a task's result distinguishes them, in one line that names the path.
 #pragma once
 
 #include <optional>

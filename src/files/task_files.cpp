@@ -28,21 +28,22 @@ std::string quoted(const std::string& path) {
 std::optional<std::string> conflict(const TaskFiles& files) {
     std::set<std::string> names;
     for (const Input& input : files.inputs)
-        if (!names.insert(input.name).second) return "two input files are to be '" + input.name + "'";
+        if (!names.insert(input.name).second) return "two input files have the name '" + input.name + "'";
     // Which of two nested ones came last would decide what is there.
     const std::string* before = nullptr;
     std::set<std::string> inputs;
     for (const Input& input : files.inputs) inputs.insert(input.name + '/');
     for (const std::string& name : inputs) {
         if (before != nullptr && name.starts_with(*before))
-            return "the input file '" + name.substr(0, name.size() - 1) + "' lies in another one";
+            return "the input file '" + name.substr(0, name.size() - 1) + "' is inside another one";
         before = &name;
     }
     std::set<std::string> targets;
     for (const Output& output : files.outputs) {
         if (!names.insert(output.name).second)
-            return "'" + output.name + "' is an output file, and another of the task's files as well";
-        if (!targets.insert(output.to).second) return "two output files are to become '" + output.to + "'";
+            return "'" + output.name + "' is both an output file and another file of the task";
+        if (!targets.insert(output.to).second)
+            return "two output files have the destination '" + output.to + "'";
     }
     return std::nullopt;
 }

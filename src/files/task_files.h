@@ -1,4 +1,4 @@
-// What a task brings along and takes home, as specified; and the rules of names.
+// The inputs and outputs of a task as specified, and the rules for their names.
 #pragma once
 
 #include <cstdint>

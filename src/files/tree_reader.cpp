@@ -20,7 +20,7 @@ std::string join(const std::string& folder, const std::string& name) {
 }
 
 Problem no_tree(const std::string& path) {
-    return {Problem::Kind::unreadable, path + ": neither a file, a folder nor a link"};
+    return {Problem::Kind::unreadable, path + ": not a file, folder or link"};
 }
 
 // Names of a folder, the last first; nothing: errno says why.
@@ -139,13 +139,13 @@ Trouble TreeReader::read_link(const Folder& parent, const std::string& name, std
     }
     struct stat status {};
     if (::fstatat(parent.descriptor.get(), name.c_str(), &status, 0) == 0 && S_ISDIR(status.st_mode))
-        return Problem{Problem::Kind::unreadable, path + ": a link to a folder outside of " + path_};
+        return Problem{Problem::Kind::unreadable, path + ": a link to a folder outside " + path_};
     return take(&parent, name, true, out);
 }
 
 Trouble TreeReader::read_file(std::string& out, std::size_t most) {
     const auto changed = [this] {
-        return Problem{Problem::Kind::changed, file_->path + ": written to while it was read"};
+        return Problem{Problem::Kind::changed, file_->path + ": changed while it was read"};
     };
     if (file_->left > 0) {
         const std::size_t before = out.size();

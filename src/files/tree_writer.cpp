@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "files/remove_tree.h"
+#include "base/remove_tree.h"
 
 namespace wq::files {
 
@@ -84,7 +84,7 @@ bool TreeWriter::is_ours() const {
 
 Trouble TreeWriter::write(std::string_view bytes) {
     while (!bytes.empty()) {
-        if (complete_) return refused(target_, "more bytes behind its end");
+        if (complete_) return refused(target_, "more bytes after its end");
         if (file_left_ > 0) {
             if (auto trouble = write_file(bytes)) return trouble;
             continue;
@@ -92,7 +92,7 @@ Trouble TreeWriter::write(std::string_view bytes) {
         const std::size_t before = pending_.size();
         if (before > 0) pending_.append(bytes.substr(0, entry_head_bytes + most_entry_bytes - before));
         const auto decoded = decode(before > 0 ? pending_ : bytes);
-        if (!decoded) return refused(target_, "what arrived is no file");
+        if (!decoded) return refused(target_, "the data received is not a file");
         if (decoded->used == 0) {  // entries are bounded: all of `bytes` is a part of one
             if (before == 0) pending_ = bytes;
             return std::nullopt;
@@ -107,13 +107,13 @@ Trouble TreeWriter::write(std::string_view bytes) {
 Trouble TreeWriter::make(const Entry& entry) {
     if (entry.kind == EntryKind::leave) return leave();
     if (entry.kind == EntryKind::end) {
-        if (!has_root_ || !folders_.empty()) return refused(target_, "what arrived ends too early");
+        if (!has_root_ || !folders_.empty()) return refused(target_, "the data received ends too early");
         complete_ = true;
         return std::nullopt;
     }
-    if (has_root_ && folders_.empty()) return refused(target_, "what arrived has two roots");
+    if (has_root_ && folders_.empty()) return refused(target_, "the data received has two roots");
     if (folders_.empty() != entry.name.empty() || (!folders_.empty() && !is_component(entry.name)))
-        return refused(target_, "what arrived has a name that is none: '" + entry.name + "'");
+        return refused(target_, "the data received has an invalid name: '" + entry.name + "'");
     return has_root_ ? make_inner(entry) : make_root(entry);
 }
 
@@ -167,7 +167,7 @@ Trouble TreeWriter::prepare() {
     const std::filesystem::path path(target_);
     const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
     name_ = path.filename().string();
-    if (!is_component(name_)) return refused(target_, "this is no file's name: give the path of one");
+    if (!is_component(name_)) return refused(target_, "this is not a file name: give the path of a file");
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) return problem_of_errno(folder, error.value());
@@ -180,7 +180,7 @@ Trouble TreeWriter::make_file(const Entry& entry) {
     Descriptor file(::openat(place(), name_of(entry).c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) return problem_of_errno(target_, errno);
-    if (folders_.empty() && !hold(file.get())) return refused(target_, "is written by another one, too");
+    if (folders_.empty() && !hold(file.get())) return refused(target_, "another task writes it, too");
     file_ = std::move(file);
     file_mode_ = entry.mode;
     file_left_ = entry.size;
@@ -188,12 +188,12 @@ Trouble TreeWriter::make_file(const Entry& entry) {
 }
 
 Trouble TreeWriter::make_folder(const Entry& entry) {
-    if (folders_.size() == most_depth) return refused(target_, "what arrived is too deep");
+    if (folders_.size() == most_depth) return refused(target_, "the data received is too deep");
     if (::mkdirat(place(), name_of(entry).c_str(), 0700) != 0) return problem_of_errno(target_, errno);
     Descriptor made(
         ::openat(place(), name_of(entry).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!made.valid()) return problem_of_errno(target_, errno);
-    if (folders_.empty() && !hold(made.get())) return refused(target_, "is written by another one, too");
+    if (folders_.empty() && !hold(made.get())) return refused(target_, "another task writes it, too");
     if (folders_.empty()) is_folder_ = true;
     folders_.push_back({std::move(made), entry.mode});
     return std::nullopt;
@@ -201,14 +201,14 @@ Trouble TreeWriter::make_folder(const Entry& entry) {
 
 Trouble TreeWriter::make_link(const Entry& entry) {
     if (folders_.empty() || !stays_inside(entry.target, folders_.size() - 1))
-        return refused(target_, "has a link that leads out: " + entry.name + " -> " + entry.target);
+        return refused(target_, "has a link that leads outside: " + entry.name + " -> " + entry.target);
     if (::symlinkat(entry.target.c_str(), place(), entry.name.c_str()) != 0)
         return problem_of_errno(target_, errno);
     return std::nullopt;
 }
 
 Trouble TreeWriter::leave() {
-    if (folders_.empty()) return refused(target_, "what arrived leaves its own root");
+    if (folders_.empty()) return refused(target_, "the data received leaves its own root");
     const Folder& left = folders_.back();
     if (::fchmod(left.descriptor.get(), left.mode | 0700) != 0) return problem_of_errno(target_, errno);
     folders_.pop_back();
@@ -237,7 +237,7 @@ Trouble TreeWriter::end_file() {
 }
 
 Trouble TreeWriter::finish() {
-    if (!complete_) return refused(target_, "what arrived has no end");
+    if (!complete_) return refused(target_, "the data received has no end");
     if (durable() && is_folder_ && ::syncfs(beside_.get()) != 0) return problem_of_errno(target_, errno);
     if (auto trouble = move_to_target()) return trouble;
     hold_.reset();  // a program that somebody has open for writing cannot be started (ETXTBSY)
@@ -250,17 +250,17 @@ Trouble TreeWriter::refuse_what_is_there() const {
     struct stat there {};
     if (::fstatat(beside_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
     if (S_ISDIR(there.st_mode) && !is_folder_)
-        return refused(target_, "is a folder, and the output is a file: name a file in it");
+        return refused(target_, "is a folder, but the output is a file: name a file in it");
     if (S_ISREG(there.st_mode) && is_folder_)
-        return refused(target_, "is a file, and the output is a folder");
+        return refused(target_, "is a file, but the output is a folder");
     if (!S_ISDIR(there.st_mode) && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
-        return refused(target_, "is a device, pipe or socket, which an output does not replace");
+        return refused(target_, "is a device, pipe or socket, which an output cannot replace");
     return std::nullopt;
 }
 
 Trouble TreeWriter::move_to_target() {
     const int at = beside_.get();
-    if (!is_ours()) return refused(target_, "is written by another one, too");
+    if (!is_ours()) return refused(target_, "another task writes it, too");
     if (auto trouble = durable() ? refuse_what_is_there() : std::nullopt) return trouble;
     if (::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0) return temporary_.clear(), std::nullopt;
     // A folder that is not empty, or where one is a folder and the other is not: they change places.

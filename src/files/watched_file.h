@@ -1,4 +1,4 @@
-// A file that another one is copied to while that grows.
+// Copies appended data of a growing file.
 #pragma once
 
 #include <cstdint>

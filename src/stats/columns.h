@@ -1,5 +1,5 @@
-// What a dataset of stats.h5 is made of. Rows are plain structs of fixed width, so that a row in memory is a
-// row in the file; columns are told by tables (schema.h), from which struct, dataset and user guide are made.
+// The columns of datasets in stats.h5. Rows are plain structs of fixed width, so a row in memory equals a
+// row in the file. Tables in schema.h define struct, dataset and user guide together.
 #pragma once
 
 #include <algorithm>

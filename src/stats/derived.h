@@ -1,5 +1,5 @@
-// Everything that can be made again from the journal: stats.h5, joblog.tsv, transactions.log, the text
-// statistics log. Each file fails for itself and says so once.
+// All files that can be rebuilt from the journal: stats.h5, joblog.tsv, transactions.log and the text
+// statistics log. Each file fails separately and says so once.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 #include <utility>
 #include <vector>
 
+#include "records/journal.h"
+#include "records/text_log.h"
 #include "stats/h5_writer.h"
-#include "stats/journal.h"
 #include "stats/recorder.h"
 #include "stats/schema.h"
-#include "stats/text_log.h"
 
 namespace wq::stats {
 
-class Derived : private JournalVisitor {
+class Derived : private records::JournalVisitor {
   public:
     // Makes the files; with `has_journal` from what the journal of the directory holds. `listed`: see
     // open_recorder(); only used here.
-    Derived(const RecorderOptions& options, const RunHeader& header, bool has_journal,
+    Derived(const RecorderOptions& options, const records::RunHeader& header, bool has_journal,
             const ListedTasks* listed);
 
     void record(const Recorded& ended);
-    void record(const WorkerRecord& record);
-    void record(const Sample& sample);
-    void record(const CategoryRecord& record);
+    void record(const records::WorkerRecord& record);
+    void record(const records::Sample& sample);
+    void record(const records::CategoryRecord& record);
     void transaction(WallMicros when, std::string_view text);
 
     void write_logs();  // after every batch
@@ -38,29 +38,29 @@ class Derived : private JournalVisitor {
     std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
   private:
-    void task(const TaskRecord& record) override;
-    void worker(const WorkerRecord& record) override;
-    void sample(const Sample& sample) override;
-    void category(const CategoryRecord& record) override;
+    void task(const records::TaskRecord& record) override;
+    void worker(const records::WorkerRecord& record) override;
+    void sample(const records::Sample& sample) override;
+    void category(const records::CategoryRecord& record) override;
 
     struct Rebuild;
     void rebuild(const std::string& journal, const ListedTasks* listed);
-    void open_h5(const RunHeader& header);
-    TaskRow tasks_row(const TaskRecord& record);
+    void open_h5(const records::RunHeader& header);
+    TaskRow tasks_row(const records::TaskRecord& record);
     std::uint32_t category_named(const std::string& name);
     std::uint32_t category_row(CategoryId category);
     void write_summary(const Recorded& ended, const std::string& host);
-    TextLog open_log(const std::string& path, std::string_view heading);
+    records::TextLog open_log(const std::string& path, std::string_view heading);
     void note(const Status& status);
     void note_h5(const Status& status);
     void note_once(bool& said, const Status& status);
     bool space_for_flush() const;
-    void write_log(TextLog& log, bool& said);
+    void write_log(records::TextLog& log, bool& said);
 
     const RecorderOptions options_;
     const std::int64_t pid_;
     std::optional<H5Writer> h5_;
-    TextLog joblog_, transactions_, stats_log_;
+    records::TextLog joblog_, transactions_, stats_log_;
     bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false, said_summaries_ = false;
     Rebuild* rebuild_ = nullptr;  // while an earlier run's journal is read
     // Rows of /categories by name; and of the ids that the records have now, which each run gives anew.

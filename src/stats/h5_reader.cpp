@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "stats/append_file.h"
+#include "records/append_file.h"
 #include "stats/h5_types.h"
 #include "stats/stats_reader.h"
 
@@ -23,7 +23,7 @@ Error refused(const std::string& path, const std::string& why) {
 }  // namespace
 
 bool is_hdf5(const std::string& path) {
-    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const records::Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     char mark[8] = {};
     return fd && ::read(fd.get(), mark, sizeof mark) == sizeof mark &&
            std::string_view(mark, sizeof mark) == std::string_view("\x89HDF\r\n\x1a\n", 8);

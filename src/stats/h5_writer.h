@@ -1,5 +1,5 @@
 // An HDF5 file of tables that others may read while it is written (SWMR) and after its writer was killed.
-// Rows are held in memory until flush(); after the first error nothing more is written.
+// Rows stay in memory until flush(); after the first error nothing more is written.
 #pragma once
 
 #include <array>

@@ -28,7 +28,7 @@ struct Line {
 
 constexpr std::array task_lines{
     Line{&ManagerRow::tasks_waiting, "waiting", orange, false},
-    Line{&ManagerRow::tasks_on_workers, "handed out", sky, true, 4.5},
+    Line{&ManagerRow::tasks_on_workers, "dispatched", sky, true, 4.5},
     Line{&ManagerRow::tasks_running, "running", blue, true},
     Line{&ManagerRow::tasks_with_results, "to be recorded", pink, true},
     Line{&ManagerRow::tasks_done, "ended", green, false},
@@ -41,13 +41,13 @@ constexpr std::array worker_lines{
     Line{&ManagerRow::workers_busy, "busy", green, true},
     Line{&ManagerRow::workers_idle, "idle", orange, true},
     Line{&ManagerRow::workers_init, "starting", pink, true},
-    Line{&ManagerRow::workers_removed, "gone in all", grey, true},
-    Line{&ManagerRow::workers_lost, "lost in all", red, true},
+    Line{&ManagerRow::workers_removed, "left (total)", grey, true},
+    Line{&ManagerRow::workers_lost, "lost (total)", red, true},
 };
 
 constexpr std::array core_lines{
-    Line{&ManagerRow::total_cores, "of all workers", sky, true, 4.5},
-    Line{&ManagerRow::committed_cores, "given to tasks", green, true},
+    Line{&ManagerRow::total_cores, "all workers", sky, true, 4.5},
+    Line{&ManagerRow::committed_cores, "allocated to tasks", green, true},
 };
 
 constexpr std::array time_lines{
@@ -193,10 +193,10 @@ Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
     plots.figures.push_back(figure("cores", "Cores", "cores", chosen, core_lines, 1));
     plots.figures.back().is_count = true;
     const ValueUnit time = unit_for(greatest_of(chosen, time_lines), time_units, 3);
-    plots.figures.push_back(figure("time", "Time spent, summed up", std::string("time (") + time.name + ")",
+    plots.figures.push_back(figure("time", "Time spent (cumulative)", std::string("time (") + time.name + ")",
                                    chosen, time_lines, time.size));
     const ValueUnit bytes = unit_for(greatest_of(chosen, transfer_lines), byte_units, 10);
-    plots.figures.push_back(figure("transfer", "Data between manager and workers, summed up",
+    plots.figures.push_back(figure("transfer", "Data between manager and workers (cumulative)",
                                    std::string("data (") + bytes.name + ")", chosen, transfer_lines,
                                    bytes.size));
     return plots;

@@ -1,5 +1,5 @@
-// What is drawn of a run: its time series as figures of a few lines each. Pure values; plot_script.h makes
-// them text for gnuplot.
+// The figures of a run: its time series as a few lines each. Pure values; plot_script.h turns them into
+// gnuplot text.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ std::string number(double value) {
     return text;
 }
 
-// A single-quoted string of gnuplot knows one escape: two quotes for one.
-std::string quoted(std::string_view text) {
+// A single-gnuplot_quoted string of gnuplot knows one escape: two quotes for one.
+std::string gnuplot_quoted(std::string_view text) {
     std::string out = "'";
     for (const char c : text) {
         if (c == '\'') out += '\'';
@@ -145,7 +145,7 @@ std::string linear_plot(const Plots& plots, const Figure& figure) {
     for (std::size_t i = 0; i < figure.curves.size() && !plots.x.empty(); ++i) {
         const Curve& curve = figure.curves[i];
         elements.add("$" + figure.name + " using 1:" + std::to_string(i + 2) + " with " +
-                     curve_style(curve, plots.x.size(), "steps") + " title " + quoted(curve.title));
+                     curve_style(curve, plots.x.size(), "steps") + " title " + gnuplot_quoted(curve.title));
     }
     return elements.command();
 }
@@ -185,7 +185,7 @@ std::string log_plot(const Plots& plots, const Figure& figure) {
         const Stretches stretches = stretches_above_zero(plots.x, curve);
         if (stretches.lines.empty()) continue;
         draw(name, stretches.lines,
-             curve_style(curve, plots.x.size(), "lines") + " title " + quoted(curve.title));
+             curve_style(curve, plots.x.size(), "lines") + " title " + gnuplot_quoted(curve.title));
         if (!stretches.alone.empty())
             draw(name + "_alone", stretches.alone,
                  "points pointtype 7 pointsize 0.6 linecolor rgb '" + curve.color + "' notitle");
@@ -223,19 +223,21 @@ std::vector<std::string> plot_paths(const PlotStyle& style, const Plots& plots) 
 std::string plot_script(const PlotStyle& style, const Plots& plots) {
     const Bounds x = x_bounds(style, plots);
     std::string out(preamble);
-    out += "set xlabel " + quoted(std::string("time since the start (") + name_of(plots.unit) + ")") + "\n";
+    out += "set xlabel " + gnuplot_quoted(std::string("time since the start (") + name_of(plots.unit) + ")") +
+           "\n";
     out += "set xrange [" + number(x.low) + ":" + number(x.high) + "]\n";
     for (const Figure& figure : plots.figures) {
         out += data_block(plots, figure);
         for (const Scale scale : {Scale::linear, Scale::log}) {
             const bool is_log = scale == Scale::log;
             out += "set terminal " + terminal(style.format, figure.name + (is_log ? "_log" : "")) + "\n";
-            out += "set output " + quoted(plot_path(style, figure, scale)) + "\n";
-            out += "set title " +
-                   quoted(figure.title +
-                          (style.caption.empty() ? "" : " \xE2\x80\x93 " + shortened(style.caption))) +
-                   " noenhanced font ',13'\n";
-            out += "set ylabel " + quoted(figure.y_label + (is_log ? ", log scale" : "")) + "\n";
+            out += "set output " + gnuplot_quoted(plot_path(style, figure, scale)) + "\n";
+            out +=
+                "set title " +
+                gnuplot_quoted(figure.title +
+                               (style.caption.empty() ? "" : " \xE2\x80\x93 " + shortened(style.caption))) +
+                " noenhanced font ',13'\n";
+            out += "set ylabel " + gnuplot_quoted(figure.y_label + (is_log ? ", log scale" : "")) + "\n";
             out += y_axis(figure, scale);
             out += is_log ? log_plot(plots, figure) : linear_plot(plots, figure);
         }

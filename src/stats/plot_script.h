@@ -1,4 +1,4 @@
-// A script for gnuplot 5 that draws figures into files: PREFIX.tasks.png, PREFIX.tasks-log.png and so on.
+// A gnuplot 5 script that draws figures into files: PREFIX.tasks.png, PREFIX.tasks-log.png and so on.
 #pragma once
 
 #include <optional>

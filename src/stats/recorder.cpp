@@ -16,9 +16,9 @@
 #include <variant>
 
 #include "base/signals_held.h"
-#include "stats/append_file.h"
+#include "records/append_file.h"
 #include "stats/derived.h"
-#include "stats/truth.h"
+#include "stats/journal_writer.h"
 
 namespace wq::stats {
 
@@ -37,7 +37,8 @@ struct Transaction {
     WallMicros when = 0;
     std::string text;
 };
-using Item = std::variant<Recorded, WorkerRecord, Sample, CategoryRecord, Transaction>;
+using Item =
+    std::variant<Recorded, records::WorkerRecord, records::Sample, records::CategoryRecord, Transaction>;
 
 std::uint64_t weight(const Item& item) {
     if (const auto* ended = std::get_if<Recorded>(&item)) {
@@ -48,11 +49,11 @@ std::uint64_t weight(const Item& item) {
 
 class RecorderThread final : public Recorder {
   public:
-    RecorderThread(Truth truth, std::unique_ptr<Derived> derived, Descriptor event,
+    RecorderThread(JournalWriter truth, std::unique_ptr<Derived> derived, records::Descriptor event,
                    const RecorderOptions& options)
         : flush_interval_(options.flush_interval),
           sync_interval_(options.sync_interval),
-          truth_(std::move(truth)),
+          journal_writer_(std::move(truth)),
           derived_(std::move(derived)),
           event_(std::move(event)) {
         collect_notices();
@@ -65,10 +66,12 @@ class RecorderThread final : public Recorder {
     ~RecorderThread() override { static_cast<void>(close_once()); }
 
     void task(Recorded ended) override { push(std::move(ended)); }
-    void worker(const WorkerRecord& record) override { push(record); }
-    void sample(const Sample& sample) override { push(sample); }
-    void category(CategoryId id, std::string name) override { push(CategoryRecord{id, std::move(name)}); }
-    void category_changed(const CategoryRecord& record) override { push(record); }
+    void worker(const records::WorkerRecord& record) override { push(record); }
+    void sample(const records::Sample& sample) override { push(sample); }
+    void category(CategoryId id, std::string name) override {
+        push(records::CategoryRecord{id, std::move(name)});
+    }
+    void category_changed(const records::CategoryRecord& record) override { push(record); }
     void transaction(WallMicros when, std::string text) override { push(Transaction{when, std::move(text)}); }
 
     std::uint64_t acknowledged() const override { return acknowledged_.load(std::memory_order_acquire); }
@@ -122,7 +125,7 @@ class RecorderThread final : public Recorder {
             write_batches();
             if (const auto now = Clock::now(); now >= next_flush_ || closing) keep_time(now);
         }
-        if (waiting_.empty()) note_trouble(truth_.sync());
+        if (waiting_.empty()) note_trouble(journal_writer_.sync());
         derived_->close();
         collect_notices();
     }
@@ -151,7 +154,7 @@ class RecorderThread final : public Recorder {
     void write_batches() {
         while (!waiting_.empty()) {
             if (staged_ == 0) stage_batch();
-            const auto written = truth_.write();
+            const auto written = journal_writer_.write();
             note_trouble(written);
             if (!written) return;
             unsynced_ = true;
@@ -164,10 +167,12 @@ class RecorderThread final : public Recorder {
         for (; staged_ < waiting_.size() && staged_ < batch_items && bytes < batch_bytes; ++staged_) {
             const Item& item = waiting_[staged_];
             bytes += weight(item);
-            if (const auto* ended = std::get_if<Recorded>(&item)) truth_.stage(*ended);
-            if (const auto* worker = std::get_if<WorkerRecord>(&item)) truth_.stage(*worker);
-            if (const auto* sample = std::get_if<Sample>(&item)) truth_.stage(*sample);
-            if (const auto* category = std::get_if<CategoryRecord>(&item)) truth_.stage(*category);
+            if (const auto* ended = std::get_if<Recorded>(&item)) journal_writer_.stage(*ended);
+            if (const auto* worker = std::get_if<records::WorkerRecord>(&item))
+                journal_writer_.stage(*worker);
+            if (const auto* sample = std::get_if<records::Sample>(&item)) journal_writer_.stage(*sample);
+            if (const auto* category = std::get_if<records::CategoryRecord>(&item))
+                journal_writer_.stage(*category);
         }
     }
 
@@ -189,9 +194,9 @@ class RecorderThread final : public Recorder {
     }
 
     void derive(const Recorded& ended) { derived_->record(ended); }
-    void derive(const WorkerRecord& record) { derived_->record(record); }
-    void derive(const Sample& sample) { derived_->record(sample); }
-    void derive(const CategoryRecord& record) { derived_->record(record); }
+    void derive(const records::WorkerRecord& record) { derived_->record(record); }
+    void derive(const records::Sample& sample) { derived_->record(sample); }
+    void derive(const records::CategoryRecord& record) { derived_->record(record); }
     void derive(const Transaction& entry) { derived_->transaction(entry.when, entry.text); }
 
     void keep_time(Clock::time_point now) {
@@ -200,7 +205,7 @@ class RecorderThread final : public Recorder {
         collect_notices();
         if (unsynced_ && now >= next_sync_) {
             // A success heals nothing: what is in the way of writing may be there still.
-            const auto synced = truth_.sync();
+            const auto synced = journal_writer_.sync();
             if (!synced) note_trouble(synced);
             unsynced_ = !synced.ok();
             next_sync_ = now + sync_interval_;
@@ -248,7 +253,7 @@ class RecorderThread final : public Recorder {
     // Of the thread alone, until it has ended.
     const Duration flush_interval_;
     const Duration sync_interval_;
-    Truth truth_;
+    JournalWriter journal_writer_;
     std::unique_ptr<Derived> derived_;
     std::vector<Item> taken_;
     std::deque<Item> waiting_;  // not yet in the journal, in their order
@@ -258,7 +263,7 @@ class RecorderThread final : public Recorder {
     Clock::time_point next_sync_ = Clock::now() + sync_interval_;
 
     // Shared.
-    Descriptor event_;
+    records::Descriptor event_;
     mutable std::mutex mutex_;
     std::condition_variable work_;
     std::vector<Item> queue_;
@@ -270,10 +275,10 @@ class RecorderThread final : public Recorder {
     std::thread thread_;
 };
 
-struct NoVisitor : JournalVisitor {
-    void task(const TaskRecord&) override {}
-    void worker(const WorkerRecord&) override {}
-    void sample(const Sample&) override {}
+struct NoVisitor : records::JournalVisitor {
+    void task(const records::TaskRecord&) override {}
+    void worker(const records::WorkerRecord&) override {}
+    void sample(const records::Sample&) override {}
 };
 
 }  // namespace
@@ -281,20 +286,20 @@ struct NoVisitor : JournalVisitor {
 Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, const ListedTasks* listed) {
     const SignalsHeld held;
     const std::string journal = options.run_directory + "/journal";
-    RunHeader header{1, options.run_id, options.list_name, options.source_fingerprint, wall_now()};
+    records::RunHeader header{1, options.run_id, options.list_name, options.source_fingerprint, wall_now()};
     std::uint64_t valid_bytes = 0;
     struct stat status {};
     if (::stat(journal.c_str(), &status) == 0 && status.st_size > 0) {
         NoVisitor nobody;
-        const auto scan = scan_journal(journal, nobody);
+        const auto scan = records::scan_journal(journal, nobody);
         if (!scan) return scan.error();
         header = scan->header;
         valid_bytes = scan->valid_bytes;
     }
-    auto truth = Truth::open(options.run_directory, header, valid_bytes);
+    auto truth = JournalWriter::open(options.run_directory, header, valid_bytes);
     if (!truth) return truth.error();
     auto derived = std::make_unique<Derived>(options, header, valid_bytes > 0, listed);
-    Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    records::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event) return Error{ExitCode::internal, "eventfd: " + std::generic_category().message(errno)};
     return std::unique_ptr<Recorder>(
         std::make_unique<RecorderThread>(std::move(*truth), std::move(derived), std::move(event), options));

@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 #include "core/outcome.h"
-#include "stats/records.h"
+#include "records/records.h"
 
 namespace wq::stats {
 
@@ -39,13 +39,13 @@ struct RecorderOptions {
 class ListedTasks {
   public:
     virtual ~ListedTasks() = default;
-    virtual std::optional<TaskId> find(TaskKey key) const = 0;  // nothing: the list has it no more
-    virtual std::uint64_t line(TaskId task) const = 0;          // from 1; 0: not from a list
+    virtual std::optional<TaskId> find(records::TaskKey key) const = 0;  // nothing: the list has it no more
+    virtual std::uint64_t line(TaskId task) const = 0;                   // from 1; 0: not from a list
     virtual std::string command(TaskId task) const = 0;
 };
 
 struct Recorded {
-    TaskRecord record;
+    records::TaskRecord record;
     core::Output output;
     std::string command;  // for joblog.tsv
 };
@@ -64,16 +64,16 @@ class Recorder {
     virtual bool wants_beginning(TaskId) const { return true; }
     virtual void task(Recorded ended) = 0;
     // Calls of a range that succeeded, many at once; counted in acknowledged() each for itself.
-    virtual void range(const RangeRecord&) {}
+    virtual void range(const records::RangeRecord&) {}
     // Ends without an attempt.
     virtual void cancelled(const IntervalSet&, WallMicros) {}
     virtual void skipped(const IntervalSet&, const std::string& /*why*/, WallMicros) {}
-    virtual void worker(const WorkerRecord& record) = 0;  // on joining, and again on leaving
-    virtual void sample(const Sample& sample) = 0;
+    virtual void worker(const records::WorkerRecord& record) = 0;  // on joining, and again on leaving
+    virtual void sample(const records::Sample& sample) = 0;
     // A category that options.categories did not have.
     virtual void category(CategoryId id, std::string name) = 0;
     // What is said or known of one has changed.
-    virtual void category_changed(const CategoryRecord&) {}
+    virtual void category_changed(const records::CategoryRecord&) {}
     // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is all after the pid;
     // see transactions.h for those of tasks. Workers and ends are written by themselves.
     virtual void transaction(WallMicros when, std::string text) = 0;

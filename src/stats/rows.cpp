@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "stats/task_number.h"
+#include "records/task_number.h"
 
 namespace wq::stats {
 
@@ -55,10 +55,10 @@ TaskRow begin_row(const Record& record) {
 
 }  // namespace
 
-TaskRow row_of(const TaskRecord& record) {
+TaskRow row_of(const records::TaskRecord& record) {
     const core::Outcome& outcome = record.outcome;
     TaskRow row = begin_row(record);
-    row.task = task_number(record.task);
+    row.task = records::task_number(record.task);
     row.key = record.key.value;
     row.line = record.line;
     row.attempt = record.attempt;
@@ -82,10 +82,10 @@ TaskRow row_of(const TaskRecord& record) {
     return row;
 }
 
-TaskRow row_of(const RangeRecord& record) {
+TaskRow row_of(const records::RangeRecord& record) {
     TaskRow row = begin_row(record);
     row.key = record.tasks.front()->first;
-    row.task = task_number(TaskId(row.key));
+    row.task = records::task_number(TaskId(row.key));
     row.attempt = 1;
     row.final = Flag::yes;
     row.calls = count(static_cast<std::int64_t>(record.tasks.count()));
@@ -97,7 +97,7 @@ TaskRow row_of(const RangeRecord& record) {
     return row;
 }
 
-WorkerRow row_of(const WorkerRecord& record) {
+WorkerRow row_of(const records::WorkerRecord& record) {
     WorkerRow row;
     row.worker = record.worker.value();
     row.rank = record.rank;
@@ -114,7 +114,7 @@ WorkerRow row_of(const WorkerRecord& record) {
     return row;
 }
 
-ManagerRow row_of(const Sample& sample) {
+ManagerRow row_of(const records::Sample& sample) {
     ManagerRow row;
     row.timestamp = sample.time_us;
     row.time_when_started = sample.stats.time_when_started;
@@ -128,7 +128,7 @@ ManagerRow row_of(const Sample& sample) {
     return row;
 }
 
-CategoryRow row_of(const CategoryRecord& record) {
+CategoryRow row_of(const records::CategoryRecord& record) {
     const auto count = [](std::int64_t size) {
         return size < 0 ? static_cast<double>(size) : static_cast<double>(size) / 1000;
     };
@@ -147,7 +147,7 @@ CategoryRow row_of(const CategoryRecord& record) {
 }
 
 CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now) {
-    CategoryRecord record{category, std::string(name)};
+    records::CategoryRecord record{category, std::string(name)};
     record.changed_us = now;
     return row_of(record);
 }

@@ -11,8 +11,11 @@ namespace {
     Column{#name, column_type<type>, offsetof(Row, name), sizeof(type), unit, meaning},
 #define WQ_ALIAS_COLUMN(type, name, of, unit, meaning) WQ_COLUMN(type, name, unit, meaning)
 
-// A chunk is at least 4096 rows, and is what one seek of a reader brings.
-constexpr std::size_t chunk_rows = 4096;
+// The file grows by whole chunks, so that a short run pays for the first ones: 4.9 MB where each has 4096
+// rows. Flushes of 300 rows are as fast in chunks of 512 as of 4096 (1.7 and 1.5 M rows/s), those of 65,536
+// rows slower (4.4 and 5.2 M/s at best). Of what does not come with every task even a long run has few rows.
+constexpr std::size_t rows_by_task = 512;
+constexpr std::size_t rows_by_run = 64;
 
 template <class Row>
 struct Columns;
@@ -33,7 +36,7 @@ WQ_COLUMNS_OF(TransferRow, WQ_TRANSFER_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(SliceRow, WQ_SLICE_COLUMNS(WQ_COLUMN));
 
 template <class Row>
-constexpr Schema schema(const char* name, const char* meaning) {
+constexpr Schema schema(const char* name, std::size_t chunk_rows, const char* meaning) {
     std::size_t bytes = 0;
     for (const Column& column : Columns<Row>::all) bytes += column.bytes;
     // A gap between columns would put bytes of nobody into the file.
@@ -42,12 +45,15 @@ constexpr Schema schema(const char* name, const char* meaning) {
 }
 
 constexpr std::array<Schema, dataset_count> all_schemas{
-    schema<ManagerRow>("manager", "the manager's time series: ten rows a second at first, fewer the longer the run"),
-    schema<TaskRow>("tasks", "a row for every attempt of a task that ended, in the order of their ends"),
-    schema<WorkerRow>("workers", "a row for every worker that joined; rewritten when it leaves"),
-    schema<CategoryRow>("categories", "a row for every category"),
-    schema<TransferRow>("transfers", "a row for every file sent or received; empty until files travel"),
-    schema<SliceRow>("slices", "a row for every dataset slice handed out; empty without slices"),
+    schema<ManagerRow>("manager", rows_by_run,
+                       "the manager's time series: ten rows a second at first, fewer the longer the run"),
+    schema<TaskRow>("tasks", rows_by_task,
+                    "a row for every attempt of a task that ended, in the order of their ends"),
+    schema<WorkerRow>("workers", rows_by_run, "a row for every worker that joined; rewritten when it leaves"),
+    schema<CategoryRow>("categories", rows_by_run, "a row for every category"),
+    schema<TransferRow>("transfers", rows_by_task, "a row for every file sent or received"),
+    schema<SliceRow>("slices", rows_by_task,
+                     "a row for every dataset slice dispatched; empty without slices"),
 };
 
 }  // namespace

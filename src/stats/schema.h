@@ -1,6 +1,5 @@
-// Every dataset of stats.h5. All are there from the start of every run, also those that only later features
-// fill, since a file that is written while others read it (SWMR) takes no new dataset. Add columns at the end
-// of a table.
+// The datasets of stats.h5. Every run creates all of them at its start, because a file open for SWMR accepts
+// no new dataset. Add columns at the end of a table.
 #pragma once
 
 #include <cstddef>
@@ -13,81 +12,80 @@
 namespace wq::stats {
 
 // X(type, name, unit, meaning)
-#define WQ_TASK_COLUMNS(X)                                                                                \
-    X(std::uint64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")        \
-    X(std::uint64_t, key, "1",                                                                            \
-      "what the task is known by in runs of an edited list: hash of its line, or index")                  \
-    X(std::uint64_t, line, "1", "line of the task list, from 1; 0: not from a list")                      \
-    X(std::uint32_t, attempt, "1", "from 1")                                                              \
-    X(std::uint32_t, worker, "1",                                                                         \
-      "id of the worker (/workers); 4294967295: unknown, lost with one of several workers; "              \
-      "no meaning where ending is never_ran")                                                             \
-    X(std::uint32_t, category, "1", "id of the category (/categories)")                                   \
-    X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                  \
-    X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                        \
-    X(core::Ending, ending, "1", "how the attempt ended")                                                 \
-    X(Flag, final, "1", "no further attempt follows")                                                     \
-    X(std::uint32_t, calls, "calls",                                                                      \
-      "1; of a range: how many of its calls this row tells of, `task` being the lowest, times summed")    \
-    X(double, given_cores, "cores", "cores that it was given")                                            \
-    X(double, given_gpus, "GPUs", "GPUs that it was given")                                               \
-    X(std::int64_t, given_memory, "MB", "memory that it was given")                                       \
-    X(std::int64_t, given_disk, "MB", "disk that it was given")                                           \
-    X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                              \
-    X(std::int64_t, dispatched, "us", "given to a worker, since 1970; 0: never")                          \
-    X(std::int64_t, started, "us", "process started, by the clock of its host, since 1970; 0: never")     \
-    X(std::int64_t, received, "us", "end known to the manager, since 1970")                               \
-    X(std::int64_t, wall, "us", "from start to end of the process")                                       \
-    X(std::int64_t, user, "us", "CPU time in user mode, of it and the children it waited for")            \
-    X(std::int64_t, system, "us", "CPU time in the kernel")                                               \
-    X(std::int64_t, peak_memory, "kB", "largest resident set of one process of it (1 kB = 1024 bytes)")   \
-    X(std::int64_t, bytes_read, "bytes", "read from block devices")                                       \
-    X(std::int64_t, bytes_written, "bytes", "written to block devices")                                   \
-    X(std::uint64_t, stdout_bytes, "bytes", "written to stdout, kept or not")                             \
-    X(std::uint64_t, stderr_bytes, "bytes", "written to stderr, kept or not")                             \
-    X(double, cores_peak, "cores",                                                                        \
-      "the most that its process tree kept busy at once; -1: not measured, here and in the next columns") \
-    X(std::int64_t, memory_peak, "MB", "the most that its process tree had in memory at once")            \
-    X(std::int64_t, disk_peak, "MB", "the most in its sandbox and temporary folder at once")              \
-    X(std::int64_t, bytes_received, "bytes", "over TCP")                                                  \
-    X(std::int64_t, bytes_sent, "bytes", "over TCP")                                                      \
-    X(std::int64_t, files, "files", "the most in its sandbox and temporary folder at once")               \
-    X(std::int64_t, processes, "processes", "that its tree had, all together")                            \
-    X(std::int32_t, exceeded, "1", "limits that it was ended for: 1 cores + 2 memory + 4 disk")           \
+#define WQ_TASK_COLUMNS(X)                                                                                  \
+    X(std::uint64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")          \
+    X(std::uint64_t, key, "1", "identifies the task in runs of an edited list: hash of its line, or index") \
+    X(std::uint64_t, line, "1", "line of the task list, from 1; 0: not from a list")                        \
+    X(std::uint32_t, attempt, "1", "from 1")                                                                \
+    X(std::uint32_t, worker, "1",                                                                           \
+      "id of the worker (/workers); 4294967295: unknown, lost with one of several workers; "                \
+      "meaningless if ending is never_ran")                                                                 \
+    X(std::uint32_t, category, "1", "id of the category (/categories)")                                     \
+    X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                    \
+    X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                          \
+    X(core::Ending, ending, "1", "how the attempt ended")                                                   \
+    X(Flag, final, "1", "no further attempt follows")                                                       \
+    X(std::uint32_t, calls, "calls",                                                                        \
+      "1; for a range: number of calls in this row; `task` is the lowest, times are sums")                  \
+    X(double, given_cores, "cores", "allocated cores")                                                      \
+    X(double, given_gpus, "GPUs", "allocated GPUs")                                                         \
+    X(std::int64_t, given_memory, "MB", "allocated memory")                                                 \
+    X(std::int64_t, given_disk, "MB", "allocated disk")                                                     \
+    X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                                \
+    X(std::int64_t, dispatched, "us", "dispatched to a worker, since 1970; 0: never")                       \
+    X(std::int64_t, started, "us", "process started, by the clock of its host, since 1970; 0: never")       \
+    X(std::int64_t, received, "us", "end known to the manager, since 1970")                                 \
+    X(std::int64_t, wall, "us", "from start to end of the process")                                         \
+    X(std::int64_t, user, "us", "CPU time in user mode, with children it waited for")                       \
+    X(std::int64_t, system, "us", "CPU time in the kernel")                                                 \
+    X(std::int64_t, peak_memory, "kB", "largest resident set of one of its processes")                      \
+    X(std::int64_t, bytes_read, "bytes", "read from block devices")                                         \
+    X(std::int64_t, bytes_written, "bytes", "written to block devices")                                     \
+    X(std::uint64_t, stdout_bytes, "bytes", "written to stdout, kept or not")                               \
+    X(std::uint64_t, stderr_bytes, "bytes", "written to stderr, kept or not")                               \
+    X(double, cores_peak, "cores",                                                                          \
+      "peak cores of its process tree; -1: not measured, as in the next columns")                           \
+    X(std::int64_t, memory_peak, "MB", "peak memory of its process tree")                                   \
+    X(std::int64_t, disk_peak, "MB", "peak in its sandbox and temporary folder")                            \
+    X(std::int64_t, bytes_received, "bytes", "over TCP")                                                    \
+    X(std::int64_t, bytes_sent, "bytes", "over TCP")                                                        \
+    X(std::int64_t, files, "files", "peak in its sandbox and temporary folder")                             \
+    X(std::int64_t, processes, "processes", "total in its process tree")                                    \
+    X(std::int32_t, exceeded, "1", "limits it was killed for: 1 cores + 2 memory + 4 disk")                 \
     X(std::uint32_t, reserved, "1", "0")
 
-#define WQ_WORKER_COLUMNS(X)                                                             \
-    X(std::uint32_t, worker, "1", "id of the worker; of an MPI rank its rank")           \
-    X(std::uint32_t, rank, "1", "MPI rank; 4294967295: none, a worker over TCP")         \
-    X(std::uint32_t, cores, "cores", "cores that it offers")                             \
-    X(std::uint32_t, gpus, "GPUs", "GPUs that it offers")                                \
-    X(std::int64_t, memory, "MB", "memory that it offers")                               \
-    X(std::int64_t, disk, "MB", "disk that it offers")                                   \
-    X(std::int64_t, joined, "us", "joined, since 1970")                                  \
-    X(std::int64_t, left, "us", "left, since 1970; 0: has not left")                     \
-    X(std::uint64_t, tasks_done, "tasks", "attempts that ended there; set when it left") \
-    X(Text<64>, host, "1", "name of its host")                                           \
-    X(Text<64>, address, "1", "address of its connection")                               \
+#define WQ_WORKER_COLUMNS(X)                                                               \
+    X(std::uint32_t, worker, "1", "id of the worker; its rank if it is an MPI rank")       \
+    X(std::uint32_t, rank, "1", "MPI rank; 4294967295: a TCP worker")                      \
+    X(std::uint32_t, cores, "cores", "offered cores")                                      \
+    X(std::uint32_t, gpus, "GPUs", "offered GPUs")                                         \
+    X(std::int64_t, memory, "MB", "offered memory")                                        \
+    X(std::int64_t, disk, "MB", "offered disk")                                            \
+    X(std::int64_t, joined, "us", "joined, since 1970")                                    \
+    X(std::int64_t, left, "us", "left, since 1970; 0: still connected")                    \
+    X(std::uint64_t, tasks_done, "tasks", "attempts that ended there; set when it leaves") \
+    X(Text<64>, host, "1", "name of its host")                                             \
+    X(Text<64>, address, "1", "address of its connection")                                 \
     X(Text<64>, why_left, "1", "why it left")
 
-#define WQ_CATEGORY_COLUMNS(X)                                                                           \
-    X(std::uint32_t, category, "1", "id of the category")                                                \
-    X(std::uint32_t, reserved, "1", "0")                                                                 \
-    X(std::int64_t, changed, "us", "when this row last changed, since 1970")                             \
-    X(double, max_cores, "cores", "limit of a task; -1: none")                                           \
-    X(std::int64_t, max_memory, "MB", "limit of a task; -1: none")                                       \
-    X(std::int64_t, max_disk, "MB", "limit of a task; -1: none")                                         \
-    X(double, max_gpus, "GPUs", "limit of a task; -1: none")                                             \
-    X(double, first_cores, "cores", "asked for by a first attempt; -1: not set, -2: a whole worker")     \
-    X(std::int64_t, first_memory, "MB", "asked for by a first attempt; -1: not set, -2: a whole worker") \
-    X(std::int64_t, first_disk, "MB", "asked for by a first attempt; -1: not set, -2: a whole worker")   \
-    X(double, first_gpus, "GPUs", "asked for by a first attempt; -1: not set, -2: a whole worker")       \
-    X(Text<16>, mode, "1", "how first attempts are given resources")                                     \
-    X(Text<64>, name, "1", "name of the category")                                                       \
-    X(double, min_cores, "cores", "the least that is computed; -1: not set")                             \
-    X(std::int64_t, min_memory, "MB", "the least that is computed; -1: not set")                         \
-    X(std::int64_t, min_disk, "MB", "the least that is computed; -1: not set")                           \
-    X(double, min_gpus, "GPUs", "the least that is computed; -1: not set")
+#define WQ_CATEGORY_COLUMNS(X)                                                                    \
+    X(std::uint32_t, category, "1", "id of the category")                                         \
+    X(std::uint32_t, reserved, "1", "0")                                                          \
+    X(std::int64_t, changed, "us", "when this row last changed, since 1970")                      \
+    X(double, max_cores, "cores", "limit of a task; -1: none")                                    \
+    X(std::int64_t, max_memory, "MB", "limit of a task; -1: none")                                \
+    X(std::int64_t, max_disk, "MB", "limit of a task; -1: none")                                  \
+    X(double, max_gpus, "GPUs", "limit of a task; -1: none")                                      \
+    X(double, first_cores, "cores", "size of a first attempt; -1: not set, -2: whole worker")     \
+    X(std::int64_t, first_memory, "MB", "size of a first attempt; -1: not set, -2: whole worker") \
+    X(std::int64_t, first_disk, "MB", "size of a first attempt; -1: not set, -2: whole worker")   \
+    X(double, first_gpus, "GPUs", "size of a first attempt; -1: not set, -2: whole worker")       \
+    X(Text<16>, mode, "1", "how first attempts are sized")                                        \
+    X(Text<64>, name, "1", "name of the category")                                                \
+    X(double, min_cores, "cores", "least computed size; -1: not set")                             \
+    X(std::int64_t, min_memory, "MB", "least computed size; -1: not set")                         \
+    X(std::int64_t, min_disk, "MB", "least computed size; -1: not set")                           \
+    X(double, min_gpus, "GPUs", "least computed size; -1: not set")
 
 #define WQ_TRANSFER_COLUMNS(X)                                            \
     X(std::int64_t, time, "us", "end of the transfer, since 1970")        \
@@ -96,13 +94,13 @@ namespace wq::stats {
     X(std::int64_t, wall, "us", "how long it took")                       \
     X(std::uint32_t, worker, "1", "id of the worker")                     \
     X(Direction, direction, "1", "input: to the worker, output: from it") \
-    X(Flag, cached, "1", "the worker keeps or had kept it")               \
+    X(Flag, cached, "1", "the worker caches it or had it cached")         \
     X(std::uint16_t, reserved, "1", "0")                                  \
     X(Text<96>, name, "1", "name of the file at the worker, cut to 96 bytes")
 
 #define WQ_SLICE_COLUMNS(X)                                                  \
-    X(std::int64_t, taken, "us", "given to a worker, since 1970")            \
-    X(std::int64_t, committed, "us", "reported done, since 1970; 0: never")  \
+    X(std::int64_t, taken, "us", "dispatched to a worker, since 1970")       \
+    X(std::int64_t, committed, "us", "done, since 1970; 0: never")           \
     X(std::uint64_t, epoch, "1", "from 0")                                   \
     X(std::uint64_t, slice, "1", "number of the slice in its epoch, from 0") \
     X(std::uint64_t, first, "1", "first item of the slice")                  \
@@ -111,8 +109,8 @@ namespace wq::stats {
     X(std::uint32_t, attempt, "1", "from 1")                                 \
     X(Text<64>, dataset, "1", "name of the dataset, cut to 64 bytes")
 
-// /manager: time, then the manual's table; four of its names differ from those of Work Queue's log, so both
-// are there.
+// /manager: time, then the table of the manual. Four of its names differ from those of Work Queue's log, so
+// it has both.
 #define WQ_MANAGER_TIME_COLUMNS(X)                                         \
     X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
     X(std::int64_t, time_when_started, "us", "start of the manager, since 1970")

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "stats/text_log.h"
+#include "records/text_log.h"
 
 namespace wq::stats {
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view before_start = "tasks_exhausted_attempts";
 
 void put_value(std::string& out, std::int64_t value) {
-    put_number(out, value);
+    records::put_number(out, value);
 }
 void put_value(std::string& out, double value) {
     char text[340];
@@ -130,8 +130,8 @@ std::string stats_log_heading() {
     return out + "\n";
 }
 
-void put_stats_line(std::string& out, const Sample& sample) {
-    put_number(out, sample.time_us);
+void put_stats_line(std::string& out, const records::Sample& sample) {
+    records::put_number(out, sample.time_us);
 #define WQ_VALUE(type, name, unit, meaning)             \
     out += ' ';                                         \
     put_value(out, sample.stats.name);                  \

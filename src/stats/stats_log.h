@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "stats/records.h"
+#include "records/records.h"
 #include "stats/schema.h"
 
 namespace wq::stats {
 
 std::string stats_log_heading();
-void put_stats_line(std::string& out, const Sample& sample);
+void put_stats_line(std::string& out, const records::Sample& sample);
 
 // Reads such a log, ours or of another Work Queue: columns are found by their names in the heading, those
 // unknown here are passed over, those it lacks are 0; the manual's own names of four columns are taken too. A

@@ -1,4 +1,4 @@
-// Reads stats.h5: of a finished run, of a live one, and of one that was killed.
+// Reads stats.h5 of a finished, live or killed run.
 #pragma once
 
 #include <cstdint>

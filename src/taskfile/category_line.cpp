@@ -35,12 +35,12 @@ Status set_mode(CategoryLine& line, std::string_view value) {
     const auto* mode = std::ranges::find(modes, value, &std::pair<std::string_view, CategoryMode>::first);
     if (mode == modes.end())
         return Error{ExitCode::bad_input,
-                     quote_for_message(value) + " is none of fixed, max, min-waste and max-throughput"};
+                     quote_for_message(value) + " is not one of fixed, max, min-waste, max-throughput"};
     line.mode = mode->second;
     return success();
 }
 
-// With 0 its tasks would wait for ever.
+// With 0 its tasks would wait forever.
 Status set_concurrent(CategoryLine& line, std::string_view value) {
     if (value.empty()) {
         line.concurrent = CategoryLine::unlimited;
@@ -50,15 +50,15 @@ Status set_concurrent(CategoryLine& line, std::string_view value) {
                      [](std::string_view text) { return parse_count(text, 1, most_concurrent); });
 }
 
-struct Key {
+struct CategoryKey {
     std::string_view name;
     std::string_view nickname;
     Status (*set_size)(CategoryResources&, std::string_view);
-    Status (*set)(CategoryLine&, std::string_view) = nullptr;  // it is of the whole line
+    Status (*set)(CategoryLine&, std::string_view) = nullptr;  // null: a setting of the whole line
 };
 
 using Sizes = CategoryResources;
-constexpr std::array<Key, 6> keys{{
+constexpr std::array<CategoryKey, 6> category_keys{{
     {"cores", "cpus", [](Sizes& s, std::string_view v) { return set_field(s.cores, v, parse_fraction); }},
     {"memory", "mem", [](Sizes& s, std::string_view v) { return set_field(s.memory_mb, v, parse_memory); }},
     {"disk", "tmp", [](Sizes& s, std::string_view v) { return set_field(s.disk_mb, v, parse_megabytes); }},
@@ -67,31 +67,32 @@ constexpr std::array<Key, 6> keys{{
     {"concurrent", "max-concurrent", nullptr, set_concurrent},
 }};
 
-Error bad(std::string message) {
+Error bad_category(std::string message) {
     return Error{ExitCode::bad_input,
                  std::move(message) +
-                     "; write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= behind max, "
+                     "; write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= after max, "
                      "min or first, and mode= concurrent="};
 }
 
 Error unknown(std::string_view word, bool has_value) {
     std::string hint = has_value ? std::string{} : did_you_mean(word, parts);
-    if (hint.empty()) hint = did_you_mean(word, keys);
-    return bad("unknown word " + quote_for_message(word) + " in a #WQ-CATEGORY line" + hint);
+    if (hint.empty()) hint = did_you_mean(word, category_keys);
+    return bad_category("unknown word " + quote_for_message(word) + " in a #WQ-CATEGORY line" + hint);
 }
 
-// A name like that is a line's whose name was forgotten.
+// Such a name probably means that the line lacks a name.
 bool is_part_or_key(std::string_view word) {
     const std::string_view key = word.substr(0, word.find('='));
     return std::ranges::find(parts, word, &Part::name) != parts.end() ||
-           (key.size() < word.size() && std::ranges::find(keys, key, &Key::name) != keys.end());
+           (key.size() < word.size() &&
+            std::ranges::find(category_keys, key, &CategoryKey::name) != category_keys.end());
 }
 
 Result<std::string> take_name(std::string_view& words) {
     const std::string_view word = take_word(words);
-    if (word.empty() || word == "#") return bad("a #WQ-CATEGORY line without a category");
+    if (word.empty() || word == "#") return bad_category("a #WQ-CATEGORY line without a category");
     if (is_part_or_key(word))
-        return bad(quote_for_message(word) + " stands where the name of the category belongs");
+        return bad_category(quote_for_message(word) + " is not a category name, which comes first");
     auto name = parse_category_name(word);
     if (!name) return Error{ExitCode::bad_input, name.error().message};
     return name;
@@ -110,21 +111,20 @@ class LineParser {
         }
         const std::size_t sign = word.find('=');
         const std::string_view name = word.substr(0, sign);
-        const auto* key = std::ranges::find(keys, name, &Key::name);
-        if (key == keys.end()) return unknown(name, sign != std::string_view::npos);
+        const auto* key = std::ranges::find(category_keys, name, &CategoryKey::name);
+        if (key == category_keys.end()) return unknown(name, sign != std::string_view::npos);
         const std::string quoted = "'" + std::string(name) + "'";
         if (sign == std::string_view::npos)
-            return bad(quoted + " has no value; write " + std::string(name) + "=VALUE");
+            return bad_category(quoted + " has no value; write " + std::string(name) + "=VALUE");
         if (!given_.insert({key->set == nullptr ? part_ : nullptr, key}).second)
-            return bad(quoted + " is given twice in one #WQ-CATEGORY line; keep one");
+            return bad_category(quoted + " is given twice in one #WQ-CATEGORY line; keep one");
         const std::string_view value = word.substr(sign + 1);
         auto status = key->set == nullptr ? key->set_size(sizes(), value) : key->set(line_, value);
-        if (!status) return bad("bad value of " + quoted + ": " + status.error().message);
+        if (!status) return bad_category("bad value of " + quoted + ": " + status.error().message);
         if (part_->sizes != &CategoryLine::min && (line_.*part_->sizes) && sizes().cores == Count(0))
-            return Error{
-                ExitCode::bad_input,
-                "bad value of 'cores': a category gives its tasks more than 0; write #WQ cores=0 above "
-                "those that only wait"};
+            return Error{ExitCode::bad_input,
+                         "bad value of 'cores': its tasks need more than 0; write #WQ cores=0 above tasks "
+                         "that only wait"};
         return success();
     }
 
@@ -136,7 +136,7 @@ class LineParser {
 
     CategoryLine& line_;
     const Part* part_ = parts.data();
-    std::set<std::pair<const Part*, const Key*>> given_;
+    std::set<std::pair<const Part*, const CategoryKey*>> given_;
 };
 
 const char* bound_crossed(const CategoryResources& min, const CategoryResources& max) {
@@ -161,11 +161,11 @@ Result<CategoryLine> parse_category_line(std::string_view words) {
         if (auto status = parser.take(word); !status) return status.error();
         any = true;
     }
-    if (!any) return bad("nothing is said of the category " + quote_for_message(line.name));
+    if (!any) return bad_category("there are no settings for the category " + quote_for_message(line.name));
     return line;
 }
 
-// The maximum would hold, and nobody would learn why.
+// Otherwise the maximum would silently win.
 Status CategoryBounds::take(const CategoryLine& line, std::uint64_t number) {
     Known& known = known_[line.name];
     if (line.max) known.max = {*line.max, number};
@@ -173,7 +173,7 @@ Status CategoryBounds::take(const CategoryLine& line, std::uint64_t number) {
     const char* const name = bound_crossed(known.min.sizes, known.max.sizes);
     if (name == nullptr) return success();
     const std::uint64_t other = std::min(known.min.line, known.max.line);
-    const std::string where = other == number ? "" : " (line " + std::to_string(other) + " says the other)";
+    const std::string where = other == number ? "" : " (line " + std::to_string(other) + " sets the other)";
     return Error{ExitCode::bad_input,
                  "the min of '" + std::string(name) + "' is above its max" + where + "; raise the max"};
 }

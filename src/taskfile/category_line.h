@@ -1,10 +1,10 @@
-// `#WQ-CATEGORY NAME ...` lines: what holds for the tasks of one category together.
+// `#WQ-CATEGORY NAME ...` lines: settings for all tasks of a category.
 //
 //   #WQ-CATEGORY align cores=2 memory=4G min memory=512M first memory=1G mode=max-throughput concurrent=10
 //
 // `cores`, `memory`, `disk` and `gpus` are those of `#WQ`; they belong to the `max`, `min` or `first` before
-// them, and to `max` where there is none. What a line says of one of the three replaces all that was said of
-// it before; alone, `max` takes the maximum away. Modes: fixed, max, min-waste, max-throughput.
+// them, by default to `max`. A line that sets one of the three replaces all its earlier values; `max` alone
+// removes the maximum. Modes: fixed, max, min-waste, max-throughput.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace wq::taskfile {
 
-struct CategoryResources {  // unset: not said
+struct CategoryResources {  // unset: unspecified
     std::optional<Count> cores;
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
@@ -28,7 +28,7 @@ struct CategoryResources {  // unset: not said
 
 enum class CategoryMode : std::uint8_t { fixed, max, min_waste, max_throughput };
 
-struct CategoryLine {  // unset: stays as it is
+struct CategoryLine {  // unset: unchanged
     static constexpr std::int64_t unlimited = -1;
 
     std::string name;
@@ -36,18 +36,19 @@ struct CategoryLine {  // unset: stays as it is
     std::optional<CategoryResources> min;
     std::optional<CategoryResources> first;
     std::optional<CategoryMode> mode;
-    std::optional<std::int64_t> concurrent;  // so many run at once; `concurrent=`: unlimited
+    std::optional<std::int64_t> concurrent;  // limit of running tasks; `concurrent=`: unlimited
     bool operator==(const CategoryLine&) const = default;
 };
 
-// The words behind `#WQ-CATEGORY`; from a lone `#` on they are a remark. Error (bad_input): the message
-// alone, without file and line.
+// The words after `#WQ-CATEGORY`; a word `#` starts a comment. Error (bad_input): the message without file
+// and line.
 Result<CategoryLine> parse_category_line(std::string_view words);
 
-// The least and the most of each category, as the lines of a list say them one after the other.
+// The minimum and maximum of each category as a list's lines set them.
 class CategoryBounds {
   public:
-    // Error (bad_input): the least is above the most; the message alone, with the other line's number.
+    // Error (bad_input): the minimum is above the maximum; the message without file, with the other line's
+    // number.
     Status take(const CategoryLine& line, std::uint64_t number);
 
   private:

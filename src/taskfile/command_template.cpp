@@ -17,7 +17,7 @@ std::string fill(std::string_view text, std::string_view value) {
     return filled.append(text);
 }
 
-// Within quotes these end before the value, which brings its own, and begin again behind it.
+// Within quotes, closes them before the value, which is quoted itself, and reopens them after it.
 std::string quoted_within(std::string_view value, char around) {
     const std::string quoted = shell_quote(value);
     if (around == '"') return '"' + quoted + '"';
@@ -42,7 +42,7 @@ CommandTemplate::CommandTemplate(std::vector<std::string> words) : words_(std::m
 Status CommandTemplate::check() const {
     for (const Place& found : places_)
         if (found.around == '`' || found.around == '{')
-            return Error{ExitCode::usage, std::string("{} cannot stand within ") +
+            return Error{ExitCode::usage, std::string("{} cannot be inside ") +
                                               (found.around == '`' ? "backticks; write $( )" : "${ }") +
                                               ": " + words_.front()};
     return success();

@@ -6,7 +6,7 @@ namespace wq::taskfile {
 
 namespace {
 
-// The journal holds these keys: the function never changes, and is the same on every machine.
+// Journals store these keys: the function never changes and is the same on every machine.
 constexpr std::uint64_t odd_a = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
 constexpr std::uint64_t odd_b = 0xC2B2AE3D27D4EB4F;
 constexpr std::uint64_t odd_c = 0xD6E8FEB86659FD93;
@@ -19,8 +19,8 @@ std::uint64_t little_endian(std::string_view bytes) {
     return word;
 }
 
-// Each step is a bijection of the state, and of the word for a given state: no word can wipe out what was
-// before it.
+// Each step is a bijection of the state, and for a given state also of the word: no word can erase the effect
+// of earlier ones.
 std::uint64_t absorb(std::uint64_t state, std::uint64_t word) {
     word = std::rotl(word * odd_a, 31) * odd_b;
     return std::rotl(state ^ word, 27) * odd_c + odd_a;

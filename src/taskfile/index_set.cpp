@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t most_index = std::uint64_t{1} << 62;
 
-Error bad(std::string message) {
+Error bad_range(std::string message) {
     return Error{ExitCode::usage, std::move(message)};
 }
 
@@ -31,7 +31,7 @@ bool take_sign(std::string_view& text, char sign) {
     return true;
 }
 
-// "7", "10-20", "1-100:5". The last index becomes one that the range holds.
+// "7", "10-20", "1-100:5". `last` becomes an index of the range.
 std::optional<IndexRange> parse_range(std::string_view text) {
     const auto first = take_number(text);
     if (!first) return std::nullopt;
@@ -52,15 +52,15 @@ std::optional<IndexRange> parse_range(std::string_view text) {
 
 std::optional<Error> refuse(const IndexRange& range, std::string_view text) {
     if (range.first > range.last) {
-        return bad("--array: in " + quote_for_message(text) +
-                   " the first index is above the last; write the lower first");
+        return bad_range("--array: in " + quote_for_message(text) +
+                         " the first index is above the last; write the lower first");
     }
     if (range.step == 0)
-        return bad("--array: the step of " + quote_for_message(text) + " is 0; the least is 1");
+        return bad_range("--array: the step of " + quote_for_message(text) + " is 0; use at least 1");
     return std::nullopt;
 }
 
-// An index that two of the ranges hold. Only ranges whose spans overlap are compared.
+// An index in two of the ranges. Compares only ranges whose spans overlap.
 std::optional<std::uint64_t> duplicate_in(const std::vector<IndexRange>& ranges) {
     std::vector<IndexRange> sorted = ranges;
     std::ranges::sort(sorted, {}, &IndexRange::first);
@@ -86,22 +86,24 @@ Result<IndexSet> IndexSet::parse(std::string_view text) {
         if (more) text.remove_prefix(comma + 1);
         auto range = parse_range(part);
         if (!range) {
-            return bad("--array: " + quote_for_message(part) +
-                       " is no range of indexes up to 2^62; write 7, 10-20 or 1-100:5, parted by commas" +
-                       (part.find('%') == std::string_view::npos ? "" : " (and no %LIMIT)"));
+            return bad_range(
+                "--array: " + quote_for_message(part) +
+                " is not a range of indexes up to 2^62; write 7, 10-20 or 1-100:5, separated by commas" +
+                (part.find('%') == std::string_view::npos ? "" : " (and no %LIMIT)"));
         }
         if (auto error = refuse(*range, part)) return *error;
         range->last = range->first + (range->count() - 1) * range->step;
         if (range->first == range->last) range->step = 1;
         if (range->count() > most_index - set.count_) {
-            return bad("--array: more than 2^62 indexes in all; use fewer");
+            return bad_range("--array: more than 2^62 indexes in all; use fewer");
         }
         set.starts_.push_back(set.count_);
         set.count_ += range->count();
         set.ranges_.push_back(*range);
     }
     if (const auto index = duplicate_in(set.ranges_)) {
-        return bad("--array: index " + std::to_string(*index) + " is given twice; take it out of one range");
+        return bad_range("--array: index " + std::to_string(*index) +
+                         " is given twice; remove it from one range");
     }
     return set;
 }

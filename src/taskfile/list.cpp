@@ -14,7 +14,7 @@ namespace wq::taskfile {
 
 namespace {
 
-Error bad(std::string message) {
+Error bad_line(std::string message) {
     return Error{ExitCode::bad_input, std::move(message)};
 }
 
@@ -23,9 +23,9 @@ bool is_garbage(char c) {
     return (byte < 0x20 && c != '\t' && c != '\x1b') || byte == 0x7F;
 }
 
-// Text has no control bytes but tab and, in coloured echoes, escape.
+// Control bytes that no text has; tab is allowed, and escape, for coloured echoes.
 std::optional<std::string> garbage_in(std::string_view line) {
-    // Without an early exit the compiler can look at many bytes at a time.
+    // Without an early exit the compiler can vectorize the loop.
     bool any = false;
     for (const char c : line) any |= is_garbage(c);
     if (!any) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<std::string> garbage_in(std::string_view line) {
            "; a task list is plain text (in a command, write it as an escape of printf)";
 }
 
-// The variables by which a list of `runtask` sends its workers elsewhere.
+// Variables by which a `runtask` list configures where its workers run.
 std::optional<std::string_view> runtask_variable(std::string_view command) {
     constexpr std::array<std::string_view, 3> names{"newtask", "newid", "jumpto"};
     const std::string plain = scan_shell(command).plain;
@@ -53,11 +53,10 @@ std::optional<std::string_view> runtask_variable(std::string_view command) {
 
 std::optional<std::string> refuse_environment(const TaggedLine& line) {
     if (!line.tags.groups.empty()) {
-        return "a '#!' line is in no group; put a line that is a bare '#:' before it, and '#!' alone on it";
+        return "a '#!' line cannot be in a group; put a bare '#:' line before it, and only '#!' on it";
     }
     if (const auto name = runtask_variable(line.command)) {
-        return "'" + std::string(*name) +
-               "' belongs to runtask; here a list neither jumps nor renames its workers";
+        return "'" + std::string(*name) + "' works only in runtask; this list cannot jump or rename workers";
     }
     return std::nullopt;
 }
@@ -71,7 +70,7 @@ bool all_tags(std::string_view words) {
 
 enum class HashLine { comment, settings, category, tags, lone_tag_and_words, misspelt_settings };
 
-// What a line is whose first non-blank byte is `#`.
+// The kind of a line whose first non-blank byte is `#`.
 HashLine kind_of(std::string_view line) {
     std::string_view rest = line;
     const std::string_view first = take_word(rest);
@@ -91,7 +90,8 @@ Result<std::optional<Item>> tags_alone(std::string_view line, std::uint64_t numb
     const Tags& tags = split->tags;
     const bool bare = tags.barrier && tags.groups.size() == 1 && !tags.environment && tags.workers.empty();
     if (bare) return std::optional<Item>(Barrier{number});
-    return bad("tags without a command; a command stands before its tags, and only a bare '#:' stands alone");
+    return bad_line(
+        "tags without a command; write the command before its tags (only a bare '#:' stands alone)");
 }
 
 }  // namespace
@@ -103,9 +103,9 @@ Result<std::optional<Item>> ListReader::hash_line(std::string_view line) {
         case HashLine::tags:
             return tags_alone(line, line_);
         case HashLine::misspelt_settings:
-            return bad("settings begin with '#WQ' and a blank, those of a category with '#WQ-CATEGORY NAME'");
+            return bad_line("settings begin with '#WQ ', those of a category with '#WQ-CATEGORY NAME'");
         case HashLine::lone_tag_and_words:
-            return bad("tags stand behind a command, or '#:' alone; write a remark as '# ...'");
+            return bad_line("tags follow a command, or '#:' stands alone; write a comment as '# ...'");
         case HashLine::category:
         case HashLine::settings:
             break;
@@ -127,11 +127,12 @@ Result<std::optional<Item>> ListReader::command_line(std::string_view line) {
     auto split = split_tags(line);
     if (!split) return split.error();
     if (!split->tags.environment) {
-        // Two that make one file: the last one home would be there, and of a folder only its files.
+        // Two tasks that make one file: the last one to finish would win, and a folder would have only its
+        // files.
         if (!settings_.outputs.empty() && std::exchange(outputs_made_at_, line_) != 0)
-            return bad(
-                "the output " + quote_for_message(settings_.outputs.front()) +
-                " is another task's already; give each its own '#WQ output=PATH', or '#WQ output=' for none");
+            return bad_line("the output " + quote_for_message(settings_.outputs.front()) +
+                            " already belongs to another task; give each its own '#WQ output=PATH', or '#WQ "
+                            "output=' for none");
         TaskLine task;
         task.line = line_;
         task.command = split->command;
@@ -140,18 +141,18 @@ Result<std::optional<Item>> ListReader::command_line(std::string_view line) {
         task.environment_position = environment_lines_;
         return std::optional<Item>(std::move(task));
     }
-    if (auto problem = refuse_environment(*split)) return bad(std::move(*problem));
+    if (auto problem = refuse_environment(*split)) return bad_line(std::move(*problem));
     return std::optional<Item>(EnvironmentLine{line_, ++environment_lines_, std::string(split->command),
                                                std::move(split->tags.workers)});
 }
 
 Result<std::optional<Item>> ListReader::item_of(std::string_view line) {
     if (line.size() > max_line_bytes) {
-        return bad("a line longer than 1 MiB; put the command into a script, or its input into a file");
+        return bad_line("a line longer than 1 MiB; put the command into a script, or its input into a file");
     }
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);  // editors mark UTF-8 so
-    if (auto problem = garbage_in(line)) return bad(std::move(*problem));
+    if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);  // editors mark UTF-8 this way
+    if (auto problem = garbage_in(line)) return bad_line(std::move(*problem));
     const std::size_t start = line.find_first_not_of(" \t");
     if (start == std::string_view::npos) return std::optional<Item>{};
     line.remove_prefix(start);
@@ -178,7 +179,7 @@ Status ListReader::feed(std::string_view bytes, std::vector<Item>& items) {
         const std::string_view piece = bytes.substr(0, end);
         const bool complete = end != std::string_view::npos;
         if (!complete || !partial_.empty()) {
-            // One byte above the limit tells as much as the gigabytes behind it.
+            // One byte above the limit is enough to report it.
             partial_.append(
                 piece.substr(0, max_line_bytes + 1 - std::min(partial_.size(), max_line_bytes + 1)));
         }

@@ -10,9 +10,9 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// x with value * x = 1 modulo `modulus`; the two are coprime.
+// The x with value * x = 1 modulo `modulus`; the two are coprime.
 std::uint64_t inverse(std::uint64_t value, std::uint64_t modulus) {
-    // Coefficients stay below the modulus in size; they are kept as remainders, so that none is negative.
+    // The absolute values of coefficients stay below the modulus; they are kept as non-negative remainders.
     std::uint64_t before = 0;
     std::uint64_t now = 1 % modulus;
     std::uint64_t high = modulus;
@@ -37,7 +37,7 @@ std::optional<std::uint64_t> first_common(const IndexRange& a, const IndexRange&
     const std::uint64_t offset = a.first <= b.first ? b.first - a.first : a.first - b.first;
     if (offset % common_step != 0) return std::nullopt;
 
-    // a.first + a.step * k = b.first modulo b.step, solved for the least k (Chinese remainder theorem).
+    // Solves a.first + a.step * k = b.first modulo b.step for the least k (Chinese remainder theorem).
     const std::uint64_t modulus = b.step / common_step;
     std::uint64_t target = offset / common_step % modulus;
     if (a.first > b.first && target != 0) target = modulus - target;

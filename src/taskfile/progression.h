@@ -1,4 +1,4 @@
-// Whether two arithmetic progressions meet, without walking along them.
+// Whether two arithmetic progressions have a common element, without enumerating them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace wq::taskfile {
 
-// The least index that both ranges hold. Indexes and steps are below 2^63.
+// The smallest common index. Indexes and steps are below 2^63.
 std::optional<std::uint64_t> first_common(const IndexRange& a, const IndexRange& b);
 
 }  // namespace wq::taskfile

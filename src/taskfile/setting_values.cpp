@@ -30,7 +30,7 @@ Result<std::int64_t> parse_megabytes(std::string_view text) {
 Result<std::int64_t> parse_memory(std::string_view text) {
     auto megabytes = parse_megabytes(text);
     if (megabytes && *megabytes == 0) {
-        return Error{ExitCode::usage, "no task runs in '0' bytes; 'memory=' goes back to the default"};
+        return Error{ExitCode::usage, "a task needs more than '0' bytes; 'memory=' restores the default"};
     }
     return megabytes;
 }
@@ -38,7 +38,7 @@ Result<std::int64_t> parse_memory(std::string_view text) {
 Result<std::string> parse_category_name(std::string_view text) {
     if (is_name(text)) return std::string(text);
     return Error{ExitCode::usage,
-                 quote_for_message(text) + " is no name of a category; use letters, digits and _ . -"};
+                 quote_for_message(text) + " is not a category name; use letters, digits and _ . -"};
 }
 
 std::size_t edit_distance(std::string_view from, std::string_view to) {

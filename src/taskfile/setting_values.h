@@ -1,4 +1,4 @@
-// What the values of `key=value` words are, in all lines that have such, and what a wrong key was meant as.
+// The values of `key=value` words, and suggestions for misspelled keys.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@ namespace wq::taskfile {
 
 // Whole numbers from 0 to a million. Errors here (usage): the message alone.
 Result<std::int64_t> parse_number(std::string_view text);
-// With up to three digits behind a point, from 0 to most_cores: of cores and GPUs.
+// Cores or GPUs: from 0 to most_cores, with up to three decimals.
 Result<Count> parse_fraction(std::string_view text);
 // A size as MB of 2^20 bytes, rounded up.
 Result<std::int64_t> parse_megabytes(std::string_view text);
-// The same above 0.
+// The same, above 0.
 Result<std::int64_t> parse_memory(std::string_view text);
 // See is_name() in tags.h.
 Result<std::string> parse_category_name(std::string_view text);
 
-// Sets `field` from what a parser made of the value; an empty value resets it.
+// Sets `field` to the parsed value; an empty value resets it.
 template <class T, class Parse>
 Status set_field(std::optional<T>& field, std::string_view value, Parse&& parse) {
     if (value.empty()) {
@@ -36,11 +36,11 @@ Status set_field(std::optional<T>& field, std::string_view value, Parse&& parse)
     return success();
 }
 
-// Levenshtein's distance: insertions, deletions and replacements from one word to the other.
+// Levenshtein distance: insertions, deletions and replacements from one word to the other.
 std::size_t edit_distance(std::string_view from, std::string_view to);
 
-// " (did you mean 'NAME'?)" for the key that is most like the word; empty: none is. Keys have a `name`, and a
-// `nickname`, what other systems call them.
+// " (did you mean 'NAME'?)" for the key most similar to the word; empty if none is. Keys have a `name` and a
+// `nickname` (the name in other systems).
 template <class Keys>
 std::string did_you_mean(std::string_view word, const Keys& keys) {
     constexpr std::size_t most_edits = 2;

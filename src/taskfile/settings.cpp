@@ -17,12 +17,12 @@ namespace {
 Result<Duration> parse_limit(std::string_view text) {
     auto limit = parse_duration(text);
     if (limit && limit->count() == 0) {
-        return Error{ExitCode::usage, "no task ends in '0' seconds; 'time=' goes back to the default"};
+        return Error{ExitCode::usage, "a task needs more than '0' seconds; 'time=' restores the default"};
     }
     return limit;
 }
 
-// Each adds one; an empty value: none.
+// Each call adds one; an empty value clears.
 Status add_path(std::vector<std::string>& paths, std::string_view value) {
     if (value.empty()) {
         paths.clear();
@@ -31,13 +31,13 @@ Status add_path(std::vector<std::string>& paths, std::string_view value) {
     auto path = relative_path(value);
     if (!path)
         return Error{ExitCode::usage, quote_for_message(value) +
-                                          " does not lie below the folder that tasks run in; give a relative "
+                                          " is not below the folder that tasks run in; give a relative "
                                           "path without '..'"};
     paths.push_back(std::move(*path));
     return success();
 }
 
-// Of two files of one name, or of one in another, nobody could say which is there.
+// With two files of one name, or one within another, nobody could say which is there.
 Status check_paths(const Settings& settings) {
     std::set<std::string> names;
     for (const auto* paths : {&settings.inputs, &settings.outputs})
@@ -57,14 +57,14 @@ Status check_paths(const Settings& settings) {
     return success();
 }
 
-struct Key {
+struct SettingKey {
     std::string_view name;
-    std::string_view nickname;  // what other systems call it; only for the hint
+    std::string_view nickname;  // its name in other systems; only for the hint
     Status (*set)(Settings&, std::string_view);
-    std::vector<std::string> Settings::*list = nullptr;  // it may be given several times in a line
+    std::vector<std::string> Settings::*list = nullptr;  // may occur several times in a line
 };
 
-constexpr std::array<Key, 10> keys{{
+constexpr std::array<SettingKey, 10> setting_keys{{
     {"cores", "cpus", [](Settings& s, std::string_view v) { return set_field(s.cores, v, parse_fraction); }},
     {"memory", "mem",
      [](Settings& s, std::string_view v) { return set_field(s.memory_mb, v, parse_memory); }},
@@ -84,11 +84,11 @@ constexpr std::array<Key, 10> keys{{
 
 std::string known_keys() {
     std::string text = "; the keys are";
-    for (const Key& key : keys) text.append(" ").append(key.name);
+    for (const SettingKey& key : setting_keys) text.append(" ").append(key.name);
     return text;
 }
 
-Error bad(std::string message) {
+Error bad_setting(std::string message) {
     return Error{ExitCode::bad_input, std::move(message)};
 }
 
@@ -96,32 +96,35 @@ Error bad(std::string message) {
 
 Status apply_settings(std::string_view words, Settings& settings) {
     Settings changed = settings;
-    std::array<bool, keys.size()> given{};
+    std::array<bool, setting_keys.size()> given{};
     bool any = false;
     for (auto word = take_word(words); !word.empty(); word = take_word(words)) {
         if (word == "#") break;
         any = true;
         const std::size_t sign = word.find('=');
         const std::string_view name = word.substr(0, sign);
-        const auto* key = std::ranges::find(keys, name, &Key::name);
-        if (key == keys.end()) {
-            return bad("unknown key " + quote_for_message(name) + " in a #WQ line" +
-                       did_you_mean(name, keys) + known_keys());
+        const auto* key = std::ranges::find(setting_keys, name, &SettingKey::name);
+        if (key == setting_keys.end()) {
+            return bad_setting("unknown key " + quote_for_message(name) + " in a #WQ line" +
+                               did_you_mean(name, setting_keys) + known_keys());
         }
         if (sign == std::string_view::npos) {
-            return bad("'" + std::string(name) + "' has no value; write " + std::string(name) +
-                       "=VALUE, or " + std::string(name) + "= for the default");
+            return bad_setting("'" + std::string(name) + "' has no value; write " + std::string(name) +
+                               "=VALUE, or " + std::string(name) + "= for the default");
         }
-        bool& twice = given[static_cast<std::size_t>(key - keys.begin())];
+        bool& twice = given[static_cast<std::size_t>(key - setting_keys.begin())];
         if (twice && key->list == nullptr)
-            return bad("'" + std::string(name) + "' is given twice in one #WQ line; keep one");
-        if (!twice && key->list != nullptr) (changed.*key->list).clear();  // a line's are all that there are
+            return bad_setting("'" + std::string(name) + "' is given twice in one #WQ line; keep one");
+        if (!twice && key->list != nullptr)
+            (changed.*key->list).clear();  // a line replaces all earlier
+                                           // entries
         twice = true;
         if (auto status = key->set(changed, word.substr(sign + 1)); !status) {
-            return bad("bad value of '" + std::string(name) + "': " + status.error().message + known_keys());
+            return bad_setting("bad value of '" + std::string(name) + "': " + status.error().message +
+                               known_keys());
         }
     }
-    if (!any) return bad("a #WQ line without settings" + known_keys());
+    if (!any) return bad_setting("a #WQ line without settings" + known_keys());
     if (auto status = check_paths(changed); !status) return status;
     settings = std::move(changed);
     return success();

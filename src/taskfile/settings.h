@@ -8,8 +8,7 @@
 
 namespace wq::taskfile {
 
-// Applies the words behind `#WQ` to `settings`, all or none of them. Error: the message alone, without file
-// and line.
+// Applies the words after `#WQ` to `settings`, all or none. Error: the message without file and line.
 Status apply_settings(std::string_view words, Settings& settings);
 
 }  // namespace wq::taskfile

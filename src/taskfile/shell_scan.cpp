@@ -6,9 +6,8 @@ namespace wq::taskfile {
 
 namespace {
 
-// A scan with a stack of the contexts that a shell nests. It need not be exact: where it loses its way (a
-// `case` inside `$( )`) it takes the rest for masked text, and the caller then finds neither remark nor
-// assignment.
+// Scans with a stack of the shell's nested contexts. It need not be exact: where it fails (a `case` inside
+// `$( )`) it treats the rest as masked text, and the caller then finds neither comment nor assignment.
 class Scanner {
   public:
     explicit Scanner(std::string_view line) : line_(line) { scan_.plain.reserve(line.size()); }

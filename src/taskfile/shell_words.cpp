@@ -8,13 +8,14 @@ namespace wq::taskfile {
 namespace {
 
 enum Use : std::uint8_t {
-    in_word = 1,     // stands for itself anywhere in a word that is not the command
-    in_command = 2,  // ... and in the command word: `a=b` would be an assignment, `%1` a job
+    in_word = 1,     // literal anywhere in a word other than the command
+    in_command = 2,  // literal in the command word too; others have a meaning there: `a=b` is an assignment,
+                     // `%1` a job
     blank = 4,
 };
 
-// A byte without a bit needs a shell. Bytes of UTF-8 are among them: in an 8-bit locale a shell may take one
-// for a blank.
+// A byte without a bit needs a shell. That includes bytes of UTF-8: in an 8-bit locale a shell may treat one
+// as a blank.
 constexpr std::array<std::uint8_t, 256> make_uses() {
     std::array<std::uint8_t, 256> uses{};
     for (unsigned c = '0'; c <= '9'; ++c) uses[c] = in_word | in_command;
@@ -32,8 +33,8 @@ bool has_use(char c, unsigned wanted) {
     return (uses[static_cast<unsigned char>(c)] & wanted) != 0;
 }
 
-// Words that a shell would not look up in PATH: reserved words and builtins of bash, dash, ksh and zsh. Those
-// whose program behaves differently (pwd, kill, printf, test) or is often missing (time) are among them, and
+// Words that a shell does not look up in PATH: reserved words and builtins of bash, dash, ksh and zsh,
+// including those whose program behaves differently (pwd, kill, printf, test) or is often missing (time), and
 // the functions by which clusters load software (module, ml). Sorted.
 constexpr std::array<std::string_view, 96> shell_names{
     ".",       ":",        "alias",     "autoload",  "bg",       "bind",    "bindkey", "break",
@@ -56,7 +57,7 @@ bool is_shell_name(std::string_view word) {
     return word.size() <= longest_name && std::ranges::binary_search(shell_names, word);
 }
 
-// echo, true and false have programs that do the same, unless they are given options.
+// The programs echo, true and false behave like the builtins, except with options.
 bool may_differ(std::string_view command, std::string_view arguments) {
     if (command == "echo") return arguments.starts_with('-');
     return (command == "true" || command == "false") && !arguments.empty();

@@ -1,4 +1,4 @@
-// Task sources besides a list: `--array 1-1000000:2,7 -- CMD {}` and `--each FILE -- CMD {}`.
+// Task sources other than a list: `--array 1-1000000:2,7 -- CMD {}` and `--each FILE -- CMD {}`.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,9 @@
 
 namespace wq::taskfile {
 
+// The variable with a task's index in --array or --each.
+inline constexpr const char* index_variable_name = "WORK_QUEUE_TASK_INDEX";
+
 // `--array`: first, first+step, ... up to and including last.
 struct IndexRange {
     std::uint64_t first = 0;
@@ -19,37 +22,37 @@ struct IndexRange {
     bool operator==(const IndexRange&) const = default;
 };
 
-// A sequence of indexes, in the order given, held as ranges: memory does not grow with their number. No index
-// stands in it twice.
+// A sequence of distinct indexes in the order given, stored as ranges: memory does not grow with their
+// number.
 class IndexSet {
   public:
-    // "1-1000000", "1-100:5", "3,7,10-20" (Slurm's array grammar without the %throttle). Error usage: bad
-    // grammar, first > last, step 0, an index given twice (found without walking the ranges), an index above
-    // 2^62 or more than 2^62 in all.
+    // "1-1000000", "1-100:5", "3,7,10-20" (Slurm's array grammar without %throttle). Error usage: bad
+    // grammar, first > last, step 0, a duplicate index (found without enumerating the ranges), an index above
+    // 2^62 or more than 2^62 in total.
     static Result<IndexSet> parse(std::string_view text);
     std::uint64_t count() const { return count_; }
-    std::uint64_t at(std::uint64_t n) const;  // the n-th index, n < count(), from 0
+    std::uint64_t at(std::uint64_t n) const;  // the n-th index, from 0; n < count()
     const std::vector<IndexRange>& ranges() const { return ranges_; }
-    std::string text() const;  // that parse() reads as this set
+    std::string text() const;  // parse() of it gives this set
 
   private:
     std::vector<IndexRange> ranges_;
-    std::vector<std::uint64_t> starts_;  // how many indexes stand before each range
+    std::vector<std::uint64_t> starts_;  // how many indexes precede each range
     std::uint64_t count_ = 0;
 };
 
-// `-- CMD ARG {} ...`: with one word it is a shell line in which each `{}` becomes the value, quoted for the
-// shell wherever it stands, within quotes too; with several words each word is quoted and `{}` in it becomes
-// the value as it is. Without any `{}` the value is appended as a last word. `\{}` of a shell line stays.
+// `-- CMD ARG {} ...`: a single word is a shell line in which each `{}` becomes the value, quoted for the
+// shell, also within quotes; of several words each is quoted, and `{}` in it becomes the value unchanged.
+// Without any `{}` the value is appended as a last word. `\{}` in a shell line stays.
 class CommandTemplate {
   public:
     explicit CommandTemplate(std::vector<std::string> words);
-    // A shell line; it holds a newline only where a word or the value does.
+    // A shell line; it contains a newline only if a word or the value does.
     const std::vector<std::string>& words() const { return words_; }
     std::string render(std::string_view value) const;
-    // For messages and fingerprints: the words, quoted; different templates never read the same.
+    // For messages and fingerprints: the quoted words; different templates give different texts.
     std::string describe() const;
-    // Error usage: a `{}` stands where no quoting holds, within backticks or `${ }`.
+    // Error usage: a `{}` where quoting is impossible, within backticks or `${ }`.
     Status check() const;
 
   private:
@@ -60,25 +63,25 @@ class CommandTemplate {
     std::string fill_line(std::string_view value) const;
 
     std::vector<std::string> words_;
-    std::vector<Place> places_;  // of a shell line
+    std::vector<Place> places_;  // in a shell line
 };
 
-// `text` as one word for a POSIX shell; unchanged where it needs no quoting. NUL has no place in a word.
+// `text` as one word for a POSIX shell; unchanged if it needs no quoting. A word cannot contain NUL.
 std::string shell_quote(std::string_view text);
-// The same for the first word of a command: quoted also where it would be an assignment, a reserved word or a
+// The same for the first word of a command: quoted also if it would be an assignment, a reserved word or a
 // builtin (which stays a builtin).
 std::string shell_quote_command(std::string_view word);
 
 // Whether a POSIX shell would do more with the line than split it at blanks and execute it: quotes,
 // expansions, redirections, operators, assignments before the command, reserved words and builtins, `~`, `#`.
-// Where in doubt: yes (bytes above 0x7F, an empty line, `module`, builtins whose program differs, such as
-// `kill` and `printf`; `echo`, `true` and `false` without options have programs that do the same). Lines
-// without are split into words for execve.
+// If in doubt: yes (bytes above 0x7F, an empty line, `module`, builtins whose program differs, such as `kill`
+// and `printf`; but not `echo`, `true` and `false` without options). Other lines are split into words for
+// execve.
 bool needs_shell(std::string_view line);
 std::vector<std::string> split_words(std::string_view line);  // only for lines that need no shell
 
-// Content of a line for TaskKey: 64-bit hash of the text, mixed with how many equal lines stood above it.
-// Journals keep it: the same on every machine and in every version.
+// A line's TaskKey: 64-bit hash of the text, mixed with the number of equal lines above it. Journals store
+// it: the same on every machine and in every version.
 std::uint64_t content_key(std::string_view text, std::uint32_t occurrence);
 
 }  // namespace wq::taskfile

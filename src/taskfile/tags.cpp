@@ -29,13 +29,13 @@ void add_group(std::vector<GroupMembership>& groups, std::string_view name, bool
     for (auto& group : groups) {
         if (group.name != name) continue;
         group.sequential =
-            group.sequential || sequential;  // sequential waits for all that parallel waits for
+            group.sequential || sequential;  // sequential waits for everything that parallel waits for
         return;
     }
     groups.push_back({std::string(name), sequential});
 }
 
-// One tag, without its `#`, into `tags` where given. False: it is none.
+// Reads one tag, without its `#`, into `tags` unless that is null. False: it is no tag.
 bool read_tag(std::string_view tag, Tags* tags) {
     if (tag.empty()) return false;
     const char kind = tag.front();
@@ -69,7 +69,7 @@ bool read_tag_word(std::string_view word, Tags* tags) {
     return true;
 }
 
-// A word that nobody would write as a remark: `#@x`, `#!!`, `#:a'`.
+// A word that nobody would write as a comment: `#@x`, `#!!`, `#:a'`.
 bool looks_like_tag(std::string_view word) {
     return word.size() >= 2 && word[0] == '#' && kinds.find(word[1]) != std::string_view::npos;
 }
@@ -79,7 +79,7 @@ std::string_view trim_front(std::string_view text) {
     return text;
 }
 
-// An escaped blank at the end is the command's own.
+// An escaped blank at the end belongs to the command.
 std::string_view trim_back(std::string_view text) {
     while (!text.empty() && is_blank(text.back()) && !is_escaped(text, text.size() - 1))
         text.remove_suffix(1);
@@ -92,23 +92,22 @@ std::string_view last_word(std::string_view text) {
 }
 
 constexpr std::string_view advice =
-    "tags are #!, #@ID, #:GROUP and #+GROUP and end their line; a remark begins with '# '";
+    "tags are #!, #@ID, #:GROUP and #+GROUP and end their line; a comment begins with '# '";
 
-// The remark of a command that has lost its tags: an error where it was plainly meant to be more than a
-// remark.
+// Finds a comment that was clearly meant as tags, which the command would silently lose.
 std::optional<std::string> misplaced_tag(std::string_view command) {
     const std::size_t start = scan_shell(command).remark;
     if (start == std::string_view::npos) return std::nullopt;
     std::string_view rest = command.substr(start);
     const std::string_view last = last_word(rest);
     const std::string_view first = take_word(rest);
-    if (first == "#WQ") return "#WQ begins a line of its own, which holds for the tasks after it";
-    if (first == "#WQ-CATEGORY") return "#WQ-CATEGORY begins a line of its own";
+    if (first == "#WQ") return "#WQ needs its own line, above the tasks that it is for";
+    if (first == "#WQ-CATEGORY") return "#WQ-CATEGORY needs its own line";
     if (!looks_like_tag(first) && !looks_like_tag(last)) return std::nullopt;
     const std::string_view word = looks_like_tag(first) ? first : last;
     const bool glued = start > 0 && !is_blank(command[start - 1]) && word == first;
     if (glued && is_tag_word(word)) {
-        return "the tag " + quote_for_message(word) + " has no blank before it; " + std::string(advice);
+        return "the tag " + quote_for_message(word) + " needs a blank before it; " + std::string(advice);
     }
     if (!is_tag_word(word)) return "unknown tag " + quote_for_message(word) + "; " + std::string(advice);
     return "the tag " + quote_for_message(word) + " is followed by " + quote_for_message(trim_front(rest)) +

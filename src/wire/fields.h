@@ -1,12 +1,12 @@
-// The fields of every message, each list once: encoding and decoding both walk it. A visitor is called with
-// all fields of a value at once.
+// The fields of every message, listed once for both encoding and decoding. A visitor is called with all
+// fields of a value at once.
 #pragma once
 
 #include "wire/messages.h"
 
 namespace wq::wire {
 
-// The values of the core that messages carry.
+// Values of the core in messages.
 template <class V>
 void fields(core::Resources& v, V& visit) {
     visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);

@@ -11,12 +11,12 @@ namespace wq::wire {
 
 namespace {
 
-// A frame of 1 MiB holds fewer (see app/outbox.h); as many of the smallest would take 150 MiB here.
+// A frame of 1 MiB holds fewer (see session/outbox.h); this many of the smallest would take 150 MiB here.
 constexpr std::size_t most_messages = std::size_t{1} << 19;
 // Deeper than any message: Lease > files > inputs > input.
 constexpr std::size_t deepest = 8;
 
-// What a frame may announce: nothing has more elements, or longer strings, than the frame has bytes.
+// Nothing in a frame has more elements, or longer strings, than the frame has bytes.
 msgpack::unpack_limit limits(std::string_view frame) {
     const std::size_t most = frame.size();
     return {most, 0, 0, most, 0, deepest};
@@ -71,7 +71,7 @@ std::optional<std::vector<Message>> decode(std::string_view frame) {
     std::vector<Message> messages;
     msgpack::zone zone;
     std::size_t at = 0;
-    // Strings are copied out of the frame by their fields, not once more before.
+    // Fields copy their strings out of the frame; the library must not copy them first.
     const auto stay = [](msgpack::type::object_type, std::size_t, void*) { return true; };
     try {
         while (at < frame.size()) {
@@ -79,7 +79,7 @@ std::optional<std::vector<Message>> decode(std::string_view frame) {
                 msgpack::unpack(zone, frame.data(), frame.size(), at, stay, nullptr, limits(frame));
             if (messages.size() == most_messages || !read_message(value, messages)) return std::nullopt;
         }
-    } catch (const std::exception&) {  // cut off, too deep, or beyond a limit
+    } catch (const std::exception&) {  // truncated, too deep, or beyond a limit
         return std::nullopt;
     }
     return messages;

@@ -1,4 +1,4 @@
-// msgpack-cxx, without the Boost that it would otherwise look for.
+// msgpack-cxx, without Boost, which it would use by default.
 #pragma once
 
 #ifndef MSGPACK_NO_BOOST

@@ -21,7 +21,7 @@ class Pack {
     void message(std::size_t kind, const M& message) {
         prefix_ = kind;
         fields(const_cast<M&>(message),
-               *this);  // the lists are written for both directions; nothing is changed
+               *this);  // field lists serve both directions and take no const; nothing is changed
     }
 
     template <class... F>
@@ -45,7 +45,7 @@ class Pack {
     }
     void put(Count value) { out_.pack(value.thousandths()); }
     void put(Duration value) { out_.pack(static_cast<std::int64_t>(value.count())); }
-    void put(const IntervalSet& value) {  // gaps and lengths
+    void put(const IntervalSet& value) {  // as gaps and lengths
         out_.pack_array(static_cast<std::uint32_t>(2 * value.ranges()));
         std::uint64_t last = 0;
         value.for_each([&](Interval range) {

@@ -1,4 +1,4 @@
-// msgpack -> fields. What does not fit a field leaves the reader not ok(); nothing throws.
+// msgpack -> fields. If a value does not fit its field, the reader is not ok(); nothing throws.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace wq::wire {
 
 class Unpack {
   public:
-    // `value`: an array, whose elements from `first` on are the fields.
+    // `value`: an array; its elements from `first` on are the fields.
     Unpack(const msgpack::object& value, std::size_t first) : next_(&value), first_(first) {}
 
     bool ok() const { return ok_; }

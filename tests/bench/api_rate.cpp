@@ -40,7 +40,7 @@ wq::Functions functions() {
     return all;
 }
 
-// Workers over TCP: this program again, one core each.
+// TCP workers: this program again, one core each.
 class Workers {
   public:
     Workers(int count, const std::string& contact) {
@@ -49,7 +49,7 @@ class Workers {
             if (child == 0) {
                 std::freopen("/dev/null", "w", stdout);
                 ::execl("/proc/self/exe", "bench_api", "worker", "--contact", contact.c_str(), "--cores", "1",
-                        nullptr);
+                        "--parent-death", nullptr);
                 ::_exit(127);
             }
             children_.push_back(child);
@@ -66,8 +66,8 @@ class Workers {
 
 struct Setup {
     std::string what;
-    std::string place;  // of the workers, for the table
-    int workers = 0;    // over TCP; else the ranks
+    std::string place;  // where the workers are, for the table
+    int workers = 0;    // over TCP; otherwise ranks
     bool tls = false;
     bool others = false;  // only the other ranks work
 };
@@ -82,7 +82,7 @@ Setup read_setup(int argc, char** argv) {
     return setup;
 }
 
-// Until every worker has ended a first task: what follows is the rate alone.
+// Waits until every worker has ended a first task: only the steady rate is measured.
 void warm_up(wq::Manager& manager, int workers) {
     while (manager.stats().workers_connected < std::max(workers, 1)) {
         manager.submit(wq::Task("true"));
@@ -91,7 +91,7 @@ void warm_up(wq::Manager& manager, int workers) {
     while (!manager.empty()) manager.wait(1);
 }
 
-// Keeps so many submitted and takes them back as they end.
+// Keeps `window` tasks submitted.
 double pipelined(wq::Manager& manager, int count, int window, const std::function<wq::Task(int)>& make) {
     int submitted = 0;
     int failed = 0;
@@ -120,7 +120,7 @@ double commands(wq::Manager& manager) {
 }
 
 double range(wq::Manager& manager, const Setup& setup) {
-    // Workers over TCP are leased each call; ranks claim them.
+    // TCP workers get each call by a lease; ranks claim them.
     const std::int64_t count = setup.workers > 0 ? 1'000'000 : 20'000'000;
     const auto began = Clock::now();
     manager.submit_range("next", 0, count, wq::CallMode::direct);
@@ -147,7 +147,7 @@ Latency latency_of(const std::function<void(std::int64_t)>& round_trip) {
     return {took[took.size() / 2], took[took.size() * 99 / 100]};
 }
 
-// What the machine takes for two threads that wake each other: no call of another thread is faster.
+// The time for two threads to wake each other: no call of another thread is faster.
 Latency latency_of_threads() {
     const int there = ::eventfd(0, 0), back = ::eventfd(0, 0);
     std::uint64_t word = 1;
@@ -198,7 +198,7 @@ int over_tcp(const Setup& setup) {
     options.port = 0;
     options.contact_file = contact;
     options.password = setup.tls ? "" : "bench";  // a password without `ssl`: no TLS
-    options.say = [](const std::string&) {};      // who came and went
+    options.say = [](const std::string&) {};      // no messages about workers
     wq::Manager manager(options);
     const Workers workers(setup.workers, contact);
     warm_up(manager, setup.workers);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Measures task runners against the floor, and our engine's own figures. Prints markdown.
+"""Measures task runners against the floor, and our engine's own figures. Prints markdown, each row when it is measured.
 
-Every figure of one table comes from one run, the peers taking turns, so that a busy moment of the machine hits all.
-"""
+All figures of a table come from one run in which the peers take turns, so that other load affects all of them. It ends
+within 10 minutes, with --quick within 2: each bench gets a share of that, and repeats while it lasts."""
 
 import argparse
+import contextlib
+import functools
 import os
 import pathlib
 import platform
@@ -19,8 +21,30 @@ import files
 import ours
 import peers
 import programs
+from budget import Budget, OverTime
 
-SLOW = 900  # tasks/s; slower peers run the longest lists once
+EXAMPLES = """examples:
+  cmake --build build --target bench               builds what is measured, and measures all: up to 10 minutes
+  tests/bench/bench.py --build build --quick       all, shorter: up to 2 minutes
+  tests/bench/bench.py --build build --only programs --minutes 3
+  tests/bench/bench.py --build build --quick --only bench_core bench_tcp
+  tests/bench/bench.py --build build > figures.md  what fails or is cut off is said there, too; errors on stderr
+"""
+
+# Programs that measure one folder each: arguments, and seconds out of 10 minutes; then the same for --quick, which
+# omits long idling.
+ROOMS = {
+    "bench_core": ((), 30, ("100000", "100"), 7),
+    "bench_launcher": (("4000", "3"), 50, ("400", "1"), 6),
+    "bench_stats": ((), 20, ("50000",), 5),
+    "bench_mpi": ((), 12, ("200",), 4),
+    "bench_tcp": (("31",), 50, ("2",), 12),
+    "bench_idle": (("35",), 45, None, 0),
+    "bench_placement": ((), 8, ("3000", "300"), 2),
+    "bench_monitor": (("100", "8"), 45, None, 0),
+    "bench_functions": (("20000000", "500000", "2"), 20, ("2000000", "50000", "1"), 6),
+}
+OTHERS = {"runners": (110, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8)}  # seconds as well
 
 
 def timed(peer, kind, count, folder):
@@ -34,106 +58,140 @@ def timed(peer, kind, count, folder):
         shutil.rmtree(where)
 
 
-def measure(runners, kind, count, repeats, folder, known):
-    """Rates of each peer, in turns. `known`: rates of earlier, shorter lists."""
-    rates = {peer.name: [] for peer in runners}
-    for turn in range(repeats):
-        for peer in runners:
-            if turn and count > 5000 and known.get(peer.name, SLOW) < SLOW:
-                continue
-            try:
-                rates[peer.name].append(timed(peer, kind, count, folder))
-            except (OSError, RuntimeError) as error:
-                print(f"{peer.name}: {error}", file=sys.stderr)
-    return rates
+def runner_row(name, found, floor):
+    best, middle = max(found), statistics.median(found)
+    shares = f"{best / max(floor):.2f} | {middle / statistics.median(floor):.2f}" if floor else " | "
+    print(f"| {name} | {best:.0f} | {middle:.0f} | {len(found)} | {shares} |", flush=True)
 
 
-def print_table(kind, count, rates):
-    print(f"\n### {count} tasks, {kind}: `{peers.KINDS[kind]}`\n")
-    print("| runner | best, tasks/s | median | runs | best / floor | median / floor |\n|---|---|---|---|---|---|")
-    floor = rates["floor"]
-    for name, found in rates.items():
-        if not found:
-            print(f"| {name} | failed | | 0 | | |")
-            continue
-        best, middle = max(found), statistics.median(found)
-        print(f"| {name} | {best:.0f} | {middle:.0f} | {len(found)} "
-              f"| {best / max(floor):.2f} | {middle / statistics.median(floor):.2f} |", flush=True)
+class RunnerTable:
+    """One list of equal tasks for every peer, in turns. `known`: rates of peers measured with a shorter list."""
+
+    def __init__(self, kind, count, known):
+        self.kind, self.count, self.known = kind, count, known
+        self.rates = {}
+        self.told = set()
+
+    def left_out(self, name, why):
+        self.told.add(name)
+        print(f"| {name} | {why} | | 0 | | |", flush=True)
+
+    def turn(self, peer, folder, share):
+        """One list of one peer may take at most a third of the time."""
+        if peer.name in self.told:
+            return
+        needs = self.count / self.known.get(peer.name, float("inf"))
+        if not self.rates.get(peer.name) and needs > share.left() / 3:
+            return self.left_out(peer.name, f"left out, would take {needs:.0f} s")
+        if self.rates.get(peer.name) and needs > share.left() / 20:
+            return
+        try:
+            self.rates.setdefault(peer.name, []).append(timed(peer, self.kind, self.count, folder))
+        except (OSError, RuntimeError) as error:
+            print(f"{peer.name}: {error}", file=sys.stderr)
+            self.left_out(peer.name, "failed")
+
+    def tell(self, name):
+        if name not in self.told and self.rates.get(name):
+            self.told.add(name)
+            runner_row(name, self.rates[name], self.rates.get("floor"))
+
+    def measure(self, runners, most, folder, share):
+        print(f"\n### {self.count} tasks, {self.kind}: `{peers.KINDS[self.kind]}`\n\n| runner | best, tasks/s | median | runs "
+              "| best / floor | median / floor |\n|---|---|---|---|---|---|", flush=True)
+        with contextlib.ExitStack() as stack:
+            stack.callback(lambda: [self.tell(peer.name) for peer in runners])  # also if it is interrupted
+            for last in share.rounds(most):
+                for peer in runners:
+                    self.turn(peer, folder, share)
+                    if last:
+                        self.tell(peer.name)
+        return {name: max(found) for name, found in self.rates.items() if found}
 
 
-def task_runners(options, folder):
+def task_runners(options, share):
     runners = []
     for peer in peers.all_peers(options.build):
         if peer.missing:
-            print(f"- {peer.name}: not measured, {' and '.join(map(str, peer.missing))} missing")
+            print(f"- {peer.name}: not measured, {' and '.join(map(str, peer.missing))} missing", flush=True)
         else:
             runners.append(peer)
-    for kind in peers.KINDS:
-        known = {}
-        for count in options.counts:
-            rates = measure(runners, kind, count, options.repeats, folder, known)
-            print_table(kind, count, rates)
-            known = {name: max(found) for name, found in rates.items() if found}
+    counts = (1000,) if options.quick else (2000, 20000)
+    known = {kind: {} for kind in peers.KINDS}
+    tables = [(kind, count) for kind in peers.KINDS for count in counts]
+    with tempfile.TemporaryDirectory(prefix="wq-bench-") as folder:
+        for (kind, count), part in share.parts(tables, lambda table: table[1]):
+            known[kind] = RunnerTable(kind, count, known[kind]).measure(runners, options.repeats, folder, part)
 
 
-def engine_figures(options, folder):
-    engine = ours.Engine(options.build, folder)
-    short = ours.queue_of(engine, 10_000, options.seconds)
-    long = ours.queue_of(engine, options.queue, options.seconds)
-    extra = (long["memory"] - short["memory"] - long["text"] + short["text"]) / (options.queue - 10_000)
-    start = ours.start_up(engine, options.repeats)
-    idle = ours.idling(engine, options.seconds)
-    print("\n### work_queue_run itself\n\n| what | measured | goal |\n|---|---|---|")
-    print(f"| rate with {options.queue} queued / with 10000 | {long['rate']:.0f} / {short['rate']:.0f} = "
-          f"{long['rate'] / short['rate']:.2f} | >= 0.9 |")
-    print(f"| peak memory of the largest process, {options.queue} queued | {long['memory'] / 1e6:.0f} MB, "
-          f"{extra:.0f} bytes a task besides its text | <= 200 |")
-    print(f"| mpirun -n 2 of a program that does nothing | {start['empty']:.2f} s | |")
-    print(f"| start to first task, beyond that | {start['first'] - start['empty']:.2f} s | <= 0.12 s |")
-    print(f"| run of one task, beyond that | {start['whole'] - start['empty']:.2f} s | |")
-    print(f"| CPU of our {len(idle['shares'])} processes while idle | "
-          f"{', '.join(f'{100 * share:.1f} %' for share in idle['shares'])} | < 1 % each |")
-    print(f"| first task after idling, from writing its line | {1000 * idle['answer']:.0f} ms | <= 20 ms |", flush=True)
+def room(name, options, share):
+    """One program; prints its lines as they come."""
+    program = options.build / "tests/bench" / name
+    print(f"\n### {name}\n", flush=True)
+    if not program.exists():
+        return print("not built", flush=True)
+    words = ROOMS[name][2 if options.quick else 0]
+    ranks = peers.mpirun(2 if name == "bench_mpi" else 0)
+    with subprocess.Popen([*ranks, program, *words], stdout=subprocess.PIPE, text=True) as running:
+        try:
+            for line in running.stdout:
+                print(line, end="", flush=True)
+        except OverTime:
+            running.terminate() if ranks else running.kill()  # some block signals
+            raise
+    if running.returncode:
+        print(f"{name} ended with {running.returncode}", flush=True)
 
 
-def others(options):
-    for name in ("bench_transport", "bench_tcp", "bench_idle", "bench_core", "bench_stats", "bench_host", "bench_placement",
-                 "bench_monitor"):
-        program = pathlib.Path(options.build) / "tests/bench" / name
-        print(f"\n### {name}\n", flush=True)
-        if not program.exists():
-            print("not built")
+def benches(options):
+    """(name, weight, what takes a share)."""
+    all_of = {"runners": task_runners, "engine": ours.measure, "programs": programs.measure, "files": files.measure}
+    found = [(name, OTHERS[name][options.quick], measure) for name, measure in all_of.items()]
+    for name, (_, seconds, quickly, quick_seconds) in ROOMS.items():
+        if options.quick and quickly is None:
+            print(f"- {name}: not measured with --quick", flush=True)
             continue
-        done = subprocess.run([*(peers.mpirun(2) if name == "bench_transport" else []), program], check=False)
-        if done.returncode:
-            print(f"{name} ended with {done.returncode}")
+        found.append((name, quick_seconds if options.quick else seconds, functools.partial(room, name)))
+    return [each for each in found if not options.only or each[0] in options.only]
+
+
+def run_all(options):
+    budget = Budget(60 * options.minutes)
+    # Some time is reserved for killing what hangs.
+    for (name, _, measure), share in Budget(54 * options.minutes).parts(benches(options), lambda each: each[1]):
+        began = time.monotonic()
+        try:
+            with budget.bench(share):
+                measure(options, share)
+        except OverTime:
+            print(f"\n{name}: cut off after {time.monotonic() - began:.0f} s, its time was {share.seconds:.0f} s", flush=True)
+        except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+            print(f"\n{name}: failed: {error}", flush=True)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, type=pathlib.Path, metavar="FOLDER", help="root of the build folder")
+    parser.add_argument("--quick", action="store_true", help="shorter lists and fewer rows, in 2 minutes: for every day")
+    parser.add_argument("--minutes", type=float, metavar="N", help="that all of it may take (default 10, with --quick 2)")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="of each measurement at most (default 5)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=["runners", "engine", "programs", "files", *ROOMS],
+                        help="of: runners, engine, programs, files, " + ", ".join(ROOMS))
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    options.minutes = options.minutes or (2 if options.quick else 10)
+    return options
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, help="root of the build folder")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--counts", type=int, nargs="+", default=[2000, 20000])
-    parser.add_argument("--queue", type=int, default=1_000_000, help="tasks of the long queue")
-    parser.add_argument("--seconds", type=float, default=10, help="of measuring queues and idling")
-    parser.add_argument("--only", choices=["runners", "engine", "programs", "files", "others"])
-    options = parser.parse_args()
-    options.build = pathlib.Path(options.build).resolve()
+    options = read_options()
+    began = time.monotonic()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                       OMPI_MCA_btl_vader_single_copy_mechanism="none")
-    print(f"## Measured on {os.cpu_count()} cores, Linux {platform.release()}\n")
-    with tempfile.TemporaryDirectory(prefix="wq-bench-") as folder:
-        folder = pathlib.Path(folder)
-        if options.only in (None, "runners"):
-            task_runners(options, folder)
-        if options.only in (None, "engine"):
-            engine_figures(options, folder)
-    if options.only in (None, "programs"):
-        programs.measure(options.build, options.repeats)
-    if options.only in (None, "files"):
-        files.measure(options.build, options.repeats)
-    if options.only in (None, "others"):
-        others(options)
+    print(f"## Measured on {os.cpu_count()} cores, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}\n", flush=True)
+    run_all(options)
+    print(f"\nMeasured in {time.monotonic() - began:.0f} s; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 if __name__ == "__main__":

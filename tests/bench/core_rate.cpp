@@ -1,5 +1,5 @@
-// How many events a second the core decides, and what a task costs it in memory: one shape, many workers, a
-// ledger full of waiting tasks. Prints a table; takes no arguments but the number of tasks and workers.
+// Events per second in the core, and memory per task: one shape, many workers, a ledger full of waiting
+// tasks. Prints a table; arguments: the number of tasks and workers.
 #include <malloc.h>
 
 #include <algorithm>
@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "core/reactor.h"
+#include "scheduling/reactor.h"
 
 namespace {
 
 using namespace wq;
 using namespace wq::core;
+using namespace wq::scheduling;
 
 double cpu_seconds() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
@@ -42,7 +43,7 @@ struct Bench {
         for (const Action& action : actions)
             if (const auto* lease = std::get_if<Lease>(&action)) out.push_back(*lease);
     }
-    // As the lines of a list come: a thousand at a time, every line with its own tags where `tagged`.
+    // Like the lines of a list: a thousand at a time, if `tagged` each with its own tags.
     void feed(bool tagged) {
         for (std::uint64_t id = 0; id < tasks;) {
             TaskRange range{TaskId(id), tagged ? 1 : std::min<std::uint64_t>(1000, tasks - id), {}, {}};
@@ -71,7 +72,7 @@ struct Bench {
     std::uint64_t events = 0;
 };
 
-// A program's tasks: each with a priority of its own, submitted one at a time.
+// A program's tasks: each with its own priority, submitted one at a time.
 void measure_priorities(std::uint64_t tasks, std::uint32_t workers) {
     Bench bench(tasks, workers);
     const double started = cpu_seconds();
@@ -90,7 +91,7 @@ void measure_priorities(std::uint64_t tasks, std::uint32_t workers) {
                 count / (ended - fed), bench.reactor.finished() ? "" : "  NOT FINISHED");
 }
 
-// Calls that are leased one by one, at workers with `functions` functions.
+// Calls leased one by one, to workers with `functions` functions.
 void measure_calls(std::uint64_t tasks, std::uint32_t workers, int functions) {
     Bench bench(0, 0);
     bench.tasks = tasks;
@@ -125,7 +126,7 @@ void measure_ranges(std::uint64_t tasks, std::uint64_t size) {
     const double begun = cpu_seconds();
     for (std::uint64_t first = 0; first < tasks; first += size) {
         RangeReported range{WorkerId(0), BatchId(1), {}, 0, 100};
-        // Every other one comes late, as from two ranks.
+        // Every other one arrives late, as from two ranks.
         const std::uint64_t other = (first / size) % 2 == 0 ? first + size : first - size;
         range.done.insert(
             {other < tasks ? other : first, std::min((other < tasks ? other : first) + size, tasks)});
@@ -139,8 +140,8 @@ void measure_ranges(std::uint64_t tasks, std::uint64_t size) {
                 bench.reactor.finished() ? "" : "  NOT FINISHED");
 }
 
-// The way that every task goes, over large nodes with GPUs: tasks of several sizes in turn, a few of each in
-// a row, as the steps of a workflow are.
+// The placement of tasks on large nodes with GPUs: several sizes in turn, a few of each in a row, like the
+// steps of a workflow.
 void measure_placements(const char* what, std::uint64_t tasks, std::uint32_t workers,
                         const std::vector<Needs>& sizes) {
     Bench bench(0, 0);
@@ -174,7 +175,8 @@ void measure(const char* what, std::uint64_t tasks, std::uint32_t workers, std::
     const auto started = cpu_seconds();
     bench.feed(tagged);
     const auto fed = cpu_seconds();
-    const std::size_t leases = bench.out.size() * (sizeof(Lease) + 300);  // what is out is not what waits
+    const std::size_t leases = bench.out.size() * (sizeof(Lease) + 300);  // count only waiting tasks, not
+                                                                          // leased ones
     const double waiting = static_cast<double>(heap_bytes() - empty) - static_cast<double>(leases);
     bench.events = 0;
     const auto begun = cpu_seconds();
@@ -194,6 +196,7 @@ void measure(const char* what, std::uint64_t tasks, std::uint32_t workers, std::
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // each line as soon as it is measured
     const std::uint64_t tasks = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
     const auto workers = static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1000);
     measure("one shape, tasks of 5 s", tasks, workers, 5'000'000, false);

@@ -1,4 +1,4 @@
-"""How long files take to a worker on this machine: against cp, rsync over loopback, and Work Queue 9.9."""
+"""How long files take to reach a worker on this machine, compared with cp, rsync over loopback, and Work Queue 9.9."""
 
 import os
 import pathlib
@@ -8,15 +8,26 @@ import statistics
 import subprocess
 import tempfile
 import time
+import typing
 
 import peers
 
 MB = 1 << 20
-SHARING = 1000  # tasks that share a file
+
+
+class Sizes(typing.NamedTuple):
+    one: int      # MB of the one large file
+    many: int     # small files in a folder
+    shared: int   # MB of the file that so many tasks share:
+    sharing: int
+
+
+FULL = Sizes(1000, 10_000, 100, 1000)
+QUICK = Sizes(100, 1000, 10, 200)
 
 
 class Rsync:
-    """A daemon of its own on loopback that serves a folder."""
+    """A separate daemon on loopback that serves a folder."""
 
     name = "rsync over loopback"
 
@@ -75,57 +86,77 @@ def theirs(peer, tasks, path, how):
         shutil.rmtree(folder)
 
 
-def make_inputs(folder):
+def make_inputs(folder, sizes):
     block = os.urandom(MB)
-    for name, count in (("1 GB", 1000), ("100 MB", 100)):
-        with open(folder / name.replace(" ", "_"), "wb") as out:
+    for name, count in (("one", sizes.one), ("shared", sizes.shared)):
+        with open(folder / name, "wb") as out:
             for _ in range(count):
                 out.write(block)
     many = folder / "many"
     many.mkdir()
-    for number in range(10_000):
+    for number in range(sizes.many):
         (many / str(number)).write_bytes(os.urandom(10_000))
 
 
-def print_rows(what, ways, repeats):
-    """The ways take turns. The first one is what the others are compared with."""
+def print_rows(what, ways, repeats, share):
+    """The methods take turns. The others are compared with the first."""
     found = {name: [] for name, _ in ways}
-    for _ in range(repeats):
-        for name, way in ways:
-            found[name].append(way())
-    first = statistics.median(found[ways[0][0]])
-    for name, times in found.items():
-        middle = statistics.median(times)
-        print(f"| {what} | {name} | {min(times):.2f} s | {middle:.2f} s | {middle / first:.2f} |", flush=True)
+    told = set()
+
+    def tell(name):
+        if name in told or not found[name]:
+            return
+        told.add(name)
+        middle = statistics.median(found[name])
+        print(f"| {what} | {name} | {min(found[name]):.2f} s | {middle:.2f} s "
+              f"| {middle / statistics.median(found[ways[0][0]]):.2f} |", flush=True)
+
+    try:
+        for last in share.rounds(repeats):
+            for name, way in ways:
+                found[name].append(way())
+                if last:
+                    tell(name)
+    finally:
+        for name in found:
+            tell(name)
 
 
-def measure(build, repeats):
-    bench = pathlib.Path(build) / "tests/bench"
+def measure_ways(program, peer, rsync, folder, sizes, repeats, share):
+    print("\n### Files to a worker on this machine\n\n| what | how | best | median | / ours |\n|---|---|---|---|---|", flush=True)
+    kinds = ((f"{sizes.one} MB, one file", "one"), (f"{sizes.many} x 10 kB, one folder", "many"))
+    for place, (what, name) in enumerate(kinds):
+        source = folder / name
+        ways = [("ours", lambda source=source: ours(program, 1, source, "once")),
+                ("cp -r", lambda source=source: copied(lambda a, b: subprocess.run(["cp", "-r", a, b], check=True),
+                                                       source, folder))]
+        if rsync:
+            ways.append((rsync.name, lambda source=source: copied(rsync.copy, source, folder)))
+        if not peer.missing:
+            ways.append((peer.name, lambda source=source: theirs(peer, 1, source, "once")))
+        print_rows(what, ways, repeats, share.part(1, [1] * (3 - place)))
+    ways = [("ours", lambda: ours(program, sizes.sharing, folder / "shared", "cached"))]
+    if not peer.missing:
+        ways.append((peer.name, lambda: theirs(peer, sizes.sharing, folder / "shared", "cached")))
+    print_rows(f"{sizes.sharing} tasks that share {sizes.shared} MB", ways, repeats, share)
+
+
+def measure(options, share):
+    bench = options.build / "tests/bench"
     program = bench / "bench_files"
+    sizes = QUICK if options.quick else FULL
     peer = peers.WorkQueue99(bench / "work_queue_peer")
     if peer.missing:
-        print(f"\n{peer.name}: not measured, {' and '.join(map(str, peer.missing))} missing")
+        print(f"\n{peer.name}: not measured, {' and '.join(map(str, peer.missing))} missing", flush=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="wq-bench-"))
     rsync = Rsync(folder) if shutil.which("rsync") else None
+    if not rsync:
+        print(f"\n{Rsync.name}: not measured, rsync missing", flush=True)
     try:
-        make_inputs(folder)
-        print("\n### Files to a worker on this machine\n\n| what | how | best | median | / ours |\n|---|---|---|---|---|")
-        for what, name in (("1 GB, one file", "1_GB"), ("10,000 x 10 kB, one folder", "many")):
-            source = folder / name
-            ways = [("ours", lambda source=source: ours(program, 1, source, "once")),
-                    ("cp -r", lambda source=source: copied(lambda a, b: subprocess.run(["cp", "-r", a, b], check=True),
-                                                           source, folder))]
-            if rsync:
-                ways.append((rsync.name, lambda source=source: copied(rsync.copy, source, folder)))
-            if not peer.missing:
-                ways.append((peer.name, lambda source=source: theirs(peer, 1, source, "once")))
-            print_rows(what, ways, repeats)
-        ways = [("ours", lambda: ours(program, SHARING, folder / "100_MB", "cached"))]
-        if not peer.missing:
-            ways.append((peer.name, lambda: theirs(peer, SHARING, folder / "100_MB", "cached")))
-        print_rows(f"{SHARING} tasks that share 100 MB", ways, repeats)
-        delay = subprocess.run([program, "1", folder / "1_GB", "delay"], stdout=subprocess.PIPE, text=True, check=True)
-        print(f"\nA small task on another worker while 1 GB travels: {delay.stdout.strip()} ms; goal 100 ms")
+        make_inputs(folder, sizes)
+        measure_ways(program, peer, rsync, folder, sizes, options.repeats, share.part(9, (9, 1)))
+        delay = subprocess.run([program, "1", folder / "one", "delay"], stdout=subprocess.PIPE, text=True, check=True)
+        print(f"\nA small task on another worker while {sizes.one} MB travel: {delay.stdout.strip()} ms; goal 100 ms", flush=True)
     finally:
         if rsync:
             rsync.close()

@@ -1,6 +1,6 @@
-// How long files take to workers over TCP on this machine:
+// How long files take to reach TCP workers on this machine:
 //
-//   bench_files TASKS FILE once|cached|delay      TASKS tasks that each bring FILE (or folder) along
+//   bench_files TASKS FILE once|cached|delay      TASKS tasks that each have FILE (or a folder) as input
 //
 // Prints the seconds from the first submit() to the last end; delay: the longest round trip, in milliseconds,
 // of a small task on a second worker while the file travels to the first.
@@ -38,7 +38,8 @@ class Workers {
                 std::freopen("/dev/null", "w", stdout);
                 const std::string feature = "worker" + std::to_string(index);
                 ::execl("/proc/self/exe", "bench_files", "worker", "--contact", (folder + "/contact").c_str(),
-                        "--cores", "1", "--feature", feature.c_str(), "-s", folder.c_str(), nullptr);
+                        "--cores", "1", "--feature", feature.c_str(), "-s", folder.c_str(), "--parent-death",
+                        nullptr);
                 ::_exit(127);
             }
             children_.push_back(child);
@@ -103,7 +104,7 @@ int main(int argc, char** argv) {
     {
         wq::ManagerOptions options;
         options.port = 0;
-        options.password = "bench";  // without `ssl`: no TLS, as the peers
+        options.password = "bench";  // without `ssl`: no TLS, like the peers
         options.contact_file = folder + "/contact";
         options.say = [](const std::string&) {};
         wq::Manager manager(options);

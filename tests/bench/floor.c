@@ -1,5 +1,6 @@
 /* The floor under all task runners: posix_spawn and wait of one command, WIDTH at once, nothing recorded.
- * floor null WIDTH COUNT COMMAND...    output to /dev/null, waitpid
+ * floor cores WIDTH COUNT COMMAND...   WIDTH processes with one at once each; output to /dev/null, waitpid
+ * floor null WIDTH COUNT COMMAND...    the same in one process
  * floor pipes WIDTH COUNT COMMAND...   both outputs read to their end through pipes, wait4 for the usage
  * Exit code 1 when a task failed. */
 #define _GNU_SOURCE
@@ -60,6 +61,22 @@ static int run_null(int width, long count, char** command) {
     return failed;
 }
 
+/* A process that waits for its child to execute starts nothing meanwhile: so one for each core. */
+static int run_cores(int width, long count, char** command) {
+    int failed = 0;
+    for (int i = 0; i < width; ++i) {
+        const pid_t pid = fork();
+        if (pid < 0) die("fork", errno);
+        if (pid == 0) _exit(run_null(1, count / width + (i < count % width), command));
+    }
+    for (int i = 0; i < width; ++i) {
+        int status = 0;
+        if (wait(&status) < 0) die("wait", errno);
+        failed |= status != 0;
+    }
+    return failed;
+}
+
 static void begin(struct task* task, char** command) {
     int ends[2];
     for (int i = 0; i < 2; ++i) {
@@ -115,5 +132,7 @@ int main(int argc, char** argv) {
     const int width = atoi(argv[2]);
     const long count = atol(argv[3]);
     if (width < 1 || count < 0) return 64;
-    return strcmp(argv[1], "pipes") == 0 ? run_pipes(width, count, argv + 4) : run_null(width, count, argv + 4);
+    if (strcmp(argv[1], "cores") == 0) return run_cores(width, count, argv + 4);
+    return strcmp(argv[1], "pipes") == 0 ? run_pipes(width, count, argv + 4)
+                                         : run_null(width, count, argv + 4);
 }

@@ -1,11 +1,11 @@
-// Calls a second of a function that does next to nothing, mode `direct`, from the submission to the record of
-// the last: an index range by ticket, and single calls with arguments of their own and their results, by
-// lease and by ticket. Manager and workers share one thread of this process, as rank 0 does; each worker's
-// calls run on a thread of its own.
+// Calls per second of a function that does almost nothing, mode `direct`, from the submission to the record
+// of the last: an index range by ticket, and single calls with their own arguments and results, by lease and
+// by ticket. Manager and workers share one thread of this process, as rank 0 does; each worker's calls run on
+// a separate thread.
 //
 //   bench_functions [INDEXES [CALLS [ROUNDS]]]
 //
-// The best of the rounds counts, since other load only ever slows one down.
+// The best round counts, since other load only slows a round down.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@ double seconds_since(wq::Instant begin) {
     return std::chrono::duration<double>(wq::instant_now() - begin).count();
 }
 
-wq::host::FunctionTable functions() {
-    wq::host::FunctionTable table;
+wq::process::FunctionTable functions() {
+    wq::process::FunctionTable table;
     table.add("echo", {[](std::string_view arguments) { return std::string(arguments); },
                        [](std::int64_t index) { static_cast<void>(index); }});
     return table;
@@ -41,7 +41,7 @@ Measured range(const FunctionPoolOptions& options, std::uint64_t count) {
     FunctionPool pool(functions(), options);
     Measured measured;
     std::uint64_t done = 0;
-    pool.recorder.on_range = [&](const wq::stats::RangeRecord& record) {
+    pool.recorder.on_range = [&](const wq::records::RangeRecord& record) {
         done += record.tasks.count();
         ++measured.reports;
     };
@@ -70,7 +70,7 @@ Measured calls(const FunctionPoolOptions& options, std::uint64_t count) {
     pool.turn();
     const std::string arguments(20, 'x');
     const wq::Instant begin = wq::instant_now();
-    // As a program does it: a window of calls under way, one submitted for each that has ended.
+    // As a program does it: keeps a window of calls, submitting one for each that ended.
     std::uint64_t submitted = 0;
     constexpr std::uint64_t window = 20'000;
     pool.run_until([&] {

@@ -1,17 +1,20 @@
-// What a program's manager costs while 1,000 workers of it idle: its process alone. The workers are another
-// process: links that say hello and then only keep alive. One line: "NAME VALUE UNIT".
+// The CPU share of a program's manager while its 1,000 workers idle. The workers are another process:
+// connections that say hello and then only send keep-alives. One line: "NAME VALUE UNIT".
+//
+//   bench_idle [SECONDS]
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
-#include "transport/tcp_dialer.h"
+#include "net/tcp_dialer.h"
 #include "wire/messages.h"
 #include "work_queue/manager.h"
 
@@ -20,7 +23,7 @@ namespace {
 using namespace wq;
 
 constexpr std::int64_t workers = 1000;
-constexpr Duration idle_time = std::chrono::seconds(65);  // two keep-alives each way at least
+constexpr int idle_seconds = 65;  // at least two keep-alives each way
 
 void raise_descriptor_limit() {
     rlimit limit{};
@@ -38,27 +41,27 @@ wire::Hello hello(std::int64_t number) {
     return hello;
 }
 
-void wait_for_joined(transport::TcpDialer& link) {
-    std::vector<transport::Arrival> inbox;
+void wait_for_joined(net::TcpDialer& link) {
+    std::vector<net::Arrival> inbox;
     while (!link.poll(inbox)) {
         pollfd entry{link.descriptors().front(), POLLIN, 0};
         poll(&entry, 1, -1);
     }
-    if (inbox.empty() || !std::holds_alternative<transport::Joined>(inbox.front())) _exit(1);
+    if (inbox.empty() || !std::holds_alternative<net::Joined>(inbox.front())) _exit(1);
 }
 
-// Until `end` hangs up.
+// Until `end` is closed.
 [[noreturn]] void be_workers(int port, int end) {
     raise_descriptor_limit();
-    std::vector<std::unique_ptr<transport::TcpDialer>> links;
+    std::vector<std::unique_ptr<net::TcpDialer>> links;
     for (std::int64_t number = 0; number < workers; ++number) {
-        transport::TcpDialOptions dial;
+        net::TcpDialOptions dial;
         dial.managers = {{"127.0.0.1", static_cast<std::uint16_t>(port)}};
-        links.push_back(transport::TcpDialer::open(std::move(dial)).or_throw());
+        links.push_back(net::TcpDialer::open(std::move(dial)).or_throw());
         wait_for_joined(*links.back());
-        links.back()->send(transport::TcpDialer::manager, wire::encode(hello(number)));
-        // As a worker does once it has been welcomed.
-        links.back()->send(transport::TcpDialer::manager, wire::encode(wire::Beat{}));
+        links.back()->send(net::TcpDialer::manager, wire::encode(hello(number)));
+        // As a worker does after its Welcome.
+        links.back()->send(net::TcpDialer::manager, wire::encode(wire::Beat{}));
     }
     char byte = 0;
     while (read(end, &byte, 1) > 0) {
@@ -77,7 +80,7 @@ double cpu_seconds() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
     int to_child[2];
     if (pipe(to_child) != 0) return 1;
     const pid_t child = fork();  // before there are threads
@@ -97,7 +100,7 @@ int main() {
         while (manager.stats().workers_connected < workers) poll(nullptr, 0, 10);
         const double before = cpu_seconds();
         const Instant began = instant_now();
-        poll(nullptr, 0, static_cast<int>(idle_time / std::chrono::milliseconds(1)));
+        poll(nullptr, 0, 1000 * (argc > 1 ? std::atoi(argv[1]) : idle_seconds));
         const double passed = std::chrono::duration<double>(instant_now() - began).count();
         std::printf("%-28s %12.2f %% CPU\n", "idle_manager_1000_workers",
                     100 * (cpu_seconds() - before) / passed);

@@ -1,9 +1,10 @@
-// Tasks a second through the launcher, against bare loops of the same command in this program: posix_spawn
-// and wait, two in flight, with the output thrown away (the floor) and with pipes, wait4 and what they yield.
+// Tasks per second through the launcher, compared with bare loops of the same command: posix_spawn and wait
+// in one process per core (the floor), in one process for all with the output discarded, and with pipes,
+// wait4 and its figures.
 //
-//   bench_host [TASKS [ROUNDS]]
+//   bench_launcher [TASKS [ROUNDS]]
 //
-// All are taken in turns and the best of each counts, since other load only ever slows one down.
+// They take turns and the best round of each counts, since other load only slows a round down.
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -18,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "host/cpu_mask.h"
-#include "host/launcher.h"
+#include "launcher/launcher.h"
+#include "machine/cpu_mask.h"
 
 namespace {
 
-using wq::host::Launcher;
+using wq::launcher::Launcher;
 using Words = std::vector<std::string>;
 
 constexpr int in_flight = 2;
@@ -32,8 +33,8 @@ double seconds_since(wq::Instant begin) {
     return std::chrono::duration<double>(wq::instant_now() - begin).count();
 }
 
-// CPU time of this process and of all its children that have ended, in seconds: what a task costs even where
-// other programs take turns on the cores.
+// CPU time of this process and all its ended children, in seconds: the cost of a task even if other programs
+// share the cores.
 double cpu_seconds() {
     double sum = 0;
     for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -66,7 +67,7 @@ struct Pointers {
     std::vector<char*> argv;
 };
 
-double floor_rate(const Words& command, int tasks) {
+double loop_rate(const Words& command, int tasks, int at_once) {
     const Pointers words(command);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -75,7 +76,7 @@ double floor_rate(const Words& command, int tasks) {
     const wq::Instant begin = wq::instant_now();
     int started = 0;
     for (int ended = 0; ended < tasks;) {
-        for (; started < tasks && started - ended < in_flight; ++started) {
+        for (; started < tasks && started - ended < at_once; ++started) {
             pid_t pid = 0;
             posix_spawn(&pid, words.argv[0], &actions, nullptr, words.argv.data(), environ);
         }
@@ -85,6 +86,18 @@ double floor_rate(const Words& command, int tasks) {
     const double took = seconds_since(begin);
     posix_spawn_file_actions_destroy(&actions);
     return tasks / took;
+}
+
+double floor_rate(const Words& command, int tasks) {
+    const wq::Instant begin = wq::instant_now();
+    for (int core = 0; core < in_flight; ++core) {
+        if (fork() != 0) continue;
+        loop_rate(command, tasks / in_flight, 1);
+        _exit(0);
+    }
+    while (wait(nullptr) > 0) {
+    }
+    return tasks / seconds_since(begin);
 }
 
 struct Piped {
@@ -143,8 +156,8 @@ double piped_floor_rate(const Words& command, int tasks) {
 double launcher_rate(const Words& command, const std::string& line, int tasks, bool direct,
                      std::uint64_t& failed) {
     auto launcher = Launcher::start().or_throw();
-    wq::host::LauncherOptions options;
-    for (const int pu : wq::host::CpuMask::of_process(0).indexes()) options.slice.cores.push_back({pu});
+    wq::launcher::LauncherOptions options;
+    for (const int pu : wq::machine::CpuMask::of_process(0).indexes()) options.slice.cores.push_back({pu});
     options.slice.cores.resize(std::min<std::size_t>(options.slice.cores.size(), in_flight));
     options.slice.memory_mb = 1024;
     options.shell = "/bin/sh";
@@ -156,7 +169,7 @@ double launcher_rate(const Words& command, const std::string& line, int tasks, b
     int given = 0;
     for (int ended = 0; ended < tasks;) {
         for (; given < tasks && given - ended < ahead; ++given) {
-            wq::host::Order order;
+            wq::process::Order order;
             order.task = wq::TaskId(static_cast<std::uint64_t>(given));
             order.give.cores = 1;
             if (direct)
@@ -167,8 +180,8 @@ double launcher_rate(const Words& command, const std::string& line, int tasks, b
         }
         pollfd ready{launcher->descriptor(), POLLIN, 0};
         poll(&ready, 1, -1);
-        for (const wq::host::Report& report : launcher->next()) {
-            const auto* end = std::get_if<wq::host::TaskEnded>(&report);
+        for (const wq::launcher::Report& report : launcher->next()) {
+            const auto* end = std::get_if<wq::launcher::TaskEnded>(&report);
             if (end == nullptr) continue;
             ++ended;
             if (!end->outcome.succeeded()) ++failed;
@@ -183,10 +196,12 @@ double launcher_rate(const Words& command, const std::string& line, int tasks, b
 void compare(const char* name, const Words& command, const std::string& line, bool direct, int tasks,
              int rounds) {
     Best bare;
+    Best loop;
     Best piped;
     Best ours;
     for (int round = 0; round < rounds; ++round) {
         bare.take(tasks, [&] { return floor_rate(command, tasks); });
+        loop.take(tasks, [&] { return loop_rate(command, tasks, in_flight); });
         piped.take(tasks, [&] { return piped_floor_rate(command, tasks); });
         ours.take(tasks, [&] { return launcher_rate(command, line, tasks, direct, ours.failed); });
     }
@@ -195,8 +210,9 @@ void compare(const char* name, const Words& command, const std::string& line, bo
         std::printf("  %-28s %7.0f tasks/s  %.2f of the floor   %6.0f us CPU a task  %.2f of the floor\n",
                     what, best.rate, best.rate / bare.rate, best.cpu_us, best.cpu_us / bare.cpu_us);
     };
-    print("floor: posix_spawn, wait", bare);
-    print("floor with pipes and wait4", piped);
+    print("floor: one process a core", bare);
+    print("one process for all", loop);
+    print("the same, pipes and wait4", piped);
     print("launcher", ours);
     if (ours.failed > 0) std::printf("  %llu tasks failed\n", static_cast<unsigned long long>(ours.failed));
 }
@@ -204,6 +220,7 @@ void compare(const char* name, const Words& command, const std::string& line, bo
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // each line as soon as it is measured
     const int tasks = argc > 1 ? std::atoi(argv[1]) : 4000;
     const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
     try {
@@ -211,7 +228,7 @@ int main(int argc, char** argv) {
         compare("sh -c 'echo hi'", {"/bin/sh", "-c", "echo hi"}, "echo hi", false, tasks, rounds);
         compare("/bin/echo hi, directly", {"/bin/echo", "hi"}, "", true, tasks, rounds);
     } catch (const wq::Failure& failure) {
-        std::fprintf(stderr, "bench_host: %s\n", failure.error.message.c_str());
+        std::fprintf(stderr, "bench_launcher: %s\n", failure.error.message.c_str());
         return wq::to_int(failure.error.code);
     }
     return 0;

@@ -1,5 +1,5 @@
-// What it costs to watch tasks: the share of a core that the launcher takes, and with it the process that
-// looks at their disks, while 100 tasks run that do nothing, each a shell with a child.
+// The cost of watching tasks: the share of a core that the launcher takes, and the process that measures disk
+// usage, while 100 idle tasks run, each a shell with a child.
 //
 //   bench_monitor [TASKS [SECONDS]]
 #include <poll.h>
@@ -10,9 +10,9 @@
 #include <fstream>
 #include <string>
 
-#include "host/cpu_mask.h"
-#include "host/launcher.h"
-#include "host/process_tree.h"
+#include "launcher/launcher.h"
+#include "machine/cpu_mask.h"
+#include "process/process_tree.h"
 
 namespace {
 
@@ -25,35 +25,35 @@ std::string first_line(pid_t pid, const char* what) {
     return line;
 }
 
-// CPU time of our processes of that name, in seconds; /proc/PID/stat would tell it in hundredths.
+// CPU time of our processes with that name, in seconds; /proc/PID/stat has only hundredths.
 double cpu_seconds(const std::string& name) {
     double sum = 0;
-    for (const pid_t pid : host::descendants_of(getpid()))
+    for (const pid_t pid : process::descendants_of(getpid()))
         if (first_line(pid, "comm") == name) sum += std::atof(first_line(pid, "schedstat").c_str()) / 1e9;
     return sum;
 }
 
-void wait_for(host::Launcher& launcher, int started) {
+void wait_for(launcher::Launcher& launcher, int started) {
     for (int seen = 0; seen < started;) {
         pollfd ready{launcher.descriptor(), POLLIN, 0};
         poll(&ready, 1, -1);
-        for (const host::Report& report : launcher.next())
-            if (std::holds_alternative<host::TaskStarted>(report)) ++seen;
+        for (const launcher::Report& report : launcher.next())
+            if (std::holds_alternative<launcher::TaskStarted>(report)) ++seen;
     }
 }
 
 void measure(const char* name, const core::Watch& watch, int tasks, int seconds) {
-    auto launcher = host::Launcher::start().or_throw();
-    host::LauncherOptions options;
-    const auto units = host::CpuMask::of_process(0).indexes();
+    auto launcher = launcher::Launcher::start().or_throw();
+    launcher::LauncherOptions options;
+    const auto units = machine::CpuMask::of_process(0).indexes();
     for (int i = 0; i < tasks; ++i)
         options.slice.cores.push_back({units[static_cast<std::size_t>(i) % units.size()]});
-    options.slice.bind = host::Binding::none;
+    options.slice.bind = machine::Binding::none;
     options.shell = "/bin/sh";
     options.scratch = "/tmp/wq-bench-monitor";
     std::move(launcher->open(options)).or_throw();
     for (int i = 0; i < tasks; ++i) {
-        host::Order order;
+        process::Order order;
         order.task = TaskId(static_cast<std::uint64_t>(i));
         order.give.cores = 1;
         order.text = "sleep 100000; true";
@@ -61,7 +61,7 @@ void measure(const char* name, const core::Watch& watch, int tasks, int seconds)
         launcher->run(std::move(order));
     }
     wait_for(*launcher, tasks);
-    poll(nullptr, 0, 2000);  // the first samples are not what it costs in the long run
+    poll(nullptr, 0, 2000);  // the first samples cost more than later ones
     const double before = cpu_seconds("wq_launcher");
     const double disk_before = cpu_seconds("wq_disk");
     const Instant begin = instant_now();
@@ -77,6 +77,7 @@ void measure(const char* name, const core::Watch& watch, int tasks, int seconds)
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // each line as soon as it is measured
     const int tasks = argc > 1 ? std::atoi(argv[1]) : 100;
     const int seconds = argc > 2 ? std::atoi(argv[2]) : 10;
     try {

@@ -1,11 +1,11 @@
-"""The task runners that are measured against each other: how each is told to run COUNT equal tasks, two at a time."""
+"""The task runners that are compared: how each runs COUNT equal tasks, two at a time."""
 
 import pathlib
 import shutil
 import subprocess
 
 WIDTH = 2
-# What a task is: an executable with output, or a line that needs a shell (the same /bin/sh for everybody).
+# The task: an executable with output, or a line that needs a shell (the same /bin/sh for all).
 KINDS = {"direct": "/bin/echo task", "shell": "echo task; :"}
 
 
@@ -14,7 +14,7 @@ def words(kind):
 
 
 class Peer:
-    """prepare() writes inputs, which is not timed; run() is."""
+    """prepare() writes inputs and is not timed; run() is."""
 
     def __init__(self, name, needs=()):
         self.name = name
@@ -38,7 +38,7 @@ class Peer:
 
 class Floor(Peer):
     def __init__(self, program, mode):
-        super().__init__({"null": "floor", "pipes": "floor, pipes and wait4"}[mode], [program])
+        super().__init__({"cores": "floor", "null": "floor, one process", "pipes": "floor, pipes and wait4"}[mode], [program])
         self.program, self.mode = program, mode
 
     def command(self, kind, count):
@@ -142,5 +142,5 @@ def mpirun(ranks):
 def all_peers(build):
     bench = pathlib.Path(build) / "tests/bench"
     ours = pathlib.Path(build) / "src/cli/work_queue_run"
-    return [Floor(bench / "floor", "null"), Floor(bench / "floor", "pipes"), Make(), Xargs(), Ninja(), Parallel(),
+    return [Floor(bench / "floor", "cores"), Floor(bench / "floor", "null"), Floor(bench / "floor", "pipes"), Make(), Xargs(), Ninja(), Parallel(),
             WorkQueue99(bench / "work_queue_peer"), Ours(ours, 0), Ours(ours, 2)]

@@ -1,5 +1,5 @@
-// How long it takes to seat a task: many tasks of mixed widths on many nodes of 256 cores, by best fit over
-// the nodes and then over each node's packages, NUMA nodes and caches. Prints a table in CPU time.
+// The time to place a task: many tasks of mixed widths on many nodes of 256 cores, by best fit over the nodes
+// and then over each node's packages, NUMA nodes and caches. Prints a table in CPU time.
 //
 //   bench_placement [TASKS [NODES]]
 #include <algorithm>
@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "host/placement.h"
+#include "machine/placement.h"
 
 namespace {
 
-using namespace wq::host;
+using namespace wq::machine;
 
 double cpu_seconds() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
@@ -29,7 +29,7 @@ std::vector<Place> places() {
     return all;
 }
 
-// Nodes by what they have left: those for GPUs by GPUs, others by cores. The fullest that has room goes
+// Nodes ordered by free resources: for GPU tasks by GPUs, for others by cores. The fullest with room goes
 // first.
 class Pool {
   public:
@@ -88,7 +88,7 @@ struct Mix {
     std::int64_t gpus;
 };
 
-// Tasks come until none fits, then the oldest ends for each that comes.
+// Tasks start until none fits; then for each new task the oldest ends.
 void measure(const Mix& mix, std::size_t tasks, std::size_t nodes) {
     Pool pool(nodes);
     std::mt19937 random(1);
@@ -112,6 +112,7 @@ void measure(const Mix& mix, std::size_t tasks, std::size_t nodes) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // each line as soon as it is measured
     const std::size_t tasks = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10'000;
     const std::size_t nodes = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1'000;
     for (const Mix& mix :

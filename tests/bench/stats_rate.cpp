@@ -1,5 +1,5 @@
-// Rates of the statistics: rows into stats.h5 alone, and CPU time of the whole recorder for each task of a
-// run. Usage: bench_stats [TASKS]. Prints tab-separated: what, value, unit.
+// Rates of the statistics: rows into stats.h5 alone, and CPU time of the whole recorder per task of a run.
+// Usage: bench_stats [TASKS]. Prints tab-separated: what, value, unit.
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -53,7 +53,7 @@ stats::Recorded ended_task(std::uint64_t i) {
 
 double h5_rows_per_second(const std::string& directory, std::uint64_t rows) {
     auto writer = stats::H5Writer::create(directory + "/alone.h5", {}).or_throw();
-    const stats::TaskRecord record = ended_task(1).record;
+    const records::TaskRecord record = ended_task(1).record;
     const double begin = wall_seconds();
     for (std::uint64_t i = 0; i < rows; ++i) {
         writer.append(stats::Dataset::tasks, stats::row_of(record));
@@ -63,7 +63,7 @@ double h5_rows_per_second(const std::string& directory, std::uint64_t rows) {
     return double(rows) / (wall_seconds() - begin);
 }
 
-// `pause_ms`: after every 30 tasks, so that they come at the pace of a run; 0: as fast as they are taken.
+// `pause_ms`: after every 30 tasks, to imitate a run; 0: as fast as possible.
 void bench_recorder(const std::string& directory, const char* what, std::uint64_t tasks, int pause_ms) {
     const std::string run = directory + "/run" + std::to_string(pause_ms);
     std::filesystem::create_directory(run);
@@ -92,6 +92,7 @@ void bench_recorder(const std::string& directory, const char* what, std::uint64_
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // each line as soon as it is measured
     const std::uint64_t tasks = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 500'000;
     std::string directory = (std::filesystem::temp_directory_path() / "bench_stats_XXXXXX").string();
     if (::mkdtemp(directory.data()) == nullptr) return 1;

@@ -1,7 +1,8 @@
-// How fast frames travel over TCP of this machine. One line per figure: "NAME VALUE UNIT".
+// Rates of frames over TCP on this machine. One line per figure: "NAME VALUE UNIT".
 //
-// Both ends are in this process, each with its thread of sockets and its caller: what two processes would
-// have, too.
+// Both ends are in this process, each with its socket thread and its caller, as two processes would have.
+//
+//   bench_tcp [SECONDS]     of idling
 #include <poll.h>
 #include <sys/resource.h>
 
@@ -12,22 +13,22 @@
 #include <thread>
 #include <vector>
 
-#include "transport/tcp_dialer.h"
-#include "transport/tcp_listener.h"
-#include "transport/tls_identity.h"
+#include "net/tcp_dialer.h"
+#include "net/tcp_listener.h"
+#include "net/tls_identity.h"
 
 namespace {
 
 using namespace wq;
-using namespace wq::transport;
+using namespace wq::net;
 
 constexpr std::size_t message_bytes = 100;
 constexpr std::size_t messages_per_frame = 64;
-constexpr std::size_t most_ahead = 1000;  // frames that are under way: what credit allows
+constexpr std::size_t most_ahead = 1000;  // frames in flight: a typical window
 constexpr Duration flood_time = std::chrono::seconds(2);
 constexpr int round_trips = 20'000;
 constexpr std::size_t idle_workers = 1000;
-constexpr Duration idle_time = std::chrono::seconds(31);  // one keep-alive each way at least
+constexpr int idle_seconds = 31;  // at least one keep-alive each way
 
 double seconds(Duration time) {
     return std::chrono::duration<double>(time).count();
@@ -43,7 +44,7 @@ void wait(Transport& end, int milliseconds = 1000) {
     ::poll(&entry, 1, milliseconds);
 }
 
-// Waits for arrivals and takes them; ends the program when a peer is lost.
+// Waits for arrivals and takes them; exits if a peer is lost.
 void take(Transport& end, std::vector<Arrival>& inbox) {
     inbox.clear();
     while (!end.poll(inbox)) wait(end);
@@ -77,7 +78,7 @@ struct Pair {
     PeerId peer;
 };
 
-// One way, as fast as the other end takes.
+// One way, as fast as the other end receives.
 void flood(const std::string& name, bool tls) {
     Pair pair(tls);
     std::atomic<std::size_t> received{0};
@@ -143,8 +144,8 @@ double cpu_used() {
     return of(used.ru_utime) + of(used.ru_stime);
 }
 
-// Both ends of a thousand connections: the workers, each with a thread, cost the most of it by far.
-void idle() {
+// Both ends of a thousand connections: the workers, with a thread each, cost by far the most.
+void idle(Duration idle_time) {
     TcpListenOptions listening;
     listening.bind = {"127.0.0.1"};
     auto manager = TcpListener::open(std::move(listening)).or_throw();
@@ -164,11 +165,11 @@ void idle() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
     flood("plain", false);
     flood("tls", true);
     latency("plain", false);
     latency("tls", true);
-    idle();
+    idle(std::chrono::seconds(argc > 1 ? std::atoi(argv[1]) : idle_seconds));
     return 0;
 }

@@ -1,25 +1,28 @@
-// Claims per second of every ticket path, one at a time and by all ranks together, and what the MPI transport
-// costs. Run under mpirun with 2 or more ranks; rank 0 prints a table.
+// Claims per second of every ticket path, one at a time and by all ranks together, and the cost of the MPI
+// transport. Run under mpirun with 2 or more ranks; rank 0 prints a table.
+//
+//   mpirun -n 2 bench_mpi [MILLISECONDS]     of each
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 
-#include "transport/mpi_counter_window.h"
-#include "transport/mpi_session.h"
-#include "transport/mpi_shared_window.h"
-#include "transport/mpi_transport.h"
-#include "transport/ticket_pool.h"
+#include "mpi/mpi_counter_window.h"
+#include "mpi/mpi_session.h"
+#include "mpi/mpi_shared_window.h"
+#include "mpi/mpi_transport.h"
+#include "tickets/ticket_pool.h"
 
 namespace {
 
 using namespace wq;
-using namespace wq::transport;
+using namespace wq::net;
 
-constexpr Duration kTime = std::chrono::seconds(1);
-constexpr std::uint64_t kClaimsPerLook = 256;  // at the clock
+constexpr int kMilliseconds = 1000;            // for each
+constexpr std::uint64_t kClaimsPerLook = 256;  // between looks at the clock
 const BatchId kBatch(1);
 
 double seconds_since(Instant start) {
@@ -28,14 +31,14 @@ double seconds_since(Instant start) {
 
 class Bench {
   public:
-    explicit Bench(MpiSession& session) : session_(session) {}
+    Bench(mpi::MpiSession& session, Duration each) : session_(session), each_(each) {}
 
     // `claim` makes kClaimsPerLook claims and returns how many succeeded.
     void all_ranks(const char* what, const std::function<std::uint64_t()>& claim) {
         meet();
         const Instant start = instant_now();
         std::uint64_t claims = 0;
-        while (instant_now() - start < kTime) claims += claim();
+        while (instant_now() - start < each_) claims += claim();
         const double rate = static_cast<double>(claims) / seconds_since(start);
         double sum = 0;
         for (const std::string& text : session_.gather_world(std::to_string(rate)).or_throw())
@@ -47,13 +50,15 @@ class Bench {
         if (session_.rank() == 0) std::printf("%-44s %14.0f %s\n", what, value, unit), std::fflush(stdout);
     }
     void meet() { session_.gather_world("").or_throw(); }
-    MpiSession& session() { return session_; }
+    mpi::MpiSession& session() { return session_; }
+    Duration each() const { return each_; }
 
   private:
-    MpiSession& session_;
+    mpi::MpiSession& session_;
+    Duration each_;
 };
 
-void raw_atomic(Bench& bench, Segment& segment) {
+void raw_atomic(Bench& bench, mpi::Segment& segment) {
     auto& counter = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment.data());
     bench.all_ranks("bare fetch_add in shared memory", [&] {
         for (std::uint64_t i = 0; i < kClaimsPerLook; ++i) counter.fetch_add(1);
@@ -61,17 +66,17 @@ void raw_atomic(Bench& bench, Segment& segment) {
     });
 }
 
-void node_word(Bench& bench, TicketPool& pool) {
+void node_word(Bench& bench, tickets::TicketPool& pool) {
     std::uint64_t first = 0;
     bench.all_ranks("node word, one at a time", [&] {
         std::uint64_t claimed = 0;
         for (std::uint64_t i = 0; i < kClaimsPerLook; ++i) {
-            const Claim claim = pool.take(1);
-            if (claim.state == Claim::State::claimed) {
+            const tickets::Claim claim = pool.take(1);
+            if (claim.state == tickets::Claim::State::claimed) {
                 ++claimed;
-            } else if (claim.state == Claim::State::dry) {
-                [[maybe_unused]] const Install done =
-                    pool.install({kBatch, first += kMostTickets, kMostTickets});
+            } else if (claim.state == tickets::Claim::State::dry) {
+                [[maybe_unused]] const tickets::Install done =
+                    pool.install({kBatch, first += tickets::kMostTickets, tickets::kMostTickets});
             }
         }
         return claimed;
@@ -79,16 +84,16 @@ void node_word(Bench& bench, TicketPool& pool) {
     pool.revoke(kBatch);
 }
 
-void with_texts(Bench& bench, TicketPool& pool) {
+void with_texts(Bench& bench, tickets::TicketPool& pool) {
     const std::vector<std::string> texts(1000,
                                          "gzip -9 < /usr/share/doc/package/changelog > out/changelog.gz");
     bench.all_ranks("node word with a 61-byte text copied out", [&] {
         std::uint64_t claimed = 0;
         for (std::uint64_t i = 0; i < kClaimsPerLook; ++i) {
-            const Claim claim = pool.take(1);
-            if (claim.state == Claim::State::claimed && pool.texts(claim)) ++claimed;
-            if (claim.state == Claim::State::dry) {
-                [[maybe_unused]] const Install done = pool.install({kBatch, 0, 1000}, texts);
+            const tickets::Claim claim = pool.take(1);
+            if (claim.state == tickets::Claim::State::claimed && pool.texts(claim)) ++claimed;
+            if (claim.state == tickets::Claim::State::dry) {
+                [[maybe_unused]] const tickets::Install done = pool.install({kBatch, 0, 1000}, texts);
             }
         }
         return claimed;
@@ -96,7 +101,7 @@ void with_texts(Bench& bench, TicketPool& pool) {
 }
 
 void counter_window(Bench& bench) {
-    auto window = CounterWindow::open(bench.session(), 1);
+    auto window = mpi::CounterWindow::open(bench.session(), 1);
     if (!window) {
         if (bench.session().rank() == 0) std::printf("counter window: %s\n", window.error().message.c_str());
         return;
@@ -107,8 +112,8 @@ void counter_window(Bench& bench) {
     });
 }
 
-// Rank 0 answers, and is awake all the time; the others ask for one ticket after another.
-void by_message(Bench& bench, MpiTransport& transport) {
+// Rank 0 answers and never sleeps; the others request one ticket after another.
+void by_message(Bench& bench, mpi::MpiTransport& transport) {
     bench.meet();
     const bool server = bench.session().rank() == 0;
     const PeerId manager(0);
@@ -116,7 +121,7 @@ void by_message(Bench& bench, MpiTransport& transport) {
     std::vector<Arrival> inbox;
     const Instant start = instant_now();
     if (!server) transport.send(manager, "1");
-    while (instant_now() - start < kTime) {
+    while (instant_now() - start < bench.each()) {
         inbox.clear();
         transport.poll(inbox);
         for (const Arrival& arrival : inbox) {
@@ -131,14 +136,14 @@ void by_message(Bench& bench, MpiTransport& transport) {
     while (!transport.idle()) transport.poll(inbox);
 }
 
-// Every rank but 0 floods rank 0.
-void frame_rate(Bench& bench, MpiTransport& transport) {
+// All other ranks flood rank 0.
+void frame_rate(Bench& bench, mpi::MpiTransport& transport) {
     bench.meet();
     const bool receiver = bench.session().rank() == 0;
     std::uint64_t frames = 0;
     std::vector<Arrival> inbox;
     const Instant start = instant_now();
-    while (instant_now() - start < kTime) {
+    while (instant_now() - start < bench.each()) {
         inbox.clear();
         transport.poll(inbox);
         frames += inbox.size();
@@ -154,8 +159,8 @@ void frame_rate(Bench& bench, MpiTransport& transport) {
     bench.meet();
 }
 
-// Nobody sends; only rank 0 polls, as an idle loop does between two naps.
-void idle_poll(Bench& bench, MpiTransport& transport) {
+// Nobody sends; only rank 0 polls, like an idle loop between two sleeps.
+void idle_poll(Bench& bench, mpi::MpiTransport& transport) {
     bench.meet();
     if (bench.session().rank() == 0) {
         std::vector<Arrival> inbox;
@@ -167,20 +172,20 @@ void idle_poll(Bench& bench, MpiTransport& transport) {
     }
 }
 
-int run() {
-    auto session = MpiSession::start(read_launch_environment()).or_throw();
+int run(Duration each) {
+    auto session = mpi::MpiSession::start(mpi::read_launch_environment()).or_throw();
     if (!session->has_mpi())
         return std::puts("run it under mpirun with 2 or more ranks"), to_int(ExitCode::usage);
-    auto transport = MpiTransport::open(*session).or_throw();
-    const PoolShape shape{static_cast<std::uint32_t>(session->node_size()), 1 << 20};
-    auto raw = open_node_segment(*session, 128).or_throw();
-    auto segment = open_node_segment(*session, TicketPool::bytes_needed(shape)).or_throw();
-    if (session->node_rank() == 0) TicketPool::format(segment->data(), shape);
-    Bench bench(*session);
+    auto transport = mpi::MpiTransport::open(*session).or_throw();
+    const tickets::PoolShape shape{static_cast<std::uint32_t>(session->node_size()), 1 << 20};
+    auto raw = mpi::open_node_segment(*session, 128).or_throw();
+    auto segment = mpi::open_node_segment(*session, tickets::TicketPool::bytes_needed(shape)).or_throw();
+    if (session->node_rank() == 0) tickets::TicketPool::format(segment->data(), shape);
+    Bench bench(*session, each);
     if (session->rank() == 0)
         std::printf("%d ranks, %ld cores\n", session->size(), ::sysconf(_SC_NPROCESSORS_ONLN));
     bench.meet();
-    TicketPool pool(segment->data(), shape, static_cast<std::uint32_t>(session->node_rank()));
+    tickets::TicketPool pool(segment->data(), shape, static_cast<std::uint32_t>(session->node_rank()));
     raw_atomic(bench, *raw);
     node_word(bench, pool);
     with_texts(bench, pool);
@@ -195,9 +200,9 @@ int run() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
     try {
-        return run();
+        return run(std::chrono::milliseconds(argc > 1 ? std::atoi(argv[1]) : kMilliseconds));
     } catch (const Failure& failure) {
         std::fprintf(stderr, "%s\n", failure.error.message.c_str());
         ::_exit(to_int(failure.error.code));

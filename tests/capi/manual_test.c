@@ -108,7 +108,8 @@ static void monitoring(void) {
     CHECK(t->return_status == 0 && t->resources_measured->cores >= 0 && t->resources_measured->memory >= 1);
     CHECK(t->resources_measured->disk >= 2 && t->resources_measured->disk < 100);
     CHECK(t->resources_measured->wall_time > 0 && t->resources_measured->cpu_time >= 0);
-    /* Of a process that has ended, which was too short to be looked at before, some kernels tell root alone. */
+    /* Of a process that has ended, which was too short to be looked at before, some kernels tell root alone.
+     */
     const double written = t->resources_measured->bytes_written;
     CHECK(written >= 2 || (geteuid() != 0 && written == -1));
     CHECK(t->resources_measured->total_files >= 1);

@@ -209,7 +209,7 @@ static void misuse(struct work_queue* q) {
     CHECK_REFUSED(work_queue_submit(q, NULL), 0, "work_queue_submit: the task is NULL");
     CHECK_REFUSED(work_queue_port(NULL), 0, "work_queue_port: the queue is NULL");
     CHECK_REFUSED(work_queue_specify_log(q, "late"), 0, "work_queue_specify_log: too late");
-    CHECK_REFUSED((work_queue_get_stats(q, NULL), 0), 0, "work_queue_get_stats: the place");
+    CHECK_REFUSED((work_queue_get_stats(q, NULL), 0), 0, "work_queue_get_stats: the pointer");
     errno = 0;
     CHECK_REFUSED(work_queue_create(work_queue_port(q)), NULL, "work_queue_create: port");
     CHECK(errno == EADDRINUSE);
@@ -232,7 +232,7 @@ int main(void) {
     CHECK(work_queue_shut_down_workers(q, 0) == 1);
     work_queue_delete(q);
     work_queue_task_delete(left);
-    CHECK_REFUSED(work_queue_empty(q), 1, "work_queue_empty: this is no queue, or one that was deleted");
+    CHECK_REFUSED(work_queue_empty(q), 1, "work_queue_empty: this is not a queue, or it was deleted");
     work_queue_delete(NULL);
     end_worker(worker);
     leave_folder();

@@ -42,7 +42,7 @@ static void commands(void) {
                                                WORK_QUEUE_NOCACHE));
     CHECK_REFUSED(
         work_queue_task_specify_file_command(never, "true", "x", WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE), 0,
-        "work_queue_task_specify_file_command: what a command makes is an input only");
+        "work_queue_task_specify_file_command: the result of a command can only be an input");
     CHECK_REFUSED(work_queue_task_specify_file_command(never, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE),
                   0, "work_queue_task_specify_file_command: the command is NULL");
     CHECK_TEXT(run(t)->output, "by stdout\nby name\n");
@@ -90,7 +90,7 @@ static void urls(void) {
     struct work_queue_task* t = work_queue_task_create("cat data");
     CHECK(work_queue_task_specify_url(t, url, "data", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE) == 1);
     CHECK_REFUSED(work_queue_task_specify_url(never, url, "x", WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE), 0,
-                  "work_queue_task_specify_url: what a URL names is an input only");
+                  "work_queue_task_specify_url: a URL can only be an input");
     CHECK_REFUSED(work_queue_task_specify_url(never, NULL, "x", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
                   "work_queue_task_specify_url: the URL is NULL");
     CHECK_TEXT(run(t)->output, "fetched\n");

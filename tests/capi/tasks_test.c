@@ -54,9 +54,10 @@ static void fields(void) {
 
     // Without the file it would not do what was meant.
     struct work_queue_task* lacking = work_queue_task_create("true");
-    CHECK_REFUSED(work_queue_task_specify_file(lacking, "here", "/there", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
-                  "work_queue_task_specify_file: a file cannot be '/there' in a sandbox");
-    CHECK_REFUSED(work_queue_submit(q, lacking), 0, "work_queue_submit: a file of the task was refused: a file");
+    CHECK_REFUSED(work_queue_task_specify_file(lacking, "here", "/there", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE),
+                  0, "work_queue_task_specify_file: a file cannot be '/there' in a sandbox");
+    CHECK_REFUSED(work_queue_submit(q, lacking), 0,
+                  "work_queue_submit: a file of the task was refused: a file");
     work_queue_task_delete(lacking);
     work_queue_delete(q);
 }
@@ -66,9 +67,9 @@ static void files(void) {
     CHECK(work_queue_task_specify_file(t, "here", "there", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE) == 1);
     CHECK(work_queue_task_specify_file(t, "here", "./there", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE) == 1);
     CHECK_REFUSED(work_queue_task_specify_file(t, "other", "there", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
-                  "work_queue_task_specify_file: another file of the task is 'there'");
+                  "work_queue_task_specify_file: the task has another file named 'there'");
     CHECK_REFUSED(work_queue_task_specify_file(t, "here", "there", WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE), 0,
-                  "work_queue_task_specify_file: another file of the task is 'there'");
+                  "work_queue_task_specify_file: the task has another file named 'there'");
     CHECK_REFUSED(work_queue_task_specify_file(t, "here", "/there", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
                   "work_queue_task_specify_file: a file cannot be '/there' in a sandbox");
     CHECK_REFUSED(work_queue_task_specify_file(t, "here", "a/../../b", WORK_QUEUE_INPUT, WORK_QUEUE_CACHE), 0,
@@ -82,9 +83,9 @@ static void files(void) {
     CHECK_REFUSED(work_queue_task_specify_file(t, "a", "a", (work_queue_file_type_t)7, WORK_QUEUE_CACHE), 0,
                   "work_queue_task_specify_file: the type is neither");
     CHECK_REFUSED(work_queue_task_specify_file_piece(t, "a", "a", 0, 1, WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE),
-                  0, "work_queue_task_specify_file_piece: a piece of a file is an input only");
+                  0, "work_queue_task_specify_file_piece: a piece of a file can only be an input");
     CHECK_REFUSED(work_queue_task_specify_file_piece(t, "a", "a", 5, 1, WORK_QUEUE_INPUT, WORK_QUEUE_CACHE),
-                  0, "work_queue_task_specify_file_piece: a piece goes from");
+                  0, "work_queue_task_specify_file_piece: a piece needs 0 <=");
     CHECK_REFUSED(work_queue_task_specify_buffer(t, NULL, 1, "b", WORK_QUEUE_CACHE), 0,
                   "work_queue_task_specify_buffer: the data is NULL");
     CHECK_REFUSED(work_queue_task_specify_buffer(t, "data", -1, "b", WORK_QUEUE_CACHE), 0,
@@ -92,7 +93,7 @@ static void files(void) {
     CHECK(work_queue_task_specify_buffer(t, NULL, 0, "b", WORK_QUEUE_NOCACHE) == 1);
     CHECK(work_queue_task_specify_buffer(t, "", 0, "./b", WORK_QUEUE_NOCACHE) == 1);
     CHECK_REFUSED(work_queue_task_specify_buffer(t, "other", 5, "b", WORK_QUEUE_NOCACHE), 0,
-                  "work_queue_task_specify_buffer: another file of the task is 'b'");
+                  "work_queue_task_specify_buffer: the task has another file named 'b'");
     work_queue_task_delete(t);
 }
 
@@ -111,8 +112,8 @@ static void misuse(void) {
     struct work_queue_task* gone = work_queue_task_create("true");
     work_queue_task_delete(gone);
     CHECK_REFUSED(created_void(gone), 0,
-                  "work_queue_task_specify_cores: this is no task, or one that was deleted");
-    CHECK_REFUSED(deleted_void(gone), 0, "work_queue_task_delete: this is no task, or one that was deleted");
+                  "work_queue_task_specify_cores: this is not a task, or it was deleted");
+    CHECK_REFUSED(deleted_void(gone), 0, "work_queue_task_delete: this is not a task, or it was deleted");
 }
 
 static void names(void) {

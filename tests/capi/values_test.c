@@ -1,6 +1,8 @@
 /* Values beside queues: summaries of resources, lists, times, the debug log. */
 #include <category.h>
+#include <cctools.h>
 #include <errno.h>
+#include <int_sizes.h>
 #include <list.h>
 #include <rmsummary.h>
 #include <timestamp.h>
@@ -13,8 +15,8 @@ static void summaries(void) {
     struct rmsummary* r = rmsummary_create(-1);
     CHECK(r && r->cores == -1 && r->memory == -1 && r->category == NULL && r->limits_exceeded == NULL);
     CHECK(rmsummary_set(r, "cores", 2) == 1 && r->cores == 2 && rmsummary_get(r, "cores") == 2);
-    CHECK_REFUSED(rmsummary_set(r, "teeth", 2), 0, "rmsummary_set: no resource is called 'teeth'");
-    CHECK_REFUSED(rmsummary_get(r, "teeth"), -1, "rmsummary_get: no resource is called 'teeth'");
+    CHECK_REFUSED(rmsummary_set(r, "teeth", 2), 0, "rmsummary_set: unknown resource 'teeth'");
+    CHECK_REFUSED(rmsummary_get(r, "teeth"), -1, "rmsummary_get: unknown resource 'teeth'");
     CHECK_REFUSED(rmsummary_get(NULL, "cores"), -1, "rmsummary_get: the summary is NULL");
     CHECK_REFUSED(rmsummary_set(NULL, "cores", 1), 0, "rmsummary_set: the summary is NULL");
 
@@ -86,7 +88,7 @@ static void debug_lines(void) {
     cctools_debug_config("the program");
     CHECK(cctools_debug_flags_set("user") == 1);
     CHECK_REFUSED(cctools_debug_flags_set("nonsense"), 0,
-                  "cctools_debug_flags_set: no subsystem is called 'nonsense'");
+                  "cctools_debug_flags_set: unknown subsystem 'nonsense'");
     begin_stderr();
     cctools_debug(D_USER, "number %d", 1);
     cctools_debug(D_TCP, "number %d", 2);
@@ -124,11 +126,49 @@ static void debug_lines(void) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(read_file("fatal.txt"), "the end\n"));
 }
 
+static void versions(void) {
+    const char* version = cctools_version_string();
+    CHECK(cctools_version_cmp(version, version) == 0);
+    CHECK(cctools_version_cmp("0.9.1", "0.10") < 0 && cctools_version_cmp("1.2", "1.1.9") > 0);
+    CHECK(cctools_version_cmp("1.2", "1.2.0") == 0 && cctools_version_cmp(NULL, "0.0.1") < 0);
+
+    char line[100];
+    snprintf(line, sizeof line, "me version %s (Work Queue)\n", version);
+    FILE* file = fopen("version", "w");
+    cctools_version_print(file, "me");
+    fclose(file);
+    CHECK_TEXT(read_file("version"), line);
+    cctools_version_print(NULL, "me");
+
+    cctools_debug_config_file(NULL);
+    CHECK(cctools_debug_flags_set("user") == 1);
+    begin_stderr();
+    cctools_version_debug(D_TCP, "you");
+    cctools_version_debug(D_USER, "me");
+    const char* said = end_stderr();
+    CHECK(strstr(said, line) != NULL && strstr(said, "you") == NULL);
+    cctools_debug_flags_clear();
+}
+
+static void sizes(void) {
+    char text[200];
+    snprintf(text, sizeof text, INT8_FORMAT " " INT16_FORMAT " " INT32_FORMAT " " INT64_FORMAT " " PTR_FORMAT,
+             (INT8_T)-8, (INT16_T)-16, (INT32_T)-32, (INT64_T)-64, (PTRINT_T)0xab);
+    CHECK_TEXT(text, "-8 -16 -32 -64 ab");
+    snprintf(text, sizeof text,
+             UINT8_FORMAT " " UINT16_FORMAT " " UINT32_FORMAT " " UINT64_FORMAT " " UPTR_FORMAT
+                          " " TIMESTAMP_FORMAT,
+             (UINT8_T)8, (UINT16_T)16, (UINT32_T)32, (UINT64_T)64, (UPTRINT_T)0xcd, (timestamp_t)1);
+    CHECK_TEXT(text, "8 16 32 64 cd 1");
+}
+
 int main(void) {
     enter_folder();
+    sizes();
     summaries();
     lists();
     debug_lines();
+    versions();
     const timestamp_t now = timestamp_get();
     CHECK(now > 1700000000000000 && timestamp_get() >= now);
     leave_folder();

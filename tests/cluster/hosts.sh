@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# Hosts on one machine: network namespaces joined by a bridge that has no way out, addresses of 198.18.0.0/15, which
-# is set aside for tests of networks. Sourced by tests that run in `machine`. BUILD is the build folder's root.
+# Hosts on one machine: network namespaces joined by a bridge without outside connection, with addresses of
+# 198.18.0.0/15, which is reserved for network tests. Sourced by tests that run in `machine`. BUILD is the root of the
+# build folder.
 
-# by_short_name FOLDER NAME: mounts the folder as /run/NAME too, which is this machine's own: its own path may have blanks,
-# at which Open MPI's list of agents and Slurm's configuration end a word.
+# by_short_name FOLDER NAME: mounts the folder also as /run/NAME, which only this machine sees: the folder's path may
+# contain blanks, which end a word in Open MPI's list of agents and in Slurm's configuration.
 by_short_name() {
     mkdir "/run/$2"
     mount --rbind "$1" "/run/$2"
@@ -17,21 +18,24 @@ BUILD=/run/build
 NETWORK=198.18.0.0/24
 
 export TMPDIR=/run/tmp
-unset OMPI_MCA_btl_vader_backing_directory # /dev/shm is this machine's own
+unset OMPI_MCA_btl_vader_backing_directory # /dev/shm belongs to this machine only
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_plm_rsh_agent=$CLUSTER/rsh_agent
 export OMPI_MCA_btl_tcp_if_include=$NETWORK OMPI_MCA_oob_tcp_if_include=$NETWORK
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma OMPI_MCA_reachable=weighted
+# The settings that Open MPI 5 leaves to PRRTE.
+export PRTE_MCA_plm_ssh_agent=$CLUSTER/rsh_agent PRTE_MCA_prte_if_include=$NETWORK
+export PRTE_MCA_hwloc_default_binding_policy=none
 
-# make_work NAME: an empty folder WORK of this test that all hosts see; a later run of the test removes it.
+# make_work NAME: creates an empty folder WORK for this test that all hosts see; a later run of the test removes it.
 make_work() {
     WORK=$BUILD/tests/cluster/work/$1
     rm -rf "$WORK"
     mkdir -p "$WORK"
 }
 
-# make_hosts HOST...: reachable from each other by name. The hub's end of the link of HOST is link.HOST.
+# make_hosts HOST...: creates hosts that reach each other by name. The hub's end of the link of HOST is link.HOST.
 make_hosts() {
     local host number=0
     ip netns add hub
@@ -54,14 +58,14 @@ make_hosts() {
 
 on() { "$CLUSTER/on" "$@"; }
 
-# cut_link HOST, mend_link HOST: pulls the plug of a host, and puts it back.
+# cut_link HOST, mend_link HOST: disconnects a host, and reconnects it.
 cut_link() { ip -n hub link set "link.$1" down; }
 mend_link() { ip -n hub link set "link.$1" up; }
 
 # reaches HOST OTHER: OTHER's kernel answers (with a refusal: nobody listens there) within a second.
 reaches() { on "$1" timeout 1 bash -c "exec 3<>/dev/tcp/$2/9" 2>&1 | grep -q refused; }
 
-# processes HOST NAME: the ids of the processes of that name (of its first 15 characters) on a host.
+# processes HOST NAME: the ids of the processes with that name (its first 15 characters) on a host.
 processes() {
     local id
     for id in $(ip netns pids "$1"); do
@@ -69,7 +73,7 @@ processes() {
     done
 }
 
-# expect WHAT GOT WANTED: ends the test where they differ.
+# expect WHAT GOT WANTED: fails the test if they differ.
 expect() {
     [ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"
 }

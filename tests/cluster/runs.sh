@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Runs of work_queue_run on the hosts, and what has to hold after each. Sourced after hosts.sh; WORK is set.
+# Runs of work_queue_run on the hosts, and the checks after each. Source it after hosts.sh; WORK must be set.
 COMMAND=$BUILD/src/cli/work_queue_run
 
-# plain_tasks COUNT, grouped_tasks COUNT: tasks that each add one line to DONE/NUMBER, so that what ran twice shows.
-# Plain ones all look alike (batches and tickets); grouped ones are given out one by one.
+# plain_tasks COUNT, grouped_tasks COUNT: tasks that each add one line to DONE/NUMBER, so that repeated ones show.
+# Plain ones have one shape (batches and tickets); grouped ones are leased one by one.
 DONE=$WORK/done
 plain_tasks() {
     local i
@@ -14,8 +14,8 @@ grouped_tasks() {
     for ((i = 1; i <= $1; ++i)); do echo "echo \$(hostname) >> $DONE/$i #+group$((i % 7))"; done
 }
 
-# held_tasks FIRST LAST: like plain ones, but they end only once the gate is open, so that a run can be kept from ending;
-# WORK/began.NUMBER has the host where one began.
+# held_tasks FIRST LAST: like plain ones, but they end only once the gate is open, to keep a run from ending;
+# WORK/began.NUMBER names the host where one started.
 held_tasks() {
     local i
     for ((i = $1; i <= $2; ++i)); do
@@ -23,7 +23,7 @@ held_tasks() {
     done
 }
 
-# fresh_run: forgets the runs before; RUN_DIR is the next one's.
+# fresh_run: forgets earlier runs; RUN_DIR is the next one's.
 fresh_run() {
     RUN_DIR=$WORK/run
     rm -rf "$DONE" "$RUN_DIR" "$WORK"/began.* "$WORK/gate"
@@ -38,7 +38,8 @@ on_ranks() {
         >"$WORK/out" 2>"$WORK/err"
 }
 
-# Processes of the ranks of a host: guards are children of what mpirun or Slurm put there, ranks are theirs.
+# Processes of the ranks of a host: guards are children of what mpirun or Slurm started there, ranks are children of
+# guards.
 guards_on() { commands_on "$1" '!='; }
 ranks_on() { commands_on "$1" '='; }
 commands_on() {
@@ -46,7 +47,7 @@ commands_on() {
     for id in $(processes "$1" work_queue_run); do
         parent=$(ps -o ppid= -p "$id" | tr -d ' ') || continue
         if [ "$2" = '=' ]; then
-            # The child of a guard, and no child of a rank.
+            # The child of a guard, and not of a rank.
             is_command "$parent" && ! is_command "$(ps -o ppid= -p "$parent" | tr -d ' ')" && echo "$id"
         else
             is_command "$parent" || echo "$id"
@@ -60,7 +61,7 @@ count_done() { find "$DONE" -type f | wc -l; }
 count_repeated() { find "$DONE" -type f -size +0 -exec sh -c 'for f; do [ "$(wc -l <"$f")" -le 1 ] || echo "$f"; done' _ {} + | wc -l; }
 at_least_done() { [ "$(count_done)" -ge "$1" ]; }
 
-# successes: the numbers of the tasks that the joblog says ended with 0.
+# successes: the numbers of the tasks that ended with 0 according to the joblog.
 successes() { awk -F '\t' 'NR > 1 && $7 == 0 && $8 == 0 { print $1 }' "$RUN_DIR/joblog.tsv"; }
 
 # expect_complete COUNT: each task is in the joblog as a success exactly once, and left its mark.
@@ -70,7 +71,7 @@ expect_complete() {
     expect "successes in the joblog" "$(successes | wc -l)" "$1"
 }
 
-# nothing_left HOST...: no process of a task or of ours lives on these hosts.
+# nothing_left HOST...: no process of a task or of ours runs on these hosts.
 nothing_left() {
     local host
     for host in "$@"; do

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# A real Slurm on the hosts of hosts.sh: login (slurmctld) and one slurmd a node, with a munged of its own. Sourced.
+# A real Slurm on the hosts of hosts.sh: login (slurmctld) and one slurmd per node, with a separate munged. Source it.
 export SLURM_CONF=
-# With its default, mixed, ranks under load left MPI_Init while rank 0 was still in its first fence, and their message met
-# a TCP transport without a receiver: SIGSEGV at address 0 in 4 of about 75 steps on three nodes, one of them of a bare
-# program of MPI_Init and MPI_Comm_dup; with ring in none of 66, with tree in none of 90.
+# With its default, mixed, ranks under load left MPI_Init while rank 0 was still in its first fence, and their message
+# met a TCP transport without a receiver: SIGSEGV at address 0 in 4 of about 75 steps on three nodes, one of them of a
+# bare program of MPI_Init and MPI_Comm_dup; with ring in none of 66, with tree in none of 90.
 export SLURM_PMIX_FENCE=ring
 
-# make_slurm NODE...: hosts login and the nodes, four cores each as far as Slurm knows. WORK must exist.
+# make_slurm NODE...: creates the hosts login and the nodes, with four cores each for Slurm. WORK must exist.
 make_slurm() {
     local daemon
     if [ "$(cat /proc/self/setgroups)" = deny ]; then
@@ -38,7 +38,7 @@ make_slurm() {
 all_idle() { [ "$(on login sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)" -eq "$1" ]; }
 
 start_munge() {
-    # /run is this machine's alone (see `machine`) and no longer than a socket's path may be.
+    # /run belongs to this machine only (see `machine`), and is short enough for a socket's path.
     install -d -m 755 /run/munge
     head -c 1024 /dev/urandom >"$SLURM/munge.key"
     chmod 600 "$SLURM/munge.key"
@@ -48,8 +48,8 @@ start_munge() {
     eventually 20 munge -n -S /run/munge/socket -o /dev/null 2>/dev/null || fail "munged did not start: $(cat "$SLURM/munged.out")"
 }
 
-# Each node has a /tmp of its own for Slurm (TmpFS): its PMIx plugin makes a folder there that only names user and job,
-# and a second node on the same folder fails with "launch failed: Unspecified error".
+# Each node has its own /tmp for Slurm (TmpFS): its PMIx plugin creates a folder there whose name has only user and
+# job, and a second node with the same folder fails with "launch failed: Unspecified error".
 write_configuration() {
     cat >"$SLURM_CONF" <<CONF
 ClusterName=cluster

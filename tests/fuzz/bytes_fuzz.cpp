@@ -1,5 +1,5 @@
-// Any bytes, read as any sequence of fields: never beyond the end, zeros after the first bad field, and what
-// was read well is read again from what a writer makes of it.
+// Reads any bytes as any sequence of fields: never beyond the end, zeros after the first bad field. What was
+// read correctly is the same after writing and reading it again.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ using wq::ByteReader;
 using wq::ByteWriter;
 using wq::fuzz::require;
 
-// Reads one field as `kind` says and proves it; true when the field was good.
+// Reads one field of type `kind` and checks it; true if the field was valid.
 bool read_field(ByteReader& in, unsigned kind) {
     const std::size_t before = in.rest().size();
     ByteWriter out;
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (!read_field(in, static_cast<unsigned char>(kind) % 7)) break;
     }
     require(wq::quote_for_message(bytes).size() <= 80, "a quoted text is short");
-    // Any text is a duration, a size, or refused in one line.
+    // Any text is a duration, a size, or rejected in one line.
     if (const auto value = wq::parse_duration(bytes))
         require(value->count() >= 0, "a duration is not negative");
     if (const auto value = wq::parse_size(bytes)) require(*value >= 0, "a size is not negative");

@@ -1,5 +1,5 @@
-// A peer's byte stream, cut as the first byte says: however it is cut, the same frames come, none is longer
-// than the bound, and no more memory is held than has arrived.
+// A peer's byte stream, split according to the first byte: however it is split, the frames are the same, none
+// exceeds the limit, and memory follows the received bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "net/frame_stream.h"
 #include "require.h"
-#include "transport/frame_stream.h"
 
 namespace {
 
 using wq::fuzz::require;
-using wq::transport::FrameSplitter;
+using wq::net::FrameSplitter;
 
 constexpr std::size_t most_bytes = 1000;
 
@@ -35,7 +35,7 @@ Read read(std::string_view stream, std::size_t piece) {
         require(splitter.held() <= 2 * most_bytes, "memory stays bounded");
     }
     found.too_long = splitter.too_long();
-    if (found.too_long) wq::transport::guess_protocol(splitter.head());
+    if (found.too_long) wq::net::guess_protocol(splitter.head());
     return found;
 }
 

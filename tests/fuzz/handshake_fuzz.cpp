@@ -1,19 +1,19 @@
-// Frames of a stranger at both ends of a handshake with a key: whatever they are, nobody gets in, the answers
-// fit into a frame, and reasons are one line. Honest ends with the same nonces then find each other, and with
-// any bit of the talk changed they do not.
+// Frames of an unauthenticated peer at both ends of a handshake with a key: whatever they are, nobody is
+// authenticated, the answers fit into a frame, and reasons have one line. Honest ends with the same nonces
+// then succeed, and fail if any bit of their exchange is changed.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "net/contact.h"
+#include "net/handshake.h"
 #include "require.h"
-#include "transport/contact.h"
-#include "transport/handshake.h"
 
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::transport;
+using namespace wq::net;
 
 Nonce nonce(char fill) {
     Nonce made;
@@ -21,7 +21,7 @@ Nonce nonce(char fill) {
     return made;
 }
 
-// A byte of length, then as many bytes; what is missing is empty. The length 255 is the rest.
+// A length byte and that many bytes; missing ones are omitted. Length 255 means the rest.
 std::string_view next_frame(std::string_view& rest) {
     if (rest.empty()) return {};
     const auto length = static_cast<unsigned char>(rest.front());
@@ -44,7 +44,7 @@ void stranger(Role role, std::string_view talk) {
                 "a reason is one line");
 }
 
-// The first bytes say which frame of the talk is changed, and where.
+// The first bytes select the frame to change and the position.
 void honest(std::string_view change) {
     Handshake manager(Role::manager, "key", {}, nonce('m'));
     Handshake worker(Role::worker, "key", {}, nonce('w'));

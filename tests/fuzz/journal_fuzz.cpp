@@ -1,19 +1,19 @@
-// Any bytes are a journal, a torn one, or refused in one line; its sound part reads the same again. The input
-// is the file itself, and, since hardly any bytes have the right checksum, also the payloads of records that
-// have it.
+// Any bytes are a journal, an incomplete one, or rejected in one line; the valid part reads the same again.
+// The input is the file itself and, because hardly any bytes have a correct checksum, also the payloads of
+// records with one.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "records/journal_format.h"
 #include "require.h"
-#include "stats/journal_format.h"
 
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::stats;
+using namespace wq::records;
 
 struct Written : JournalVisitor {
     std::string records;
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     check(bytes);
     check(std::string(journal_mark) + std::string(bytes));
-    // Cut at every byte 0xFF, which ends no payload that matters.
+    // Split at every byte 0xFF, which ends no relevant payload.
     std::string framed = encode_header({});
     for (std::size_t at = 0; at < size;) {
         const std::size_t end = std::min(bytes.find('\xFF', at), size);

@@ -1,28 +1,28 @@
-// What rank and launcher say to each other: any bytes are a command, a report, or refused; and what was read
-// reads the same from what is written of it.
+// Messages between rank and launcher: any bytes are a command, a report, or rejected; what was read is the
+// same after writing and reading it again.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "host/launcher_wire.h"
+#include "launcher/launcher_wire.h"
 #include "require.h"
 
 namespace {
 
 using wq::fuzz::require;
 
-// `decode` of a message without the length in front, as MessageStream gives it.
+// `decode` of a message without its length, as MessageStream returns it.
 template <class Decode>
 void check(std::string_view bytes, Decode decode) {
     const auto value = decode(bytes);
     if (!value) return;
     std::string written;
-    wq::host::append(written, *value);
+    wq::launcher::append(written, *value);
     const auto copy = decode(std::string_view(written).substr(sizeof(std::uint32_t)));
     require(copy.has_value(), "what was written reads");
     std::string again;
-    wq::host::append(again, *copy);
+    wq::launcher::append(again, *copy);
     require(again == written, "it reads the same");
 }
 
@@ -30,7 +30,7 @@ void check(std::string_view bytes, Decode decode) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-    check(bytes, wq::host::decode_command);
-    check(bytes, wq::host::decode_report);
+    check(bytes, wq::launcher::decode_command);
+    check(bytes, wq::launcher::decode_report);
     return 0;
 }

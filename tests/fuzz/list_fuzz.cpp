@@ -1,5 +1,5 @@
-// Any bytes, in two ways of cutting them, give the same items and the same one-line error; what a task line
-// holds reads the same when it is written again.
+// Any bytes, split in two ways, give the same items and the same one-line error; a task line reads the same
+// after writing it again.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -42,7 +42,7 @@ void check_error(const std::string& error) {
 
 void check_task(const TaskLine& task) {
     require(!task.command.empty(), "a task has a command");
-    std::string line = "\n" + task.command;  // not the first line, where a mark of UTF-8 would be passed over
+    std::string line = "\n" + task.command;  // not the first line, where a UTF-8 mark would be skipped
     for (const auto& group : task.groups) line += (group.sequential ? " #:" : " #+") + group.name;
     for (const auto worker : task.workers) line += " #@" + std::to_string(worker);
     Reading again = read_list(line, line.size());

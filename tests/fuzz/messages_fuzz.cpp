@@ -1,5 +1,5 @@
-// Any frame is read as messages or refused; a message that was read reads the same from what is written of
-// it.
+// Any frame is read as messages or rejected; a message that was read is the same after writing and reading it
+// again.
 #include <cstddef>
 #include <cstdint>
 #include <string>

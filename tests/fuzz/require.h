@@ -1,4 +1,4 @@
-// What must hold for every input of a fuzzer; unlike assert() it is there in every build.
+// A condition for every input of a fuzzer; unlike assert() it is checked in every build.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Any text is a statistics log or refused in one line; samples that are written come back.
+// Any text is a statistics log or rejected in one line; written samples are read back unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +11,7 @@
 namespace {
 
 using wq::fuzz::require;
+using namespace wq::records;
 using namespace wq::stats;
 
 void check(const std::string& text) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Golden outputs of work_queue_worker --detect on machines that are only described. Usage: detect_test.py PROGRAM.
+"""Golden outputs of work_queue_worker --detect on described machines. Usage: detect_test.py PROGRAM.
 
-How much disk is free differs from machine to machine: it is bounded to 100 MB, and its own line left out. UPDATE=1 writes
-the files of tests/golden/machines anew, to be looked at before they are committed."""
+Free disk differs between machines: it is limited to 100 MB, and its own line omitted. UPDATE=1 rewrites the files of
+tests/golden/machines, for review before a commit."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import unittest
 
 MACHINES = pathlib.Path(__file__).parent / "machines"
 PROGRAM = os.path.abspath(sys.argv.pop(1))
-# What a batch job, or a user, may have set here.
+# Variables that a batch job or a user may have set.
 CLEAN = ("HWLOC_", "SLURM_", "PBS_", "NCPUS", "NSLOTS", "NHOSTS", "_CONDOR_", "CUDA_", "HIP_", "ROCR_", "ZE_", "CORES", "MEMORY", "DISK", "GPUS",
          "COLUMNS", "LC_", "LANG")
 
@@ -93,7 +93,7 @@ class Detect(unittest.TestCase):
             self.assertEqual([bound["source"] for bound in found["limits"]["cores"] if bound["counts"]], ["affinity mask"])
 
     def test_who_holds_tasks_to_their_memory(self):
-        line = "watching memory is held to its limits by looking, ten times a second: WORK_QUEUE_CGROUP=no"
+        line = "watching memory limits are enforced by checking ten times a second: WORK_QUEUE_CGROUP=no"
         self.assertIn(line, self.text(WORK_QUEUE_CGROUP="no").splitlines())
         self.assertNotIn("watching", self.text(HWLOC_SYNTHETIC="core:4 pu:1"))
 
@@ -111,13 +111,13 @@ class Detect(unittest.TestCase):
 
     def test_wrong_words_have_a_clear_answer(self):
         for words, variables, code, message in (
-            (["--cores", "lots"], {}, 64, "--cores: 'lots' is no whole number from 0 to 100000; try --help"),
-            (["--cores", "1000000000"], {}, 64, "--cores: '1000000000' is no whole number from 0 to 100000; try --help"),
+            (["--cores", "lots"], {}, 64, "--cores: 'lots' is not a whole number from 0 to 100000; try --help"),
+            (["--cores", "1000000000"], {}, 64, "--cores: '1000000000' is not a whole number from 0 to 100000; try --help"),
             ([], {"CORES": "lots"}, 64,
-             "CORES in the environment: 'lots' is no number from 0 to 100000 (with up to three digits behind a point); try --help"),
-            (["--bind", "socket"], {}, 64, "--bind: 'socket' is none of none, core, numa; try --help"),
-            (["--threads-per-core", "0"], {}, 64, "--threads-per-core: '0' is no whole number from 1 to 1024; try --help"),
-            (["--json", "--draw"], {}, 64, "--json and --draw: give one of them; try --help"),
+             "CORES in the environment: 'lots' is not a number from 0 to 100000 (with at most three decimals); try --help"),
+            (["--bind", "socket"], {}, 64, "--bind: 'socket' is not one of none, core, numa; try --help"),
+            (["--threads-per-core", "0"], {}, 64, "--threads-per-core: '0' is not a whole number from 1 to 1024; try --help"),
+            (["--json", "--draw"], {}, 64, "--json and --draw: give only one; try --help"),
             ([], {"HWLOC_XMLFILE": "holes.draw.txt"}, 65,
              "HWLOC_XMLFILE: 'holes.draw.txt' is no topology that hwloc can read; make one with `lstopo FILE.xml`, or unset it"),
             ([], {"HWLOC_XMLFILE": "nowhere.xml"}, 65,
@@ -127,7 +127,7 @@ class Detect(unittest.TestCase):
         ):
             done = detect(*words, **variables)
             self.assertEqual((done.returncode, done.stdout, done.stderr.splitlines()[-1]), (code, "", "work_queue_worker: " + message))
-        for cores in ("0", "-1", "all"):  # as the manual has it: what is there
+        for cores in ("0", "-1", "all"):  # as in the manual: all that exist
             found = json.loads(detect("--json", "--cores", cores, HWLOC_SYNTHETIC="package:1 core:6 pu:1").stdout)
             self.assertEqual(found["offers"]["cores"], 6)
 
@@ -135,9 +135,9 @@ class Detect(unittest.TestCase):
         lines = detect(HWLOC_XMLFILE="two_packages.xml", CUDA_VISIBLE_DEVICES="0,9").stdout.splitlines()
         self.assertIn("names GPU 9, which no driver lists here", lines[-1])
         lines = detect("--gpus", "0", HWLOC_XMLFILE="two_packages.xml", CUDA_VISIBLE_DEVICES="0,9").stdout.splitlines()
-        self.assertNotIn("names GPU", lines[-1])  # nobody is given them
+        self.assertNotIn("names GPU", lines[-1])  # no task gets them
         lines = detect("--gpus", "9", HWLOC_XMLFILE="two_packages.xml").stdout.splitlines()
-        self.assertIn("--gpus names 9 GPUs, of which 8 were found", lines[-1])
+        self.assertIn("--gpus names 9 GPUs, but only 8 were found", lines[-1])
 
 
 if __name__ == "__main__":

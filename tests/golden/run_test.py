@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Golden outputs of work_queue_run: what users and their programs read stays as it is. Usage: run_test.py PROGRAM.
+"""Golden outputs of work_queue_run: text that users and their programs read does not change unnoticed. Usage: run_test.py PROGRAM.
 
-What differs from machine to machine and run to run is written as a word: HOST, TIME, SIZE. UPDATE=1 writes the files of
-tests/golden/run anew, to be looked at before they are committed."""
+What differs between machines and runs is replaced by a word: HOST, TIME, SIZE. UPDATE=1 rewrites the files of
+tests/golden/run, for review before a commit."""
 
 import difflib
 import json
@@ -76,7 +76,7 @@ class Golden(unittest.TestCase):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "SLURM_"))}
         run = subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                              check=False, timeout=120, env=environment)
-        run.stderr = re.sub(r"work_queue_run: bound to 1 of .*\n", "", run.stderr)  # that is our doing
+        run.stderr = re.sub(r"work_queue_run: bound to 1 of .*\n", "", run.stderr)  # depends on how the test is run
         return run
 
     @classmethod
@@ -104,7 +104,7 @@ class Golden(unittest.TestCase):
         self.assertRegex(run.stdout, r"^work_queue_run \d+\.\d+\.\d+\n$")
 
     def test_usage(self):
-        """Each is one line that says how to go on, with exit code 64."""
+        """Each prints one line with the remedy and exits with 64."""
         text = ""
         for words in USAGE:
             run = self.run_it(*words.split())

@@ -1,17 +1,17 @@
-// Calls of MPI that fail on one rank only: all ranks must hear of it, take the same way and come to the next
-// collective. The calls are replaced through MPI's profiling interface; a rank that waits for ever is ended
-// by the test's time limit.
+// MPI calls that fail on one rank only: all ranks must learn of it, continue the same way and reach the next
+// collective. The calls are replaced through MPI's profiling interface; the test's time limit kills a rank
+// that waits forever.
 #include <mpi.h>
 
 #include <set>
 
+#include "mpi/mpi_counter_window.h"
+#include "mpi/mpi_shared_window.h"
 #include "mpi/rank_program.h"
-#include "transport/mpi_counter_window.h"
-#include "transport/mpi_shared_window.h"
 
 namespace {
 
-// Which call fails here, and on which rank.
+// The call that fails here, and the rank.
 const char* broken_call = "";
 int broken_rank = -1;
 int own_rank = -1;
@@ -19,7 +19,7 @@ int own_rank = -1;
 bool is_broken(const char* call) {
     return own_rank == broken_rank && std::string(call) == broken_call;
 }
-// Made in any case: most are collective, and the other ranks must come out of them.
+// Makes the call in any case: most are collective, and the other ranks must return from them.
 int unless_broken(const char* call, int code) {
     return is_broken(call) ? MPI_ERR_OTHER : code;
 }
@@ -46,9 +46,10 @@ int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint* size, int* unit, vo
 namespace wq::test {
 namespace {
 
-using namespace transport;
+using namespace mpi;
+using namespace tickets;
 
-// What all ranks say of one step: one line for each different answer.
+// All ranks' results of a step: one line for each different one.
 std::set<std::string> answers(const MpiSession& session, const Status& mine) {
     std::set<std::string> all;
     for (std::string& one : session.gather_world(mine ? "well" : mine.error().message).or_throw())
@@ -99,7 +100,7 @@ int rank_main(GuardLink& guard) {
     for (const char* call : {"MPI_Win_lock_all", "MPI_Win_allocate_shared", "MPI_Win_shared_query"})
         breaks_on_one_rank(*session, call);
     CHECK(!session->must_exit());
-    // What all ranks but one hold cannot be given back: no MPI_Finalize, on no rank.
+    // A window that all ranks but one hold cannot be freed: no rank calls MPI_Finalize.
     const bool stuck = breaks_on_one_rank(*session, "MPI_Win_allocate");
     CHECK(session->must_exit() == stuck);
     guard.mpi_ready(session->rank());

@@ -1,4 +1,5 @@
-// Sessions of a program that has called MPI_Init itself. An argument names the case; none: all that works.
+// Sessions of a program that called MPI_Init itself. An argument names the case; without one: everything that
+// works.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ void check(bool holds, const char* what, int line) {
 }
 #define CHECK(what) check(static_cast<bool>(what), #what, __LINE__)
 
-// The program's own use of MPI, with all ranks.
+// The program's own use of MPI, on all ranks.
 void use_mpi() {
     int rank = 0;
     int size = 0;
@@ -68,7 +69,7 @@ wq::Task run(wq::Manager& manager, wq::Task task) {
     return std::move(*ended);
 }
 
-// Commands until each rank has run some. None is a child of a rank, or of mpirun's processes.
+// Runs commands until each rank has run some. None is a child of a rank or of mpirun's processes.
 void commands(wq::Manager& manager, int ranks) {
     std::set<std::string> seen;
     while (static_cast<int>(seen.size()) < ranks) {
@@ -97,7 +98,7 @@ void calls(wq::Manager& manager) {
     }
 }
 
-// A launcher that a task has killed is started anew, without a fork of the rank.
+// A launcher that a task has killed is restarted without a fork of the rank.
 void launcher_dies(wq::Manager& manager) {
     const char* const folder = std::getenv("TMPDIR");
     const std::string mark = std::string(folder != nullptr ? folder : "/tmp") + "/killed";
@@ -138,7 +139,7 @@ void refused(const char* remedy) {
     CHECK(refused_with_its_remedy);
 }
 
-// What MPI numbers next: by the lowest number that is free, or the last that was freed. Collective.
+// The numbers that MPI uses next: the lowest free one, or the last one freed. Collective.
 std::pair<std::set<MPI_Fint>, std::set<MPI_Fint>> free_numbers() {
     struct Pair {
         MPI_Comm comm = MPI_COMM_NULL;
@@ -178,12 +179,12 @@ void give_back() {
         while (!manager.empty()) CHECK(manager.wait());
     }
     const auto after = free_numbers();
-    // MPICH keeps a communicator of the first session, and frees the last one's in its own time.
+    // MPICH keeps a communicator of the first session, and frees the last one's later.
     CHECK(newcomers(before.first, after.first) < 4);
     CHECK(newcomers(before.second, after.second) == 0);
 }
 
-// A call that does not return keeps its rank from giving anything back, and so the others; all go on.
+// A call that does not return keeps its rank, and so all others, from freeing anything; all continue.
 void never_ends() {
     {
         wq::MpiSession session(functions());

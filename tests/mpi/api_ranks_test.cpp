@@ -1,4 +1,4 @@
-// The ranks of a job as workers of a program's manager. `api_ranks lost`: rank 1 kills itself in the middle.
+// The ranks of a job as workers of a program's manager. `api_ranks lost`: rank 1 kills itself midway.
 #include <signal.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ void check(bool holds, const char* what, int line) {
 }
 #define CHECK(what) check(static_cast<bool>(what), #what, __LINE__)
 
-// As seen by functions that run within a rank.
+// For functions that run within a rank.
 struct Here {
     int rank = -1;
     int calls = 0;  // of count_or_die
@@ -51,7 +51,7 @@ wq::Functions functions(std::shared_ptr<Here> here) {
     return all;
 }
 
-// All that ends until none is left.
+// Everything that ends until nothing is left.
 std::vector<wq::Task> drain(wq::Manager& manager) {
     std::vector<wq::Task> ended;
     while (!manager.empty())
@@ -59,7 +59,7 @@ std::vector<wq::Task> drain(wq::Manager& manager) {
     return ended;
 }
 
-// Each index exactly once, either done or reported as a call that failed. Returns those that failed.
+// Runs each index exactly once: done, or reported as a failed call. Returns the failed ones.
 std::vector<wq::Task> run_range(wq::Manager& manager, const std::string& function, std::int64_t first,
                                 std::int64_t last, wq::CallMode mode) {
     CHECK(manager.submit_range(function, first, last, mode) > 0);
@@ -97,7 +97,7 @@ std::vector<wq::Task> run_range(wq::Manager& manager, const std::string& functio
     return failed;
 }
 
-// Until each rank has run some: which one gets which is not ours to say.
+// Until each rank has run some: the assignment is not deterministic.
 void commands(wq::Manager& manager, int ranks) {
     std::set<std::string> seen;
     while (static_cast<int>(seen.size()) < ranks) {
@@ -116,7 +116,7 @@ void commands(wq::Manager& manager, int ranks) {
     }
 }
 
-// So many that ranks claim them by ticket: what a task says of itself travels with its text.
+// So many that ranks claim them by ticket: their settings travel with their text.
 void environment_and_output(wq::Manager& manager) {
     for (int index = 0; index < 200; ++index)
         manager.submit(wq::Task("echo ${WORKERID-none} $MINE; head -c 5000 /dev/zero >&2")
@@ -129,7 +129,7 @@ void environment_and_output(wq::Manager& manager) {
     }
 }
 
-// In a sandbox of each task, also on the manager's own rank; 2 MiB do not go in one part.
+// In each task's sandbox, also on the manager's own rank; 2 MiB need several parts.
 void files(wq::Manager& manager) {
     const std::string large(2 << 20, 'x');
     std::vector<std::string> results;
@@ -153,16 +153,16 @@ void files(wq::Manager& manager) {
         CHECK(sums.erase(line + "\n") == 1);
         std::filesystem::remove(result);
     }
-    CHECK(manager.stats().bytes_sent < 3 << 20);  // all ranks are of one node: the large one came once
+    CHECK(manager.stats().bytes_sent < 3 << 20);  // all ranks are on one node: the large one was sent once
 }
 
-// The folder of the build may have a space in its name.
+// The build folder may have a space in its name.
 std::string url_of(std::string path) {
     for (std::size_t at = 0; (at = path.find(' ', at)) != std::string::npos;) path.replace(at, 1, "%20");
     return "file://" + path;
 }
 
-// Each kind of input and output, and what is missing.
+// Each kind of input and output, and missing ones.
 void kinds_of_files(wq::Manager& manager) {
     namespace fs = std::filesystem;
     const fs::path here = fs::absolute("api_ranks_files." + std::to_string(::getpid()));
@@ -228,16 +228,17 @@ void calls(wq::Manager& manager, int ranks) {
 }
 
 void failures(wq::Manager& manager) {
+    // Waits some seconds for a function that no worker has: once for all modes.
     for (const auto mode : {wq::CallMode::direct, wq::CallMode::thread, wq::CallMode::fork}) {
         manager.submit(wq::Task::call("refuse", "because").call_mode(mode));
         manager.submit(wq::Task::call("not there").call_mode(mode));
-        const auto ended = drain(manager);
-        CHECK(ended.size() == 2);
-        for (const wq::Task& task : ended) {
-            CHECK(!task.ok());
-            const char* reason = task.function() == "refuse" ? "because" : "not there";
-            CHECK(task.reason().find(reason) != std::string::npos);
-        }
+    }
+    const auto refused = drain(manager);
+    CHECK(refused.size() == 6);
+    for (const wq::Task& task : refused) {
+        CHECK(!task.ok());
+        const char* reason = task.function() == "refuse" ? "because" : "not there";
+        CHECK(task.reason().find(reason) != std::string::npos);
     }
     manager.submit(wq::Task::call("crash"));
     const auto ended = drain(manager);
@@ -257,7 +258,7 @@ void ranges(wq::Manager& manager) {
         CHECK(task.reason().find("no " + std::to_string(task.index())) != std::string::npos);
 }
 
-// Rank 1 dies at its 1000th call, in whichever range that is.
+// Rank 1 dies at its 1000th call, in whatever range.
 void lost(wq::Manager& manager) {
     while (manager.stats().workers_lost == 0) {
         for (int index = 0; index < 20; ++index) manager.submit(wq::Task("true"));

@@ -1,15 +1,14 @@
-// guard_test SCENARIO CODE: what the script guard_test runs under mpirun. Rank 0 ends with CODE.
+// guard_test SCENARIO CODE: the script guard_test runs it under mpirun. Rank 0 ends with CODE.
 //
-//   kill SEED   some ranks but 0 kill themselves at random moments under message load; rank 0 must still hear
-//   all
-//               others and must be told of each loss
+//   kill SEED   some ranks other than 0 kill themselves at random moments under message load; rank 0 must
+//               still hear all others and must be told of each loss
 //   finalize    nobody dies, all leave through MPI_Finalize
 //   lose-0      rank 0 kills itself
 //   early       the last rank kills itself between mpi_starting() and MPI_Init
-//   early-exit  the last rank leaves with 0 there
+//   early-exit  the last rank exits with 0 there
 //   early-init  the last rank kills itself after MPI_Init, before mpi_ready()
 //   guard       rank 1 kills its guard
-//   no-mpi      all ranks leave with CODE without any MPI
+//   no-mpi      all ranks exit with CODE without MPI
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,13 +17,14 @@
 #include <random>
 #include <set>
 
+#include "mpi/mpi_transport.h"
 #include "mpi/rank_program.h"
-#include "transport/mpi_transport.h"
 
 namespace wq::test {
 namespace {
 
-using namespace transport;
+using namespace mpi;
+using namespace net;
 
 struct Order {
     std::string scenario;
@@ -48,7 +48,7 @@ bool is_last_rank_of_environment() {
     return rank && size && ::atoi(rank) == ::atoi(size) - 1;
 }
 
-// Ranks that die, and after how many frames each.
+// The ranks that die, and after how many frames.
 std::vector<int> deaths(const MpiSession& session, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<int> after(static_cast<std::size_t>(session.size()), -1);
@@ -58,7 +58,7 @@ std::vector<int> deaths(const MpiSession& session, std::uint64_t seed) {
     return after;
 }
 
-// A worker floods rank 0 until it dies or rank 0 says the word.
+// A worker floods rank 0 until it dies or rank 0 stops it.
 int worker(MpiTransport& transport, int dies_after) {
     std::vector<Arrival> inbox;
     for (int number = 0;; ++number) {
@@ -74,7 +74,7 @@ int worker(MpiTransport& transport, int dies_after) {
     }
 }
 
-// Rank 0 must hear all 5000 frames of each survivor and a Left of each of the dead.
+// Rank 0 must receive all 5000 frames of each survivor and a Left for each dead rank.
 int manager(MpiSession& session, MpiTransport& transport, const std::vector<int>& dies_after, int code) {
     std::set<std::uint32_t> open_ends;
     for (std::uint32_t rank = 1; rank < dies_after.size(); ++rank) open_ends.insert(rank);
@@ -143,9 +143,9 @@ int main(int count, char** arguments) {
     if (count > 1) order.scenario = arguments[1];
     if (count > 2) order.code = ::atoi(arguments[2]);
     if (count > 3) order.seed = ::strtoull(arguments[3], nullptr, 10);
-    wq::transport::GuardOptions options;
+    wq::mpi::GuardOptions options;
     options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    return wq::transport::run_guarded(
-        wq::transport::read_launch_environment(),
-        [&](wq::transport::GuardLink& guard) { return wq::test::rank_main(guard, order); }, options);
+    return wq::mpi::run_guarded(
+        wq::mpi::read_launch_environment(),
+        [&](wq::mpi::GuardLink& guard) { return wq::test::rank_main(guard, order); }, options);
 }

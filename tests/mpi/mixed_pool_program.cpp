@@ -1,4 +1,4 @@
-// A manager of ranks and TCP workers, and of as many commands as told: COUNT COMMAND. Prints who did each.
+// A manager of ranks and TCP workers that runs COUNT times COMMAND. Prints which worker ran each.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-// What the test programs under mpirun share: checks that name their line and end the job.
+// Common to the test programs under mpirun: checks that print their line and end the job.
 #pragma once
 
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "transport/guard.h"
-#include "transport/mpi_session.h"
+#include "mpi/guard.h"
+#include "mpi/mpi_session.h"
 
 namespace wq::test {
 
@@ -18,11 +18,11 @@ inline void check(bool fine, const char* what, const char* file, int line) {
 }
 #define CHECK(condition) ::wq::test::check((condition), #condition, __FILE__, __LINE__)
 
-// run_guarded() with what a test program does, whose start may throw.
-inline int run_rank(const std::function<int(transport::GuardLink&)>& rank_main) {
-    transport::GuardOptions options;
+// run_guarded() for a test program; its start may throw.
+inline int run_rank(const std::function<int(mpi::GuardLink&)>& rank_main) {
+    mpi::GuardOptions options;
     options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    const auto guarded = [&](transport::GuardLink& guard) {
+    const auto guarded = [&](mpi::GuardLink& guard) {
         try {
             return rank_main(guard);
         } catch (const Failure& failure) {
@@ -30,13 +30,13 @@ inline int run_rank(const std::function<int(transport::GuardLink&)>& rank_main) 
             ::_exit(1);
         }
     };
-    return transport::run_guarded(transport::read_launch_environment(), guarded, options);
+    return mpi::run_guarded(mpi::read_launch_environment(), guarded, options);
 }
 
-// Start-up as every rank of ours does it.
-inline std::unique_ptr<transport::MpiSession> start_rank(transport::GuardLink& guard) {
+// The start-up of every rank.
+inline std::unique_ptr<mpi::MpiSession> start_rank(mpi::GuardLink& guard) {
     guard.mpi_starting();
-    auto session = transport::MpiSession::start(transport::read_launch_environment());
+    auto session = mpi::MpiSession::start(mpi::read_launch_environment());
     if (!session) std::fprintf(stderr, "%s\n", session.error().message.c_str());
     CHECK(session.ok());
     return std::move(session).value();

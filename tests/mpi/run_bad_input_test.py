@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bad input of work_queue_run: one clear line, the right exit code, nothing lost and nothing hung."""
+"""Bad input of work_queue_run: one clear line and the right exit code; nothing is lost and nothing hangs."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from run_support import Case, PROGRAM
 
 class BadLists(Case):
     def refuse(self, text, *expected, code=65, name="tasks.sh", words=()):
-        """The list is refused with one line that has all of `expected`, before anything ran or was made."""
+        """The list is refused with one line that contains all of `expected`, before anything ran or was created."""
         if text is not None:
             self.write(name, text)
         run = self.run_to_end(*words, name, code=code)
@@ -102,7 +102,7 @@ class NeverRun(Case):
         self.assertEqual(sorted(self.lines("done")), ["a", "a", "b", "b"])
 
     def test_a_task_too_large_is_named_while_others_run(self):
-        """Not at the end only: the run goes on behind a gate that opens when the line was seen."""
+        """Reported at once: the run waits at a gate that opens when the line was seen."""
         gate = self.gate()
         self.write("tasks.sh", "read x < gate\n#WQ memory=900000G\ntouch ran\n")
         run = self.start("tasks.sh")
@@ -133,14 +133,14 @@ class RunDirectories(Case):
         self.write("mine/thesis.tex", "years of work")
         for words in ((), ("--resume",)):
             run = self.run_to_end(*words, "--run-dir", "mine", "tasks.sh", code=64)
-            self.assertIn("mine exists and is not of a run", run.err)
+            self.assertIn("mine exists and does not belong to a run", run.err)
         self.assertEqual(os.listdir(self.path("mine")), ["thesis.tex"])
 
     @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to become somebody else")
     def test_one_that_is_not_writable(self):
         os.chmod(self.folder, 0o755)
         run = self.run_to_end("tasks.sh", code=77, before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
-        self.assertIn("cannot make the run directory tasks.sh.wq: Permission denied; choose another with --run-dir", run.err)
+        self.assertIn("cannot create the run directory tasks.sh.wq: Permission denied; choose another with --run-dir", run.err)
 
     def test_one_that_is_in_use(self):
         bell, gate = self.bell(), self.gate()
@@ -203,7 +203,7 @@ class Journals(Case):
 class Ranks(Case):
     def run_apart(self, first, second, code=None, **how):
         """Rank 0 as `first`, rank 1 as `second`: two command lines of one MPI job."""
-        run = self.start(commands=["-n", "1", *first, ":", "-n", "1", *second], **how)
+        run = self.start(commands=support.apart(first, second), **how)
         run.wait()
         if code is not None:
             self.assertEqual(run.code, code, str(run))
@@ -226,11 +226,10 @@ class Ranks(Case):
         self.assertFalse(os.path.exists(self.path("ran")))
 
     def test_a_rank_that_dies_before_mpi_is_up(self):
-        bell = self.bell()
+        bell, _ = self.bell(), self.gate()
         self.write("tasks.sh", "touch ran\n")
         ours = [PROGRAM, "--run-dir", "r", "tasks.sh"]
-        run = self.start(commands=["-n", "1", *ours, ":", "-n", "1", "sh", "-c", "echo $$ > bell; exec cat gate"])
-        self.gate()
+        run = self.start(commands=support.apart(ours, ["sh", "-c", "echo $$ > bell; exec cat gate"]))
         bell.wait()
         os.kill(int(bell.rung[0]), signal.SIGKILL)
         run.wait()
@@ -242,13 +241,12 @@ class Ranks(Case):
         bell, _ = self.bell(), self.gate()
         self.write("tasks.sh", "touch ran\n")
         ours = [PROGRAM, "--run-dir", "r", "tasks.sh"]
-        run = self.start(commands=["-n", "1", *ours, ":", "-n", "1", "sh", "-c", "echo $$ > bell; exec cat gate"])
+        run = self.start(commands=support.apart(ours, ["sh", "-c", "echo $$ > bell; exec cat gate"]))
         bell.wait()
-        guard = run.guards()[0]
         end = support.time.monotonic() + support.DEADLINE
-        while not run.children(guard) and support.time.monotonic() < end:
+        while 0 not in run.ranks() and support.time.monotonic() < end:  # rank 1 may be there before
             bell.take(0.01)
-        os.kill(run.children(guard)[0], signal.SIGKILL)
+        os.kill(run.ranks()[0], signal.SIGKILL)
         run.wait()
         self.assertNotEqual(run.code, 0, str(run))
         self.assert_nothing_left()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How runs of work_queue_run end before their tasks do: signals, the end of the batch job, mpirun killed. What ended is
-in the journal, RUN_DIR/status says how, no process is left, and --resume does the rest."""
+"""Runs of work_queue_run that end early: signals, the end of the batch job, mpirun killed. Ended tasks are in the journal,
+RUN_DIR/status has the reason, no process is left, and --resume completes the run."""
 
 import signal
 import time
@@ -9,7 +9,7 @@ import unittest
 import run_support as support
 from run_support import Case
 
-# A task with children in every place where they could be missed: a daemon of its own session among them.
+# A task with children everywhere they could be missed, including a daemon in its own session.
 FAMILY = "sleep 1001 & (setsid sleep 1002 &) ; (trap '' TERM INT HUP; sleep 1003 & wait) & echo up > bell; wait"
 
 
@@ -28,7 +28,7 @@ class Ends(Case):
         return status
 
     def finish(self, run_dir, count, **how):
-        """--resume does what is missing, and only that."""
+        """--resume runs what is missing, and only that."""
         self.write("tasks.sh", self.read("tasks.sh").replace(FAMILY, "true"))
         before = len([r for r in self.journal(run_dir) if support.succeeded(r)])
         run = self.run_to_end("tasks.sh", "--run-dir", run_dir, "--resume", "--json", **how)
@@ -41,7 +41,7 @@ class Ends(Case):
 
 class Alone(Ends):
     def test_signals_kill_after_the_grace(self):
-        """INT, TERM and HUP, without mpirun: the trees go when the grace is over, and what ended is kept."""
+        """INT, TERM and HUP, without mpirun: process trees are killed after the grace time, and results are kept."""
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"):
             with self.subTest(name):
                 self.write("tasks.sh", f"echo a #:g\n{FAMILY} #:g\ntouch never #:g\n")
@@ -102,7 +102,7 @@ class Alone(Ends):
         support.os.close(writer)
 
     def test_the_end_of_the_batch_job(self):
-        """60 s before it nothing more is given out: --walltime, and what Slurm says."""
+        """Dispatching stops 60 s before the end, by --walltime or by Slurm."""
         words = ("--array", "1-100000000", "--", "true")
         for name, options, env in (("w", ("--walltime", "61"), {}),
                                    ("s", (), {"SLURM_JOB_END_TIME": str(int(time.time()) + 61)})):
@@ -113,8 +113,8 @@ class Alone(Ends):
 
 
 class UnderMpirun(Ends):
-    """Open MPI passes TERM, INT and HUP on after 1 s and kills 1 s after that; USR1 it only passes on. Hydra, of MPICH,
-    passes all on at once and kills nobody, but HUP ends hydra itself."""
+    """Open MPI passes TERM, INT and HUP on after 1 s and kills 1 s after that; it only passes on USR1. MPICH's hydra
+    passes everything on at once and kills nobody, but HUP kills hydra itself."""
 
     def test_term_int_and_hup(self):
         names = ["SIGTERM", "SIGINT", *(["SIGHUP"] if support.OPEN_MPI else [])]

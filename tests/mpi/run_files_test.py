@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files of task lists (`#WQ input= output=`): brought to workers that do not see the run's folder, and to no others.
+"""Files of task lists (`#WQ input= output=`): transferred to workers that do not see the run's folder, and to no others.
 
 WORKER is the program work_queue_worker."""
 
@@ -10,7 +10,7 @@ import run_support as support
 from run_support import Case
 
 WORKER = os.environ["WORKER"]
-# In it the folder of the run is another one, and empty: as on a host that has a folder of that name, too.
+# A namespace in which the run's folder is another one, and empty: as on a host with a folder of the same name.
 NAMESPACE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
 
 LIST = """#WQ input=data/a input=script output=made/a
@@ -51,7 +51,7 @@ class Files(Case):
             print(f"SKIP: {reason}", flush=True)
             self.skipTest(reason)
         run = self.start_run(LIST)
-        # The contact is read before the folder is hidden: descriptor 3 leads to it.
+        # The contact is read before the folder is hidden, through descriptor 3.
         hidden = 'exec 3< "$1"; mount -t tmpfs tmpfs "$2" && shift 2 && exec "$@"'
         self.worker("/dev/fd/3", "--workdir", "/tmp",
                     before=[*NAMESPACE, "sh", "-c", hidden, "sh", self.path("r/contact"), elsewhere])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A disk that is full while work_queue_run runs: nothing more is given out, writing is tried again, and when that stays
-without success the run stops with 75, to be resumed. The disk is a tmpfs in a mount namespace of its own."""
+"""The disk becomes full while work_queue_run runs: dispatching pauses, writing is retried, and if that keeps failing
+the run stops with 75, to be resumed. The disk is a tmpfs in a separate mount namespace."""
 
 import os
 import subprocess
@@ -46,7 +46,7 @@ class FullDisk(Case):
         return support.read_journal(f"/proc/{self.holder.pid}/root{self.path('disk/r/journal')}")
 
     def counts(self):
-        """How often each line was run whose end is in the journal."""
+        """How often each line with an end in the journal was run."""
         return {record["line"]: len(self.lines(f"ran.{record['line']}")) for record in self.records() if support.succeeded(record)}
 
     def check_complete(self, journaled):
@@ -59,7 +59,7 @@ class FullDisk(Case):
         for ranks in (0, 2):
             run = self.run_to_end("--run-dir", "disk/r", "--resume", "--storage-patience", "0.5", "tasks.sh", ranks=ranks,
                                   code=75, before=self.enter())
-            self.assertIn("disk full: disk/r/output.log: No space left on device; no task is started until it can be written", run.err)
+            self.assertIn("disk full: disk/r/output.log: No space left on device; dispatching is paused; retrying the write for up to", run.err)
             self.assertIn("The run was stopped: storage trouble.", run.out)
             journaled = self.counts()
             self.assertRegex(run.out, rf"(?m)^{len(journaled)} tasks succeeded, 0 failed, \d+ ended but could not be recorded")
@@ -73,7 +73,7 @@ class FullDisk(Case):
 
     def test_the_run_goes_on_when_there_is_space_again(self):
         run = self.start("--run-dir", "disk/r", "--storage-patience", "10m", "tasks.sh", before=self.enter())
-        run.wait_for_text("no task is started until it can be written")
+        run.wait_for_text("dispatching is paused; retrying the write")
         self.enlarge()
         self.assertEqual(run.wait(), 0, str(run))
         self.assertIn("results can be written again", run.err)
@@ -81,7 +81,7 @@ class FullDisk(Case):
 
     def test_a_signal_ends_the_patience(self):
         run = self.start("--run-dir", "disk/r", "--storage-patience", "10m", "tasks.sh", before=self.enter())
-        run.wait_for_text("no task is started until it can be written")
+        run.wait_for_text("dispatching is paused; retrying the write")
         run.signal(support.signal.SIGTERM)
         self.assertEqual(run.wait(), 75, str(run))
 

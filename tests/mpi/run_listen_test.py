@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""work_queue_run --listen: workers over TCP beside ranks. WORKER is the program work_queue_worker."""
+"""work_queue_run --listen: TCP workers beside ranks. WORKER is the program work_queue_worker."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Processes of a run of work_queue_run that are killed: workers and launchers cost nothing, rank 0, a guard and mpirun
-cost a --resume; never a task, and never a second run of one whose end was journaled."""
+"""Killed processes of work_queue_run: lost workers and launchers cost nothing; lost rank 0, guard or mpirun cost a
+--resume. No task is lost, and none runs again after its end was journaled."""
 
 import os
 import random
@@ -14,7 +14,7 @@ EVERY = int(os.environ.get("WQ_EVERY", "1"))
 
 
 def count_task(number, more=""):
-    """A task that leaves a line for each time it was run."""
+    """A task that writes a line each time it runs."""
     return f"echo x >> ran.{number}; echo up > bell{more}\n"
 
 
@@ -33,8 +33,8 @@ class Lost(Case):
         self.assertEqual(sorted(record["line"] for record in finals), list(range(1, count + 1)))
 
     def kill_when(self, count, victim, ranks=3, tasks=60, code=None):
-        """A run of many tasks whose victim(run) is killed after `count` tasks have begun."""
-        gate = self.gate()  # so that the run is not over before
+        """A run of many tasks; victim(run) is killed after `count` tasks have started."""
+        gate = self.gate()  # so that the run does not end before
         held = "; [ -e go ] || read x < gate"
         self.write("tasks.sh", "".join(count_task(n, held if n > count + 10 else "") for n in range(1, tasks + 1)))
         run = self.start("tasks.sh", "--run-dir", "r", ranks=ranks)
@@ -59,7 +59,7 @@ class Lost(Case):
 
 class Survivors(Lost):
     def test_a_worker_costs_nothing(self):
-        gate = self.gate()  # so that the run is not over before it sees the loss
+        gate = self.gate()  # so that the run does not end before it sees the loss
         self.write("tasks.sh", "".join(count_task(n, "; [ -e go ] || read x < gate" if n > 20 else "") for n in range(1, 61)))
         run = self.start("--cores", "1", "tasks.sh", "--run-dir", "r", ranks=3)
         self.ring.wait(10)
@@ -89,7 +89,7 @@ class Survivors(Lost):
         self.assert_nothing_left()
 
     def test_a_launcher_costs_nothing(self):
-        """Killed from outside: the process that is the parent of tasks."""
+        """Killed from outside: the parent process of tasks."""
         gate = self.gate()
         self.write("tasks.sh", "echo x >> ran.1; echo $PPID > bell; [ -e go ] || read x < gate\n" +
                    "".join(count_task(n) for n in range(2, 20)))
@@ -97,7 +97,7 @@ class Survivors(Lost):
         while not (parents := [line for line in self.ring.rung if line.isdigit()]):
             self.ring.wait(len(self.ring.rung) + 1)
         os.kill(int(parents[0]), signal.SIGKILL)
-        self.write("go", "")  # only now: the first try is not to end by itself
+        self.write("go", "")  # only now: the first try must not end by itself
         gate.open()
         self.assertEqual(run.wait(), 0, str(run))
         self.check_complete("r", 19)
@@ -105,7 +105,7 @@ class Survivors(Lost):
         self.assert_nothing_left()
 
     def test_without_the_launchers_parent_a_worker_leaves(self):
-        """Its rank can start no launcher any more: others do the work, and alone the run ends with 69, to be resumed."""
+        """Its rank can start no launcher any more: other ranks do the work; without others the run ends with 69, to be resumed."""
         self.kill_when(10, lambda run: run.children(run.ranks()[1])[0], code=0)
         self.check_complete("r", 60)
         self.write("tasks.sh", "".join(count_task(n) for n in range(1, 200)))
@@ -129,7 +129,7 @@ class Survivors(Lost):
                 self.write(name, "")
             run = self.run_to_end("tasks.sh", "--run-dir", f"r{ranks}", "--max-losses", "2", ranks=ranks, code=1)
             self.assertEqual(len(self.lines("killer")), 2, str(run))
-            self.assertGreaterEqual(len(self.lines("suicide")), 1)  # more, where the launcher died under it
+            self.assertGreaterEqual(len(self.lines("suicide")), 1)  # more if the launcher died with it
             finals = {record["line"]: record for record in self.journal(f"r{ranks}") if record["final"]}
             self.assertEqual(len(finals), 39)
             self.assertEqual(sorted(line for line, record in finals.items() if not support.succeeded(record)), [21, 22])
@@ -187,25 +187,33 @@ class Resumed(Lost):
             self.assertEqual(self.runs_of(line), runs)
         self.assertTrue(all(self.runs_of(line) >= 1 for line in range(1, tasks + 1)))
 
+    def wait_for_ours(self, run):
+        """Open MPI 4.1's mpirun may hang if a rank is killed while it connects ("PMIX ERROR: UNREACHABLE"): the test kills it
+        if only mpirun is left."""
+        if not run.wait_at_most(60) and support.tagged(self.mark) == [run.process.pid]:
+            print("mpirun did not end after its ranks had:", run.err)
+            run.kill()
+        run.wait()
+
     def test_random_instants(self):
         self.kill_at_random(50 // EVERY, 400, 0, lambda run, chance: run.kill())
 
     def test_random_instants_of_ranks(self):
-        """mpirun, rank 0 or a guard, whichever of them are there at that time."""
+        """One of mpirun, rank 0 and the guards that exist at that time."""
         def kill(run, chance):
             ranks = run.ranks()  # asked once: the next moment it may be another
             victims = [run.process.pid, *run.guards().values(), *([ranks[0]] if 0 in ranks else [])]
             try:
                 os.kill(chance.choice(victims), signal.SIGKILL)
             except ProcessLookupError:
-                pass  # it was over
-            run.wait()
+                pass  # it had ended
+            self.wait_for_ours(run)
         self.kill_at_random(max(2, 8 // EVERY), 1000, 2, kill)
 
 
 class EditedLists(Lost):
     def first_part(self, text):
-        """Runs the list up to a task that waits at a gate, and stops it there; what ended is saved."""
+        """Runs the list up to a task that waits at a gate, and stops the run there; results are saved."""
         self.gate()
         self.write("tasks.sh", text)
         run = self.start("tasks.sh", "--run-dir", "r", "--grace", "0")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A pool of three ranks and two workers over TCP, of work_queue_run and of a program (POOL), that loses a rank, a TCP worker
-and the one that came in its place while all of them are at work: each task is DONE once, and every kind has done some."""
+"""Three ranks and two TCP workers, of work_queue_run and of a program (POOL). A rank, a TCP worker and that worker's
+replacement are lost while all work: each task is DONE once, and ranks and TCP workers have both run some."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from run_support import Case
 WORKER = os.environ["WORKER"]
 POOL = os.environ["POOL"]
 COUNT = 400
-# Says who runs it and waits at the gate while it is shut.
+# Reports its worker and waits at the gate while it is closed.
 TASK = "cd FOLDER; echo $WORKERID > bell; [ -e go ] || read x < gate; echo by $WORKERID"
 
 
@@ -23,10 +23,10 @@ class Mixed(Case):
         self.ring = self.bell()
         self.doors = self.gate()
         self.workers = []
-        self.task = TASK.replace("FOLDER", self.folder)  # TCP workers of a program start tasks in folders of their own
+        self.task = TASK.replace("FOLDER", self.folder)  # TCP workers of a program run tasks in separate folders
 
     def worker(self, contact):
-        """A new one, and its number, once it runs a task."""
+        """Starts a worker; returns it and its number once it runs a task."""
         known = set(self.ring.rung)
         run = self.start("--contact", self.path(contact), "--cores", 1, "--single-shot", program=WORKER)
         self.workers.append(run)
@@ -46,7 +46,7 @@ class Mixed(Case):
                 self.fail(f"no contact file: {run}")
 
     def lose_some(self, run, contact):
-        """Returns who has begun a task that nobody has taken from it."""
+        """Returns the workers that have started a task and still have it."""
         self.wait_for_contact(run, contact)
         while len(set(self.ring.rung)) < 3:
             self.ring.wait(len(self.ring.rung) + 1)

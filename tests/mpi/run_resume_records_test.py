@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What stats.h5 and joblog.tsv say after a resume: read as share/doc/statistics.md tells users to."""
+"""stats.h5 and joblog.tsv after a resume, read as share/doc/statistics.md describes."""
 
 import json
 import os
@@ -14,7 +14,7 @@ GUIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/do
 
 
 def python_with_h5py():
-    """Debian's own interpreter first: python3-h5py installs for it."""
+    """Tries Debian's interpreter first, for which python3-h5py is installed."""
     for python in ("/usr/bin/python3", "python3"):
         if subprocess.run([python, "-c", "import h5py"], capture_output=True, check=False).returncode == 0:
             return python
@@ -31,7 +31,7 @@ class Resumed(Case):
         return run.stdout
 
     def guide(self):
-        """What the guide's own lines print."""
+        """The output of the guide's example."""
         with open(GUIDE, encoding="utf-8") as file:
             return self.python(re.search(r"```python\n(.*?)```", file.read(), re.DOTALL).group(1))
 

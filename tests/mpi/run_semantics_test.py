@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a task list means, seen from its tasks: tags, environment lines, settings, sources, the environment."""
+"""The meaning of a task list, as its tasks see it: tags, environment lines, settings, sources, the environment."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from run_support import Case
 
 class Groups(Case):
     def order(self, text, *words, **how):
-        """Runs the list, whose tasks append names to `order`; their places."""
+        """Runs the list, whose tasks append names to `order`; returns their positions."""
         self.write("tasks.sh", text)
         self.run_to_end("tasks.sh", *words, **how)
         return {name: place for place, name in enumerate(self.lines("order"))}
@@ -20,15 +20,13 @@ class Groups(Case):
         return f"echo {name} >> order {tags}\n"
 
     def test_the_gpus_of_all_ranks_of_a_node_are_offered(self):
-        """As srun --gpus-per-task=1 gives each rank one of its own, or the same number for another."""
+        """srun --gpus-per-task=1 gives each rank a different GPU, or the same number for different ones."""
         line = "#WQ gpus=1 cores=0\n" + "".join(f"echo {rank} $CUDA_VISIBLE_DEVICES >> seen #@{rank}\n" for rank in (0, 1))
         for number, names in enumerate((("5", "3"), ("0", "0"))):
             self.write(f"tasks{number}.sh", line.replace("seen", f"seen{number}"))
-            commands = []
-            for rank, name in enumerate(names):
-                commands += [*([":"] if rank else []), "-n", "1", "env", f"CUDA_VISIBLE_DEVICES={name}", "SLURM_GPUS_PER_TASK=1",
-                             f"SLURM_LOCALID={rank}", support.PROGRAM, f"tasks{number}.sh"]
-            run = self.start(commands=commands)
+            commands = [["env", f"CUDA_VISIBLE_DEVICES={name}", "SLURM_GPUS_PER_TASK=1", f"SLURM_LOCALID={rank}",
+                         support.PROGRAM, f"tasks{number}.sh"] for rank, name in enumerate(names)]
+            run = self.start(commands=support.apart(*commands))
             run.wait()
             self.assertEqual(run.code, 0, str(run))
             self.assertEqual(sorted(self.lines(f"seen{number}")), [f"0 {names[0]}", f"1 {names[1]}"])
@@ -46,7 +44,7 @@ class Groups(Case):
             os.unlink(self.path("order"))
 
     def test_parallel_members_do_not_wait_for_each_other(self):
-        """They meet: each waits until the other is there."""
+        """They run together: each waits until the other has started."""
         text = "#WQ cores=0\ntrue #:m\necho 1 > a & cat b; wait #+m\necho 2 > b & cat a; wait #+m\n"
         os.mkfifo(self.path("a"))
         os.mkfifo(self.path("b"))
@@ -119,7 +117,7 @@ pwd > place2; greet again > greeting2
         self.assertEqual(self.read("seen"), f"1 {os.path.realpath(self.folder)}\n")
 
     def test_tasks_see_only_the_lines_above_them(self):
-        """Also when an earlier one is run after a later one: here the retry of the first."""
+        """Also if an earlier task runs after a later one: here the retry of the first."""
         self.write("tasks.sh", "#WQ retries=1\nX=1 #!\necho $X >> a; [ -e b ]\nX=2 #!\necho $X > b #@0\n")
         self.run_to_end("tasks.sh", "--cores", "1", code=None)
         self.assertEqual(set(self.lines("a")), {"1"})
@@ -157,7 +155,7 @@ pwd > place2; greet again > greeting2
         run = self.run_to_end("tasks.sh")
         self.assertRegex(run.err, "`cd nowhere #!` ended with 1: cd: ", "no name of a script that users do not have")
         self.assertIn("nowhere", run.err)
-        self.assertIn("`#!` lines that failed; what stands below them ran all the same:\n  cd nowhere #!: exit 1 on 1 worker", run.out)
+        self.assertIn("`#!` lines that failed (tasks below them ran anyway):\n  cd nowhere #!: exit 1 on 1 worker", run.out)
 
 
 class Functions(Case):
@@ -275,7 +273,7 @@ class Sources(Case):
         huge = ("--run-dir", "huge", "--array", "1-100000000", "--", "echo {} > bell")
         many = self.stop_after(ring, 300, *huge)
         print(f"peak memory of rank 0: {few} kB with 10 tasks, {many} kB with 10^8 and 300 results")
-        # A sanitizer keeps for a while what was freed.
+        # Sanitizers keep freed memory for a while.
         self.assertLess(many - few, 20_000 if os.environ.get("WQ_PATIENCE", "1") == "1" else 80_000)
         first = len(self.journal("huge"))
         self.stop_after(ring, 300, "--resume", *huge)
@@ -285,13 +283,16 @@ class Sources(Case):
 
 
 class TaskEnvironment(Case):
-    def test_nothing_of_mpi_is_inherited(self):
+    def test_of_mpi_only_the_users_settings_are_inherited(self):
+        ours = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_MCA_btl_", "OMPI_MCA_reachable", "OMPI_MCA_smsc")
         self.write("tasks.sh", "env > seen.plain\nenv | cat > seen.shell\n")
         self.run_to_end("tasks.sh", ranks=2, env={"KEPT": "yes"})
         for name in ("seen.plain", "seen.shell"):
             text = self.read(name)
             self.assertIn("KEPT=yes\n", text)
-            self.assertEqual([line for line in text.splitlines() if line.startswith(("OMPI_", "PMIX_", "PMI_", "OPAL_", "PRTE_"))], [])
+            of_mpi = [line for line in text.splitlines() if line.startswith(("OMPI_", "PMIX_", "PMI_", "OPAL_", "PRTE_"))]
+            self.assertEqual([line for line in of_mpi if not line.startswith(ours)], [])
+            self.assertIn("OMPI_MCA_reachable=weighted", of_mpi)
             self.assertIn("OMP_NUM_THREADS=1\n", text)
 
     def test_a_task_has_a_temporary_folder_of_its_own(self):

@@ -1,8 +1,8 @@
-"""What tests of work_queue_run share: runs of the real program, bells that tasks ring, and the journal as it is on disk.
+"""Common to the tests of work_queue_run: runs of the real program, bells that tasks ring, and the journal on disk.
 
-CMake sets PROGRAM (the program), MPIRUN (a command line) and OPEN_MPI (whose mpirun that is). Every process of a test carries a word of its own in its
-environment, so that what is left behind is found by looking through /proc. Nothing here waits for a time: it waits for
-a thing to happen, at most DEADLINE seconds."""
+CMake sets PROGRAM (the program), MPIRUN (a command line) and OPEN_MPI (whose mpirun that is). Every process of a test has a unique mark in its
+environment, so that processes left behind are found in /proc. Nothing here waits for a fixed time: it waits for an
+event, at most DEADLINE seconds."""
 
 import os
 import select
@@ -20,7 +20,7 @@ from run_journal import read_journal, succeeded  # noqa: F401  for the tests
 
 PROGRAM = os.environ["PROGRAM"]
 MPIRUN = shlex.split(os.environ["MPIRUN"])
-OPEN_MPI = os.environ.get("OPEN_MPI", "YES") == "YES"  # else MPICH, with hydra
+OPEN_MPI = os.environ.get("OPEN_MPI", "YES") == "YES"  # otherwise MPICH, with hydra
 DEADLINE = float(os.environ.get("DEADLINE", "60")) * float(os.environ.get("WQ_PATIENCE", "1"))
 MARK = "WQ_TEST_MARK"
 
@@ -60,7 +60,7 @@ def stat_of(process):
 
 
 def rank_of(process):
-    """The number that the launcher has given it, or whom it comes from; None without one."""
+    """The rank number from its launcher's environment; None without one."""
     try:
         with open(f"/proc/{process}/environ", "rb") as file:
             entries = file.read().split(b"\0")
@@ -97,7 +97,7 @@ class Bell:
         os.close(self.descriptor)
 
     def take(self, limit):
-        """New lines, waiting for them at most `limit` seconds."""
+        """New lines; waits for them at most `limit` seconds."""
         ready, _, _ = select.select([self.descriptor], [], [], max(0, limit))
         if not ready:
             return []
@@ -107,13 +107,13 @@ class Bell:
         return lines
 
     def settle(self):
-        """How many have come in all, when nobody rings any more."""
+        """The total number of lines, once nobody rings any more."""
         while self.take(0):
             pass
         return len(self.rung)
 
     def wait(self, count=1, word=None, limit=DEADLINE):
-        """Until so many lines, of this word if one is given, have come since the start."""
+        """Waits until `count` lines (with this word, if given) have arrived since the start."""
         end = time.monotonic() + limit
         while sum(1 for line in self.rung if word in (None, line)) < count:
             if time.monotonic() > end:
@@ -122,7 +122,7 @@ class Bell:
 
 
 class Gate:
-    """A FIFO that tasks wait at: `read x < GATE`, until open() lets `count` of them through."""
+    """A FIFO at which tasks wait: `read x < GATE`, until open() lets `count` of them pass."""
 
     def __init__(self, path):
         os.mkfifo(path)
@@ -137,9 +137,9 @@ class Gate:
 
 
 def watch_over(mark, folder):
-    """Starts a process that ends what carries the mark and removes the folder when this one ends, however it ends: ctest
-    kills a test that is late with all its descendants, so this is none of them. It goes too when the descriptor that is
-    returned is closed."""
+    """Starts a process that kills marked processes and removes the folder when this process ends, however it ends. ctest
+    kills a late test with all its descendants, so the process is none of them. It also ends when the returned
+    descriptor is closed."""
     lifeline, ours = os.pipe()
     child = os.fork()
     if child != 0:
@@ -151,7 +151,7 @@ def watch_over(mark, folder):
             os.setsid()
             os.close(ours)
             nothing = os.open(os.devnull, os.O_RDWR)
-            for descriptor in (0, 1, 2):  # ctest waits for the end of what is written there
+            for descriptor in (0, 1, 2):  # ctest waits for the end of output there
                 os.dup2(nothing, descriptor)
             os.read(lifeline, 1)
             kill_tagged(mark)
@@ -161,7 +161,7 @@ def watch_over(mark, folder):
 
 
 def kill_tagged(mark):
-    """Until none is left: what is killed may just have started another."""
+    """Repeats until none is left: a killed one may just have started another."""
     while left := tagged(mark):
         for process in left:
             try:
@@ -170,6 +170,13 @@ def kill_tagged(mark):
                 pass
         for process in left:
             wait_for_end(process, time.monotonic() + 1)
+
+
+def apart(*commands):
+    """mpirun's arguments for these commands, one per rank, in one job. mpirun's own syntax (":") crashes Debian's Open
+    MPI 5.0.7 (open-mpi/ompi#13303)."""
+    cases = " ".join(f"{rank}) exec {shlex.join(command)};;" for rank, command in enumerate(commands))
+    return ["-n", str(len(commands)), "sh", "-c", f'case "${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}" in {cases} esac']
 
 
 class Run:
@@ -188,7 +195,7 @@ class Run:
         else:
             line = [program, *words]
         self.line = [*before, *line]
-        # What the program and Open MPI put into temporary folders stays in ours, also what SIGKILL makes them leave.
+        # Temporary files of the program and Open MPI stay in our folder, including those that SIGKILL leaves.
         environment = {**os.environ, MARK: case.mark, "TMPDIR": case.temporary, "OMPI_MCA_btl_vader_backing_directory": case.temporary,
                        **(env or {})}
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
@@ -207,7 +214,7 @@ class Run:
             raise AssertionError(f"no end in {limit} s: {self}\nprocesses: {processes}") from None
 
     def wait_at_most(self, seconds):
-        """Whether it ended so soon."""
+        """Whether it ended within the limit."""
         try:
             self.process.wait(seconds)
             return True
@@ -236,7 +243,7 @@ class Run:
             return file.read()
 
     def wait_for_text(self, text, limit=DEADLINE):
-        """Until it has said the text. A growing file tells nobody, so it is looked at every 10 ms."""
+        """Waits until it has printed the text. A growing file notifies nobody, so this polls every 10 ms."""
         end = time.monotonic() + limit
         while text not in self.err + self.out:
             if self.wait_at_most(0.01) or time.monotonic() > end:
@@ -245,7 +252,7 @@ class Run:
                 raise AssertionError(f"{text!r} did not come: {self}")
 
     def guards(self):
-        """By rank: the guards, which mpirun itself or, of MPICH, its proxy has started."""
+        """By rank: the guards, which mpirun or MPICH's proxy has started."""
         starters = [self.process.pid, *self.children(self.process.pid)]
         found = {}
         for process in tagged(self.case.mark):
@@ -258,7 +265,7 @@ class Run:
         return [p for p in tagged(self.case.mark) if (stat_of(p) or (0,))[0] == parent]
 
     def ranks(self):
-        """By rank: the processes that are the ranks."""
+        """By rank: the rank processes."""
         return {rank: children[0] for rank, guard in self.guards().items() if (children := self.children(guard))}
 
     def __str__(self):
@@ -276,7 +283,7 @@ class Case(unittest.TestCase):
         self.runs = []
         self.fifos = []
         self.run_count = 0
-        self.addCleanup(self.clean_up)  # also when the rest of a setUp() fails or skips, unlike tearDown()
+        self.addCleanup(self.clean_up)  # also if the rest of a setUp() fails or skips, unlike tearDown()
 
     def clean_up(self):
         self.kill_what_is_left()
@@ -328,7 +335,7 @@ class Case(unittest.TestCase):
         kill_tagged(self.mark)
 
     def assert_nothing_left(self, limit=15):
-        """No process of this test lives, at the latest after `limit` seconds, and no temporary folder of its tasks."""
+        """Checks that within `limit` seconds no process of this test and no temporary folder of its tasks is left."""
         end = time.monotonic() + limit
         while left := tagged(self.mark):
             for process in left:

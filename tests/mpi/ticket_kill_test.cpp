@@ -1,6 +1,7 @@
-// ticket_kill_test SEED: ranks but 0 are killed (SIGKILL by a timer, so at any instruction) while all claim,
-// write and read tickets with texts. Who is left must go on to the end; no ticket may be claimed twice and no
-// text be wrong; what is missing were the dead ranks' own. Rank 0 ends with 0 when all that holds.
+// ticket_kill_test SEED: ranks other than 0 are killed (SIGKILL by a timer, at any instruction) while all
+// claim, write and read tickets with texts. The survivors must reach the end; no ticket may be claimed twice
+// and no text be wrong; only the dead ranks' own tickets may be missing. Rank 0 exits with 0 if all that
+// holds.
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -8,21 +9,23 @@
 #include <atomic>
 #include <random>
 
+#include "mpi/mpi_shared_window.h"
+#include "mpi/mpi_transport.h"
 #include "mpi/rank_program.h"
-#include "transport/mpi_shared_window.h"
-#include "transport/mpi_transport.h"
-#include "transport/ticket_pool.h"
+#include "tickets/ticket_pool.h"
 
 namespace wq::test {
 namespace {
 
-using namespace transport;
+using namespace mpi;
+using namespace net;
+using namespace tickets;
 
 constexpr std::uint64_t kMostTickets = 1500000;
 constexpr std::uint32_t kRefill = 300;
 const BatchId kBatch(1);
 
-// Stands in for rank 0's counter, and keeps the accounts.
+// Replaces rank 0's counter, and counts claims.
 struct Books {
     std::atomic<std::uint64_t> next;
     std::atomic<std::uint64_t> twice;
@@ -31,7 +34,7 @@ struct Books {
     std::atomic<std::uint8_t> marks[kMostTickets];
 };
 
-// Sanitized, each takes several times as long, and ranks die within the same time.
+// With sanitizers each takes several times as long, and ranks die within the same time.
 std::uint64_t tickets() {
     const char* patience = ::getenv("WQ_PATIENCE");
     return kMostTickets / (patience != nullptr ? ::strtoull(patience, nullptr, 10) : 1) / kRefill * kRefill;
@@ -143,7 +146,6 @@ int rank_main(GuardLink& guard, std::uint64_t seed) {
 
 int main(int count, char** arguments) {
     const std::uint64_t seed = count > 1 ? ::strtoull(arguments[1], nullptr, 10) : 0;
-    return wq::transport::run_guarded(
-        wq::transport::read_launch_environment(),
-        [=](wq::transport::GuardLink& guard) { return wq::test::rank_main(guard, seed); });
+    return wq::mpi::run_guarded(wq::mpi::read_launch_environment(),
+                                [=](wq::mpi::GuardLink& guard) { return wq::test::rank_main(guard, seed); });
 }

@@ -1,29 +1,31 @@
 // Every ticket of a batch is claimed exactly once: from the node's word, refilled through the counter window
-// (where this MPI has one) and by messages of rank 0. Marks in shared memory count the claims of each ticket.
+// (if this MPI has one) and by messages of rank 0. Marks in shared memory count the claims of each ticket.
 #include <poll.h>
 
 #include <atomic>
 #include <deque>
 #include <vector>
 
+#include "mpi/mpi_counter_window.h"
+#include "mpi/mpi_shared_window.h"
+#include "mpi/mpi_transport.h"
 #include "mpi/rank_program.h"
-#include "transport/mpi_counter_window.h"
-#include "transport/mpi_shared_window.h"
-#include "transport/mpi_transport.h"
-#include "transport/ticket_paths.h"
-#include "transport/ticket_pool.h"
+#include "mpi/ticket_paths.h"
+#include "tickets/ticket_pool.h"
 
 namespace wq::test {
 namespace {
 
-using namespace transport;
+using namespace mpi;
+using namespace net;
+using namespace tickets;
 
 constexpr std::uint64_t kTickets = 300000;
 constexpr std::uint32_t kRefill = 1000;
 const BatchId kBatch(1);
 const PeerId kManager(0);
 
-// What this rank gets its ranges from. None: the batch is handed out.
+// The source of this rank's ranges. nullopt: the batch is used up.
 class Source {
   public:
     virtual ~Source() = default;
@@ -48,8 +50,7 @@ class FromWindow final : public Source {
 
 class ByMessage final : public Source {
   public:
-    ByMessage(MpiSession& session, MpiTransport& transport)
-        : session_(session), transport_(transport) {}
+    ByMessage(MpiSession& session, MpiTransport& transport) : session_(session), transport_(transport) {}
 
     std::optional<TicketRange> next() override {
         if (session_.rank() == 0) return cut(take());
@@ -107,8 +108,7 @@ void claim_all(TicketPool& pool, Source& source, Marks* marks) {
     for (bool more = true; more;) {
         source.serve();
         const Claim claim = pool.take(7);
-        // A claimer that the machine stopped for long may find its tickets' meaning gone: the pool counts
-        // them.
+        // A claimer that was paused for long may lose the meaning of its tickets: the pool counts them.
         if (claim.state == Claim::State::overwritten) continue;
         if (claim.state == Claim::State::claimed) {
             mark(marks, claim.range);
@@ -130,8 +130,8 @@ struct Ground {
         CHECK(session.gather_node("formatted").ok());
     }
     Marks* all_marks() const { return reinterpret_cast<Marks*>(marks->data()); }
-    // Collective: every node's marks, one byte a ticket, are added up. No ticket is claimed twice, and those
-    // that no mark tells of are just as many as the ranks' pools have counted as overwritten.
+    // Collective: adds up all nodes' marks, one byte per ticket. No ticket is claimed twice, and the number
+    // of unmarked ones equals what the ranks' pools have counted as overwritten.
     void check_all_claimed_once(MpiSession& session, std::uint64_t overwritten) const {
         std::string own;
         for (std::uint64_t ticket = 0; session.node_rank() == 0 && ticket < kTickets; ++ticket) {

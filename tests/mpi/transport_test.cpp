@@ -1,15 +1,17 @@
-// Every rank sends every other a few thousand frames of all sizes at once; each must come whole, once and in
-// order.
+// Every rank sends every other one a few thousand frames of all sizes at once; each must arrive complete,
+// once and in order.
+#include <algorithm>
 #include <chrono>
 #include <random>
 
+#include "mpi/mpi_transport.h"
 #include "mpi/rank_program.h"
-#include "transport/mpi_transport.h"
 
 namespace wq::test {
 namespace {
 
-using namespace transport;
+using namespace mpi;
+using namespace net;
 
 constexpr std::uint32_t kFrames = 2000;
 
@@ -55,6 +57,10 @@ class Exchange {
         const Frame& frame = std::get<Frame>(arrival);
         std::uint32_t& number = heard_[frame.peer.value()];
         CHECK(frame.bytes == frame_between(static_cast<int>(frame.peer.value()), session_.rank(), number));
+        const std::vector<int>& mates = session_.node_mates();
+        const bool is_mate =
+            std::find(mates.begin(), mates.end(), static_cast<int>(frame.peer.value())) != mates.end();
+        CHECK(frame.close_by == is_mate);
         ++number;
     }
 

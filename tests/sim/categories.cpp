@@ -1,11 +1,11 @@
-// Simulation: what tasks of categories take, and what they must have been given.
+// Simulation of categories: the usage of their tasks, and checks of the allocations.
 #include <algorithm>
 
 #include "sim/simulation.h"
 
 namespace wq::sim {
 
-// How many run at once; none are held back for ever.
+// Changes how many run at once; never blocks them forever.
 void Simulation::change_category() {
     core::CategorySet& category = plan_.categories[below(random_, plan_.categories.size())];
     category.max_concurrent = static_cast<std::int64_t>(below(random_, 4)) - 1;
@@ -13,7 +13,7 @@ void Simulation::change_category() {
     tell_manager(core::CategorySet{.category = category.category, .max_concurrent = category.max_concurrent});
 }
 
-// Of the tasks that say no category, which may be sealed.
+// For tasks without a category, which may be sealed.
 void Simulation::change_limit() {
     if (finished_) return;
     most_at_once_ = static_cast<std::int64_t>(below(random_, 6)) - 1;
@@ -32,13 +32,13 @@ void Simulation::check_limit(const core::Action& action) {
         wrong("task " + std::to_string(lease->task.value()) + " is one too many of its category");
 }
 
-// As a launcher that watches it would.
+// As a watching launcher would.
 void Simulation::measure(WorkerId worker, TaskId task, core::Outcome& outcome) const {
     const std::int64_t peak_mb = plan_.tasks[task.value()].peak_mb;
     const core::Resources given = present_[worker.value()]->worker->holds().at(task).give;
     core::Measured& measured = outcome.measured.emplace();
     measured.usage.cores = 1000;
-    measured.usage.memory = std::min(peak_mb, given.memory_mb + 1);  // it was ended there
+    measured.usage.memory = std::min(peak_mb, given.memory_mb + 1);  // it was killed there
     measured.usage.disk = 0;
     if (peak_mb <= given.memory_mb || !outcome.succeeded()) return;
     outcome.ending = core::Ending::out_of_memory;
@@ -53,7 +53,7 @@ void Simulation::check_category(const core::Lease& lease, const std::string& nam
     const auto most = category.max_concurrent.value_or(-1);
     const auto out = reactor_.ledger().count(lease.category, core::TaskState::leased);
     if (most >= 0 && out > static_cast<std::uint64_t>(most)) wrong(name + " is one too many of its category");
-    // At first it may be given too little; then the most, which is enough.
+    // The first allocation may be too small; the second is the maximum, which is enough.
     if (exhausted_[lease.task.value()] > 1) wrong(name + " was given too little twice");
 }
 

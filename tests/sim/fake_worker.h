@@ -1,6 +1,6 @@
-// One life of a worker as it truly is: a launcher that starts leases first come, first served as they fit,
-// but past one that waits what leaves it as early as it is; it claims tickets when nothing waits. When it
-// dies nothing more leaves it; what is under way still arrives.
+// The life of one worker, modelled exactly: its launcher starts leases in sequence as they fit; a lease may
+// overtake a waiting one if it does not delay it. The worker claims tickets when nothing waits. When it dies
+// it sends nothing more, but frames in flight still arrive.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class FakeWorker {
     struct World {
         std::function<void(Duration, std::function<void()>)> later;
         std::function<void(core::Event)> send;     // to the manager, in order
-        std::function<core::Outcome(TaskId)> run;  // how the task ends, if nobody kills it
+        std::function<core::Outcome(TaskId)> run;  // the task's outcome if nobody kills it
         std::function<Duration(TaskId)> wall;
         std::function<bool(TaskId)> kills;
         std::function<void()> die;
@@ -43,7 +43,7 @@ class FakeWorker {
     void tell(const core::Action& action);
     void die() { alive_ = false; }
     void drain() { give_back(queue_.size()); }
-    // Its link was cut: it claims no more of the batches that it knows. What it holds.
+    // It was disconnected: it claims no more of the batches it knows. Returns what it holds.
     std::vector<std::pair<TaskId, Attempt>> resume();
 
   private:
@@ -65,9 +65,9 @@ class FakeWorker {
     core::Resources used_;
     std::map<TaskId, Holding> holds_;
     std::deque<TaskId> queue_;
-    std::set<std::pair<TaskId, Attempt>> seen_;  // leases that came twice count once
+    std::set<std::pair<TaskId, Attempt>> seen_;  // duplicate leases count once
     std::map<BatchId, core::Seal> batches_;      // not yet dry
-    std::map<TaskId, BatchId> tickets_;          // held
+    std::map<TaskId, BatchId> tickets_;          // the ones it holds
     std::map<BatchId, IntervalSet> succeeded_;   // not yet reported
 };
 

@@ -1,5 +1,6 @@
-// Links over TCP as they truly are: in order, never twice, and when one is cut, what was under way is gone in
-// both directions. Answers are kept until they are acknowledged, sent again on the next link, and taken once.
+// TCP connections, modelled exactly: in order, no duplicates; a disconnection loses what is in flight in both
+// directions. Answers are kept until they are acknowledged, sent again on the next connection, and counted
+// once.
 #include "sim/simulation.h"
 
 namespace wq::sim {
@@ -13,7 +14,7 @@ void Simulation::send_up(Life* life, const core::Event& event) {
 }
 
 void Simulation::transmit(Life* life, std::uint64_t number, const core::Event& event) {
-    life->up.last = std::max(life->up.last, now_ + up_to(random_, weather_.most_delay));
+    life->up.last = std::max(life->up.last, now_ + up_to(random_, faults_.most_delay));
     at(life->up.last, [this, life, number, event, on = life->link.number] {
         Link& link = life->link;
         if (link.number != on || !life->known) return;
@@ -21,7 +22,7 @@ void Simulation::transmit(Life* life, std::uint64_t number, const core::Event& e
             link.received = number;
             tell_manager(event);
         }
-        later(up_to(random_, weather_.most_delay), [life, number, on] {
+        later(up_to(random_, faults_.most_delay), [life, number, on] {
             auto& kept = life->link.unacknowledged;
             while (life->link.number == on && !kept.empty() && kept.front().first <= number) kept.pop_front();
         });
@@ -31,16 +32,16 @@ void Simulation::transmit(Life* life, std::uint64_t number, const core::Event& e
 void Simulation::send_down(Life* life, const core::Action& action) {
     if (!life->link.tcp) return over(life->down, [life, action] { life->worker->tell(action); });
     const core::Worker* worker = reactor_.workers().find(life->worker->id());
-    // Of a new link it does not know before the worker is back by it.
+    // The manager does not know a new connection before the worker's hello on it.
     const bool same = life->link.up && life->link.manager_number == life->link.number;
     if (!same || worker == nullptr || worker->away()) return;
-    life->down.last = std::max(life->down.last, now_ + up_to(random_, weather_.most_delay));
+    life->down.last = std::max(life->down.last, now_ + up_to(random_, faults_.most_delay));
     at(life->down.last, [life, action, on = life->link.number] {
         if (life->link.number == on) life->worker->tell(action);
     });
 }
 
-// The manager notices it sooner or later, or by the next link.
+// The manager notices after a while, or through the next connection.
 void Simulation::cut(Life* life) {
     Link& link = life->link;
     if (!link.tcp || !link.up || !life->worker->alive() || !life->known) return;
@@ -51,8 +52,8 @@ void Simulation::cut(Life* life) {
         if (life->known && life->link.manager_number < next && life->link.number == next)
             tell_manager(core::WorkerAway{life->worker->id(), "cut"});
     });
-    const bool for_long = chance(random_, weather_.long_cuts);
-    later(up_to(random_, for_long ? 2 * weather_.away_limit : weather_.away_limit / 2),
+    const bool for_long = chance(random_, faults_.long_cuts);
+    later(up_to(random_, for_long ? 2 * faults_.away_limit : faults_.away_limit / 2),
           [this, life] { reconnect(life); });
 }
 
@@ -71,7 +72,7 @@ void Simulation::reconnect(Life* life) {
                 for (std::uint64_t id = part.first; id < part.end; ++id) holding.emplace_back(TaskId(id), 1);
             });
     }
-    life->up.last = std::max(life->up.last, now_ + up_to(random_, weather_.most_delay));
+    life->up.last = std::max(life->up.last, now_ + up_to(random_, faults_.most_delay));
     at(life->up.last, [this, life, holding, on = link.number] {
         if (life->link.number == on) arrive_again(life, holding);
     });
@@ -81,7 +82,7 @@ void Simulation::reconnect(Life* life) {
 void Simulation::arrive_again(Life* life, std::vector<std::pair<TaskId, Attempt>> holding) {
     const WorkerId id = life->worker->id();
     if (!life->worker->alive()) return;
-    if (!life->known) {  // given up: it is refused, ends what it has, and joins as another
+    if (!life->known) {  // given up: it is refused, kills its tasks, and joins as a new worker
         if (present_[id.value()] != life) return;
         life->worker->die();
         return be_born(id.value());
@@ -102,7 +103,7 @@ void Simulation::drain(Life* life) {
         const WorkerId id = life->worker->id();
         send_up(life, core::WorkerLeft{id, "drained", false});
         life->worker->die();
-        // Its goodbye may be lost with the link: then it is away.
+        // Its goodbye may be lost with the connection: then it counts as disconnected.
         later(1s + up_to(random_, 2s), [this, life, id] {
             if (life->known && reactor_.workers().find(id) != nullptr) lose_link_for_good(life, false);
             later(up_to(random_, 10s), [this, life, id] {
@@ -113,7 +114,7 @@ void Simulation::drain(Life* life) {
 }
 
 void Simulation::lose_link_for_good(Life* life, bool told) {
-    later(up_to(random_, weather_.most_delay + 1s), [this, life, told] {
+    later(up_to(random_, faults_.most_delay + 1s), [this, life, told] {
         ++life->link.number;
         if (!life->known) return;
         if (!told) return tell_manager(core::WorkerAway{life->worker->id(), "gone"});
@@ -124,9 +125,9 @@ void Simulation::lose_link_for_good(Life* life, bool told) {
 
 void Simulation::cancel_some() {
     const std::uint64_t tasks = reactor_.ledger().size();
-    if (tasks == 0 || !chance(random_, weather_.cancels)) return;
+    if (tasks == 0 || !chance(random_, faults_.cancels)) return;
     const std::uint64_t first = below(random_, tasks);
-    const std::uint64_t most = chance(random_, weather_.cancelled_ranges) ? 20 : 1;
+    const std::uint64_t most = chance(random_, faults_.cancelled_ranges) ? 20 : 1;
     tell_manager(core::CancelRequested{{first, first + 1 + below(random_, most)}});
 }
 

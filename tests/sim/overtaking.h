@@ -1,5 +1,5 @@
-// Which order starts next, as the launcher has it by sums: the head of the queue, or one behind it that takes
-// nothing of what the head waits for. Of seats on cores and GPUs simulations know nothing.
+// The order that starts next, by the launcher's rule for sums: the head of the queue, or a later one that
+// uses nothing that the head waits for. Simulations do not model seats on cores and GPUs.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline bool may_pass(const core::Resources& head, const core::Resources& give, c
            leaves_enough(head.gpus, give.gpus, free.gpus);
 }
 
-// One of [first, last), of which `give_of` tells what it takes; `last`: none.
+// One of [first, last); `give_of` returns its allocation; `last`: none.
 template <class Iterator, class GiveOf>
 Iterator next_to_start(Iterator first, Iterator last, const core::Resources& free, GiveOf&& give_of) {
     if (first == last) return last;

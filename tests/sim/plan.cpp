@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::uint32_t group_count = 4;
 constexpr std::uint32_t category_count = 3;
-constexpr std::int64_t least_memory_mb = 4000;  // of a worker
+constexpr std::int64_t least_memory_mb = 4000;  // of any worker
 
-// One that finds out by itself what its tasks need, which none of its bounds keeps from them.
+// A category that learns its tasks' needs, with bounds that never prevent them.
 core::CategorySet random_category(Random& random, std::uint32_t id) {
     const auto amount = [&] { return 1 + static_cast<std::int64_t>(below(random, least_memory_mb)); };
     core::CategorySet set{.category = CategoryId(id)};
@@ -24,7 +24,7 @@ core::CategorySet random_category(Random& random, std::uint32_t id) {
     return set;
 }
 
-core::Shape random_shape(const Weather& weather, Random& random, std::uint32_t workers) {
+core::Shape random_shape(const Faults& faults, Random& random, std::uint32_t workers) {
     core::Shape shape;
     if (chance(random, 0.4))
         shape.needs.cores = 1 + static_cast<std::int64_t>(below(random, 4));
@@ -32,7 +32,7 @@ core::Shape random_shape(const Weather& weather, Random& random, std::uint32_t w
         shape.needs.cores = chance(random, 0.8) ? Count(1) : Count::of_thousandths(250);
     if (chance(random, 0.2)) shape.needs.memory_mb = 1 + static_cast<std::int64_t>(below(random, 4000));
     if (chance(random, 0.1)) shape.needs.gpus = 1;
-    if (weather.pins && chance(random, 0.4))
+    if (faults.pins && chance(random, 0.4))
         for (std::uint32_t id = 0; id < workers; ++id)
             if (shape.workers.empty() || chance(random, 0.2))
                 shape.workers.emplace_back(below(random, workers));
@@ -40,39 +40,39 @@ core::Shape random_shape(const Weather& weather, Random& random, std::uint32_t w
     return shape;
 }
 
-PlannedTask random_task(const Weather& weather, Random& random, const std::vector<core::Shape>& shapes) {
+PlannedTask random_task(const Faults& faults, Random& random, const std::vector<core::Shape>& shapes) {
     PlannedTask task;
     task.shape = shapes[below(random, shapes.size())];
-    task.wall = weather.short_tasks && !chance(random, 0.05) ? up_to(random, 40ms) : 1s + up_to(random, 20s);
-    if (chance(random, weather.failures)) task.failures = 1 + static_cast<std::uint32_t>(below(random, 4));
-    task.kills_worker = chance(random, weather.killers);
-    if (chance(random, weather.too_large)) {
+    task.wall = faults.short_tasks && !chance(random, 0.05) ? up_to(random, 40ms) : 1s + up_to(random, 20s);
+    if (chance(random, faults.failures)) task.failures = 1 + static_cast<std::uint32_t>(below(random, 4));
+    task.kills_worker = chance(random, faults.killers);
+    if (chance(random, faults.too_large)) {
         task.shape.needs.cores = 100;
         task.fits = false;
     }
-    if (weather.own_limits > 0 && chance(random, weather.own_limits))
+    if (faults.own_limits > 0 && chance(random, faults.own_limits))
         task.shape.max_tries = 2 + static_cast<std::uint32_t>(below(random, 4));
-    if (weather.exhausting > 0 && chance(random, weather.exhausting)) {
+    if (faults.exhausting > 0 && chance(random, faults.exhausting)) {
         task.shape.needs.memory_mb = -1;
         task.shape.max_tries = 1 + static_cast<std::uint32_t>(below(random, 4));
         task.exhausts = 1 + static_cast<std::uint32_t>(below(random, 4));
     }
-    if (weather.categories > 0 && chance(random, weather.categories)) {
+    if (faults.categories > 0 && chance(random, faults.categories)) {
         task.shape.category = CategoryId(1 + static_cast<std::uint32_t>(below(random, category_count)));
         task.shape.needs.memory_mb = -1;
         task.peak_mb = 1 + static_cast<std::int64_t>(below(random, least_memory_mb));
     }
-    if (weather.slow > 0 && chance(random, weather.slow))
+    if (faults.slow > 0 && chance(random, faults.slow))
         task.slow_runs = 1 + static_cast<std::uint32_t>(below(random, 3));
-    if (weather.priorities) task.shape.priority = static_cast<double>(below(random, 5));
-    if (chance(random, weather.times)) {
-        const WallMicros hour = 3'600'000'000;  // when the run starts
+    if (faults.priorities) task.shape.priority = static_cast<double>(below(random, 5));
+    if (chance(random, faults.times)) {
+        const WallMicros hour = 3'600'000'000;  // start of the run
         if (chance(random, 0.5)) task.shape.not_before = hour + up_to(random, 60s) / 1us;
         if (chance(random, 0.7)) task.shape.not_after = hour + 20'000'000 + up_to(random, 200s) / 1us;
     }
-    if (weather.resumed && chance(random, 0.4))
+    if (faults.resumed && chance(random, 0.4))
         task.before = chance(random, 0.1) ? TaskState::failed : TaskState::done;
-    if (!weather.groups) return task;
+    if (!faults.groups) return task;
     task.barrier_before = chance(random, 0.05);
     for (auto left = below(random, 3); left > 0; --left)
         task.groups.push_back({static_cast<std::uint32_t>(below(random, group_count)), chance(random, 0.4)});
@@ -88,36 +88,36 @@ bool member(const PlannedTask& task, std::uint32_t group, bool sequential) {
 
 }  // namespace
 
-Plan make_plan(const Weather& weather, Random& random) {
+Plan make_plan(const Faults& faults, Random& random) {
     Plan plan;
-    const auto workers = 1 + static_cast<std::uint32_t>(below(random, weather.most_workers));
+    const auto workers = 1 + static_cast<std::uint32_t>(below(random, faults.most_workers));
     for (std::uint32_t id = 0; id < workers; ++id) {
         PlannedWorker worker;
-        // All can hold what random_shape() asks for, so that a pinned task is never too large.
-        const auto cores = weather.twins ? 1 + static_cast<std::int64_t>(below(random, 2))
-                                         : 4 + static_cast<std::int64_t>(below(random, 5));
+        // Every worker can hold what random_shape() requests, so a pinned task is never too large.
+        const auto cores = faults.twins ? 1 + static_cast<std::int64_t>(below(random, 2))
+                                        : 4 + static_cast<std::int64_t>(below(random, 5));
         worker.offers = {cores, least_memory_mb + static_cast<std::int64_t>(below(random, 2)) * cores * 1000,
                          0, 1 + cores % 2};
-        worker.takes_tickets = weather.tickets && (id == 0 || chance(random, 0.8));
+        worker.takes_tickets = faults.tickets && (id == 0 || chance(random, 0.8));
         worker.node = id / 2;
-        worker.tcp = weather.tcp && (id > 0 || !weather.tickets) && chance(random, 0.8);
-        if (weather.late_joins) worker.joins_after = up_to(random, 20s);
+        worker.tcp = faults.tcp && (id > 0 || !faults.tickets) && chance(random, 0.8);
+        if (faults.late_joins) worker.joins_after = up_to(random, 20s);
         plan.workers.push_back(worker);
     }
-    for (std::uint32_t id = 1; weather.categories > 0 && id <= category_count; ++id)
+    for (std::uint32_t id = 1; faults.categories > 0 && id <= category_count; ++id)
         plan.categories.push_back(random_category(random, id));
     std::vector<core::Shape> shapes;
-    for (auto left = weather.twins ? 1 + below(random, 2) : 1 + below(random, 8); left > 0; --left)
-        shapes.push_back(weather.twins ? core::Shape{} : random_shape(weather, random, workers));
-    if (weather.twins) shapes.back().retries = 2;
-    for (auto left = 1 + below(random, weather.most_tasks); left > 0; --left)
-        plan.tasks.push_back(random_task(weather, random, shapes));
+    for (auto left = faults.twins ? 1 + below(random, 2) : 1 + below(random, 8); left > 0; --left)
+        shapes.push_back(faults.twins ? core::Shape{} : random_shape(faults, random, workers));
+    if (faults.twins) shapes.back().retries = 2;
+    for (auto left = 1 + below(random, faults.most_tasks); left > 0; --left)
+        plan.tasks.push_back(random_task(faults, random, shapes));
     return plan;
 }
 
 std::vector<TaskState> Plan::verdict() const {
     std::vector<TaskState> states;
-    bool passes = true;  // whether all barriers so far let through
+    bool passes = true;  // whether all barriers so far have opened
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         const PlannedTask& task = tasks[i];
         if (task.barrier_before)

@@ -1,4 +1,4 @@
-// A random list, what will become of each of its tasks, and how the run must end.
+// A random list, the fate of each task, and the required end of the run.
 #pragma once
 
 #include <random>
@@ -6,7 +6,7 @@
 
 #include "core/events.h"
 #include "core/ledger.h"
-#include "sim/weather.h"
+#include "sim/faults.h"
 
 namespace wq::sim {
 
@@ -26,15 +26,15 @@ struct PlannedTask {
     std::vector<core::GroupTag> groups;
     bool barrier_before = false;
     Duration wall{0};
-    std::uint32_t failures = 0;   // so often it fails by itself before it succeeds
-    std::uint32_t exhausts = 0;   // so often it uses up the memory of its worker, behind its failures
-    std::uint32_t slow_runs = 0;  // so often it takes many times as long
-    std::int64_t peak_mb = 0;     // of memory, where that is measured; less than any worker has
+    std::uint32_t failures = 0;   // failures before the first success
+    std::uint32_t exhausts = 0;   // attempts that then exceed the worker's memory
+    std::uint32_t slow_runs = 0;  // attempts that take many times as long
+    std::int64_t peak_mb = 0;     // peak memory where it is measured; below every worker's memory
     bool kills_worker = false;
     bool fits = true;
-    bool cancelled = false;                             // so it was decided while it ran
-    bool late = false;                                  // ended by its end time
-    core::TaskState before = core::TaskState::blocked;  // done or failed: by an earlier run
+    bool cancelled = false;                             // set during the run
+    bool late = false;                                  // expired or killed at its end time
+    core::TaskState before = core::TaskState::blocked;  // done or failed in an earlier run
 };
 
 struct PlannedWorker {
@@ -50,10 +50,10 @@ struct Plan {
     std::vector<PlannedWorker> workers;
     std::vector<core::CategorySet> categories;
 
-    // The state in which each task must be at the end, by the rules as users know them.
+    // The required final state of each task, by the documented rules.
     std::vector<core::TaskState> verdict() const;
 };
 
-Plan make_plan(const Weather& weather, Random& random);
+Plan make_plan(const Faults& faults, Random& random);
 
 }  // namespace wq::sim

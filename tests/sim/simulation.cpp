@@ -16,23 +16,23 @@ constexpr int so_slow = 20;
 constexpr Duration broken_wall = 50ms;
 constexpr int broken_exit = 77;
 
-core::ReactorOptions options(const Weather& weather, const Plan& plan) {
-    core::ReactorOptions options;
-    options.max_losses = weather.max_losses;
-    options.halt_on_failure = weather.halt_on_failure;
+scheduling::ReactorOptions options(const Faults& faults, const Plan& plan) {
+    scheduling::ReactorOptions options;
+    options.max_losses = faults.max_losses;
+    options.halt_on_failure = faults.halt_on_failure;
     options.expected_workers = static_cast<std::uint32_t>(plan.workers.size());
     options.join_limit = 30s;
     options.rejoin_limit = rejoin_limit;
-    options.seal_batches = weather.tickets;
-    options.allocation.proportional = weather.proportional;
-    if (weather.categories > 0) options.monitoring = {.measures = true, .enforces = true};
-    if (weather.tcp) options.away_limit = weather.away_limit;
+    options.seal_batches = faults.tickets;
+    options.allocation.proportional = faults.proportional;
+    if (faults.categories > 0) options.monitoring = {.measures = true, .enforces = true};
+    if (faults.tcp) options.away_limit = faults.away_limit;
     return options;
 }
 
-Plan first_plan(const Weather& weather, std::uint64_t seed) {
+Plan first_plan(const Faults& faults, std::uint64_t seed) {
     Random random(seed);
-    return make_plan(weather, random);
+    return make_plan(faults, random);
 }
 
 }  // namespace
@@ -48,15 +48,15 @@ Counts& Counts::operator+=(const Counts& o) {
     return *this;
 }
 
-Simulation::Simulation(const Weather& weather, std::uint64_t seed)
-    : Simulation(weather, seed, first_plan(weather, seed)) {}
+Simulation::Simulation(const Faults& faults, std::uint64_t seed)
+    : Simulation(faults, seed, first_plan(faults, seed)) {}
 
-Simulation::Simulation(const Weather& weather, std::uint64_t seed, Plan plan)
-    : weather_(weather),
+Simulation::Simulation(const Faults& faults, std::uint64_t seed, Plan plan)
+    : faults_(faults),
       random_(seed * 7919),
       plan_(std::move(plan)),
       now_(1h),
-      reactor_(options(weather, plan_), now()) {
+      reactor_(options(faults, plan_), now()) {
     const std::size_t tasks = plan_.tasks.size();
     own_failures_.resize(tasks), final_records_.resize(tasks), last_attempt_.resize(tasks),
         losses_.resize(tasks), exhausted_.resize(tasks), aborted_.resize(tasks), slow_runs_.resize(tasks),
@@ -76,15 +76,15 @@ void Simulation::wrong(const std::string& what) {
 // ----------------------------------------------------------------------------------------------------
 
 void Simulation::over(Channel& channel, std::function<void()> what) {
-    channel.last = std::max(channel.last, now_ + up_to(random_, weather_.most_delay));
+    channel.last = std::max(channel.last, now_ + up_to(random_, faults_.most_delay));
     at(channel.last, what);
-    if (!chance(random_, weather_.duplicates)) return;
-    channel.last += up_to(random_, weather_.most_delay);
+    if (!chance(random_, faults_.duplicates)) return;
+    channel.last += up_to(random_, faults_.most_delay);
     at(channel.last, std::move(what));
 }
 
-// ---- the world
-// ------------------------------------------------------------------------------------------------------
+// ---- workers and hosts
+// ----------------------------------------------------------------------------------------------
 
 void Simulation::feed(std::uint64_t index) {
     const PlannedTask& task = plan_.tasks[index];
@@ -104,7 +104,7 @@ void Simulation::be_born(std::uint32_t id) {
     world.later = [this](Duration delay, std::function<void()> what) { later(delay, std::move(what)); };
     life->link.tcp = plan_.workers[id].tcp;
     world.send = [this, life](const core::Event& event) { send_up(life, event); };
-    world.ranges = weather_.ranges;
+    world.ranges = faults_.ranges;
     world.run = [this, id](TaskId task) {
         const PlannedTask& planned = plan_.tasks[task.value()];
         core::Outcome outcome;
@@ -114,8 +114,8 @@ void Simulation::be_born(std::uint32_t id) {
             outcome.exit_code = broken_exit;
             return outcome;
         }
-        // A failure whose report is lost with the worker counts for nobody, so those that fail for good
-        // always do.
+        // A failure whose report is lost with the worker does not count, so tasks that fail for good must
+        // fail every time.
         if (planned.failures > planned.shape.retries || own_failures_[task.value()] < planned.failures) {
             ++own_failures_[task.value()];
             outcome.exit_code = 1;
@@ -140,8 +140,8 @@ void Simulation::be_born(std::uint32_t id) {
     const PlannedWorker& plan = plan_.workers[id];
     core::WorkerJoined joined{
         WorkerId(id), "node" + std::to_string(plan.node), plan.offers, {}, plan.takes_tickets, plan.tcp};
-    // Joined is an event of the transport: never twice.
-    life->up.last = std::max(life->up.last, now_ + up_to(random_, weather_.most_delay));
+    // The transport reports Joined once.
+    life->up.last = std::max(life->up.last, now_ + up_to(random_, faults_.most_delay));
     at(life->up.last, [this, life, joined] {
         for (const auto& other : lives_)
             if (other->worker->id() == joined.worker) other->known = false;
@@ -157,7 +157,7 @@ void Simulation::beat(Life* life) {
     later(beat_every, [this, life] { beat(life); });
 }
 
-// It dies; the manager is told, or is left to notice the silence. Its last words may arrive after that.
+// It dies; the manager is told, or must notice the silence. Its last frames may arrive later.
 void Simulation::end_life(Life* life, bool told) {
     if (!life->worker->alive()) return;
     life->worker->die();
@@ -171,31 +171,31 @@ void Simulation::end_life(Life* life, bool told) {
     if (life->link.tcp)
         lose_link_for_good(life, told);
     else if (told)
-        later(up_to(random_, weather_.most_delay), [this, life, id] {
+        later(up_to(random_, faults_.most_delay), [this, life, id] {
             if (!life->known) return;
             life->known = false;
             tell_manager(core::WorkerLeft{id, "gone", true});
         });
-    later(up_to(random_, chance(random_, 0.3) ? weather_.most_delay : 15s),
+    later(up_to(random_, chance(random_, 0.3) ? faults_.most_delay : 15s),
           [this, id] { be_born(id.value()); });
 }
 
-void Simulation::make_weather() {
+void Simulation::make_faults() {
     if (finished_) return;
     for (Life* life : present_)
-        if (life != nullptr && chance(random_, weather_.losses)) end_life(life, chance(random_, 0.7));
+        if (life != nullptr && chance(random_, faults_.losses)) end_life(life, chance(random_, 0.7));
     for (Life* life : present_) {
         if (life == nullptr) continue;
-        if (chance(random_, weather_.cuts)) cut(life);
-        if (chance(random_, weather_.drains)) drain(life);
+        if (chance(random_, faults_.cuts)) cut(life);
+        if (chance(random_, faults_.drains)) drain(life);
     }
     cancel_some();
-    if (weather_.blocks > 0 && chance(random_, weather_.blocks)) block_some();
-    if (weather_.storage_trouble && chance(random_, 0.05)) {
+    if (faults_.blocks > 0 && chance(random_, faults_.blocks)) block_some();
+    if (faults_.storage_trouble && chance(random_, 0.05)) {
         tell_manager(core::StorageTrouble{true});
         later(up_to(random_, 3s), [this] { tell_manager(core::StorageTrouble{false}); });
     }
-    later(1s, [this] { make_weather(); });
+    later(1s, [this] { make_faults(); });
 }
 
 void Simulation::change_rules() {
@@ -229,7 +229,7 @@ void Simulation::tell_manager(const core::Event& event) {
     if (const auto contradiction = idle ? std::nullopt : reactor_.audit()) wrong("audit: " + *contradiction);
     for (const core::Action& action : actions) {
         obey(action);
-        if (weather_.limits) check_limit(action);
+        if (faults_.limits) check_limit(action);
     }
     if (most_at_once_ >= 0 && !claimable_.empty()) wrong("ranks may claim beyond the limit of a category");
 }
@@ -305,7 +305,7 @@ void Simulation::check_times_and_priority(const core::Lease& lease, const std::s
                             lease.timeout > std::chrono::microseconds(*shape.not_after - now().wall)))
         wrong(name + " may run beyond its end time");
     const auto head = ledger.head(ledger.shape_of(lease.task));
-    // One that was too slow there waits for another host, and others do not wait with it.
+    // A task that was too slow on a host waits for another one; other tasks do not wait with it.
     const core::Worker* const worker = reactor_.workers().find(lease.worker);
     const bool waits = head && worker != nullptr && reactor_.avoids(head->task, *worker);
     if (head && !waits && head->priority > shape.priority && ledger.find_attempted(lease.task)->losses == 0)
@@ -338,17 +338,17 @@ void Simulation::check_lease(const core::Lease& lease) {
     const core::Worker* worker = reactor_.workers().find(lease.worker);
     if (worker == nullptr) return wrong(name + " is leased to nobody");
     check_times_and_priority(lease, name);
-    if (weather_.categories > 0) check_category(lease, name);
+    if (faults_.categories > 0) check_category(lease, name);
     if (!worker->available()) wrong(name + " is leased to a worker that is away or drains");
     if (worker->alone) ++counts_.alone;
     if (worker->free().cores < 0) ++counts_.queued;
-    const bool queues = weather_.short_tasks || weather_.broken;
-    if (!worker->used.fits_in(worker->whole) && !queues && !weather_.tickets)
+    const bool queues = faults_.short_tasks || faults_.broken;
+    if (!worker->used.fits_in(worker->whole) && !queues && !faults_.tickets)
         wrong(name + " is one too many for its worker");
 }
 
 std::uint32_t Simulation::most_tries(const PlannedTask& task) const {
-    return task.shape.max_tries > 0 ? task.shape.max_tries : weather_.max_losses;
+    return task.shape.max_tries > 0 ? task.shape.max_tries : faults_.max_losses;
 }
 
 void Simulation::check_ended(const core::AttemptEnded& ended) {
@@ -359,7 +359,7 @@ void Simulation::check_ended(const core::AttemptEnded& ended) {
     if (ended.outcome.ending == core::Ending::worker_lost) ++losses_[id];
     if (ended.outcome.ending == core::Ending::out_of_memory) ++counts_.exhausted, ++exhausted_[id];
     if (ended.outcome.ending == core::Ending::too_slow) ++counts_.aborted, ++aborted_[id];
-    // Somebody has to fall for it.
+    // One task must be the one that fails.
     if (ended.final && ended.outcome.exit_code == broken_exit) plan_.tasks[id].late = true;
     if (ended.out_of_tries) ++counts_.spent;
     if (ended.out_of_tries && !ended.final) wrong("task " + std::to_string(id) + " goes on without tries");
@@ -385,20 +385,20 @@ std::string Simulation::run() {
     at(fed, [this] { tell_manager(core::InputEnded{}); });
     for (std::uint32_t id = 0; id < plan_.workers.size(); ++id)
         later(plan_.workers[id].joins_after, [this, id] { be_born(id); });
-    make_weather();
+    make_faults();
     for (const core::CategorySet& category : plan_.categories) tell_manager(category);
     if (!plan_.categories.empty())
         for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_category(); });
-    if (weather_.limits)
+    if (faults_.limits)
         for (int change = 0; change < 4; ++change) later(up_to(random_, 60s), [this] { change_limit(); });
-    if (weather_.slow > 0 && !weather_.copies) tell_manager(core::FastAbortSet{CategoryId(0), 2});
-    if (weather_.proportional)
+    if (faults_.slow > 0 && !faults_.copies) tell_manager(core::FastAbortSet{CategoryId(0), 2});
+    if (faults_.proportional)
         for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_rules(); });
-    if (weather_.copies) tell_manager(core::Tuned{std::nullopt, std::nullopt, 2});
-    if (weather_.copies && chance(random_, 0.5)) tell_manager(core::FastAbortSet{CategoryId(0), 4});
-    if (weather_.stop)
+    if (faults_.copies) tell_manager(core::Tuned{std::nullopt, std::nullopt, 2});
+    if (faults_.copies && chance(random_, 0.5)) tell_manager(core::FastAbortSet{CategoryId(0), 4});
+    if (faults_.stop)
         later(up_to(random_, 60s), [this] {
-            tell_manager(core::StopRequested{*weather_.stop, up_to(random_, 10s)});
+            tell_manager(core::StopRequested{*faults_.stop, up_to(random_, 10s)});
         });
 
     std::uint64_t ticks_at_once = 0;
@@ -425,7 +425,7 @@ std::string Simulation::run() {
 void Simulation::check_end() {
     const core::Ledger& ledger = reactor_.ledger();
     const std::vector<TaskState> verdict = plan_.verdict();
-    if (finished_->stopped.has_value() && !weather_.stop && !weather_.halt_on_failure)
+    if (finished_->stopped.has_value() && !faults_.stop && !faults_.halt_on_failure)
         wrong("it stopped by itself");
     if (finished_->code == ExitCode::unreachable) wrong("it gave up its workers");
     bool all_done = true;
@@ -441,10 +441,10 @@ void Simulation::check_end() {
         if (task.before != TaskState::blocked && runs_[id] > 0)
             wrong(name + " and was run although an earlier run ended it");
         if (finished_->stopped && !core::is_final(state)) continue;
-        // A worker may be lost so often under a task that it fails without being to blame, and what waits for
-        // it is skipped: only where the weather does that, and only with that many losses.
+        // A task may fail without being to blame because its worker is lost too often, and the tasks that
+        // wait for it are skipped: only if the faults include losses, and only after that many.
         const std::uint32_t most = most_tries(task);
-        if (weather_.losses > 0 && weather_.max_losses < 10 && state != TaskState::done) {
+        if (faults_.losses > 0 && faults_.max_losses < 10 && state != TaskState::done) {
             if (state == TaskState::failed && ended_here && verdict[id] == TaskState::done &&
                 losses_[id] + exhausted_[id] < most)
                 wrong(name + " after " + std::to_string(losses_[id]) + " losses");
@@ -452,7 +452,7 @@ void Simulation::check_end() {
         }
         if (state != verdict[id]) wrong(name + ", by the plan " + core::name_of(verdict[id]));
         if (task.kills_worker && state == TaskState::failed && ended_here && verdict[id] == state &&
-            task.failures == 0 && weather_.losses == 0 && (losses_[id] < most || losses_[id] > most + 1))
+            task.failures == 0 && faults_.losses == 0 && (losses_[id] < most || losses_[id] > most + 1))
             wrong(name + " after " + std::to_string(losses_[id]) + " losses");
     }
     if (!finished_->stopped && ledger.size() != plan_.tasks.size()) wrong("it ended before the list did");

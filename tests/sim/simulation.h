@@ -1,6 +1,6 @@
-// A whole run: the reactor, fake workers, the network between them and the weather, on one list of events in
-// time. The reactor is audited after every event, every action is checked against what is true, and the end
-// against the plan.
+// A complete run: the reactor, fake workers, the network and the faults, driven by one time-ordered list of
+// events. The reactor is audited after every event, every action is checked against the simulated state, and
+// the end against the plan.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/reactor.h"
+#include "scheduling/reactor.h"
 #include "sim/fake_worker.h"
 #include "sim/plan.h"
 
@@ -28,27 +28,27 @@ struct Counts {
 
 class Simulation {
   public:
-    Simulation(const Weather& weather, std::uint64_t seed);
-    Simulation(const Weather& weather, std::uint64_t seed, Plan plan);  // the rest of a run that was stopped
+    Simulation(const Faults& faults, std::uint64_t seed);
+    Simulation(const Faults& faults, std::uint64_t seed, Plan plan);  // continues a run that was stopped
 
-    // Runs to the end. The first thing that is wrong, in one line; empty: nothing.
+    // Runs to the end. Returns the first error in one line; empty: none.
     std::string run();
 
     const Counts& counts() const { return counts_; }
-    const core::Reactor& reactor() const { return reactor_; }
-    Plan rest() const;  // the plan, with what has ended marked so
+    const scheduling::Reactor& reactor() const { return reactor_; }
+    Plan rest() const;  // The plan with the ended tasks marked.
     const Plan& plan() const { return plan_; }
     const std::vector<std::uint32_t>& runs() const { return runs_; }
 
   private:
-    struct Channel {  // one direction of one connection: delays, duplicates, never reorders
+    struct Channel {  // one direction of a connection: delays, duplicates, never reorders
         Instant last;
     };
     struct Link {
         bool tcp = false;
         bool up = true;
-        std::uint64_t number = 0;          // counts cuts: what was sent before one does not arrive
-        std::uint64_t manager_number = 0;  // the one that the manager knows of
+        std::uint64_t number = 0;          // counts disconnections: frames sent before one do not arrive
+        std::uint64_t manager_number = 0;  // the number that the manager knows
         std::deque<std::pair<std::uint64_t, core::Event>> unacknowledged;
         std::uint64_t sent = 0;
         std::uint64_t received = 0;
@@ -57,8 +57,8 @@ class Simulation {
         std::unique_ptr<FakeWorker> worker;
         Channel up;
         Channel down;
-        Link link;           // where it is over TCP
-        bool known = false;  // the manager has been told of it, and not of its end
+        Link link;           // if it is a TCP worker
+        bool known = false;  // the manager knows that it joined, and not that it left
     };
 
     void at(Instant when, std::function<void()> what) { agenda_.emplace(when, std::move(what)); }
@@ -69,7 +69,7 @@ class Simulation {
     void be_born(std::uint32_t worker);
     void beat(Life* life);
     void end_life(Life* life, bool told);
-    void make_weather();
+    void make_faults();
     void change_rules();
 
     // links.cpp
@@ -83,7 +83,7 @@ class Simulation {
     void lose_link_for_good(Life* life, bool told);
     void cancel_some();
     void block_some();
-    bool breaks(WorkerId worker) const { return weather_.broken && plan_.workers[worker.value()].node == 0; }
+    bool breaks(WorkerId worker) const { return faults_.broken && plan_.workers[worker.value()].node == 0; }
 
     void tell_manager(const core::Event& event);
     void obey(const core::Action& action);
@@ -106,11 +106,11 @@ class Simulation {
     void wrong(const std::string& what);
     core::Now now() const;
 
-    Weather weather_;
+    Faults faults_;
     Random random_;
     Plan plan_;
     Instant now_;
-    core::Reactor reactor_;
+    scheduling::Reactor reactor_;
     TicketBoard board_;
     std::multimap<Instant, std::function<void()>> agenda_;
     std::vector<std::unique_ptr<Life>> lives_;
@@ -121,11 +121,11 @@ class Simulation {
     std::vector<std::uint32_t> losses_;
     std::vector<std::uint32_t> exhausted_;
     std::set<std::pair<TaskId, Attempt>> told_to_end_;
-    std::vector<std::uint32_t> aborted_;    // as too slow
-    std::vector<std::uint32_t> slow_runs_;  // begun
-    std::vector<std::uint32_t> runs_;       // leases and tickets, as the manager knows them
+    std::vector<std::uint32_t> aborted_;    // killed as too slow
+    std::vector<std::uint32_t> slow_runs_;  // started
+    std::vector<std::uint32_t> runs_;       // leases and tickets that the manager knows
     bool storage_trouble_ = false;
-    std::int64_t most_at_once_ = -1;  // of category 0
+    std::int64_t most_at_once_ = -1;  // for category 0
     std::set<BatchId> claimable_;     // sealed and not revoked
     std::optional<core::Finished> finished_;
     std::string wrong_;

@@ -1,4 +1,4 @@
-// Where ranks claim: what is left of each batch at rank 0, and a word per node that is refilled from there.
+// Where ranks claim tickets: the rest of each batch at rank 0, and a word per node that is refilled from it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace wq::sim {
 class TicketBoard {
   public:
     void seal(const core::Seal& batch) { batches_[batch.batch] = {batch.tasks, {}}; }
-    // Rank 0 gives out no more; what a node has in its word is poisoned as the message arrives there.
+    // Rank 0 gives no more; a node's word is revoked when the message arrives there.
     void revoke(BatchId batch) { batches_[batch].left = {}; }
     void poison(BatchId batch, std::uint32_t node) { batches_[batch].words[node] = {}; }
     void lose_node(std::uint32_t node) {
@@ -30,7 +30,7 @@ class TicketBoard {
         return TaskId(ticket->first);
     }
 
-    // Whether some rank, living or not, ever had its ticket, which was attempt 1.
+    // Whether any rank, alive or lost, ever had its ticket, which was attempt 1.
     bool was_claimed(TaskId task) const { return claimed_.contains(task.value()); }
 
   private:

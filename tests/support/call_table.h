@@ -1,4 +1,4 @@
-// Calls of functions by task id.
+// Function calls by task id.
 #pragma once
 
 #include <iterator>
@@ -6,15 +6,15 @@
 #include <string>
 #include <utility>
 
-#include "app/batch_view.h"
-#include "app/task_texts.h"
+#include "manager/task_texts.h"
+#include "tickets/batch_view.h"
 
 namespace wq::testing {
 
-class CallTable final : public app::TaskTexts {
+class CallTable final : public manager::TaskTexts {
   public:
     TaskId add(wire::Call call) { return add_range(std::move(call), 0, 1, false); }
-    // `count` calls with the one argument first_index, first_index + 1, ...; the first one's id.
+    // Adds `count` calls with the one argument first_index, first_index + 1, ...; returns the first one's id.
     TaskId add_range(wire::Call call, std::int64_t first_index, std::uint64_t count, bool range = true) {
         entries_.emplace(size_, Entry{std::move(call), first_index, count, range});
         return TaskId(std::exchange(size_, size_ + count));
@@ -25,18 +25,18 @@ class CallTable final : public app::TaskTexts {
     }
     std::uint64_t size() const { return size_; }
 
-    app::TaskText text(TaskId task) const override {
+    manager::TaskText text(TaskId task) const override {
         const auto& [first, entry] = find(task);
-        app::TaskText text;
+        manager::TaskText text;
         text.call = entry.call;
         if (entry.range)
             text.call->arguments =
-                app::index_arguments(entry.first_index + static_cast<std::int64_t>(task.value() - first));
+                tickets::index_arguments(entry.first_index + static_cast<std::int64_t>(task.value() - first));
         return text;
     }
     std::uint64_t line(TaskId) const override { return 0; }
     std::string command(TaskId task) const override { return find(task).second.call.function; }
-    stats::TaskKey key(TaskId task) const override { return {task.value()}; }
+    records::TaskKey key(TaskId task) const override { return {task.value()}; }
     void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override {
         const auto& [first, entry] = find(TaskId(tasks.front()->first));
         bool all = entry.range;

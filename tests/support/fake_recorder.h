@@ -9,16 +9,16 @@
 
 namespace wq::testing {
 
-// Keeps what it is told, in memory.
+// Keeps all records in memory.
 class FakeRecorder final : public stats::Recorder {
   public:
     void task(stats::Recorded ended) override { waiting_.push_back(std::move(ended)); }
-    void worker(const stats::WorkerRecord& record) override { workers_.push_back(record); }
-    void sample(const stats::Sample&) override {}
+    void worker(const records::WorkerRecord& record) override { workers_.push_back(record); }
+    void sample(const records::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     std::uint64_t acknowledged() const override { return written_.size(); }
-    std::uint64_t backlog_bytes() const override { return 0; }
+    std::uint64_t backlog_bytes() const override { return backlog_; }
     int descriptor() const override { return -1; }
     void settle() override {}
     std::optional<std::string> trouble() const override { return trouble_; }
@@ -26,7 +26,7 @@ class FakeRecorder final : public stats::Recorder {
     Status close() override { return success(); }
     Unrecorded unrecorded() const override { return {}; }
 
-    // What waits is in the journal now, unless there is trouble.
+    // Moves pending records to the journal, unless it is in trouble.
     void write() {
         if (trouble_) return;
         for (stats::Recorded& ended : waiting_) written_.push_back(std::move(ended));
@@ -35,14 +35,16 @@ class FakeRecorder final : public stats::Recorder {
     void set_trouble(bool trouble) {
         trouble_ = trouble ? std::optional<std::string>("disk full") : std::nullopt;
     }
+    void set_backlog(std::uint64_t bytes) { backlog_ = bytes; }
     const std::vector<stats::Recorded>& written() const { return written_; }
-    const std::vector<stats::WorkerRecord>& workers() const { return workers_; }  // all that it was told
+    const std::vector<records::WorkerRecord>& workers() const { return workers_; }  // all that were recorded
 
   private:
     std::vector<stats::Recorded> waiting_;
     std::vector<stats::Recorded> written_;
-    std::vector<stats::WorkerRecord> workers_;
+    std::vector<records::WorkerRecord> workers_;
     std::optional<std::string> trouble_;
+    std::uint64_t backlog_ = 0;
 };
 
 }  // namespace wq::testing

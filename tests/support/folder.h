@@ -1,4 +1,4 @@
-// A temporary folder of a test, and what lies in files.
+// A test's temporary folder, and access to files.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace wq::test {
 
-// Distinct for every test of every process of the test suite.
+// Unique for every test in every process of the test suite.
 inline std::string unique_name() {
     static std::atomic<int> count{0};
     return "wq-test-" + std::to_string(getpid()) + "-" + std::to_string(++count);

@@ -1,5 +1,5 @@
-// A manager with workers that call functions, all in this process: clean loopback between them, real threads
-// for the calls, no launcher. Workers can be lost; whatever ends is kept.
+// A manager with workers that call functions, all in this process: connected by a faultless loopback, with
+// real threads for the calls and no launcher. Workers can be lost; every end is recorded.
 #pragma once
 
 #include <poll.h>
@@ -11,24 +11,24 @@
 #include <utility>
 #include <vector>
 
-#include "app/manager.h"
-#include "app/worker.h"
+#include "manager/manager.h"
+#include "net/loopback.h"
 #include "stats/recorder.h"
 #include "support/call_table.h"
 #include "support/idle_launcher.h"
-#include "transport/loopback.h"
-#include "transport/ticket_pool.h"
+#include "tickets/ticket_pool.h"
+#include "worker/worker.h"
 
 namespace wq::testing {
 
-// Commands and forked calls have nowhere to run here.
+// Commands and forked calls cannot run here.
 class NoLauncher final : public IdleLauncher {
   public:
-    void run(host::Order order) override { orders_.push_back(std::move(order)); }
-    std::vector<host::Report> next() override {
-        std::vector<host::Report> reports;
-        for (const host::Order& order : std::exchange(orders_, {})) {
-            host::TaskEnded ended{order.task, order.attempt, {}, {}};
+    void run(process::Order order) override { orders_.push_back(std::move(order)); }
+    std::vector<launcher::Report> next() override {
+        std::vector<launcher::Report> reports;
+        for (const process::Order& order : std::exchange(orders_, {})) {
+            launcher::TaskEnded ended{order.task, order.attempt, {}, {}};
             ended.outcome.ending = core::Ending::not_started;
             ended.outcome.reason = "no launcher";
             reports.emplace_back(std::move(ended));
@@ -37,10 +37,10 @@ class NoLauncher final : public IdleLauncher {
     }
 
   private:
-    std::vector<host::Order> orders_;
+    std::vector<process::Order> orders_;
 };
 
-// What a program's manager keeps of what ended.
+// Keeps ends like a program's manager.
 class EndsRecorder final : public stats::Recorder {
   public:
     Wants wants() const override { return {false, false}; }
@@ -48,12 +48,12 @@ class EndsRecorder final : public stats::Recorder {
         ++tasks_;
         if (ended.record.final) on_task(ended);
     }
-    void range(const stats::RangeRecord& record) override {
+    void range(const records::RangeRecord& record) override {
         tasks_ += record.tasks.count();
         on_range(record);
     }
-    void worker(const stats::WorkerRecord&) override {}
-    void sample(const stats::Sample&) override {}
+    void worker(const records::WorkerRecord&) override {}
+    void sample(const records::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     std::uint64_t acknowledged() const override { return tasks_; }
@@ -66,7 +66,7 @@ class EndsRecorder final : public stats::Recorder {
     Unrecorded unrecorded() const override { return {}; }
 
     std::function<void(stats::Recorded&)> on_task = [](stats::Recorded&) {};
-    std::function<void(const stats::RangeRecord&)> on_range = [](const stats::RangeRecord&) {};
+    std::function<void(const records::RangeRecord&)> on_range = [](const records::RangeRecord&) {};
 
   private:
     std::uint64_t tasks_ = 0;
@@ -75,23 +75,23 @@ class EndsRecorder final : public stats::Recorder {
 struct FunctionPoolOptions {
     std::uint32_t workers = 2;
     bool tickets = false;
-    std::int64_t cores = 1;  // of each
+    std::int64_t cores = 1;  // per worker
     std::uint32_t max_losses = 1'000'000;
 };
 
 class FunctionPool {
   public:
-    FunctionPool(const host::FunctionTable& functions, FunctionPoolOptions options = {})
-        : options_(options), manager_end_(network_.endpoint(transport::PeerId(0))) {
+    FunctionPool(const process::FunctionTable& functions, FunctionPoolOptions options = {})
+        : options_(options), manager_end_(network_.endpoint(net::PeerId(0))) {
         network_.advance(instant_now().time_since_epoch());
-        const transport::PoolShape shape{std::max(options.workers, 1U), 256 * 1024};
-        segment_.resize(transport::TicketPool::bytes_needed(shape) / sizeof(CacheLine) + 1);
-        transport::TicketPool::format(segment_.front().bytes, shape);
-        app::ManagerOptions manager;
+        const tickets::PoolShape shape{std::max(options.workers, 1U), 256 * 1024};
+        segment_.resize(tickets::TicketPool::bytes_needed(shape) / sizeof(CacheLine) + 1);
+        tickets::TicketPool::format(segment_.front().bytes, shape);
+        manager::ManagerOptions manager;
         manager.reactor.expected_workers = options.workers;
         manager.reactor.max_losses = options.max_losses;
         manager.reactor.seal_batches = options.tickets;
-        manager_ = std::make_unique<app::Manager>(manager, tasks, recorder, now());
+        manager_ = std::make_unique<manager::Manager>(manager, tasks, recorder, now());
         for (std::uint32_t rank = 0; rank < options.workers; ++rank) add_worker(rank, functions, shape);
     }
 
@@ -113,7 +113,7 @@ class FunctionPool {
     }
     void end_input() { manager_->end_input(now()); }
 
-    // One look at everything. True: something moved.
+    // Lets everything make progress once. True: something moved.
     bool turn() {
         bool moved = receive();
         manager_->tick(now());
@@ -133,14 +133,14 @@ class FunctionPool {
         run_until([&] { return manager_->over(); });
     }
 
-    // It is gone from one moment to the next, whatever it was at.
+    // It vanishes at once, whatever it was doing.
     void lose(std::uint32_t rank) {
         network_.crash(nodes_[rank]->peer, "killed");
         nodes_[rank].reset();
     }
 
-    app::Manager& manager() { return *manager_; }
-    host::FunctionRunner& runner(std::uint32_t rank) { return *nodes_[rank]->runner; }
+    manager::Manager& manager() { return *manager_; }
+    launcher::FunctionRunner& runner(std::uint32_t rank) { return *nodes_[rank]->runner; }
     bool used_tickets() const { return used_tickets_; }
 
     CallTable tasks;
@@ -151,13 +151,13 @@ class FunctionPool {
         std::byte bytes[64];
     };
     struct Node {
-        transport::PeerId peer;
-        std::unique_ptr<transport::Transport> transport;
+        net::PeerId peer;
+        std::unique_ptr<net::Transport> transport;
         NoLauncher launcher;
-        std::unique_ptr<host::FunctionRunner> runner;
-        std::unique_ptr<transport::TicketPool> pool;
-        std::unique_ptr<app::TicketTaker> taker;
-        std::unique_ptr<app::Worker> worker;
+        std::unique_ptr<launcher::FunctionRunner> runner;
+        std::unique_ptr<tickets::TicketPool> pool;
+        std::unique_ptr<worker::TicketClient> taker;
+        std::unique_ptr<worker::Worker> worker;
         bool greeted = false;
     };
 
@@ -167,32 +167,32 @@ class FunctionPool {
         return range;
     }
 
-    void add_worker(std::uint32_t rank, const host::FunctionTable& functions,
-                    const transport::PoolShape& shape) {
+    void add_worker(std::uint32_t rank, const process::FunctionTable& functions,
+                    const tickets::PoolShape& shape) {
         auto node = std::make_unique<Node>();
         node->peer = network_.add();
         node->transport = network_.endpoint(node->peer);
-        network_.connect(transport::PeerId(0), node->peer);
+        network_.connect(net::PeerId(0), node->peer);
         node->runner =
-            std::make_unique<host::FunctionRunner>(functions, static_cast<std::size_t>(options_.cores));
-        app::WorkerOptions worker;
+            std::make_unique<launcher::FunctionRunner>(functions, static_cast<std::size_t>(options_.cores));
+        worker::WorkerOptions worker;
         worker.hello.rank = rank;
         worker.hello.host = "here";
         worker.hello.offers = {options_.cores, 1000, 1000, 0};
         if (options_.tickets) {
-            node->pool = std::make_unique<transport::TicketPool>(segment_.front().bytes, shape, rank);
-            node->taker = std::make_unique<app::TicketTaker>(*node->pool, worker.hello.offers);
+            node->pool = std::make_unique<tickets::TicketPool>(segment_.front().bytes, shape, rank);
+            node->taker = std::make_unique<worker::TicketClient>(*node->pool, worker.hello.offers);
             worker.hello.takes_tickets = true;
         }
-        node->worker = std::make_unique<app::Worker>(worker, *node->transport, transport::PeerId(0),
-                                                     node->launcher, node->taker.get(), node->runner.get());
+        node->worker = std::make_unique<worker::Worker>(
+            worker, *node->transport, net::PeerId(0), node->launcher, node->taker.get(), node->runner.get());
         nodes_.push_back(std::move(node));
     }
 
     bool receive() {
         inbox_.clear();
         const bool moved = manager_end_->poll(inbox_);
-        for (const transport::Arrival& arrival : inbox_) manager_->on_arrival(*manager_end_, arrival, now());
+        for (const net::Arrival& arrival : inbox_) manager_->on_arrival(*manager_end_, arrival, now());
         return moved;
     }
 
@@ -201,8 +201,8 @@ class FunctionPool {
         if (!std::exchange(node.greeted, true)) node.worker->start(at);
         inbox_.clear();
         const bool moved = node.transport->poll(inbox_);
-        for (const transport::Arrival& arrival : inbox_)
-            if (const auto* frame = std::get_if<transport::Frame>(&arrival))
+        for (const net::Arrival& arrival : inbox_)
+            if (const auto* frame = std::get_if<net::Frame>(&arrival))
                 node.worker->on_frame(frame->bytes, at);
         used_tickets_ = used_tickets_ || (node.taker && node.taker->active());
         node.worker->on_launcher(at);
@@ -227,12 +227,12 @@ class FunctionPool {
     }
 
     FunctionPoolOptions options_;
-    transport::LoopbackNetwork network_{1};
-    std::unique_ptr<transport::Transport> manager_end_;
+    net::LoopbackNetwork network_{1};
+    std::unique_ptr<net::Transport> manager_end_;
     std::vector<CacheLine> segment_;
-    std::unique_ptr<app::Manager> manager_;
+    std::unique_ptr<manager::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
-    std::vector<transport::Arrival> inbox_;
+    std::vector<net::Arrival> inbox_;
     bool used_tickets_ = false;
 };
 

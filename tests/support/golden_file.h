@@ -1,5 +1,5 @@
-// A text against a file of tests/golden; with UPDATE in the environment the file is written anew, to be
-// looked at.
+// Compares a text with a file of tests/golden; with UPDATE in the environment it rewrites the file, for
+// review.
 #pragma once
 
 #include <gtest/gtest.h>

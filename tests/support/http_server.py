@@ -1,7 +1,7 @@
-"""An HTTP server on loopback with a few answers of its own; ends when its stdin does.
+"""An HTTP server on loopback with a few fixed answers; exits when its stdin ends.
 
-Prints its port. /text is a small text, /count one that counts how often it was asked for, /moved leads to /text,
-/cut breaks off, /hang never answers; all else is 404.
+Prints its port. /text is a small text, /count counts its requests, /moved redirects to /text,
+/cut breaks off, /hang never answers; everything else is 404.
 """
 import http.server
 import sys
@@ -30,7 +30,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"half")
             self.close_connection = True
         elif self.path == "/hang":
-            self.rfile.read()  # until the other side gives up
+            self.rfile.read()  # until the client gives up
         else:
             self.give(404, b"nothing here\n")
 

@@ -1,20 +1,20 @@
-// A Background without a thread: jobs are done when the test says so, one at a time.
+// A Background without a thread: the test runs its jobs, one at a time.
 #pragma once
 
 #include <deque>
 #include <utility>
 
-#include "app/background.h"
+#include "base/background.h"
 
 namespace wq::testing {
 
-class InlineBackground final : public app::Background {
+class InlineBackground final : public Background {
   public:
     void post(Job job) override { jobs_.push_back(std::move(job)); }
     int descriptor() const override { return -1; }
     bool finish() override { return false; }
 
-    // One job, and what follows from it. False: there is none.
+    // Runs one job and its completion. False: there is none.
     bool step() {
         if (jobs_.empty()) return false;
         const Job job = std::move(jobs_.front());

@@ -1,4 +1,4 @@
-// Where the project's files are, for tests that read some of them (the guide's pages).
+// The source folder, for tests that read its files (the pages of the guide).
 #pragma once
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 namespace wq::test {
 
-// ctest tells it. __FILE__ does not: compilers are given relative paths where that makes their cache shareable.
+// Set by ctest. __FILE__ is no alternative: compilers get relative paths if that makes their cache shareable.
 inline std::filesystem::path source_dir() {
     const char* told = std::getenv("WQ_SOURCE_DIR");
     return told != nullptr ? told : ".";

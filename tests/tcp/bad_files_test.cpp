@@ -1,5 +1,5 @@
-// What is wrong with files ends the one task, with the right result and a line; the worker and the others go
-// on.
+// Bad files end only their task, with the right result and a message; the worker and the other tasks
+// continue.
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -57,7 +57,7 @@ TEST_F(FullDisk, OfTheWorkerIsSaidAndNothingElseFails) {
     expect_the_worker_goes_on();
 }
 
-// What it needs is beside it, in the cache of another worker of its node, and there is no room for it.
+// Its input is in the cache of another worker on the node, and this worker's disk has no room for it.
 TEST_F(FullDisk, OfAWorkerBesideOneThatHasTheFileIsSaid) {
     write("large", large_text(3 << 20));
     const auto needing = [&] { return wq::Task("true").input_file(here("large"), "", {.cache = true}); };
@@ -68,7 +68,8 @@ TEST_F(FullDisk, OfAWorkerBesideOneThatHasTheFileIsSaid) {
     const std::string go = here("go");
     ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
     manager_->submit(wq::Task("read x < " + go).cores(2));
-    const wq::Descriptor gate(::open(go.c_str(), O_WRONLY));  // once it has begun, so that no other may there
+    const wq::Descriptor gate(::open(go.c_str(), O_WRONLY));  // after it has started, so that no other may
+                                                              // start there
     const auto task = run(needing());
     EXPECT_EQ(task.result(), TaskResult::disk_full) << task.reason();
     EXPECT_NE(task.reason().find("No space left on device"), std::string::npos) << task.reason();
@@ -118,7 +119,7 @@ TEST_F(BadFiles, AFileThatIsNoneIsSaid) {
     expect_the_worker_goes_on();
 }
 
-// Whether it is sent as it was, or the task is told: never half of each.
+// It is sent unchanged, or the task fails: never a mixture.
 TEST_F(BadFiles, AFileThatChangesWhileItIsSentIsOneOrNone) {
     start_worker();
     const std::string before(6 << 20, 'a');
@@ -148,8 +149,8 @@ TEST_F(BadFiles, AFileThatChangesWhileItIsSentIsOneOrNone) {
     expect_the_worker_goes_on();
 }
 
-// Every hundredth has a text. Where each has, some file systems (ext4 with `discard`) take a millisecond to
-// remove one that was on the disk, and the test its time for that.
+// Every hundredth has a text. If each had one, some file systems (ext4 with `discard`) would take a
+// millisecond to remove each one that was on disk, and the test too long.
 TEST_F(BadFiles, AFolderOfVeryManyFilesGoesWhole) {
     start_worker();
     fs::create_directories(here("many"));

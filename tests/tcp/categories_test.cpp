@@ -1,4 +1,4 @@
-// What tasks get by their category, and what is measured of them, with workers that are processes.
+// Allocations by category, and measurements of tasks, with workers as processes.
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 
 class Categories : public testing::Program {
   protected:
-    // Of eight parts or three, by which of them tasks are sized.
+    // A worker with eight or three of each resource by which tasks are sized.
     void start_large_worker() {
         start_worker({"--contact", folder_ + "/contact", "--cores", "8", "--memory", "900"});
     }
@@ -21,7 +21,7 @@ class Categories : public testing::Program {
         return ended ? *ended : Task();
     }
     static Task takes_400_mb() { return Task("dd if=/dev/zero bs=400M count=1 of=/dev/null"); }
-    // Nobody reads it where it has less than it needs: it holds its memory until it is ended.
+    // With too little memory nobody reads the pipe: dd holds its memory until it is killed.
     static Task holds_400_mb() {
         return Task(
             "dd if=/dev/zero bs=400M count=1 | if [ $MEMORY -lt 500 ]; then tail -f /dev/null; else wc -c; "

@@ -1,5 +1,5 @@
-"""A run of 5,000 tasks whose workers are killed 100 times and cut off 20 times: each task is DONE once. Another one of tasks
-with files: each output is whole."""
+"""A run of 5,000 tasks whose workers are killed 100 times and disconnected 20 times: each task is DONE once. Another run
+with files: each output is complete."""
 
 import os
 import random
@@ -22,8 +22,8 @@ FILE_CUTS = int(os.environ.get("CHAOS_FILE_CUTS", 15 // EVERY))
 
 
 class Wire(threading.Thread):
-    """Stands between workers and their manager. cut() ends a link for both ends; stall() lets nothing through any more, as a
-    firewall that drops packets does: only silence tells."""
+    """A proxy between workers and their manager. cut() ends a connection for both ends; stall() lets nothing through any
+    more, like a firewall that drops packets: both ends only notice the silence."""
 
     def __init__(self, to):
         super().__init__(daemon=True)
@@ -94,11 +94,11 @@ class Wire(threading.Thread):
 
 class Chaos(TcpCase):
     def start_worker(self, port):
-        # 0.02 of the usual times: silence ends a link after 1.8 s.
+        # 0.02 of the usual times: a link ends after 1.8 s of silence.
         return self.worker("127.0.0.1", port, "--cores", 2, "--time-scale", "0.02", "-i", "0.02", "-b", "0.2", contact=None)
 
     def test_each_task_once(self):
-        # Some have ended when they are told of, some run for a while.
+        # Some end almost at once, some run for a while.
         self.run_with_blows([f"read -t {0.01 * (n % 7)} x < /dev/zero; echo {n}" if n % 7 == 0 else f"echo {n}"
                              for n in range(TASKS)], TASKS, KILLS, CUTS)
 
@@ -136,7 +136,7 @@ class Chaos(TcpCase):
         end = time.monotonic() + 3 * DEADLINE
         while kills < most_kills or cuts < most_cuts:
             self.assertLess(time.monotonic(), end, f"{kills} kills and {cuts} cuts: {manager}")
-            # The next blow falls when some more is done, so that all of them hit a run at work.
+            # The next fault waits for more progress, so that all of them hit a busy run.
             share = (kills + cuts) / (most_kills + most_cuts)
             while len(self.done_lines()) < share * 0.8 * tasks:
                 self.assertFalse(manager.wait_at_most(0.01), f"over after {kills} kills: {manager}")
@@ -166,8 +166,8 @@ class Chaos(TcpCase):
         self.assertEqual(len(done), tasks)
         endings = self.endings()
         print(f"{kills} kills, {wire.seen} and {stops} stops; attempts: { {name: endings.count(name) for name in set(endings)} }; "
-              f"away {manager.err.count('is cut off')}, back {manager.err.count('is back')}", flush=True)
-        self.assertGreater(manager.err.count("is back"), 0)
+              f"away {manager.err.count('is disconnected')}, back {manager.err.count(' reconnected')}", flush=True)
+        self.assertGreater(manager.err.count(" reconnected"), 0)
         for worker in workers:
             worker.signal(signal.SIGTERM)
         for worker in workers:

@@ -1,7 +1,7 @@
-"""Packets that are dropped: workers on hosts of their own, as network namespaces, whose plugs are pulled and put back while 1,500
-tasks run. No end is told of it: only silence tells. Each task is DONE once.
+"""Dropped packets: workers on separate hosts (network namespaces), which are disconnected and reconnected while 1,500
+tasks run. Neither end is notified: they only notice the silence. Each task is DONE once.
 
-Runs in tests/cluster/machine, which skips it with the reason where such namespaces cannot be made."""
+Runs in tests/cluster/machine, which skips it, with the reason, if such namespaces cannot be created."""
 
 import os
 import random
@@ -23,7 +23,7 @@ def ip(*words):
 
 
 def make_hosts(hosts):
-    """Joined by a bridge in a namespace of its own, whose end of the link of HOST is link.HOST."""
+    """Creates hosts joined by a bridge in a separate namespace; its end of the link of HOST is link.HOST."""
     ip("netns", "add", "hub")
     ip("-n", "hub", "link", "add", "bridge", "type", "bridge")
     ip("-n", "hub", "link", "set", "bridge", "up")
@@ -55,11 +55,11 @@ class Dropped(TcpCase):
             self.assertLess(time.monotonic(), end, f"not {what}: {manager}")
 
     def lose_sight_of(self, host, manager):
-        """Until the manager has noticed; returns how long that took."""
-        before = manager.err.count("is cut off")
+        """Waits until the manager has noticed; returns how long that took."""
+        before = manager.err.count("is disconnected")
         began = time.monotonic()
         plug(host, False)
-        self.wait_until(lambda: manager.err.count("is cut off") > before, f"cut off from {host}", manager)
+        self.wait_until(lambda: manager.err.count("is disconnected") > before, f"disconnected from {host}", manager)
         return time.monotonic() - began
 
     def test_each_task_once(self):
@@ -72,24 +72,24 @@ class Dropped(TcpCase):
             self.wait_until(lambda one=worker: "connected to manager" in one.out, f"connected: {worker}", manager)
         noticed = []
         for cut in range(CUTS):
-            # The next one falls when some more is done, so that all of them hit a run at work.
+            # The next fault waits for more progress, so that all of them hit a busy run.
             self.wait_until(lambda: self.done_count() >= (cut + 0.2) / CUTS * 0.7 * TASKS, f"as much done for cut {cut}", manager)
             host = random.choice(WORKERS)
-            if cut % 3 == 2:  # so short that what was dropped is only sent again
+            if cut % 3 == 2:  # so short that dropped packets are only retransmitted
                 plug(host, False)
                 self.wait_until(lambda: self.done_count() >= (cut + 0.3) / CUTS * 0.7 * TASKS, "more done meanwhile", manager)
                 plug(host, True)
                 continue
             noticed.append(self.lose_sight_of(host, manager))
-            back = manager.err.count("is back")
+            back = manager.err.count(" reconnected")
             plug(host, True)
-            self.wait_until(lambda: manager.err.count("is back") > back, f"{host} is back", manager)
+            self.wait_until(lambda: manager.err.count(" reconnected") > back, f"{host} is back", manager)
         self.assertEqual(manager.wait(3 * DEADLINE), 0, str(manager)[-3000:])
         done = self.done()
         self.assertEqual({n: count for n, count in done.items() if count != 1}, {})
         self.assertEqual(len(done), TASKS)
         print(f"{CUTS} cuts; noticed after {', '.join(f'{seconds:.1f}' for seconds in noticed)} s; "
-              f"away {manager.err.count('is cut off')}, back {manager.err.count('is back')}", flush=True)
+              f"away {manager.err.count('is disconnected')}, back {manager.err.count(' reconnected')}", flush=True)
         for worker in workers:
             worker.signal(signal.SIGTERM)
         for worker in workers:

@@ -1,4 +1,4 @@
-// A program whose tasks have files: a folder of its own for them, `here`, and a worker started at wish.
+// A program whose tasks have files: a folder for them, `here`, and a worker on request.
 #pragma once
 
 #include <fstream>
@@ -31,17 +31,17 @@ class Files : public Program {
         EXPECT_TRUE(ended.has_value());
         return ended ? std::move(*ended) : wq::Task();
     }
-    // More than a window, so that it comes in parts; no two of them alike.
+    // Larger than a window, so that it arrives in parts; all texts differ.
     static std::string large_text(std::size_t bytes) {
         std::string text;
         for (std::uint64_t number = 1; text.size() < bytes; number = number * 6364136223846793005u + 1)
             text += std::to_string(number) + "\n";
         return text;
     }
-    // What is left of sandboxes, in the workspaces of all workers.
+    // The remaining sandboxes in the workspaces of all workers.
     std::vector<std::string> sandboxes() const {
         std::vector<std::string> found;
-        std::error_code gone;  // one that is removed meanwhile
+        std::error_code gone;  // if one is removed meanwhile
         for (fs::recursive_directory_iterator entry(folder_, gone), end; !gone && entry != end;
              entry.increment(gone))
             if (entry->path().filename().string().starts_with("t.")) found.push_back(entry->path());

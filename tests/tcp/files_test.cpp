@@ -1,4 +1,4 @@
-// Files of tasks, from the program to workers over TCP and back.
+// Files of tasks, from the program to TCP workers and back.
 #include <sys/stat.h>
 
 #include "files_fixture.h"
@@ -21,7 +21,7 @@ TEST_F(Files, GoThereAndBack) {
     said >> in >> more >> out >> where >> sandbox;
     EXPECT_EQ(in + more + out, "inmoreout") << "nothing else is in the sandbox";
     EXPECT_EQ(where, sandbox);
-    run(wq::Task("true").input_buffer("", "x"));  // by then it was removed
+    run(wq::Task("true").input_buffer("", "x"));  // it was removed by then
     EXPECT_FALSE(fs::exists(sandbox));
 }
 
@@ -102,7 +102,8 @@ TEST_F(Files, OfAMissingOutputTheOthersCome) {
                               .output_file(here("not_made"))
                               .output_file(here("nor_this")));
     EXPECT_EQ(task.result(), wq::TaskResult::output_missing);
-    EXPECT_NE(task.reason().find("it made no 'not_made', 'nor_this'"), std::string::npos) << task.reason();
+    EXPECT_NE(task.reason().find("it did not make 'not_made', 'nor_this'"), std::string::npos)
+        << task.reason();
     EXPECT_EQ(task.return_status(), 3);
     EXPECT_EQ(read(here("made")), "made\n");
     EXPECT_FALSE(fs::exists(here("not_made")));
@@ -193,7 +194,7 @@ TEST_F(Files, OfManyTasksThatShareAFileItIsReadOnce) {
     EXPECT_LT(manager_->stats().bytes_sent, 9 << 20);
 }
 
-// Workers of one host: it is sent to one of them, and read there by the others.
+// Workers of one host: it is sent to one of them, and the others read it there.
 TEST_F(Files, ToANodeAFileIsSentOnce) {
     write("shared", large_text(4 << 20));
     for (int index = 0; index < 4; ++index) start_worker();
@@ -212,7 +213,7 @@ TEST_F(Files, ToANodeAFileIsSentOnce) {
     EXPECT_LT(manager_->stats().bytes_sent, 5 << 20);
 }
 
-// The one that was sent it, and is asked for it, dies.
+// The worker that has the file, and is asked for it, dies.
 TEST_F(Files, WhenTheWorkerThatHasAFileIsLostItIsSentAgain) {
     write("shared", large_text(4 << 20));
     const auto sum = [&] {
@@ -264,7 +265,7 @@ TEST_F(Files, AnyByteMayBeInAName) {
     EXPECT_EQ(read(here("out")), "inside") << task.reason();
 }
 
-// What was on its way is sent again, to another worker.
+// The interrupted transfer is repeated to another worker.
 TEST_F(Files, ALostWorkerCostsNoFile) {
     const std::string text = large_text(3 << 20);
     write("in", text);
@@ -286,7 +287,7 @@ TEST_F(Files, ALostWorkerCostsNoFile) {
             << entry.path();
 }
 
-// What is in the cache does not come, and is not told of.
+// Cached inputs are not transferred and not logged.
 TEST_F(Files, TransfersAreInTheLogAndInTheStatistics) {
     start_worker();
     const std::string path = write("in", large_text(2 << 20));

@@ -1,6 +1,6 @@
-// Preloaded: ends its process by SIGKILL right before the KILL_AT_STEP-th of the steps that it takes. A step
-// makes, writes, renames or syncs a file below the folder KILL_BELOW, or, once a file there was opened, sends
-// to another process. What the process starts is let be.
+// Preloaded: kills its process by SIGKILL right before its KILL_AT_STEP-th step. A step creates, writes,
+// renames or syncs a file below the folder KILL_BELOW, or, once a file there was opened, sends to another
+// process. Child processes are not affected.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static long steps;
 static int opened;
 static char below[PATH_MAX];
 
-// We are the last that is preloaded.
+// Ours is the last preloaded library.
 static void hide(void) {
     char* const all = getenv("LD_PRELOAD");
     char* const last = all == NULL ? NULL : strrchr(all, ':');

@@ -1,5 +1,5 @@
-// Either side is killed at each step of a transfer (kill_at_step.c; WQ_EVERY: at every so many), one after
-// the other: outputs are complete or as they were before, and another worker, or the next run, makes what is
+// Either side is killed at each step of a transfer (kill_at_step.c; WQ_EVERY: at every n-th), one after the
+// other: outputs are complete or as they were before, and another worker, or the next run, completes what is
 // missing.
 #include <sys/file.h>
 
@@ -18,15 +18,15 @@ class KilledTransfer : public wq::testing::Files {
   protected:
     static constexpr std::size_t two_parts = 300 << 10;
     static constexpr int most_steps = 1000;
-    static constexpr int least_steps = 30;  // fewer: it is not killed where it is to be
+    static constexpr int least_steps = 30;  // with fewer, it is not killed where it should be
 
-    // Of how many steps it is killed at one.
+    // It is killed at one of this many steps.
     static int stride() {
         const char* const every = std::getenv("WQ_EVERY");
         return every == nullptr ? 1 : std::max(1, std::atoi(every));
     }
 
-    // Different each time: nothing of it is in a cache, and what was brought home is told apart.
+    // Different each time: no cache has it, and outputs can be told apart.
     void write_inputs(int number) const {
         const std::string text = std::to_string(number) + "\n";
         write("in", text + large_text(two_parts));
@@ -47,7 +47,7 @@ class KilledTransfer : public wq::testing::Files {
         return read(made + "/a/file") == "tree " + text && read(made + "/link") == "tree " + text &&
                read(made + "/more/a/file") == "shared_tree " + text;
     }
-    // Of workers that were killed, their launchers remove what there was.
+    // The launchers of killed workers remove everything else.
     void expect_only_the_cache_is_left() const {
         for (const std::string& name : names_in(spaces())) {
             const wq::Descriptor lock(::open((spaces() + "/" + name + "/work_queue.lock").c_str(), O_RDWR));
@@ -68,13 +68,13 @@ class KilledTransfer : public wq::testing::Files {
         for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
         return names;
     }
-    // An element more of a list in the environment.
+    // Appends an element to a list in the environment.
     static std::string with(const std::string& name, const std::string& element) {
         const char* const others = std::getenv(name.c_str());
         const std::string before = others == nullptr || *others == '\0' ? "" : std::string(others) + ":";
         return name + "=" + before + element;
     }
-    // The sanitizer's library, where it is one, finds ours before it.
+    // The sanitizer's library, if it is a shared one, must be found before ours.
     std::vector<std::string> doomed(int step, const std::string& below) const {
         const std::string preload = folder_ + "/preload.so";  // a list: no path in it has a space
         if (!fs::exists(preload)) fs::create_symlink(KILL_AT_STEP, preload);
@@ -90,7 +90,7 @@ class KilledTransfer : public wq::testing::Files {
     }
 };
 
-// The worker that takes its place is given what is left of its cache.
+// The next worker gets the remains of its cache.
 TEST_F(KilledTransfer, OfAWorkerIsMadeUpForByTheNext) {
     const std::string contact = folder_ + "/contact";
     bool killed = true;
@@ -128,12 +128,12 @@ TEST_F(KilledTransfer, OfAWorkerIsMadeUpForByTheNext) {
     std::printf("killed at every %d. of %d steps\n", stride(), step - 1);
 }
 
-// What was there before is there still, or what came is there whole. The next run brings all of it.
+// Old outputs are still there, or new ones are complete. The next run transfers all of them.
 TEST_F(KilledTransfer, OfAManagerIsMadeUpForByTheNextRun) {
     write("list",
           "#WQ input=in input=shared input=tree input=shared_tree output=home/out output=home/made\n" +
               std::string(command) + "\n");
-    // Of which step what is at home is.
+    // The step from which the present outputs come.
     int file = 0, tree = 0, step = 1 - stride();
     bool killed = true;
     while (killed && step < most_steps && !HasFailure()) {

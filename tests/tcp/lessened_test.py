@@ -1,4 +1,4 @@
-"""work_queue_worker as a process whose machine is lessened while it runs."""
+"""work_queue_worker as a process whose machine loses resources while it runs."""
 
 import contextlib
 import errno
@@ -31,14 +31,14 @@ class Lessened(TcpCase):
         self.fail(f"it does not look at its machine: {worker}")
 
     def test_with_fewer_cores_it_comes_back_with_fewer(self):
-        """What it runs ends first, and is not run again; what has not begun there waits for it."""
+        """Its running tasks end first, and are not repeated; tasks that have not started wait for it."""
         bell, gate = self.bell(), self.gate()
         both = f"#WQ cores=2\necho started > {bell.path}; read x < {gate.path}\n#WQ cores=1"
         manager = self.manager([both] + ["echo $CORES"] * 3)
         worker = self.worker("--time-scale", "0.01")
         bell.wait(1)
         self.leave_one_core(worker)
-        worker.wait_for_text("it leaves when its tasks have ended")
+        worker.wait_for_text("it finishes its tasks, leaves, and rejoins")
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
         self.assertIn("it may use 1 hardware threads now", worker.out)
@@ -55,14 +55,14 @@ class Lessened(TcpCase):
         bell.wait(1)
         self.leave_one_core(worker)
         worker.wait_for_text("it may use 1 hardware threads now")
-        self.assertIn("what it offers stays the same", worker.out)
+        self.assertIn("; its offer stays the same", worker.out)
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
         self.assertEqual(worker.wait(), 0, str(worker))
         self.assertNotIn("it leaves", worker.out)
 
     def test_what_becomes_less_while_it_looks_at_its_machine_is_noticed(self):
-        """Its machine is a pipe, which it reads only once there is something in it."""
+        """Its machine description is a pipe, which it can read only once the test writes to it."""
         machine = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "machines", "holes.xml")
         with open(machine, encoding="utf-8") as file:
             description = file.read()
@@ -75,7 +75,7 @@ class Lessened(TcpCase):
             self.leave_one_core(worker)
             pipe.write(description)
         worker.wait_for_text("creating workspace")
-        with self.pipe_that_it_reads(worker) as pipe:  # it looks again, as it has noticed
+        with self.pipe_that_it_reads(worker) as pipe:  # it looks again because it noticed the change
             pipe.write(description)
         worker.wait_for_text("it may use 1 hardware threads now")
         worker.signal(signal.SIGTERM)
@@ -90,10 +90,10 @@ class Lessened(TcpCase):
         worker.wait_for_text("creating workspace")
         os.rename(there, gone)
         self.leave_one_core(worker)
-        worker.wait_for_text("it cannot look at its machine: HWLOC_XMLFILE")
-        self.assertNotIn("what it offers stays the same", worker.out)
+        worker.wait_for_text("it cannot inspect its machine: HWLOC_XMLFILE")
+        self.assertNotIn("; its offer stays the same", worker.out)
         os.rename(gone, there)
-        worker.wait_for_text("what it offers stays the same")
+        worker.wait_for_text("; its offer stays the same")
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0, str(worker))
 
@@ -103,7 +103,7 @@ class Lessened(TcpCase):
         worker = self.worker("--grace", 1000, "--time-scale", "0.01")
         bell.wait(1)
         self.leave_one_core(worker)
-        worker.wait_for_text("it leaves when its tasks have ended")
+        worker.wait_for_text("it finishes its tasks, leaves, and rejoins")
         worker.signal(signal.SIGTERM)
         worker.wait_for_text("stopping at SIGTERM: running tasks may finish for")
         gate.open()

@@ -1,4 +1,4 @@
-// Inputs that workers make by themselves, and outputs that are watched.
+// Inputs that workers create themselves, and watched outputs.
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -105,7 +105,7 @@ TEST_F(MadeFiles, ACommandThatFailsOrMakesNothingIsAMissingInput) {
     EXPECT_EQ(failed.reason(), "it: its command ended with exit 3: the reason");
     const auto nothing = run(wq::Task("true").input_command("test -n %%", "it", {.cache = true}));
     EXPECT_EQ(nothing.result(), TaskResult::input_missing);
-    EXPECT_EQ(nothing.reason(), "it: nothing was made");
+    EXPECT_EQ(nothing.reason(), "it: its command made nothing");
 }
 
 TEST_F(MadeFiles, ACommandIsHeldToTheTimeOfItsTask) {
@@ -137,8 +137,9 @@ TEST_F(MadeFiles, TasksWithoutFilesHaveSandboxesToo) {
 TEST_F(MadeFiles, WhatGrowsIsSeenWhileTheTaskRuns) {
     start_worker();
     for (const char* gate : {"one", "two"}) ASSERT_EQ(::mkfifo(here(gate).c_str(), 0600), 0);
-    manager_->submit(wq::Task("echo first > log; read x < " + here("one") + "; echo second >> log; read x < " +
-                              here("two") + "; echo changed > log; echo x > other")
+    manager_->submit(wq::Task("echo first > log; read x < " + here("one") +
+                              "; echo second >> log; read x < " + here("two") +
+                              "; echo changed > log; echo x > other")
                          .output_file(here("log"), "", {.watch = true})
                          .output_file(here("other")));
     const auto until = [&](const std::string& text, const char* gate) {

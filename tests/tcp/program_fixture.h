@@ -1,5 +1,4 @@
-// A program that is both: its manager in this process, its workers the same executable started anew, over
-// TCP.
+// A program with its manager in this process, and TCP workers that run the same executable.
 #pragma once
 
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "work_queue/call.h"
@@ -29,20 +29,23 @@ class Program : public ::testing::Test {
         wq::ManagerOptions options;
         options.port = 0;
         options.contact_file = folder_ + "/contact";
-        options.output_limit = 16u << 20;  // more than workers keep by themselves
+        options.output_limit = 16u << 20;  // more than workers keep by default
         options.transactions_log = folder_ + "/transactions.log";
-        options.away_limit = 0;  // who was killed does not come back
+        options.away_limit = 0;  // killed workers do not reconnect
         options.say = [](const std::string&) {};
         manager_.emplace(options);
     }
     ~Program() override {
         manager_.reset();
         for (const pid_t child : children_) stop(child, SIGTERM);
-        std::filesystem::remove_all(folder_);
+        // A killed worker's zygote removes that worker's folder at the same time.
+        std::error_code error;
+        do std::filesystem::remove_all(folder_, error);
+        while (error == std::errc::no_such_file_or_directory);
     }
 
     pid_t start_worker() { return start_worker({"--contact", folder_ + "/contact"}); }
-    // `environment`: NAME=VALUE, in place of ours of that name.
+    // `environment`: NAME=VALUE, replaces our variable of that name.
     pid_t start_worker(std::vector<std::string> words, std::vector<std::string> environment = {}) {
         std::vector<std::string> before{"program_test", "worker"};
         const auto by_default = [&](const std::string& option, const std::string& value) {

@@ -1,4 +1,4 @@
-// Calls, commands and ranges of a program, with workers over TCP.
+// Calls, commands and ranges of a program, with TCP workers.
 #include "program_fixture.h"
 
 #include <cstdlib>
@@ -76,7 +76,7 @@ TEST_F(Program, ACrashIsTheTasksFailureAndCostsTheWorkerNothing) {
     EXPECT_EQ(manager_->stats().workers_joined, 1);
 }
 
-// Two retries are three tries; a code that says no is none of them.
+// Two retries are three tries; an exit code other than 0 is none of them.
 TEST_F(Program, ATaskThatKillsItsWorkersIsGivenUpAfterItsRetries) {
     manager_->submit(wq::Task::call("end_worker").call_mode(CallMode::direct).max_retries(2));
     for (int tries = 0; tries < 3; ++tries) {
@@ -182,7 +182,7 @@ TEST_F(Program, WorkersKeepAsMuchOutputAsTheManagerWants) {
     EXPECT_NE(task->output().find("the limit is 16777216 bytes"), std::string::npos);
 }
 
-// Each line stands for one that the manager's own thread has to say.
+// Each line is one that the manager's own thread prints.
 TEST_F(Program, WhoIsToldALineMayCallTheManager) {
     std::promise<std::int64_t> lost;
     wq::ManagerOptions options;

@@ -1,4 +1,4 @@
-// Tasks that take too long, and hosts that are blocked, with workers that are processes.
+// Tasks that take too long, and blocked hosts, with workers as processes.
 #include <errno.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ using testing::Program;
 
 class Stragglers : public Program {
   protected:
-    // Ten tasks that take next to nothing.
+    // Ten tasks that take almost no time.
     void ten_succeed() {
         for (int i = 0; i < 10; ++i) manager_->submit(Task("true"));
         for (int i = 0; i < 10; ++i) {
@@ -22,12 +22,12 @@ class Stragglers : public Program {
             ASSERT_TRUE(task && task->ok());
         }
     }
-    // The first to run it sleeps for longer than any test; the others end at once.
+    // Its first attempt sleeps for longer than any test; the others end at once.
     Task straggler() const {
         return Task("mkdir " + folder_ + "/once && echo $$ > " + folder_ +
                     "/pid && exec sleep 1000 || echo second");
     }
-    // The process of the first attempt has been ended, and waited for.
+    // The process of the first attempt was killed and reaped.
     bool first_has_ended() const {
         pid_t pid = 0;
         std::ifstream(folder_ + "/pid") >> pid;

@@ -1,4 +1,4 @@
-"""What tests of work_queue_worker share: managers (test_manager.cpp), workers, and what became of the tasks.
+"""Common to the tests of work_queue_worker: managers (test_manager.cpp), workers, and the results of tasks.
 
 CMake sets PROGRAM (work_queue_worker) and MANAGER. See tests/mpi/run_support.py for the rest."""
 
@@ -17,7 +17,7 @@ MANAGER = os.environ["MANAGER"]
 
 class TcpCase(Case):
     def manager(self, lines, *words, run_dir="run", contact="contact", within=()):
-        """A manager of these task lines; returned once its contact file is there."""
+        """Starts a manager of these task lines; returns once its contact file exists."""
         self.write(f"{run_dir}.list", "".join(f"{line}\n" for line in lines))
         before = self.modified(contact)
         run = self.start(commands=[MANAGER, self.path(run_dir), self.path(f"{run_dir}.list"), self.path(contact), *map(str, words)],

@@ -1,8 +1,8 @@
-// A manager of a task list whose workers come over TCP, and only so; for tests of real processes.
+// A manager of a task list with TCP workers only, for tests of real processes.
 //   test_manager RUN_DIR LIST|- CONTACT [--away S] [--scale X] [--port P] [--no-key] [--tls]
 //                [--bind ADDRESS] [--identity KEY CERTIFICATE] [--files FOLDER]
-// FOLDER: where the files of `#WQ` lines are; they are brought to all workers.
-// Writes CONTACT once it listens, prints what it has to say, and ends with the run's exit code.
+// FOLDER: where the files of `#WQ` lines are; they are transferred to all workers.
+// Writes CONTACT once it listens, prints its messages, and exits with the run's code.
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,17 +12,17 @@
 #include <optional>
 #include <string>
 
-#include "app/away.h"
-#include "app/background_thread.h"
-#include "app/manager.h"
-#include "app/rank_loop.h"
-#include "app/source.h"
-#include "app/task_table.h"
+#include "base/background_thread.h"
+#include "manager/manager.h"
+#include "manager/task_table.h"
+#include "net/contact.h"
+#include "net/tcp_listener.h"
+#include "net/tls_identity.h"
+#include "records/run_directory.h"
+#include "run/rank_loop.h"
+#include "run/source.h"
+#include "session/disconnect_times.h"
 #include "stats/recorder.h"
-#include "stats/run_directory.h"
-#include "transport/contact.h"
-#include "transport/tcp_listener.h"
-#include "transport/tls_identity.h"
 
 namespace {
 
@@ -37,7 +37,7 @@ struct Options {
     bool key = true;
     bool tls = false;
     std::string files;
-    std::string key_file, certificate_file;  // of TLS; none: a fresh one
+    std::string key_file, certificate_file;  // for TLS; none: a new one
 };
 
 Options read_options(int argc, char** argv) {
@@ -66,24 +66,24 @@ Duration seconds(double count) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count));
 }
 
-std::unique_ptr<transport::TcpListener> listen(const Options& options, transport::Contact& contact) {
-    transport::TcpListenOptions listening;
+std::unique_ptr<net::TcpListener> listen(const Options& options, net::Contact& contact) {
+    net::TcpListenOptions listening;
     listening.low_port = listening.high_port = options.port;
-    if (options.key) listening.key = contact.key = transport::fresh_key();
+    if (options.key) listening.key = contact.key = net::fresh_key();
     if (options.tls)
         listening.tls =
-            (options.key_file.empty() ? transport::make_identity()
-                                      : transport::read_identity(options.key_file, options.certificate_file))
+            (options.key_file.empty() ? net::make_identity()
+                                      : net::read_identity(options.key_file, options.certificate_file))
                 .or_throw();
     listening.bind = {options.bind};
-    transport::TcpLimits& limits = listening.limits;
+    net::TcpLimits& limits = listening.limits;
     for (Duration* time :
          {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
         *time = std::chrono::duration_cast<Duration>(*time * options.scale);
-    // It is the processor's, which no scale makes faster.
+    // This is CPU time, which no scale makes faster.
     limits.handshake = std::max<Duration>(limits.handshake, std::chrono::seconds(2));
-    limits.keep_alive = app::keep_alive_of(seconds(options.away_s), limits.keep_alive);
-    auto listener = transport::TcpListener::open(std::move(listening)).or_throw();
+    limits.keep_alive = session::keep_alive_of(seconds(options.away_s), limits.keep_alive);
+    auto listener = net::TcpListener::open(std::move(listening)).or_throw();
     contact.addresses = {options.bind};
     contact.port = listener->port();
     contact.tls = options.tls;
@@ -95,9 +95,9 @@ std::unique_ptr<transport::TcpListener> listen(const Options& options, transport
 
 int run(const Options& options) {
     auto directory =
-        stats::RunDirectory::take(options.run_directory, stats::RunDirectory::Use::fresh).or_throw();
-    app::Signals signals = app::Signals::block().or_throw();
-    transport::Contact contact;
+        records::RunDirectory::take(options.run_directory, records::RunDirectory::Use::fresh).or_throw();
+    Signals signals = Signals::block().or_throw();
+    net::Contact contact;
     const auto listener = listen(options, contact);
     stats::RecorderOptions recording;
     recording.run_directory = directory.path();
@@ -106,29 +106,29 @@ int run(const Options& options) {
     recording.categories = {"default"};
     auto recorder = stats::open_recorder(recording).or_throw();
 
-    app::ManagerOptions managing;
+    manager::ManagerOptions managing;
     managing.reactor.expected_workers = 0;
     managing.reactor.max_losses = 1'000'000;
     managing.reactor.away_limit = seconds(options.away_s);
     managing.reactor.wait_for_fitting = true;
     managing.hello_limit = seconds(30 * options.scale);
-    app::TaskTable tasks(options.files);
-    std::optional<app::BackgroundThread> files;
+    manager::TaskTable tasks(options.files);
+    std::optional<BackgroundThread> files;
     if (!options.files.empty()) managing.background = &files.emplace();
-    app::Manager manager(std::move(managing), tasks, *recorder, app::now());
+    manager::Manager manager(std::move(managing), tasks, *recorder, run::now());
     manager.expect_strangers(*listener);
     manager.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
-    app::SourceSpec spec;
+    run::SourceSpec spec;
     spec.path = options.list;
-    const auto source = app::open_source(spec, {}, tasks).or_throw();
-    transport::write_contact(options.contact, contact).or_throw();
-    app::ManagerLoopParts parts{manager, *source, *recorder};
+    const auto source = run::open_source(spec, {}, tasks).or_throw();
+    net::write_contact(options.contact, contact).or_throw();
+    run::ManagerLoopParts parts{manager, *source, *recorder};
     parts.signals = &signals;
     parts.wires = {listener.get()};
     parts.files_of_manager = files ? &*files : nullptr;
-    app::ManagerLoop loop(std::move(parts));
+    run::ManagerLoop loop(std::move(parts));
     const Status read = loop.run();
-    files.reset();  // before the manager, whom it serves
+    files.reset();  // before the manager, which it serves
     const Status written = recorder->close();
     if (!read || !written) return 70;
     std::printf("stale %llu\n", static_cast<unsigned long long>(manager.reactor().stale_reports()));
@@ -139,7 +139,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
     try {
-        return run(read_options(argc, argv));
+        return ::run(read_options(argc, argv));
     } catch (const Failure& failure) {
         std::fprintf(stderr, "test_manager: %s\n", failure.error.message.c_str());
         return to_int(failure.error.code);

@@ -1,4 +1,4 @@
-"""work_queue_worker as a process: it serves, is told to leave, is killed, cut off and comes back."""
+"""work_queue_worker as a process: it serves, is told to leave, is killed, is disconnected and reconnects."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Serves(TcpCase):
         self.assertEqual(manager.wait(), 0, str(manager))
         tales = [re.sub(r"^.*?\] ", "", re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", line)) for line in self.lines("debug")]
         self.assertEqual(tales[:2], ["tcp: connected to ADDRESS via ADDRESS",
-                                 "auth: ADDRESS accepted: TLS 1.3, certificate checked by its print, key"])
+                                 "auth: ADDRESS accepted: TLS 1.3, certificate checked by its digest, key"])
 
     def test_debug_log_on_a_full_disk(self):
         self.manager(["true"])
@@ -79,7 +79,7 @@ class Serves(TcpCase):
 
 class Places(TcpCase):
     def held(self, count, what):
-        """So many tasks that say `what` into a file of their own and stay until all have."""
+        """`count` tasks that each write `what` into a file and stay until all have."""
         self.rings, self.doors = self.bell(), self.gate()
         return self.manager([f"({what}) >{self.path('said')}.$WORK_QUEUE_TASK_ID; echo x >{self.rings.path}; read x <{self.doors.path}"]
                             * count)
@@ -159,7 +159,7 @@ class Leaves(TcpCase):
 
     def test_killed_it_leaves_nothing(self):
         bell = self.bell()
-        # A task with children, one of which has left the group, and with files.
+        # A task with files and with children, one of which has left the process group.
         self.manager([f"echo x > file; (setsid tail -f /dev/null &) ; echo started > {bell.path}; tail -f /dev/null"], "--away", 0)
         worker = self.worker("--cores", 1)
         bell.wait(1)
@@ -194,10 +194,11 @@ class Leaves(TcpCase):
     def test_fails_by_chance(self):
         bell, gate = self.bell(), self.gate()
         manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--away", 0)
-        worker = self.worker("--volatility", 1, "--time-scale", 0.03 * DEADLINE / 60)  # it fails after 1.8 s and more
+        worker = self.worker("--volatility", 1, "--time-scale", 0.03 * DEADLINE / 60)  # it fails after 1.8 s or
+                                                                                       # later
         bell.wait(1)
         self.assertEqual(worker.wait(), 1, str(worker))
-        self.assertIn("failing by chance", worker.out)
+        self.assertIn("exiting at random", worker.out)
         second = self.worker("--single-shot")
         bell.wait(2)
         gate.open()
@@ -210,10 +211,10 @@ class Leaves(TcpCase):
         manager = self.manager(["exit 3 #!", "true"])
         worker = self.worker("--cores", 1)
         self.assertEqual(worker.wait(), 0, str(worker))
-        self.assertIn("a #! line ended it with exit 3", worker.out)
+        self.assertIn("a #! line ended its shell with exit 3", worker.out)
         manager.wait_for_text("left: a #! line ended it")
         manager.signal(signal.SIGTERM)
-        self.assertEqual(manager.wait(), 75, str(manager))  # its log is written whole by then
+        self.assertEqual(manager.wait(), 75, str(manager))  # its log is complete by then
         self.assertIn(" DISCONNECTION EXPLICIT", self.read("run/transactions.log"))
 
     def test_idle(self):
@@ -223,7 +224,7 @@ class Leaves(TcpCase):
         bell.wait(1)
         idle = self.worker("--cores", 1, "--idle-timeout", "0.3")
         self.assertEqual(idle.wait(), 0, str(idle))
-        self.assertIn("no task came for", idle.out)
+        self.assertIn("no task arrived for", idle.out)
         gate.open()
         manager.wait()
         self.assertIn(" DISCONNECTION IDLE_OUT", self.read("run/transactions.log"))
@@ -236,7 +237,7 @@ class Leaves(TcpCase):
         worker = self.worker("--wall-time", 3)
         bell.wait(1)
         self.assertEqual(worker.wait(), 0, str(worker))
-        self.assertIn("the end of its time is near", worker.out)
+        self.assertIn("its time limit is near", worker.out)
         second = self.worker("--single-shot")
         bell.wait(2)
         gate.open()
@@ -255,8 +256,8 @@ class Leaves(TcpCase):
 
 
 class Firewall:
-    """Between one worker and its manager: it can tell the manager that the connection has ended, and swallow all that the worker
-    says then."""
+    """A proxy between one worker and its manager: it can close the manager's connection and then discard everything that
+    the worker sends."""
 
     def __init__(self, port):
         self.door = socket.create_server(("127.0.0.1", 0))
@@ -267,7 +268,7 @@ class Firewall:
 
     def carry_worker(self):
         self.worker, _ = self.door.accept()
-        self.door.close()  # it does not come back this way
+        self.door.close()  # it cannot reconnect through this proxy
         self.carriers.append(threading.Thread(target=self.carry, args=(self.manager, self.worker)))
         self.carriers[1].start()
         self.carry(self.worker, self.manager)
@@ -291,7 +292,7 @@ class Firewall:
 
 
 class OtherRelease(Firewall):
-    """Makes the worker one of another release: what it says in frame `number` at byte `at` is a version, and becomes `theirs`."""
+    """Turns the worker into one of another release: the version in frame `number` at byte `at` becomes `theirs`."""
 
     def __init__(self, port, number, at, theirs):
         self.number, self.at, self.theirs, self.ours = number, at, theirs, None
@@ -323,13 +324,13 @@ class ComesBack(TcpCase):
         worker = self.worker("--cores", 1, "--time-scale", "0.01", "-i", "0.05", "--single-shot")
         bell.wait(1)
         worker.signal(signal.SIGSTOP)
-        manager.wait_for_text("is cut off")
+        manager.wait_for_text("is disconnected")
         worker.signal(signal.SIGCONT)
-        manager.wait_for_text("is back")
+        manager.wait_for_text(" reconnected")
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
         self.assertEqual(worker.wait(), 0, str(worker))
-        self.assertRegex(worker.out, "disconnected from manager: .*; its task is kept for up to [0-9a-z]+, it is tried again\n")
+        self.assertRegex(worker.out, "disconnected from manager: .*; keeping its task for up to [0-9a-z]+, reconnecting\n")
         self.assertEqual(self.endings(), ["exited"])
         self.assertEqual(bell.settle(), 1)
 
@@ -337,8 +338,8 @@ class ComesBack(TcpCase):
         manager = self.manager(["true"])
         worker = self.worker("--connect-timeout", "1h")
         self.assertEqual(manager.wait(), 0, str(manager))
-        worker.wait_for_text("looks for another one until ")
-        self.assertRegex(worker.out, r"until \d\d:\d\d \(--connect-timeout 1h00m; --single-shot ends it here\)")
+        worker.wait_for_text("looking for another manager until ")
+        self.assertRegex(worker.out, r"until \d\d:\d\d \(--connect-timeout 1h00m; with --single-shot the worker ends instead\)")
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0, str(worker))
 
@@ -358,7 +359,7 @@ class ComesBack(TcpCase):
         self.assertEqual(self.endings(), ["worker_lost", "exited"])
 
     def test_where_only_the_manager_is_told_nothing_runs_twice(self):
-        # Two of its seconds are 0.04 s: where processes run several times as slowly, they are that much longer.
+        # Two of its seconds are 0.04 s: slower machines need that much longer.
         patience = float(os.environ.get("WQ_PATIENCE", "1"))
         scale, away = 0.02 * patience, 2 * patience
         bell, gate = self.bell(), self.gate()
@@ -373,7 +374,7 @@ class ComesBack(TcpCase):
         second = self.worker("--cores", 1, "--single-shot", "--time-scale", scale)
         second.wait_for_text("connected to manager")
         firewall.end_the_managers_side()
-        manager.wait_for_text("is cut off")
+        manager.wait_for_text("is disconnected")
         bell.wait(2)
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
@@ -393,7 +394,7 @@ class ComesBack(TcpCase):
         bell.wait(2)
         gate.open()
         self.assertEqual(second.wait(), 0, str(second))
-        self.assertIn("does not know this worker", worker.out)
+        self.assertIn("no longer knows this worker", worker.out)
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0, str(worker))
 
@@ -406,11 +407,11 @@ class Refused(TcpCase):
         return run
 
     def test_options(self):
-        for text, words in (("say which manager", []), ("say which manager in one way", ["h", "1", "--contact", "f"]),
+        for text, words in (("name the manager", []), ("name the manager in one way", ["h", "1", "--contact", "f"]),
                             ("PORT", ["host", "0"]), ("PORT", ["host", "99999"]), ("one manager at a time", ["a", "1", "b"]),
-                            ("no foreman", ["--foreman", "h", "1"]), ("no coprocesses", ["--coprocess", "f", "h", "1"]),
+                            ("not a foreman", ["--foreman", "h", "1"]), ("no coprocesses", ["--coprocess", "f", "h", "1"]),
                             ("--cores", ["h", "1", "--cores", "many"]), ("--min-backoff", ["h", "1", "-i", "9", "-b", "3"]),
-                            ("no regular expression", ["-M", "("]), ("unrecognised option", ["h", "1", "--nonsense"]),
+                            ("not a regular expression", ["-M", "("]), ("unrecognised option", ["h", "1", "--nonsense"]),
                             ("--connection-mode", ["h", "1", "--connection-mode", "by_magic"])):
             with self.subTest(words=words):
                 run = self.refused(64, text, *words)
@@ -458,8 +459,9 @@ class Refused(TcpCase):
     def test_another_version(self):
         self.manager(["true"], "--no-key")
         port = json.loads(self.read("contact"))["port"]
-        # Of the connection: behind the mark of its hello. Of the messages: the worker's first one, an array of more than 15, behind its size and kind.
-        for what, number, at, line in (("connection", 0, 5, "this manager speaks version {ours} of the connection, you speak {theirs}"),
+        # For the connection: after the magic bytes of its hello. For messages: the worker's first one, an array of
+        # more than 15, after its size and kind.
+        for what, number, at, line in (("connection", 0, 5, "this manager uses version {ours} of the protocol, you use {theirs}"),
                                        ("messages", 2, 4, "refused this worker: it speaks protocol {theirs}, the manager {ours}")):
             with self.subTest(what):
                 between = OtherRelease(port, number, at, 9)

@@ -1,5 +1,5 @@
-// Calls of functions, with typed arguments and results, and a range of a hundred thousand calls. The workers
-// are this program too:
+// Calls of functions with typed arguments and results, and a range of a hundred thousand calls. This program
+// is also the worker:
 //   functions &
 //   functions worker --contact contact
 #include <work_queue/call.h>
@@ -20,7 +20,7 @@ double mean(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Halve it where it is even, else treble it and add one, until it is one.
+// Halves even numbers, else multiplies by three and adds one, until the number is one.
 void collatz(std::int64_t number) {
     constexpr int limit = 340;
     int steps = 0;
@@ -36,7 +36,7 @@ int manage() {
     std::printf("start workers with: functions worker --contact contact\n");
     std::fflush(stdout);
 
-    // In a child process each, so that a crash would be the task's.
+    // Each in a child process, so that a crash fails only the task.
     for (const int count : {10, 100, 1000, 0}) {
         std::vector<double> values(static_cast<std::size_t>(count));
         std::iota(values.begin(), values.end(), 1.0);
@@ -51,7 +51,7 @@ int manage() {
             std::printf("mean of 1 to %s: %s\n", task->tag().c_str(), task->reason().c_str());
     }
 
-    // In the worker itself, a hundred thousand in one submission. Only what failed comes back one by one.
+    // In the worker itself, a hundred thousand in one submission. Only failed calls return one by one.
     manager.submit_range("collatz", 1, 100'001, wq::CallMode::direct);
     std::uint64_t done = 0;
     while (!manager.empty()) {

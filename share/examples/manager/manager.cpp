@@ -1,4 +1,4 @@
-// A manager of a hundred commands, and of workers that join by its contact file:
+// A manager that runs a hundred commands; workers join with its contact file:
 //   work_queue_worker --contact contact
 #include <work_queue/manager.h>
 

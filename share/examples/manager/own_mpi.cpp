@@ -1,4 +1,4 @@
-// An MPI program of its own that has a part of its work done as tasks, by its ranks:
+// A program with its own MPI calls whose ranks also run tasks:
 //   mpirun -n 4 own_mpi
 #include <mpi.h>
 #include <work_queue/manager.h>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// Commands that say who ran them: work_queue_launcher, as no process that holds MPI is forked.
+// Commands that print their parent: work_queue_launcher, because a process that uses MPI is not forked.
 int manage(wq::MpiSession& ranks) {
     wq::ManagerOptions options;
     options.listen = false;
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &granted);
     int done = 0;
     try {
-        wq::MpiSession ranks;  // on all ranks; from here to its end MPI is the session's
+        wq::MpiSession ranks;  // on all ranks; the session uses MPI until its end
         if (ranks.rank() == 0)
             done = manage(ranks);
         else
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", error.what());
         MPI_Abort(MPI_COMM_WORLD, error.exit_code());
     }
-    MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);  // MPI is the program's again
+    MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);  // the program may use MPI again
     MPI_Finalize();
     return done == 20 ? 0 : 1;
 }

@@ -11,10 +11,11 @@ int main() {
         wq::MpiSession mpi;                      // first thing in main()
         if (mpi.rank() > 0) return mpi.serve();  // works until the manager ends
         wq::ManagerOptions options;
-        options.listen = false;  // true: workers over TCP may join them
+        options.listen = false;  // true: TCP workers may join
         options.mpi = &mpi;
         wq::Manager manager(options);
-        for (int i = 1; i <= 100; ++i) manager.submit(wq::Task("echo $((" + std::to_string(i) + " * 2))").cores(1));
+        for (int i = 1; i <= 100; ++i)
+            manager.submit(wq::Task("echo $((" + std::to_string(i) + " * 2))").cores(1));
         long long sum = 0;
         while (!manager.empty())
             if (const auto task = manager.wait(); task && task->ok()) sum += std::stoll(task->output());

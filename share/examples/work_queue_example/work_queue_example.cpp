@@ -1,4 +1,4 @@
-// Compresses the files of its command line by tasks, in C++:
+// Compresses the files named on the command line with tasks, in C++:
 //   g++ -std=c++20 work_queue_example.cpp -o work_queue_example $(pkg-config --cflags --libs work_queue_cpp)
 //   ./work_queue_example a b c &
 //   work_queue_worker localhost 9123 --single-shot
@@ -11,7 +11,7 @@
 
 namespace {
 
-// The name as a shell reads it.
+// Quotes the name for a shell.
 std::string quoted(const std::string& name) {
     const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
     if (name.find_first_not_of(plain) == name.npos) return name;
@@ -24,7 +24,7 @@ std::string quoted(const std::string& name) {
     return result + "'";
 }
 
-// The task that makes FILE.gz of FILE, here. In its sandbox the file has no folders in front of it.
+// The task that makes FILE.gz from FILE. In its sandbox the file is in the top folder.
 wq::Task gzip(const std::string& file) {
     const std::string remote = std::filesystem::path(file).filename();
     wq::Task task("/usr/bin/gzip < " + quoted(remote) + " > " + quoted(remote + ".gz"));
@@ -32,7 +32,7 @@ wq::Task gzip(const std::string& file) {
     return task;
 }
 
-// On Work Queue's own port, or where that is in use, on any other.
+// Uses Work Queue's port or, if that is in use, any other.
 wq::ManagerOptions options(int port) {
     wq::ManagerOptions options;
     options.port = port;

@@ -1,4 +1,4 @@
-// Calls from values and results as values: the typed half of Task. Needs msgpack-cxx.
+// Typed calls and results of Task. Needs the headers of msgpack-cxx.
 //
 //   manager.submit(wq::Task::call("area", 2.0, 3.5));
 //   ...
@@ -23,4 +23,4 @@ T Task::result_as() const {
     return unpack_result<T>(packed_result());
 }
 
-}  // namespace wq
+}  // namespace gnu::visibility("default")]]wq

@@ -1,4 +1,4 @@
-// What tasks that are alike are given: see Manager::specify_category_mode() and its neighbours.
+// Resources of similar tasks; see Manager::specify_category_mode() and its neighbours.
 #pragma once
 
 #include <cstdint>
@@ -6,24 +6,24 @@
 
 namespace [[gnu::visibility("default")]] wq {
 
-// How what a category's tasks are given is found. Numbers are those of Work Queue.
+// How the allocation of a category's tasks is found. Numbers are those of Work Queue.
 enum class AllocationMode : int {
-    fixed = 0,          // as it was said
-    max = 1,            // the most that any of them took
-    min_waste = 2,      // so that little of what is given is not used
-    max_throughput = 3  // so that as many as can be end in a time
+    fixed = 0,          // as specified
+    max = 1,            // the largest usage of any task
+    min_waste = 2,      // least unused resources
+    max_throughput = 3  // most tasks completed per time
 };
 
-// The most that a task of the category takes: "4" as it was said, "~1011" as it was seen so far, ">243" was
-// too little, "na" nothing is known. Memory and disk are MB of 2^20 bytes.
+// The largest usage of a category's tasks: "4" specified, "~1011" the largest measured, ">243" not enough for
+// a task, "na" unknown. Memory and disk are MB of 2^20 bytes.
 struct CategorySummary {
     std::string name;
     std::int64_t running = 0;
     std::int64_t waiting = 0;
-    std::int64_t fit_workers = 0;  // workers that are here and hold such a task
+    std::int64_t fit_workers = 0;  // connected workers that are large enough
     std::string max_cores;
     std::string max_memory;
     std::string max_disk;
 };
 
-}  // namespace wq
+}  // namespace gnu::visibility("default")]]wq

@@ -1,5 +1,5 @@
-// What a constructor of this library throws where nothing can begin: a port in use, a password file that is
-// not there, no key where one is required. Everything else is told by values.
+// Thrown by constructors of this library if they cannot start: a port in use, a missing password file, no key
+// although one is required. Other functions return their errors.
 #pragma once
 
 #include <stdexcept>
@@ -9,9 +9,8 @@ namespace [[gnu::visibility("default")]] wq {
 
 class SetupError : public std::runtime_error {
   public:
-    // `message`: one line that says what is wrong and what to do about it. `exit_code`: what main() may
-    // return; 64 wrong options, 65 a file that cannot be used, 69 a port or an MPI that cannot be had, 77 not
-    // allowed.
+    // `message`: one line with the problem and its remedy. `exit_code`, for main(): 64 wrong options, 65
+    // unusable file, 69 port or MPI not available, 77 not allowed.
     SetupError(const std::string& message, int exit_code)
         : std::runtime_error(message), exit_code_(exit_code) {}
     int exit_code() const noexcept { return exit_code_; }
@@ -20,4 +19,4 @@ class SetupError : public std::runtime_error {
     int exit_code_;
 };
 
-}  // namespace wq
+}  // namespace gnu::visibility("default")]]wq

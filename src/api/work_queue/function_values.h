@@ -1,5 +1,5 @@
-// Arguments and results <-> msgpack, and how messages name them. Part of functions.h; not to be included by
-// itself.
+// Converts arguments and results to and from msgpack, and describes them in messages. Part of functions.h; do
+// not include it directly.
 #pragma once
 
 #include <cxxabi.h>
@@ -105,7 +105,7 @@ struct TypeText<std::unordered_map<Key, T, Rest...>> {
     static std::string text() { return "map of " + type_text<Key>() + " to " + type_text<T>(); }
 };
 
-// What came, in a few words: `"a text" of 200 bytes`, 42, an array of 3.
+// Describes a value: `"a text" of 200 bytes`, 42, an array of 3.
 inline std::string text(const msgpack::object& value) {
     constexpr std::size_t shown = 40;
     switch (value.type) {
@@ -139,13 +139,12 @@ inline std::string text(const msgpack::object& value) {
 
 // ---- from bytes ----
 
-// Nothing: not one whole value. Strings in it point into `bytes`.
+// Nothing if `bytes` is not exactly one value. Its strings point into `bytes`.
 inline std::optional<msgpack::object_handle> unpack(std::string_view bytes) {
     constexpr std::size_t deepest = 256;
     const auto stay = [](msgpack::type::object_type, std::size_t, void*) { return true; };
     try {
-        // Once without making anything: what is whole has no more elements than bytes, while an array that is
-        // only announced could ask for any memory.
+        // Parse once without allocating: an array that is only announced could request any amount of memory.
         msgpack::null_visitor visitor;
         std::size_t end = 0;
         if (!msgpack::parse(bytes.data(), bytes.size(), end, visitor) || end != bytes.size())
@@ -153,7 +152,7 @@ inline std::optional<msgpack::object_handle> unpack(std::string_view bytes) {
         return msgpack::unpack(bytes.data(), bytes.size(), stay, nullptr,
                                msgpack::unpack_limit(bytes.size(), bytes.size(), bytes.size(), bytes.size(),
                                                      bytes.size(), deepest));
-    } catch (const std::exception&) {  // cut off, or too deep
+    } catch (const std::exception&) {  // incomplete, or too deep
         return std::nullopt;
     }
 }
@@ -177,7 +176,7 @@ void unpack_argument(const std::string& name, std::size_t place, const msgpack::
         from.convert(to);
     } catch (const std::exception&) {
         throw std::invalid_argument("argument " + std::to_string(place) + " of function '" + name +
-                                    "' is to be " + type_text<Value>() + ", and is " + text(from));
+                                    "' must be " + type_text<Value>() + ", but is " + text(from));
     }
 }
 
@@ -188,7 +187,8 @@ Arguments<Values...> unpack_arguments(const std::string& name, std::string_view 
         throw std::invalid_argument("function '" + name + "' takes " + type_texts<Values...>() +
                                     ", and got " + got);
     };
-    if (!handle || handle->get().type != msgpack::type::ARRAY) refuse("no msgpack array of arguments");
+    if (!handle || handle->get().type != msgpack::type::ARRAY)
+        refuse("something other than a msgpack array of arguments");
     const msgpack::object_array& array = handle->get().via.array;
     if (array.size != sizeof...(Values))
         refuse(std::to_string(array.size) + (array.size == 1 ? " argument" : " arguments"));

@@ -3,13 +3,13 @@
 //   wq::Functions functions;
 //   functions.add("area", [](double width, double height) { return width * height; });
 //
-// Manager and workers register the same names; what lies behind them only a worker needs to know. Arguments
-// and results travel as msgpack: integers, floating point, bool, std::string, std::vector, std::array,
-// std::map, std::unordered_map, std::set, std::pair, std::tuple, std::optional, std::variant of msgpack's
-// kinds, and types of your own with MSGPACK_DEFINE(members...). Arguments are copies: a function takes them
-// by value or by const reference. A result may have 960 MiB.
+// Only workers need the functions; the manager calls them by name. Arguments and results travel as msgpack:
+// integers, floating point, bool, std::string, std::vector, std::array, std::map, std::unordered_map,
+// std::set, std::pair, std::tuple, std::optional, std::variant of msgpack's kinds, and your types with
+// MSGPACK_DEFINE(members...). Functions take arguments by value or const reference. A result has at most 960
+// MiB.
 //
-// Needs msgpack-cxx; it compiles alone.
+// Needs the headers of msgpack-cxx.
 #pragma once
 
 #if __cplusplus < 202002L
@@ -30,30 +30,28 @@
 
 namespace [[gnu::visibility("default")]] wq {
 
-// One function as the registry keeps it.
+// One registered function.
 struct RegisteredFunction {
-    // Takes a msgpack array of arguments, gives the result as msgpack (nothing at all for void). Throws what
-    // the function throws, and std::invalid_argument, naming the function, what it takes and what came, where
-    // the arguments are not its own.
+    // Takes a msgpack array of arguments and returns the result as msgpack (empty for void). Throws what the
+    // function throws, and std::invalid_argument for wrong arguments.
     std::function<std::string(std::string_view arguments)> call;
-    // The same for a single integer, without packing anything; the result is dropped. Empty: the function
-    // does not take one integer, so no index range can be submitted of it.
+    // Calls it with a single integer, without packing, and drops the result. Empty if the function does not
+    // take exactly one integer; it then has no ranges.
     std::function<void(std::int64_t index)> call_index;
 };
 
-// A registry. It is filled before workers start (fork mode: before the program's launcher does), and only
-// read after that.
+// The functions of a worker. Fill it before workers start (fork mode: before the program's launcher starts),
+// and do not change it afterwards.
 class Functions {
   public:
-    // Any callable whose parameters can be told: a function, a lambda without `auto` parameters, an object
-    // with one operator(), a std::function. In `thread` mode it is called on several threads at once. A name
-    // that is there already is replaced. Throws std::length_error for a name of more than 255 bytes, and for
-    // more than 10,000 functions: no manager takes a worker with such.
+    // Adds or replaces a callable with known parameters: a function, a lambda without `auto` parameters, an
+    // object with one operator(), a std::function. `thread` mode calls it on several threads at once. Throws
+    // std::length_error for a name over 255 bytes or more than 10,000 functions.
     template <class F>
     void add(std::string name, F function) {
         add_wrapped(std::move(name), std::function(std::move(function)));
     }
-    // The same where they cannot be told: add_as<int(int, int)>("max", [](auto a, auto b) { ... }).
+    // The same with an explicit signature: add_as<int(int, int)>("max", [](auto a, auto b) { ... }).
     template <class Signature, class F>
     void add_as(std::string name, F function) {
         add_wrapped(std::move(name), std::function<Signature>(std::move(function)));
@@ -71,7 +69,7 @@ class Functions {
     std::map<std::string, RegisteredFunction> functions_;
 };
 
-// What a call is submitted with: a msgpack array of the arguments.
+// Packs the arguments of a call as a msgpack array.
 template <class... Arguments>
 std::string pack_arguments(const Arguments&... arguments) {
     std::string bytes;
@@ -82,25 +80,24 @@ std::string pack_arguments(const Arguments&... arguments) {
     return bytes;
 }
 
-// Bytes that are no result of the wanted type.
+// The bytes are not a result of the requested type.
 class ResultError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-// The result of a call that succeeded. Throws ResultError, which says what was wanted and what came. Void
-// takes any.
+// Returns the result of a successful call. Throws ResultError if it has another type. `void` accepts any.
 template <class T>
 T unpack_result(std::string_view bytes) {
     if constexpr (!std::is_void_v<T>) {
         const std::string wanted = detail::type_text<T>();
-        if (bytes.empty()) throw ResultError("the result is to be " + wanted + ", and the call gave none");
+        if (bytes.empty()) throw ResultError("the result must be " + wanted + ", but the call returned none");
         const auto value = detail::unpack(bytes);
-        if (!value) throw ResultError("the result is to be " + wanted + ", and is no msgpack");
+        if (!value) throw ResultError("the result must be " + wanted + ", but is not msgpack");
         try {
             return value->get().as<T>();
         } catch (const std::exception&) {
-            throw ResultError("the result is to be " + wanted + ", and is " + detail::text(value->get()));
+            throw ResultError("the result must be " + wanted + ", but is " + detail::text(value->get()));
         }
     }
 }
@@ -114,11 +111,11 @@ void Functions::add_wrapped(std::string name, std::function<Result(Parameters...
                   "arguments are copies: take them by value or by const reference");
     if (name.size() > longest_name)
         throw std::length_error("function '" + name.substr(0, 40) + "...': its name has " +
-                                std::to_string(name.size()) + " bytes, of at most " +
+                                std::to_string(name.size()) + " bytes; the maximum is " +
                                 std::to_string(longest_name));
     if (functions_.size() >= most && functions_.count(name) == 0)
         throw std::length_error("function '" + name + "': there are " + std::to_string(most) +
-                                " functions already, which is the most");
+                                " functions already, the maximum");
     RegisteredFunction registered;
     registered.call = [name, function](std::string_view arguments) {
         auto values = detail::unpack_arguments<std::decay_t<Parameters>...>(name, arguments);
@@ -145,4 +142,4 @@ void Functions::add_wrapped(std::string name, std::function<Result(Parameters...
     functions_.insert_or_assign(std::move(name), std::move(registered));
 }
 
-}  // namespace wq
+}  // namespace gnu::visibility("default")]]wq

@@ -1,5 +1,5 @@
-// What a manager counts: Work Queue's table of performance statistics. Times are microseconds, memory and
-// disk MB of 2^20 bytes. What nothing counts yet is 0.
+// Statistics of a manager: Work Queue's table of performance statistics. Times are microseconds, memory and
+// disk MB of 2^20 bytes. Statistics that are not counted are 0.
 #pragma once
 
 #include <cstdint>
@@ -65,16 +65,16 @@ struct Statistics {
     std::int64_t min_memory = 0;                // MB: smallest worker
     std::int64_t min_disk = 0;                  // MB: smallest worker
 
-    // Other names of the same figures, as the manual has them.
+    // Other names in the manual.
     std::int64_t workers_blacklisted = 0;              // workers_blocked
     std::int64_t time_workers_execute = 0;             // time_execute
     std::int64_t time_workers_execute_good = 0;        // time_execute_good
     std::int64_t time_workers_execute_exhaustion = 0;  // time_execute_exhaustion
 
-    // Figures that the manual does not have.
+    // Not in the manual.
     std::int64_t tasks_lost_attempts = 0;    // attempts: lost with their worker
     std::int64_t hosts_blocked = 0;          // hosts: that get no tasks now
     std::int64_t tasks_copied_attempts = 0;  // attempts: second copies of tasks that took long
 };
 
-}  // namespace wq
+}  // namespace gnu::visibility("default")]]wq

@@ -1,4 +1,4 @@
-// A worker that has functions of your program: all that work_queue_worker does, with them on top.
+// A worker with functions of your program; otherwise it does what work_queue_worker does.
 //
 //   int main(int argc, char** argv) {
 //       wq::Functions functions;
@@ -11,8 +11,8 @@ namespace [[gnu::visibility("default")]] wq {
 
 class Functions;
 
-// Runs the command work_queue_worker with its options (see its man page) and returns what main() is to
-// return. Call it first thing in main(), before any thread. Prints its errors; throws nothing.
+// Runs work_queue_worker with its options (see its man page) and returns the exit code for main(). Call it
+// first in main(), before any thread starts. It prints its errors and does not throw.
 int worker_main(int argc, char** argv, const Functions& functions);
 
-}  // namespace wq
+}  // namespace gnu::visibility("default")]]wq

@@ -1,2 +1,6 @@
-/** @file category.h What programs of CCTools look for here is in work_queue_types.h. */
+/** @file category.h Includes work_queue_types.h, for programs written for CCTools. */
+#ifdef SWIG
+%include "work_queue_types.h"
+#else
 #include "work_queue_types.h"
+#endif

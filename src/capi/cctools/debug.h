@@ -3,8 +3,8 @@
  *      cctools_debug_flags_set("all");
  *      cctools_debug_config_file("my.debug.log");
  *
- * before the queue is created: it then tells of what happens to it. The names without `cctools_` are macros,
- * and may be switched off by defining CCTOOLS_NO_SHORT_NAMES. */
+ * Call these before creating the queue. Names without `cctools_` are macros; define CCTOOLS_NO_SHORT_NAMES to
+ * turn them off. */
 #ifndef DEBUG_H
 #define DEBUG_H
 
@@ -12,18 +12,24 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#ifdef SWIG
+%include "wrapping.h"
+#else
+#include "wrapping.h"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
 /** @name Subsystems
- * For cctools_debug(); of the queue's own log there are those that share/doc/managers.md names. */
+ * For cctools_debug(). share/doc/managers.md lists those of the queue. */
 /**@{*/
-#define D_INFO (0LL)         /**< Said always. */
+#define D_INFO (0LL)         /**< Always written. */
 #define D_FATAL (1LL << 0)   /**< The program ends. */
 #define D_ERROR (1LL << 1)   /**< Something is wrong. */
-#define D_NOTICE (1LL << 2)  /**< Said always. */
+#define D_NOTICE (1LL << 2)  /**< Always written. */
 #define D_DEBUG (1LL << 3)   /**< "debug" */
 #define D_PROCESS (1LL << 6) /**< "process" */
 #define D_TCP (1LL << 11)    /**< "tcp" */
@@ -53,31 +59,31 @@ extern "C" {
 /**@}*/
 #endif
 
-/** Adds a line of your program to the log, where one of the subsystems @p flags is switched on. @p format as
- * printf() has it. */
-void cctools_debug(int64_t flags, const char* format, ...) __attribute__((format(printf, 2, 3)));
+/** Adds a line of your program to the log if one of the subsystems @p flags is on. @p format: as for
+ * printf(). */
+void cctools_debug(int64_t flags, const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 2, 3));
 /** The same, and always to stderr. */
-void cctools_notice(int64_t flags, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void cctools_notice(int64_t flags, const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 2, 3));
 /** As cctools_notice(). */
-void cctools_warn(int64_t flags, const char* format, ...) __attribute__((format(printf, 2, 3)));
-/** As cctools_notice(), and then the process ends by exit(1). */
-void cctools_fatal(const char* format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void cctools_warn(int64_t flags, const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 2, 3));
+/** Like cctools_notice(), then calls exit(1). */
+void cctools_fatal(const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 1, 2), noreturn);
 
-/** The name that lines of your program carry; the program's own unless it is given. */
+/** The name in lines of your program; default: the program's name. */
 void cctools_debug_config(const char* name);
-/** Where the log goes: lines are appended. NULL, "" or ":stderr": to stderr, for cctools_debug() alone, which
- * is the default. Holds for queues that are created later. */
+/** The log file, appended to. NULL, "" or ":stderr" (default): stderr, for cctools_debug() only. Applies to
+ * queues created later. */
 void cctools_debug_config_file(const char* path);
-/** Beyond so many bytes (10 MiB) the log of a queue becomes FILE.old, and a new one begins; 0: never. */
+/** At this size in bytes (default 10 MiB), the log of a queue becomes FILE.old and a new log starts; 0:
+ * never. */
 void cctools_debug_config_file_size(off_t size);
-/** Switches on a subsystem by its name, or "all"; "clear" switches all off. 1, or 0 where there is no such
- * one. */
+/** Turns on a subsystem by name, or "all"; "clear" turns all off. 1, or 0 for an unknown name. */
 int cctools_debug_flags_set(const char* name);
-/** All names, blanks between them. */
+/** Writes all names, separated by blanks. */
 void cctools_debug_flags_print(FILE* stream);
-/** Switches all off; returns what was on. */
+/** Turns all off; returns those that were on. */
 int64_t cctools_debug_flags_clear(void);
-/** Switches on what cctools_debug_flags_clear() returned, and all else off. */
+/** Turns on those that cctools_debug_flags_clear() returned, and all others off. */
 void cctools_debug_flags_restore(int64_t flags);
 
 #pragma GCC visibility pop

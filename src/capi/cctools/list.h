@@ -1,5 +1,4 @@
-/** @file list.h Lists, for what work_queue_cancel_all_tasks() returns. A list holds pointers, which it does
- * not own. */
+/** @file list.h Lists, as returned by work_queue_cancel_all_tasks(). A list does not own its pointers. */
 #ifndef LIST_H
 #define LIST_H
 
@@ -29,25 +28,25 @@ struct list;
 
 /** An empty list. */
 struct list* cctools_list_create(void);
-/** Deletes the list, not what it holds. NULL does nothing. */
+/** Deletes the list, not its items. NULL does nothing. */
 void cctools_list_delete(struct list* list);
-/** How many it holds; 0 for NULL. */
+/** Number of items; 0 for NULL. */
 int cctools_list_size(struct list* list);
-/** Puts @p item first. 1, or 0 where there is no list or no memory. */
+/** Puts @p item first. 1, or 0 without a list or memory. */
 int cctools_list_push_head(struct list* list, void* item);
-/** Puts @p item last. 1, or 0 where there is no list or no memory. */
+/** Puts @p item last. 1, or 0 without a list or memory. */
 int cctools_list_push_tail(struct list* list, void* item);
-/** Takes the first one out and returns it; NULL where there is none. */
+/** Removes and returns the first item; NULL if there is none. */
 void* cctools_list_pop_head(struct list* list);
-/** Takes the last one out and returns it; NULL where there is none. */
+/** Removes and returns the last item; NULL if there is none. */
 void* cctools_list_pop_tail(struct list* list);
-/** The first one, which stays; NULL where there is none. */
+/** Returns the first item; NULL if there is none. */
 void* cctools_list_peek_head(struct list* list);
-/** The last one, which stays; NULL where there is none. */
+/** Returns the last item; NULL if there is none. */
 void* cctools_list_peek_tail(struct list* list);
-/** cctools_list_next_item() begins with the first one again. */
+/** Makes cctools_list_next_item() start with the first item. */
 void cctools_list_first_item(struct list* list);
-/** The next one; NULL behind the last. */
+/** Returns the next item; NULL after the last. */
 void* cctools_list_next_item(struct list* list);
 
 #pragma GCC visibility pop

@@ -1,18 +1,22 @@
-/** @file rmsummary.h Resources: what a task asks for, is given, or used. */
+/** @file rmsummary.h Resources that a task requests, gets or uses. */
 #ifndef RMSUMMARY_H
 #define RMSUMMARY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef SWIG
+%include "wrapping.h"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** Resources by name. Of a number, anything below 0 means that it is not specified, or was not measured. Made
- * by rmsummary_create(), deleted by rmsummary_delete(); its texts are NULL where nothing is known, and where
- * a program puts one there it is to be of malloc(). */
+/** Resources by name. Numbers below 0 mean not specified or not measured. Create it with rmsummary_create()
+ * and delete it with rmsummary_delete(). Unknown strings are NULL; strings that you set must come from
+ * malloc(). */
 struct rmsummary {
     char* category;      /**< Of the task. */
     char* command;       /**< Of the task. */
@@ -41,55 +45,55 @@ struct rmsummary {
     double machine_cpus;             /**< Of the machine. */
     double machine_load;             /**< Of the machine. */
     double context_switches;         /**< How many. */
-    double max_concurrent_processes; /**< Most at once. */
+    double max_concurrent_processes; /**< Peak. */
     double total_processes;          /**< How many. */
     double total_files;              /**< Files and folders. */
     double fs_nodes;                 /**< How many. */
     double workers;                  /**< How many. */
 
-    struct rmsummary* limits_exceeded; /**< Those that were used up, with their limits; NULL: none. */
-    struct rmsummary* peak_times; /**< When each was at its highest, s from the start; NULL: not known. */
-    char* snapshot_name;          /**< Of a snapshot. */
-    size_t snapshots_count;       /**< How many snapshots there are. */
-    struct rmsummary** snapshots; /**< So many, or NULL. */
+    struct rmsummary* limits_exceeded; /**< Limits that were exceeded; NULL: none. */
+    struct rmsummary* peak_times;      /**< Time of each peak, s from the start; NULL: unknown. */
+    char* snapshot_name;               /**< Of a snapshot. */
+    size_t snapshots_count;            /**< How many snapshots there are. */
+    struct rmsummary** snapshots;      /**< So many, or NULL. */
 };
 
-/** A new one, with every number set to @p default_value: -1 for what is to be specified, 0 for sums. */
+/** Creates one with every number set to @p default_value: -1 to specify resources, 0 for sums. */
 struct rmsummary* rmsummary_create(double default_value);
 
-/** Deletes it with its texts, limits, peak times and snapshots. NULL does nothing. */
+/** Deletes it with its strings, limits, peak times and snapshots. NULL does nothing. */
 void rmsummary_delete(struct rmsummary* s);
 
-/** A copy with texts of its own; with @p deep_copy not 0, of limits, peak times and snapshots, too, which it
- * has none of otherwise. NULL for NULL. */
+/** Copies numbers and strings; limits, peak times and snapshots only if @p deep_copy is not 0. NULL for NULL.
+ */
 struct rmsummary* rmsummary_copy(const struct rmsummary* s, int deep_copy);
 
-/** The number called @p resource, such as "cores" or "wall_time". -1 (and a message) where there is no such
- * one. */
+/** The number called @p resource, such as "cores" or "wall_time". -1, with a message, for an
+ * unknown name. */
 double rmsummary_get(const struct rmsummary* s, const char* resource);
 
-/** Sets the number called @p resource. 1, or 0 (and a message) where there is no such one. */
+/** Sets the number called @p resource. 1, or 0 with a message for an unknown name. */
 int rmsummary_set(struct rmsummary* s, const char* resource, double value);
 
-/** What is specified in @p src takes its place in @p dest. */
+/** Numbers specified in @p src replace those of @p dest. */
 void rmsummary_merge_override(struct rmsummary* dest, const struct rmsummary* src);
 
-/** The larger one of each number. */
+/** Keeps the larger of each number in @p dest. */
 void rmsummary_merge_max(struct rmsummary* dest, const struct rmsummary* src);
 
-/** The smaller one of each number, of those that are specified. */
+/** Keeps the smaller of each specified number in @p dest. */
 void rmsummary_merge_min(struct rmsummary* dest, const struct rmsummary* src);
 
-/** Adds what is specified in @p src to @p dest. */
+/** Adds numbers specified in @p src to @p dest. */
 void rmsummary_add(struct rmsummary* dest, const struct rmsummary* src);
 
-/** How many numbers there are. */
+/** The number of resources. */
 size_t rmsummary_num_resources(void);
 
-/** Their names, rmsummary_num_resources() of them; not to be freed. */
+/** Their names, rmsummary_num_resources() of them; do not free them. */
 const char** rmsummary_list_resources(void);
 
-/** The unit of the number called @p resource, as "MB"; NULL where there is no such one. */
+/** The unit of the number called @p resource, such as "MB"; NULL for an unknown name. */
 const char* rmsummary_resource_units(const char* resource);
 
 #pragma GCC visibility pop

@@ -2,8 +2,12 @@
 #ifndef TIMESTAMP_H
 #define TIMESTAMP_H
 
-#include <inttypes.h>
-#include <stdint.h>
+#ifdef SWIG
+%include "wrapping.h"
+%include "int_sizes.h"
+#else
+#include "int_sizes.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,8 +17,8 @@ extern "C" {
 /** Microseconds: since 1970-01-01 UTC, or a length of time. */
 typedef uint64_t timestamp_t;
 
-/** For printf(), behind the `%`. */
-#define TIMESTAMP_FORMAT PRIu64
+/** For printf(), with its `%`. */
+#define TIMESTAMP_FORMAT UINT64_FORMAT
 
 /** Now, in microseconds since 1970-01-01 UTC. */
 timestamp_t timestamp_get(void);

@@ -1,5 +1,5 @@
-/** @file work_queue.h A manager in C: it takes tasks from your program, keeps workers busy with them, and
- * gives each back when it has ended.
+/** @file work_queue.h A manager in C: it takes tasks from your program, dispatches them to workers, and
+ * returns each task when it has ended.
  *
  *      struct work_queue *q = work_queue_create(0);
  *      struct work_queue_task *t = work_queue_task_create("gzip < in > out");
@@ -14,20 +14,28 @@
  *      }
  *      work_queue_delete(q);
  *
- * Workers are started by `work_queue_worker HOST PORT`. The port is taken by work_queue_create(), and
- * workers may connect from then on; they are served from the first call that asks for results or figures,
- * work_queue_wait() mostly. Until then passwords, names and logs may be specified, in any order with tasks;
- * later they are refused. Once it serves, the queue does so on a thread of its own, also while your program
- * computes.
+ * Start workers with `work_queue_worker HOST PORT`. work_queue_create() opens the port, but workers are
+ * served from the first call for results or statistics, usually work_queue_wait(). Specify passwords, names
+ * and logs before that call, in any order with tasks; later they are refused. From then on the queue has its
+ * own thread and serves workers while your program computes.
  *
- * What is wrong is said on stderr in one line; the function then returns 0 or NULL. A queue and its tasks
- * are for one thread of your program at a time. */
+ * A function that fails writes one line to stderr and returns 0 or NULL. Use a queue and its tasks in one
+ * thread of your program at a time. */
 #ifndef WORK_QUEUE_H
 #define WORK_QUEUE_H
 
 #include <sys/types.h>
 #include <time.h>
 
+#ifdef SWIG
+%include "category.h"
+%include "rmsummary.h"
+%include "timestamp.h"
+%include "work_queue_settings.h"
+%include "work_queue_stats.h"
+%include "work_queue_task.h"
+%include "work_queue_types.h"
+#else
 #include "category.h"
 #include "rmsummary.h"
 #include "timestamp.h"
@@ -35,6 +43,7 @@
 #include "work_queue_stats.h"
 #include "work_queue_task.h"
 #include "work_queue_types.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,20 +56,21 @@ struct work_queue;
 /** @name Queues */
 /**@{*/
 
-/** A queue whose workers connect to @p port; 0 or less, @ref WORK_QUEUE_RANDOM_PORT : to `WORK_QUEUE_PORT` of
- * the environment where that is set, else to the first free one from `WORK_QUEUE_LOW_PORT` (1024) to
- * `WORK_QUEUE_HIGH_PORT` (32767). NULL, with errno, where it cannot be had. */
+/** Creates a queue whose workers connect to @p port. 0 or less ( @ref WORK_QUEUE_RANDOM_PORT ): the
+ * environment's `WORK_QUEUE_PORT` if set, else the first free port from `WORK_QUEUE_LOW_PORT` (1024) to
+ * `WORK_QUEUE_HIGH_PORT` (32767). NULL, with errno, if the port is not available. */
 struct work_queue* work_queue_create(int port);
 
-/** The same, with TLS for every connection, by the key and the certificate in two PEM files; both NULL: by a
- * certificate of its own. Workers are started with `--ssl`. */
+/** The same with TLS for every connection, using the key and certificate in two PEM files; start workers with
+ * `--ssl`. Both NULL: no TLS, as work_queue_create(). */
 struct work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate);
 
-/** Ends the queue, as the end of the process does. What runs is killed; workers look for another manager.
- * Tasks that it still has stay yours, to be deleted or submitted elsewhere. NULL does nothing. */
+/** Ends the queue, as the end of the process does. Running tasks are killed; workers look for another
+ * manager. You still own the tasks in the queue, and may delete or submit them elsewhere. NULL does nothing.
+ */
 void work_queue_delete(struct work_queue* q);
 
-/** The port that workers connect to; 0: there is none. */
+/** The port for workers; 0: none. */
 int work_queue_port(struct work_queue* q);
 
 /** The name by which `work_queue_worker -M NAME` finds this queue; NULL: none. */
@@ -70,59 +80,59 @@ const char* work_queue_name(struct work_queue* q);
 /** @name Tasks of a queue */
 /**@{*/
 
-/** Hands the task to the queue, which has it until work_queue_wait() or a cancelling function returns it.
- * Returns its id, from 1; 0 where it cannot be run: it is in a queue already, it has no command, its files
- * contradict each other, one was refused for its name, or the queue cannot work. A task that came back may be
- * submitted again, with a new id. */
+/** Submits the task. The queue has it until work_queue_wait() or a cancel function returns it. Returns its
+ * id, from
+ * 1. Returns 0 if it cannot run: it is already in a queue, has no command, its files conflict, a file name
+ * was refused, or the queue cannot work. You may submit a returned task again; it gets a new id. */
 int work_queue_submit(struct work_queue* q, struct work_queue_task* t);
 
-/** Ids are at least @p id from now on. Returns the next one. (Logs count from 1 all the same.) */
+/** Makes ids at least @p id from now on. Returns the next id. (Logs still count from 1.) */
 int work_queue_specify_min_taskid(struct work_queue* q, int id);
 
-/** The next task that has ended: the pointer that was submitted. NULL when @p timeout seconds are over, also
- * where the queue has no task. @ref WORK_QUEUE_WAITFORTASK : as long as it takes, and at once where there is
- * none; 0: 1 s; other negative ones: 5 s. */
+/** Returns the next ended task, as the submitted pointer. NULL after @p timeout seconds, even if the queue
+ * has no task. @ref WORK_QUEUE_WAITFORTASK : no limit, and NULL at once if there is no task; 0 means 1 s,
+ * other negative numbers 5 s. */
 struct work_queue_task* work_queue_wait(struct work_queue* q, int timeout);
 
-/** The same for tasks of one tag; others stay for other calls. NULL: for all. */
+/** The same for tasks with this tag (NULL: all tasks); others stay for other calls. */
 struct work_queue_task* work_queue_wait_for_tag(struct work_queue* q, const char* tag, int timeout);
 
-/** How many more tasks the queue wants, so that no worker runs dry; 0: it has enough. */
+/** How many more tasks would keep all workers busy; 0: enough. */
 int work_queue_hungry(struct work_queue* q);
 
-/** 1: it has no task, neither running or waiting, nor one that work_queue_wait() would return; else 0. */
+/** 1 if no task is left: none waits, runs, or has a result for work_queue_wait(); else 0. */
 int work_queue_empty(struct work_queue* q);
 
-/** Where the task of this id is. */
+/** The state of the task with this id. */
 work_queue_task_state_t work_queue_task_state(struct work_queue* q, int taskid);
 
-/** Takes the task back at once, whatever it does; what runs is killed. NULL: the queue has none of this id.
- */
+/** Cancels the task in any state and returns it at once; a running task is killed. NULL: no task with this
+ * id. */
 struct work_queue_task* work_queue_cancel_by_taskid(struct work_queue* q, int id);
 
-/** The same for one task of this tag (NULL: one without a tag); call again for the next. NULL: there is none.
- */
+/** The same for one task with this tag (NULL: without a tag); call again for the next. NULL: none left. */
 struct work_queue_task* work_queue_cancel_by_tasktag(struct work_queue* q, const char* tag);
 
-/** The same for all: a list of them (list.h), to be deleted by list_delete(). NULL: no queue. */
+/** The same for all tasks; returns a list (list.h) to delete with list_delete(). NULL: no queue. */
 struct list* work_queue_cancel_all_tasks(struct work_queue* q);
 
 /**@}*/
 /** @name Workers */
 /**@{*/
 
-/** Asks @p n workers to end, idle ones first; what they run they finish. 0: all. Returns how many were asked.
+/** Asks @p n workers (0: all) to end, idle ones first. They finish their running tasks. Returns how many were
+ * asked.
  */
 int work_queue_shut_down_workers(struct work_queue* q, int n);
 
-/** With @p drain not 0, workers of this host get no more tasks, and end when they have none; with 0 they do
- * again. Returns how many workers there are of it. */
+/** If @p drain is not 0, workers of this host get no more tasks, and end when they have none; 0: they get
+ * tasks again. Returns the number of workers of this host. */
 int work_queue_specify_draining_by_hostname(struct work_queue* q, const char* hostname, int drain);
 
-/** Workers of this host get no more tasks; what they run they finish. */
+/** Workers of this host get no more tasks; they finish their running tasks. */
 void work_queue_block_host(struct work_queue* q, const char* hostname);
 
-/** The same for so many seconds; below 1: for good. */
+/** The same for @p seconds; below 1: until it is unblocked. */
 void work_queue_block_host_with_timeout(struct work_queue* q, const char* hostname, time_t seconds);
 
 /** Workers of this host get tasks again. */
@@ -131,7 +141,7 @@ void work_queue_unblock_host(struct work_queue* q, const char* hostname);
 /** Workers of all hosts get tasks again. */
 void work_queue_unblock_all(struct work_queue* q);
 
-/** Nothing is to be done: inputs are kept by their content, so a file that was changed is another one. */
+/** Does nothing: workers cache inputs by content, so a changed file is a different input. */
 void work_queue_invalidate_cached_file(struct work_queue* q, const char* local_name, work_queue_file_t type);
 
 /**@}*/
@@ -141,6 +151,10 @@ void work_queue_invalidate_cached_file(struct work_queue* q, const char* local_n
 }
 #endif
 
+#ifdef SWIG
+%include "work_queue_deprecated.h"
+#else
 #include "work_queue_deprecated.h"
+#endif
 
 #endif

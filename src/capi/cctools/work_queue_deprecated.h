@@ -1,8 +1,12 @@
-/** @file work_queue_deprecated.h Older names, for programs that have them. */
+/** @file work_queue_deprecated.h Older names, for programs that use them. */
 #ifndef WORK_QUEUE_DEPRECATED_H
 #define WORK_QUEUE_DEPRECATED_H
 
+#ifdef SWIG
+%include "work_queue_task.h"
+#else
 #include "work_queue_task.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +34,7 @@ struct work_queue;
 #define WORK_QUEUE_TASK_ORDER_FIFO 0 /**< Of work_queue_specify_task_order(). */
 #define WORK_QUEUE_TASK_ORDER_LIFO 1 /**< Of work_queue_specify_task_order(). */
 
-/** Does nothing: tasks start by their priority, equals in the order of their submission. */
+/** Does nothing: tasks start by priority, equal ones in order of submission. */
 void work_queue_specify_task_order(struct work_queue* q, int order);
 
 #define WORK_QUEUE_MANAGER_MODE_STANDALONE 0 /**< Of work_queue_specify_manager_mode(). */
@@ -44,19 +48,19 @@ void work_queue_specify_manager_mode(struct work_queue* q, int mode);
 /** Does nothing: the capacity is always estimated. */
 void work_queue_specify_estimate_capacity_on(struct work_queue* q, int on);
 
-/** As work_queue_task_specify_buffer(), not cached. */
+/** work_queue_task_specify_buffer(), not cached. */
 int work_queue_task_specify_input_buf(struct work_queue_task* t, const char* data, int length,
                                       const char* remote_name);
 
-/** As work_queue_task_specify_file(), an input that is cached. */
+/** work_queue_task_specify_file() for an input that is cached. */
 int work_queue_task_specify_input_file(struct work_queue_task* t, const char* local_name,
                                        const char* remote_name);
 
-/** As work_queue_task_specify_file(), an input that is not cached. */
+/** work_queue_task_specify_file() for an input that is not cached. */
 int work_queue_task_specify_input_file_do_not_cache(struct work_queue_task* t, const char* local_name,
                                                     const char* remote_name);
 
-/** As work_queue_task_specify_file(), an output; here the remote name comes first. */
+/** work_queue_task_specify_file() for an output; here the remote name comes first. */
 int work_queue_task_specify_output_file(struct work_queue_task* t, const char* remote_name,
                                         const char* local_name);
 
@@ -64,10 +68,10 @@ int work_queue_task_specify_output_file(struct work_queue_task* t, const char* r
 int work_queue_task_specify_output_file_do_not_cache(struct work_queue_task* t, const char* remote_name,
                                                      const char* local_name);
 
-/** A name in @p folder, to be freed, that is of this task alone. NULL for NULL. */
+/** Returns a file name in @p folder for this task, to be freed. NULL for NULL. */
 char* work_queue_generate_disk_alloc_full_filename(char* folder, int taskid);
 
-/** Not looked at. */
+/** Ignored. */
 extern int wq_option_scheduler;
 
 /**@}*/

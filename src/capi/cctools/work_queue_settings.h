@@ -1,10 +1,14 @@
-/** @file work_queue_settings.h How a queue works: who may join it, its logs, its limits, and what it knows of
- * categories. */
+/** @file work_queue_settings.h Settings of a queue: who may join it, its logs, limits and categories. */
 #ifndef WORK_QUEUE_SETTINGS_H
 #define WORK_QUEUE_SETTINGS_H
 
+#ifdef SWIG
+%include "rmsummary.h"
+%include "work_queue_types.h"
+#else
 #include "rmsummary.h"
 #include "work_queue_types.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,20 +18,20 @@ extern "C" {
 struct work_queue;
 
 /** @name Who may work
- * Before the queue serves its workers; without any of these it is open to everybody who can reach its port.
+ * Call these before the queue serves workers. Without any of them, everybody who can reach its port may join.
  */
 /**@{*/
 
-/** Workers are to prove that they know this password. */
+/** Workers must prove that they know this password. */
 void work_queue_specify_password(struct work_queue* q, const char* password);
 
-/** The same with the content of a file, verbatim, with its newline: `work_queue_worker --password FILE`. 1,
- * or 0 where it cannot be read. */
+/** The same with the content of a file, verbatim with its newline: `work_queue_worker --password FILE`. 1, or
+ * 0 if it cannot be read. */
 int work_queue_specify_password_file(struct work_queue* q, const char* file);
 
-/** Writes a file of mode 0600 with addresses, port, a random key and the print of a certificate; who can read
- * it may work, over TLS: `work_queue_worker --contact FILE`. It is there once the queue serves, and removed
- * when the queue is deleted. 1, or 0 where the name is missing. (CCTools has no such function.) */
+/** Writes a file of mode 0600 with addresses, port, a random key and the digest of a certificate. Everybody
+ * who can read it may join over TLS: `work_queue_worker --contact FILE`. It exists from when the queue serves
+ * until it is deleted. 1, or 0 if the name is missing. (Not in CCTools.) */
 int work_queue_specify_contact_file(struct work_queue* q, const char* file);
 
 /** The name by which `work_queue_worker -M NAME` finds this queue. NULL: none. */
@@ -35,84 +39,81 @@ void work_queue_specify_name(struct work_queue* q, const char* name);
 
 /**@}*/
 /** @name Logs
- * Before the queue serves its workers. 1, or 0 where the file cannot be written. */
+ * Call these before the queue serves workers. 1, or 0 if the file cannot be written. */
 /**@{*/
 
-/** A time series of the queue's figures; as HDF5 where the name ends in .h5. */
+/** Writes the queue's statistics as a time series; as HDF5 if the name ends in .h5. */
 int work_queue_specify_log(struct work_queue* q, const char* file);
 
-/** The life of each task and worker, a line each time. */
+/** Writes the life of each task and worker, a line per event. */
 int work_queue_specify_transactions_log(struct work_queue* q, const char* file);
 
 /**@}*/
 /** @name Limits */
 /**@{*/
 
-/** Sets the parameter called @p name, as "hungry-minimum"; share/doc/managers.md has them all. 0, or -1 where
- * there is none of this name or the value is out of its bounds. */
+/** Sets a parameter such as "hungry-minimum"; share/doc/managers.md lists them. 0, or -1 for an unknown name
+ * or a value out of bounds. */
 int work_queue_tune(struct work_queue* q, const char* name, double value);
 
-/** Seconds without a word after which a worker is asked; 30 by default; 0: workers are never lost by their
- * silence. None is before 90 s of it. */
+/** Seconds of silence before a keepalive (default: 30); 0: workers are never lost by silence. No worker is
+ * lost before 90 s of silence. */
 void work_queue_specify_keepalive_interval(struct work_queue* q, int interval);
 
-/** Seconds to wait for the answer; 60 by default. */
+/** Seconds to wait for the answer (default: 60). */
 void work_queue_specify_keepalive_timeout(struct work_queue* q, int timeout);
 
-/** A task that runs for more than @p multiplier times the mean of its category, of which 10 have succeeded,
- * is killed and runs again, on another host where there is one; each time it may take twice as long as
- * before. Below 1, the default: none is. Returns 0 where it is switched on now, 1 where it is off. */
+/** Kills a task that runs longer than @p multiplier times the mean of its category (after 10 successes) and
+ * runs it again, if possible on another host. The limit doubles with each kill. Below 1: off (default).
+ * Returns 0 if it is on now, 1 if off. */
 int work_queue_activate_fast_abort(struct work_queue* q, double multiplier);
 
-/** The same for the tasks of one category, instead of what holds for all. 0: none of them is; 1 or more: so
- * many times the mean; everything else: as for all. */
+/** Replaces the multiplier for one category. 0: off for it; other values below 1: as for all categories. */
 int work_queue_activate_fast_abort_category(struct work_queue* q, const char* category, double multiplier);
 
 /**@}*/
-/** @name What tasks get, by their category
- * What a task specifies itself is its own; the rest is as its category says. Specified again, it replaces
- * what was specified before; NULL for a category is "default", but for work_queue_specify_category_mode(),
- * and NULL for resources specifies none of them. An amount that is none, and a name that there is not, are
- * refused, with a message. share/doc/resources.md has the rules. */
+/** @name Resources by category
+ * A category's settings apply where a task specifies nothing. A new call replaces the earlier one. A NULL
+ * category is "default", except in work_queue_specify_category_mode(); NULL resources specify nothing.
+ * Invalid amounts and unknown names are refused with a message. share/doc/resources.md has the rules. */
 /**@{*/
 
-/** What each task of the category asks for; where its mode is not fixed, the most that it is given. */
+/** What each task of the category requests; in modes other than fixed, its maximum allocation. */
 void work_queue_specify_category_max_resources(struct work_queue* q, const char* category,
                                                const struct rmsummary* rm);
 
-/** What no task of the category is given less than. */
+/** The minimum allocation of the category's tasks. */
 void work_queue_specify_category_min_resources(struct work_queue* q, const char* category,
                                                const struct rmsummary* rm);
 
-/** What its tasks are tried with while too few of them were measured, where its mode is not fixed; else they
- * are tried with the maximum, or a whole worker. */
+/** The allocation of first attempts until enough tasks are measured, in modes other than fixed. Default: the
+ * maximum, or a whole worker. */
 void work_queue_specify_category_first_allocation_guess(struct work_queue* q, const char* category,
                                                         const struct rmsummary* rm);
 
-/** work_queue_specify_category_max_resources() of the category "default". */
+/** work_queue_specify_category_max_resources() for the category "default". */
 void work_queue_specify_max_resources(struct work_queue* q, const struct rmsummary* rm);
 
-/** work_queue_specify_category_min_resources() of the category "default". */
+/** work_queue_specify_category_min_resources() for the category "default". */
 void work_queue_specify_min_resources(struct work_queue* q, const struct rmsummary* rm);
 
-/** How what its tasks get is found; NULL: of all categories of which nothing was specified and no task was
- * submitted so far. Modes but fixed need work_queue_enable_monitoring(). 1, or 0 where there is no such
- * mode. */
+/** How allocations are found. NULL: for all categories without settings and tasks so far. Modes other than
+ * fixed need work_queue_enable_monitoring(). 1, or 0 for an unknown mode. */
 int work_queue_specify_category_mode(struct work_queue* q, const char* category,
                                      work_queue_category_mode_t mode);
 
-/** How many of its tasks may run at once; 0: none; below 0, the default: as many as there is room for. */
+/** Maximum number of its tasks that run at once; 0: none may run; below 0 (default): no limit. */
 void work_queue_specify_category_max_concurrent(struct work_queue* q, const char* category,
                                                 int max_concurrent);
 
-/** Whether a mode but fixed finds an amount of @p resource: "cores", "memory" and "disk" by default; of
- * "gpus" nothing is measured. 1, or 0 where there is no such resource. */
+/** Whether modes other than fixed size @p resource: "cores", "memory" or "disk" (default: yes); "gpus" are
+ * never measured. 1, or 0 for an unknown resource. */
 int work_queue_enable_category_resource(struct work_queue* q, const char* category, const char* resource,
                                         int autolabel);
 
-/** Begins with what an earlier run has measured, as work_queue_enable_monitoring() wrote it to
- * FOLDER/wq-PID.summaries; all categories that are known then get the maximum @p max, unless it specifies
- * nothing. A file that cannot be read is refused, with a message. */
+/** Loads the measurements of an earlier run, which work_queue_enable_monitoring() wrote to
+ * FOLDER/wq-PID.summaries. All categories known then get the maximum @p max, unless it is empty. An
+ * unreadable file is refused with a message. */
 void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* max,
                                       const char* summaries_file);
 
@@ -120,24 +121,23 @@ void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* ma
 /** @name Monitoring */
 /**@{*/
 
-/** What tasks that start from now on use, with all their processes, is measured, and is in their
- * resources_measured. With @p watchdog not 0 they are held to what they are given: one that takes more is
- * ended, with @ref WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION where its category gives it no more. (So it is in
- * CCTools; the text of its manual has it the other way round.) Without monitoring nothing holds tasks to it.
- * With a @p folder, which is made where it is not there, each task that ran has a file
- * wq-PID-task-ID.summary there when work_queue_wait() returns it, and all are in wq-PID.summaries; NULL: no
- * files. 1, or 0 where the folder cannot be written. */
+/** Measures tasks that start from now on, with all their processes: resources_measured. If @p watchdog is not
+ * 0, a task that exceeds its allocation is killed, with @ref WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION unless its
+ * category allows a larger attempt. (As CCTools does; its manual says the opposite.) Without monitoring,
+ * allocations are not enforced. @p folder is created if needed: each task that ran has a report
+ * wq-PID-task-ID.summary there when work_queue_wait() returns it, and a line in wq-PID.summaries; NULL: no
+ * reports. 1, or 0 if the folder cannot be written. */
 int work_queue_enable_monitoring(struct work_queue* q, char* folder, int watchdog);
 
-/** The same: a time series of each task is not kept. */
+/** The same: there are no time series of tasks. */
 int work_queue_enable_monitoring_full(struct work_queue* q, char* folder, int watchdog);
 
 /**@}*/
-/** @name No effect yet
- * These are taken, and say once on stderr that they do nothing. */
+/** @name No effect
+ * These functions warn once on stderr that they do nothing. */
 /**@{*/
 
-/** Bytes a second for all transfers, as "100M". */
+/** Bytes per second for all transfers, such as "100M". */
 void work_queue_set_bandwidth_limit(struct work_queue* q, const char* bandwidth);
 /** How workers are chosen. */
 void work_queue_specify_algorithm(struct work_queue* q, work_queue_schedule_t algorithm);
@@ -145,9 +145,9 @@ void work_queue_specify_algorithm(struct work_queue* q, work_queue_schedule_t al
 void work_queue_specify_catalog_server(struct work_queue* q, const char* hostname, int port);
 /** Where the queue is listed: "HOST:PORT,HOST:PORT". */
 void work_queue_specify_catalog_servers(struct work_queue* q, const char* hosts);
-/** How important the queue is to those who read the list. */
+/** Priority of the queue, for readers of the list. */
 void work_queue_specify_priority(struct work_queue* q, int priority);
-/** How many tasks are still to be submitted, for who starts workers. */
+/** Number of tasks not yet submitted, for a factory. */
 void work_queue_specify_num_tasks_left(struct work_queue* q, int ntasks);
 /** Which of its addresses workers try first: "by_ip", "by_hostname" or "by_apparent_ip". */
 void work_queue_manager_preferred_connection(struct work_queue* q, const char* preferred_connection);

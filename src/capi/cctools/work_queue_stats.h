@@ -1,10 +1,14 @@
-/** @file work_queue_stats.h What a queue counts. */
+/** @file work_queue_stats.h Statistics of a queue. */
 #ifndef WORK_QUEUE_STATS_H
 #define WORK_QUEUE_STATS_H
 
 #include <stdint.h>
 
+#ifdef SWIG
+%include "timestamp.h"
+#else
 #include "timestamp.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,32 +18,32 @@ extern "C" {
 struct rmsummary;
 struct work_queue;
 
-/** What a queue counts. Times that are no points in time are lengths, in microseconds; memory and disk are MB
- * of 2^20 bytes. */
+/** Statistics of a queue. Times are durations in microseconds unless said; memory and disk are MB of 2^20
+ * bytes. */
 struct work_queue_stats {
     int workers_connected;    /**< Connected now. */
     int workers_init;         /**< Connected, with resources not yet known. */
-    int workers_idle;         /**< That run no task. */
-    int workers_busy;         /**< That run at least one task. */
-    int workers_able;         /**< That could hold the largest task that waits. */
-    int workers_joined;       /**< That ever came. */
-    int workers_removed;      /**< That are gone, for any reason. */
-    int workers_released;     /**< That the queue let go. */
-    int workers_idled_out;    /**< That left because nothing came for them. */
-    int workers_fast_aborted; /**< That were made to end a task that took too long. */
-    int workers_blocked;      /**< Of hosts that were blocked. */
-    int workers_lost;         /**< That were lost. */
+    int workers_idle;         /**< Running no task. */
+    int workers_busy;         /**< Running at least one task. */
+    int workers_able;         /**< Able to hold the largest waiting task. */
+    int workers_joined;       /**< Joined since the start. */
+    int workers_removed;      /**< Left since the start, for any reason. */
+    int workers_released;     /**< Released by the queue. */
+    int workers_idled_out;    /**< Left by their idle timeout. */
+    int workers_fast_aborted; /**< Asked to kill a task that took too long. */
+    int workers_blocked;      /**< Of blocked hosts. */
+    int workers_lost;         /**< Lost. */
 
-    int tasks_waiting;            /**< That wait for a worker. */
-    int tasks_on_workers;         /**< That a worker has. */
-    int tasks_running;            /**< That run. */
-    int tasks_with_results;       /**< That have ended and are not yet recorded. */
-    int tasks_submitted;          /**< That were submitted. */
-    int tasks_dispatched;         /**< Attempts that were given to workers. */
-    int tasks_done;               /**< That have ended for good, failed ones too. */
-    int tasks_failed;             /**< That have ended for good with another result than SUCCESS. */
-    int tasks_cancelled;          /**< That were cancelled. */
-    int tasks_exhausted_attempts; /**< Attempts that were ended by exhausting a resource. */
+    int tasks_waiting;            /**< Waiting to be dispatched. */
+    int tasks_on_workers;         /**< Dispatched to a worker. */
+    int tasks_running;            /**< Running. */
+    int tasks_with_results;       /**< Ended, not yet recorded. */
+    int tasks_submitted;          /**< Submitted. */
+    int tasks_dispatched;         /**< Dispatched attempts. */
+    int tasks_done;               /**< Ended for good, failed ones too. */
+    int tasks_failed;             /**< Ended for good with a result other than SUCCESS. */
+    int tasks_cancelled;          /**< Cancelled. */
+    int tasks_exhausted_attempts; /**< Attempts that exhausted a resource. */
 
     timestamp_t time_when_started;               /**< us since 1970. */
     timestamp_t time_send;                       /**< Sending tasks. */
@@ -47,7 +51,7 @@ struct work_queue_stats {
     timestamp_t time_send_good;                  /**< The share of attempts that succeeded in time_send. */
     timestamp_t time_receive_good;               /**< The share of attempts that succeeded in time_receive. */
     timestamp_t time_status_msgs;                /**< All other messages. */
-    timestamp_t time_internal;                   /**< Own work. */
+    timestamp_t time_internal;                   /**< Internal work. */
     timestamp_t time_polling;                    /**< Waiting for something to happen. */
     timestamp_t time_application;                /**< Spent by the program outside work_queue_wait(). */
     timestamp_t time_workers_execute;            /**< Of workers, running tasks that have ended. */
@@ -58,7 +62,7 @@ struct work_queue_stats {
     int64_t bytes_received; /**< Bytes of results and files received. */
     double bandwidth;       /**< MB/s, of all transfers. */
 
-    int capacity_tasks;         /**< Tasks that could be kept going; 0: not known yet. */
+    int capacity_tasks;         /**< Tasks that could be kept running; 0: unknown. */
     int capacity_cores;         /**< Their cores. */
     int capacity_memory;        /**< Their memory. */
     int capacity_disk;          /**< Their disk. */
@@ -69,9 +73,9 @@ struct work_queue_stats {
     int64_t total_cores;      /**< Of all workers. */
     int64_t total_memory;     /**< Of all workers. */
     int64_t total_disk;       /**< Of all workers. */
-    int64_t committed_cores;  /**< Given to tasks. */
-    int64_t committed_memory; /**< Given to tasks. */
-    int64_t committed_disk;   /**< Given to tasks. */
+    int64_t committed_cores;  /**< Allocated to tasks. */
+    int64_t committed_memory; /**< Allocated to tasks. */
+    int64_t committed_disk;   /**< Allocated to tasks. */
     int64_t max_cores;        /**< Of the largest worker. */
     int64_t max_memory;       /**< Of the largest worker. */
     int64_t max_disk;         /**< Of the largest worker. */
@@ -81,7 +85,7 @@ struct work_queue_stats {
     double manager_load;      /**< Busy share of the manager, 0 to 1. */
 
     /** @name Other names
-     * Of figures above; those that have no twin are 0. */
+     * Of statistics above; 0 if there is none. */
     /**@{*/
     int total_workers_connected;              /**< workers_connected */
     int total_workers_joined;                 /**< workers_joined */
@@ -121,31 +125,30 @@ struct work_queue_stats {
     /**@}*/
 };
 
-/** @name Figures */
+/** @name Functions */
 /**@{*/
 
-/** Of the whole queue. */
+/** Statistics of the whole queue. */
 void work_queue_get_stats(struct work_queue* q, struct work_queue_stats* s);
 
-/** The same: there are no managers below this one. */
+/** The same: there are no foremen. */
 void work_queue_get_stats_hierarchy(struct work_queue* q, struct work_queue_stats* s);
 
-/** Of the tasks of one category (NULL: "default"); those of workers and of the manager are of the whole. */
+/** Statistics of one category's tasks (NULL: "default"); those of workers and manager are for all. */
 void work_queue_get_stats_category(struct work_queue* q, const char* category, struct work_queue_stats* s);
 
-/** JSON, to be freed: of "queue" its figures in a list of one, of "tasks" those that are in the queue, of
- * "categories" those that were named; of "workers" an empty list yet. "[]" for other requests, too. NULL: no
- * queue. */
+/** Returns JSON, to be freed. "queue": its statistics in a list of one; "tasks": the tasks in the queue;
+ * "categories": the categories used; "workers" and other requests: an empty list. NULL: no queue. */
 char* work_queue_status(struct work_queue* q, const char* request);
 
-/** The resources of each worker, NULL behind the last; to be freed, each by rmsummary_delete(), and then the
- * whole by free(). An empty one yet. NULL: no queue. */
+/** Returns an empty array, ended by NULL: single workers are not listed. Free it with free(). NULL: no queue.
+ */
 struct rmsummary** work_queue_workers_summary(struct work_queue* q);
 
 /** The text "n/a", to be freed. NULL: no queue. */
 char* work_queue_get_worker_summary(struct work_queue* q);
 
-/** MB/s of all transfers up to now. */
+/** MB/s of all transfers so far. */
 double work_queue_get_effective_bandwidth(struct work_queue* q);
 
 /**@}*/

@@ -7,34 +7,34 @@ namespace {
 
 constexpr std::uint64_t seeds = WQ_SIM_SEEDS;
 
-// What happened in the runs of one weather: that there was weather at all.
+// Totals over the runs with the same faults, to check that the faults occurred.
 struct Seen {
     std::uint64_t losses = 0;
     std::uint64_t second_attempts = 0;
     std::uint64_t with_tickets = 0;
     std::uint64_t draws = 0;  // from counters
     std::uint64_t departures = 0;
-    std::uint64_t unrecorded = 0;   // attempts that were started, and nobody heard of their end
-    std::uint64_t interrupted = 0;  // attempts that ended with their worker, or by our order
+    std::uint64_t unrecorded = 0;   // attempts that were started, but whose end was never reported
+    std::uint64_t interrupted = 0;  // attempts that ended with their worker or by our order
     Attempt most_attempts = 0;      // of one task
 };
 
-// Every task is recorded final exactly once (but for those that can never run), and ended as it does by
-// itself.
-void check(const AppWeather& weather, std::uint64_t seed, Seen& seen) {
+// Every task has exactly one final record (except those that can never run), with its own outcome.
+void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    AppSimulation simulation(weather, seed);
+    AppSimulation simulation(faults, seed);
     ASSERT_TRUE(simulation.run()) << "waits for " << simulation.manager().reactor().waiting_for();
     const core::Ledger& ledger = simulation.manager().reactor().ledger();
     std::map<TaskId, int> finals;
     std::map<TaskId, Attempt> last;
     for (const stats::Recorded& recorded : simulation.records()) {
-        const stats::TaskRecord& record = recorded.record;
+        const records::TaskRecord& record = recorded.record;
         EXPECT_GT(record.attempt, last[record.task]) << "task " << record.task.value();
         EXPECT_EQ(finals[record.task], 0) << "task " << record.task.value() << " went on after its end";
         last[record.task] = record.attempt;
         const core::Ending ending = record.outcome.ending;
-        const bool crossed = record.outcome.reason.ends_with("with exit 3");  // a goodbye, on the way
+        const bool crossed = record.outcome.reason.ends_with("with exit 3");  // its report and a goodbye
+                                                                              // crossed
         const bool interrupted =
             (ending == core::Ending::worker_lost && !crossed) || ending == core::Ending::killed;
         seen.interrupted += interrupted ? 1 : 0;
@@ -46,13 +46,13 @@ void check(const AppWeather& weather, std::uint64_t seed, Seen& seen) {
         EXPECT_EQ(record.outcome.succeeded(), !fails) << "task " << record.task.value();
         EXPECT_EQ(recorded.output.out, "out\n");
     }
-    for (std::uint64_t id = 0; id < weather.tasks; ++id) {
+    for (std::uint64_t id = 0; id < faults.tasks; ++id) {
         const bool skipped = ledger.state(TaskId(id)) == core::TaskState::skipped;
         ASSERT_EQ(finals[TaskId(id)], skipped ? 0 : 1) << "task " << id;
-        ASSERT_TRUE(weather.flaky || !skipped) << "task " << id;
+        ASSERT_TRUE(faults.flaky || !skipped) << "task " << id;
     }
-    // A lease that comes a second time after its end is run once more: no real network does that.
-    if (weather.network.duplicate == 0) {
+    // A lease that arrives again after its end is run once more: no real network duplicates like that.
+    if (faults.network.duplicate == 0) {
         EXPECT_THAT(simulation.wrong_starts(), ::testing::IsEmpty());
     }
     seen.losses += simulation.losses();
@@ -67,95 +67,95 @@ void check(const AppWeather& weather, std::uint64_t seed, Seen& seen) {
     EXPECT_FALSE(contradiction) << *contradiction;
 }
 
-Seen check_all(const AppWeather& weather) {
+Seen check_all(const AppFaults& faults) {
     Seen seen;
     for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed)
-        check(weather, seed, seen);
-    EXPECT_EQ(seen.losses > 0, weather.losses > 0);
-    EXPECT_GE(seen.with_tickets, weather.tickets ? seeds / 2 : 0);
-    EXPECT_EQ(seen.draws > seeds, weather.by_counter);
+        check(faults, seed, seen);
+    EXPECT_EQ(seen.losses > 0, faults.losses > 0);
+    EXPECT_GE(seen.with_tickets, faults.tickets ? seeds / 2 : 0);
+    EXPECT_EQ(seen.draws > seeds, faults.by_counter);
     const bool rough =
-        weather.flaky || weather.losses > 0 || weather.network.cut > 0 || weather.launcher_deaths > 0;
+        faults.flaky || faults.losses > 0 || faults.network.cut > 0 || faults.launcher_deaths > 0;
     EXPECT_TRUE(!rough || seen.second_attempts > seeds) << seen.second_attempts;
     return seen;
 }
 
-// Who leaves in good order costs no task anything: what runs there ends there, the rest goes back.
-void check_departures(const AppWeather& weather) {
-    const Seen seen = check_all(weather);
+// An orderly departure costs no task an attempt: running tasks end there, the others are requeued.
+void check_departures(const AppFaults& faults) {
+    const Seen seen = check_all(faults);
     EXPECT_GT(seen.departures, seeds / 2);
     EXPECT_EQ(seen.interrupted, 0U);
     EXPECT_EQ(seen.unrecorded, 0U);
     EXPECT_LT(seen.most_attempts, 20U) << "leases went to and fro";
 }
 
-transport::LoopbackFaults late_and_twice() {
-    transport::LoopbackFaults faults;
+net::LoopbackFaults late_and_twice() {
+    net::LoopbackFaults faults;
     faults.delay = 0.3;
     faults.most_delay = std::chrono::milliseconds(200);
     faults.duplicate = 0.1;
     return faults;
 }
 
-TEST(AppRun, InFairWeather) {
+TEST(AppRun, WithoutFaults) {
     check_all({});
 }
 
 TEST(AppRun, WithGroupsAndFailures) {
-    AppWeather weather;
-    weather.groups = weather.flaky = true;
-    check_all(weather);
+    AppFaults faults;
+    faults.groups = faults.flaky = true;
+    check_all(faults);
 }
 
 TEST(AppRun, WithFramesLateAndTwice) {
-    AppWeather weather;
-    weather.groups = weather.flaky = true;
-    weather.network = late_and_twice();
-    check_all(weather);
+    AppFaults faults;
+    faults.groups = faults.flaky = true;
+    faults.network = late_and_twice();
+    check_all(faults);
 }
 
 TEST(AppRun, WithConnectionsCut) {
-    AppWeather weather;
-    weather.network = late_and_twice();
-    weather.network.cut = 0.003;
-    check_all(weather);
+    AppFaults faults;
+    faults.network = late_and_twice();
+    faults.network.cut = 0.003;
+    check_all(faults);
 }
 
 TEST(AppRun, WithWorkersLost) {
-    AppWeather weather;
-    weather.groups = true;
-    weather.losses = 0.004;
-    check_all(weather);
+    AppFaults faults;
+    faults.groups = true;
+    faults.losses = 0.004;
+    check_all(faults);
 }
 
 TEST(AppRun, WithLaunchersThatDie) {
-    AppWeather weather;
-    weather.flaky = true;
-    weather.launcher_deaths = 0.01;
-    check_all(weather);
+    AppFaults faults;
+    faults.flaky = true;
+    faults.launcher_deaths = 0.01;
+    check_all(faults);
 }
 
 TEST(AppRun, WithWorkersThatLeaveByThemselves) {
-    AppWeather weather;
-    weather.exits = 0.003;
-    check_departures(weather);
+    AppFaults faults;
+    faults.exits = 0.003;
+    check_departures(faults);
 }
 
 TEST(AppRun, WithWorkersThatAreDismissed) {
-    AppWeather weather;
-    weather.nodes = weather.workers;
-    weather.dismissals = 0.003;
-    check_departures(weather);
+    AppFaults faults;
+    faults.nodes = faults.workers;
+    faults.dismissals = 0.003;
+    check_departures(faults);
 }
 
 TEST(AppRun, WithSlowStorage) {
-    AppWeather weather;
-    weather.slow_storage = true;
-    weather.losses = 0.002;
-    check_all(weather);
+    AppFaults faults;
+    faults.slow_storage = true;
+    faults.losses = 0.002;
+    check_all(faults);
 }
 
-// The same storms for tickets by message and by counter, on one node and on several.
+// The same faults for tickets by message and by counter, on one node and on several.
 struct TicketPath {
     const char* name;
     std::uint32_t nodes;
@@ -164,50 +164,50 @@ struct TicketPath {
 
 class AppRunByTicket : public ::testing::TestWithParam<TicketPath> {
   protected:
-    AppWeather weather(std::uint64_t tasks) const {
-        AppWeather weather;
-        weather.tickets = true;
-        weather.tasks = tasks;
-        weather.nodes = GetParam().nodes;
-        weather.by_counter = GetParam().by_counter;
-        return weather;
+    AppFaults faults(std::uint64_t tasks) const {
+        AppFaults faults;
+        faults.tickets = true;
+        faults.tasks = tasks;
+        faults.nodes = GetParam().nodes;
+        faults.by_counter = GetParam().by_counter;
+        return faults;
     }
 };
 
-TEST_P(AppRunByTicket, InFairWeather) {
-    check_all(weather(400));
+TEST_P(AppRunByTicket, WithoutFaults) {
+    check_all(faults(400));
 }
 
 TEST_P(AppRunByTicket, WithFramesLate) {
-    AppWeather weather = this->weather(400);
-    weather.network = late_and_twice();
-    weather.network.duplicate = 0;
-    check_all(weather);
+    AppFaults faults = this->faults(400);
+    faults.network = late_and_twice();
+    faults.network.duplicate = 0;
+    check_all(faults);
 }
 
 TEST_P(AppRunByTicket, WithRanksThatLeave) {
-    AppWeather weather = this->weather(500);
-    weather.exits = 0.002;
-    check_departures(weather);
+    AppFaults faults = this->faults(500);
+    faults.exits = 0.002;
+    check_departures(faults);
 }
 
 TEST_P(AppRunByTicket, WithRanksThatAreDismissed) {
-    AppWeather weather = this->weather(500);
-    weather.workers = weather.nodes = 3;
-    weather.dismissals = 0.002;
-    check_departures(weather);
+    AppFaults faults = this->faults(500);
+    faults.workers = faults.nodes = 3;
+    faults.dismissals = 0.002;
+    check_departures(faults);
 }
 
-TEST_P(AppRunByTicket, InRoughWeather) {
-    AppWeather weather = this->weather(500);
-    weather.flaky = weather.slow_storage = true;
-    weather.workers = 4;
-    weather.losses = 0.002;
-    weather.launcher_deaths = 0.002;
-    weather.counter_failures = GetParam().by_counter ? 0.02 : 0;
-    weather.network = late_and_twice();
-    weather.network.duplicate = 0;
-    check_all(weather);
+TEST_P(AppRunByTicket, WithManyFaults) {
+    AppFaults faults = this->faults(500);
+    faults.flaky = faults.slow_storage = true;
+    faults.workers = 4;
+    faults.losses = 0.002;
+    faults.launcher_deaths = 0.002;
+    faults.counter_failures = GetParam().by_counter ? 0.02 : 0;
+    faults.network = late_and_twice();
+    faults.network.duplicate = 0;
+    check_all(faults);
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, AppRunByTicket,

@@ -7,43 +7,43 @@ namespace wq::sim {
 namespace {
 
 constexpr core::Resources whole{4, 4096, 4096, 0};
-constexpr transport::PeerId manager_peer{0};
+constexpr net::PeerId manager_peer{0};
 constexpr std::uint32_t flaky_retries = 2;
 
-app::ManagerOptions manager_options(const AppWeather& weather, transport::Counters& counters) {
-    app::ManagerOptions options;
-    options.reactor.expected_workers = weather.workers;
-    options.reactor.max_losses = 1'000'000;  // here every task is to end by itself
-    options.reactor.seal_batches = weather.tickets;
-    if (weather.by_counter) options.counters = &counters;
-    // Ranks never come back; where there are no tickets, others take their place here.
-    if (!weather.tickets) options.reactor.rejoin_limit = std::chrono::seconds(30);
+manager::ManagerOptions manager_options(const AppFaults& faults, tickets::Counters& counters) {
+    manager::ManagerOptions options;
+    options.reactor.expected_workers = faults.workers;
+    options.reactor.max_losses = 1'000'000;  // here every task must reach its own outcome
+    options.reactor.seal_batches = faults.tickets;
+    if (faults.by_counter) options.counters = &counters;
+    // Ranks never rejoin; without tickets, new workers replace lost ones here.
+    if (!faults.tickets) options.reactor.rejoin_limit = std::chrono::seconds(30);
     return options;
 }
 
-transport::PoolShape pool_shape(const AppWeather& weather) {
-    return {std::max(weather.workers, 1U), 64 * 1024};
+tickets::PoolShape pool_shape(const AppFaults& faults) {
+    return {std::max(faults.workers, 1U), 64 * 1024};
 }
 
 }  // namespace
 
-AppSimulation::AppSimulation(AppWeather weather, std::uint64_t seed)
-    : weather_(weather),
+AppSimulation::AppSimulation(AppFaults faults, std::uint64_t seed)
+    : faults_(faults),
       random_(seed),
       seed_(seed),
-      network_(1, seed, weather.network),
+      network_(1, seed, faults.network),
       manager_end_(network_.endpoint(manager_peer)),
-      segments_(weather.nodes),
-      counters_([this] { return happens(weather_.counter_failures); }) {
+      segments_(faults.nodes),
+      counters_([this] { return happens(faults_.counter_failures); }) {
     network_.advance(std::chrono::hours(1));
-    for (std::uint32_t node = 0; node < weather.nodes; ++node) {
-        segments_[node].resize(transport::TicketPool::bytes_needed(pool_shape(weather)) / sizeof(CacheLine) +
-                               1);
-        transport::TicketPool::format(segment(node), pool_shape(weather));
+    for (std::uint32_t node = 0; node < faults.nodes; ++node) {
+        segments_[node].resize(tickets::TicketPool::bytes_needed(pool_shape(faults)) / sizeof(CacheLine) + 1);
+        tickets::TicketPool::format(segment(node), pool_shape(faults));
     }
-    manager_ = std::make_unique<app::Manager>(manager_options(weather, counters_), tasks_, recorder_, now());
-    for (std::uint32_t rank = 0; rank < weather.workers; ++rank) add_worker(rank);
-    weather.by_counter ? add_array() : add_list();
+    manager_ =
+        std::make_unique<manager::Manager>(manager_options(faults, counters_), tasks_, recorder_, now());
+    for (std::uint32_t rank = 0; rank < faults.workers; ++rank) add_worker(rank);
+    faults.by_counter ? add_array() : add_list();
 }
 
 core::Now AppSimulation::now() const {
@@ -55,37 +55,37 @@ FakeTask AppSimulation::task(TaskId id) const {
     std::mt19937_64 own(seed_ * 1'000'003 + id.value());
     FakeTask task;
     task.wall = std::chrono::milliseconds(own() % 50 == 0 ? 2000 : own() % 40);
-    if (weather_.flaky) task.failures = static_cast<std::uint32_t>(own() % 8 < 6 ? 0 : own() % 4);
+    if (faults_.flaky) task.failures = static_cast<std::uint32_t>(own() % 8 < 6 ? 0 : own() % 4);
     return task;
 }
 
 void AppSimulation::add_list() {
     std::uint64_t line = 1;
-    while (tasks_.size() < weather_.tasks) {
-        const bool tagged = weather_.groups && random_() % 3 == 0;
-        const std::uint64_t count = tagged ? 1 : std::min(1 + random_() % 20, weather_.tasks - tasks_.size());
+    while (tasks_.size() < faults_.tasks) {
+        const bool tagged = faults_.groups && random_() % 3 == 0;
+        const std::uint64_t count = tagged ? 1 : std::min(1 + random_() % 20, faults_.tasks - tasks_.size());
         core::TaskRange range{TaskId(tasks_.size()), count, {}, {}};
-        range.shape.retries = weather_.flaky ? flaky_retries : 0;
-        range.shape.needs.cores = weather_.tickets ? 1 : static_cast<std::int64_t>(1 + random_() % 3);
+        range.shape.retries = faults_.flaky ? flaky_retries : 0;
+        range.shape.needs.cores = faults_.tickets ? 1 : static_cast<std::int64_t>(1 + random_() % 3);
         if (tagged) range.groups.push_back({static_cast<std::uint32_t>(random_() % 3), random_() % 2 == 0});
         for (std::uint64_t n = 0; n < count; ++n, ++line)
             tasks_.add_line("task " + std::to_string(line), line, 0);
         manager_->add(range, {}, {}, now());
-        if (weather_.groups && random_() % 10 == 0) manager_->add_barrier(now());
+        if (faults_.groups && random_() % 10 == 0) manager_->add_barrier(now());
     }
     manager_->end_input(now());
 }
 
 void AppSimulation::add_array() {
-    const auto last = std::to_string(weather_.tasks);
+    const auto last = std::to_string(faults_.tasks);
     tasks_.add_indexes(taskfile::IndexSet::parse("1-" + last).or_throw(), array_command_);
-    core::TaskRange range{TaskId(0), weather_.tasks, {}, {}};
-    range.shape.retries = weather_.flaky ? flaky_retries : 0;
+    core::TaskRange range{TaskId(0), faults_.tasks, {}, {}};
+    range.shape.retries = faults_.flaky ? flaky_retries : 0;
     manager_->add(range, {}, {}, now());
     manager_->end_input(now());
 }
 
-void AppSimulation::note_start(const host::Order& order) {
+void AppSimulation::note_start(const process::Order& order) {
     const std::string name =
         "task " + std::to_string(order.task.value()) + "." + std::to_string(order.attempt);
     if (!starts_.emplace(order.task, order.attempt).second) wrong_starts_.push_back(name + " twice");
@@ -101,21 +101,22 @@ void AppSimulation::add_worker(std::uint32_t rank) {
     network_.connect(manager_peer, node->peer);
     node->launcher = std::make_unique<FakeLauncher>(
         whole, [this](TaskId id) { return task(id); },
-        [this](const host::Order& order) { note_start(order); });
-    app::WorkerOptions options;
+        [this](const process::Order& order) { note_start(order); });
+    worker::WorkerOptions options;
     options.hello.rank = rank;
     options.hello.host = "node" + std::to_string(node_of(rank));
     options.hello.offers = whole;
-    if (weather_.tickets) {
-        const std::uint32_t place = rank / weather_.nodes;
+    if (faults_.tickets) {
+        const std::uint32_t place = rank / faults_.nodes;
         node->pool =
-            std::make_unique<transport::TicketPool>(segment(node_of(rank)), pool_shape(weather_), place);
-        const bool draws = weather_.by_counter && node_of(rank) != 0;
-        node->taker = std::make_unique<app::TicketTaker>(*node->pool, whole, draws ? &counters_ : nullptr);
+            std::make_unique<tickets::TicketPool>(segment(node_of(rank)), pool_shape(faults_), place);
+        const bool draws = faults_.by_counter && node_of(rank) != 0;
+        node->taker =
+            std::make_unique<worker::TicketClient>(*node->pool, whole, draws ? &counters_ : nullptr);
         options.hello.takes_tickets = true;
     }
-    node->worker = std::make_unique<app::Worker>(std::move(options), *node->transport, manager_peer,
-                                                 *node->launcher, node->taker.get());
+    node->worker = std::make_unique<worker::Worker>(std::move(options), *node->transport, manager_peer,
+                                                    *node->launcher, node->taker.get());
     nodes_.push_back(std::move(node));
 }
 
@@ -123,12 +124,11 @@ void AppSimulation::turn(Node& node) {
     const Instant at = network_.now();
     node.launcher->set_time(at);
     if (!std::exchange(node.greeted, true)) node.worker->start(at);
-    std::vector<transport::Arrival> inbox;
+    std::vector<net::Arrival> inbox;
     node.transport->poll(inbox);
-    for (const transport::Arrival& arrival : inbox) {
-        if (const auto* frame = std::get_if<transport::Frame>(&arrival))
-            node.worker->on_frame(frame->bytes, at);
-        if (std::holds_alternative<transport::Left>(arrival)) node.worker->on_manager_left();
+    for (const net::Arrival& arrival : inbox) {
+        if (const auto* frame = std::get_if<net::Frame>(&arrival)) node.worker->on_frame(frame->bytes, at);
+        if (std::holds_alternative<net::Left>(arrival)) node.worker->on_manager_left();
     }
     used_tickets_ = used_tickets_ || (node.taker && node.taker->active());
     node.worker->on_launcher(at);
@@ -136,36 +136,36 @@ void AppSimulation::turn(Node& node) {
 }
 
 void AppSimulation::turn() {
-    std::vector<transport::Arrival> inbox;
+    std::vector<net::Arrival> inbox;
     manager_end_->poll(inbox);
-    for (const transport::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
+    for (const net::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
     manager_->on_recorder(now());
     manager_->tick(now());
     manager_->flush();
     for (auto& node : nodes_) turn(*node);
-    if (!weather_.slow_storage || random_() % 4 == 0) recorder_.write();
+    if (!faults_.slow_storage || random_() % 4 == 0) recorder_.write();
 }
 
-// Every rank stands on a host of its own where they are dismissed by host.
+// If workers are dismissed by host, every rank has its own host.
 void AppSimulation::make_leave(Node& node) {
-    const bool exits = happens(weather_.exits);
-    const bool dismissed = happens(weather_.dismissals);
+    const bool exits = happens(faults_.exits);
+    const bool dismissed = happens(faults_.dismissals);
     if (!exits && !dismissed) return;
     node.leaves = true;
     ++departures_;
     if (exits) node.launcher->leave();
-    if (dismissed) manager_->drain("node" + std::to_string(node_of(node.rank)), true, now());
+    if (dismissed) manager_->release().drain("node" + std::to_string(node_of(node.rank)), true, now());
 }
 
-void AppSimulation::make_weather() {
-    if (weather_.slow_storage && random_() % 20 == 0) recorder_.set_trouble(random_() % 3 == 0);
+void AppSimulation::make_faults() {
+    if (faults_.slow_storage && random_() % 20 == 0) recorder_.set_trouble(random_() % 3 == 0);
     std::vector<std::uint32_t> lost;
     for (auto& node : nodes_) {
-        const bool stays = weather_.tickets && node->rank == 0;  // somebody must be left
-        if (node->launcher->busy() && happens(weather_.launcher_deaths))
+        const bool stays = faults_.tickets && node->rank == 0;  // at least one must stay
+        if (node->launcher->busy() && happens(faults_.launcher_deaths))
             node->launcher->die("killed by signal 9");
         if (node->rank != 0 && !node->leaves) make_leave(*node);
-        if (!node->worker->ended() && !stays && happens(weather_.losses)) {
+        if (!node->worker->ended() && !stays && happens(faults_.losses)) {
             ++losses_;
             if (random_() % 2 == 0)
                 network_.crash(node->peer, "killed");
@@ -173,13 +173,13 @@ void AppSimulation::make_weather() {
                 network_.silence(node->peer);
             lost.push_back(node->rank);
             node->worker.reset();
-        } else if (node->worker->ended()) {  // a cut of the network's
+        } else if (node->worker->ended()) {  // disconnected by the network
             lost.push_back(node->rank);
             node->worker.reset();
         }
     }
     std::erase_if(nodes_, [](const auto& node) { return node->worker == nullptr; });
-    if (!weather_.tickets)
+    if (!faults_.tickets)
         for (const std::uint32_t rank : lost) add_worker(rank);
 }
 
@@ -194,7 +194,7 @@ void AppSimulation::advance() {
         consider(node->launcher->next_end());
     }
     const Duration least = std::chrono::microseconds(200);
-    const Duration most = std::chrono::milliseconds(20);  // that is how long an idle rank backs off
+    const Duration most = std::chrono::milliseconds(20);  // the back-off of an idle rank
     network_.advance(std::clamp<Duration>(next ? *next - network_.now() : most, least, most));
 }
 
@@ -207,8 +207,8 @@ bool AppSimulation::run() {
     while (!manager_->over()) {
         if (network_.now() > limit) return false;
         turn();
-        if (manager_->finished() && !weather_.slow_storage) recorder_.write();
-        make_weather();
+        if (manager_->finished() && !faults_.slow_storage) recorder_.write();
+        make_faults();
         advance();
     }
     return true;

@@ -1,5 +1,5 @@
-// One run of app::Manager with app::Workers, by a clock that is moved by hand. Workers are lost, launchers
-// die, frames are late or come twice; whoever is lost is replaced. All chance comes from the seed.
+// One run of manager::Manager with worker::Workers and a simulated clock. Workers are lost and replaced,
+// launchers die, frames are late or duplicated. The seed determines everything.
 #pragma once
 
 #include <map>
@@ -9,61 +9,61 @@
 #include <string>
 #include <vector>
 
-#include "app/manager.h"
-#include "app/task_table.h"
-#include "app/worker.h"
+#include "manager/manager.h"
+#include "manager/task_table.h"
+#include "net/loopback.h"
 #include "sim/app/fake_launcher.h"
 #include "sim/app/loopback_counters.h"
 #include "support/fake_recorder.h"
-#include "transport/loopback.h"
-#include "transport/ticket_pool.h"
+#include "tickets/ticket_pool.h"
+#include "worker/worker.h"
 
 namespace wq::sim {
 
-struct AppWeather {
+struct AppFaults {
     std::uint64_t tasks = 60;
     std::uint32_t workers = 3;
     bool tickets = false;
-    std::uint32_t nodes = 1;  // with a word of tickets each; workers stand on them in turn
-    bool by_counter = false;  // the list is an array, whose ranges nodes but the first draw from counters
+    std::uint32_t nodes = 1;  // with one word of tickets each; workers are assigned to them in turn
+    bool by_counter = false;  // the list is an array; nodes other than the first get its ranges from counters
     double counter_failures = 0;
     bool groups = false;
     bool flaky = false;  // some tasks fail at first, some for good
-    double losses = 0;   // of a worker, per step of the simulation
+    double losses = 0;   // of a worker, per simulation step
     double launcher_deaths = 0;
     double exits = 0;       // of a worker, by a `#!` line; rank 0 stays
     double dismissals = 0;  // by the manager; rank 0 stays
-    transport::LoopbackFaults network{};
-    bool slow_storage = false;  // the recorder acknowledges late and is in trouble now and then
+    net::LoopbackFaults network{};
+    bool slow_storage = false;  // the recorder acknowledges late and sometimes fails
 };
 
 class AppSimulation {
   public:
-    AppSimulation(AppWeather weather, std::uint64_t seed);
+    AppSimulation(AppFaults faults, std::uint64_t seed);
 
-    // Until the manager is over; false when it is not after an hour of its time.
+    // Runs until the manager is finished; false if it is not after one simulated hour.
     bool run();
 
     const std::vector<stats::Recorded>& records() const { return recorder_.written(); }
-    const app::Manager& manager() const { return *manager_; }
+    const manager::Manager& manager() const { return *manager_; }
     FakeTask task(TaskId id) const;  // what it does
     std::uint64_t losses() const { return losses_; }
     const std::set<std::pair<TaskId, Attempt>>& starts() const { return starts_; }
     std::uint64_t departures() const { return departures_; }  // by exits and dismissals
     bool used_tickets() const { return used_tickets_; }
     std::uint64_t draws() const { return counters_.additions(); }
-    // Attempts that were started twice, or with the text of another task.
+    // Attempts that were started twice, or with another task's text.
     const std::vector<std::string>& wrong_starts() const { return wrong_starts_; }
 
   private:
     struct Node {
         std::uint32_t rank = 0;
-        transport::PeerId peer;
-        std::unique_ptr<transport::Transport> transport;
+        net::PeerId peer;
+        std::unique_ptr<net::Transport> transport;
         std::unique_ptr<FakeLauncher> launcher;
-        std::unique_ptr<transport::TicketPool> pool;
-        std::unique_ptr<app::TicketTaker> taker;
-        std::unique_ptr<app::Worker> worker;
+        std::unique_ptr<tickets::TicketPool> pool;
+        std::unique_ptr<worker::TicketClient> taker;
+        std::unique_ptr<worker::Worker> worker;
         bool greeted = false;
         bool leaves = false;
     };
@@ -71,31 +71,31 @@ class AppSimulation {
     core::Now now() const;
     void add_list();
     void add_array();
-    void note_start(const host::Order& order);
+    void note_start(const process::Order& order);
     void add_worker(std::uint32_t rank);
     void turn();
     void turn(Node& node);
-    void make_weather();
+    void make_faults();
     void make_leave(Node& node);
     void advance();
     bool happens(double chance);
-    std::uint32_t node_of(std::uint32_t rank) const { return rank % weather_.nodes; }
+    std::uint32_t node_of(std::uint32_t rank) const { return rank % faults_.nodes; }
     std::byte* segment(std::uint32_t node) { return segments_[node].front().bytes; }
 
-    AppWeather weather_;
+    AppFaults faults_;
     std::mt19937_64 random_;
     std::uint64_t seed_;
-    transport::LoopbackNetwork network_;
-    std::unique_ptr<transport::Transport> manager_end_;
+    net::LoopbackNetwork network_;
+    std::unique_ptr<net::Transport> manager_end_;
     struct alignas(64) CacheLine {
         std::byte bytes[64];
     };
-    std::vector<std::vector<CacheLine>> segments_;  // one a node
+    std::vector<std::vector<CacheLine>> segments_;  // one per node
     LoopbackCounters counters_;
     taskfile::CommandTemplate array_command_{{"item {}"}};
     testing::FakeRecorder recorder_;
-    app::TaskTable tasks_;
-    std::unique_ptr<app::Manager> manager_;
+    manager::TaskTable tasks_;
+    std::unique_ptr<manager::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::uint64_t losses_ = 0;
     std::uint64_t departures_ = 0;

@@ -6,7 +6,7 @@
 
 namespace wq::sim {
 
-void FakeLauncher::run(host::Order order) {
+void FakeLauncher::run(process::Order order) {
     queue_.push_back(std::move(order));
 }
 
@@ -14,12 +14,12 @@ void FakeLauncher::start_what_fits() {
     for (;;) {
         core::Resources free = whole_;
         free -= used_;
-        // Not past one that sees other `#!` lines: the shell goes through them in order.
-        const auto end = std::find_if(queue_.begin(), queue_.end(), [&](const host::Order& order) {
+        // Not beyond an order with other `#!` lines: the shell executes them in order.
+        const auto end = std::find_if(queue_.begin(), queue_.end(), [&](const process::Order& order) {
             return order.environment_position != queue_.front().environment_position;
         });
         const auto next =
-            next_to_start(queue_.begin(), end, free, [](const host::Order& order) { return order.give; });
+            next_to_start(queue_.begin(), end, free, [](const process::Order& order) { return order.give; });
         if (next == end) return;
         used_ += next->give;
         started_(*next);
@@ -38,24 +38,24 @@ void FakeLauncher::finish(const Running& task) {
     else if (task.order.attempt <= what.failures)
         outcome.exit_code = 1;
     used_ -= task.order.give;
-    reports_.emplace_back(host::TaskEnded{task.order.task, task.order.attempt, outcome, {"out\n", ""}});
+    reports_.emplace_back(launcher::TaskEnded{task.order.task, task.order.attempt, outcome, {"out\n", ""}});
 }
 
 void FakeLauncher::kill(TaskId task, Attempt attempt) {
     for (Running& running : running_)
         if (running.order.task == task && running.order.attempt == attempt)
             running.killed = true, running.ends = now_;
-    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const host::Order& order) {
+    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const process::Order& order) {
         return order.task == task && order.attempt == attempt;
     });
     if (queued == queue_.end()) return;
-    reports_.emplace_back(host::OrderReturned{task, attempt});
+    reports_.emplace_back(launcher::OrderReturned{task, attempt});
     queue_.erase(queued);
 }
 
 void FakeLauncher::recall(std::uint64_t most) {
     for (; most > 0 && !queue_.empty(); --most) {
-        reports_.emplace_back(host::OrderReturned{queue_.back().task, queue_.back().attempt});
+        reports_.emplace_back(launcher::OrderReturned{queue_.back().task, queue_.back().attempt});
         queue_.pop_back();
     }
 }
@@ -65,7 +65,7 @@ void FakeLauncher::kill_all() {
     for (Running& running : running_) running.killed = true, running.ends = now_;
 }
 
-Status FakeLauncher::begin_anew(const host::LauncherOptions&, Duration) {
+Status FakeLauncher::begin_anew(const launcher::LauncherOptions&, Duration) {
     running_.clear();
     queue_.clear();
     reports_.clear();
@@ -81,15 +81,15 @@ bool FakeLauncher::runs(TaskId task) const {
 }
 
 void FakeLauncher::leave() {
-    reports_.emplace_back(host::EnvironmentExit{1, 3});
+    reports_.emplace_back(launcher::EnvironmentExit{1, 3});
     recall(queue_.size());
 }
 
 void FakeLauncher::die(const std::string& why) {
-    host::LauncherDied died;
+    launcher::LauncherDied died;
     for (const Running& running : running_)
         died.started.emplace_back(running.order.task, running.order.attempt);
-    for (const host::Order& order : queue_) died.not_started.emplace_back(order.task, order.attempt);
+    for (const process::Order& order : queue_) died.not_started.emplace_back(order.task, order.attempt);
     died.why = why;
     running_.clear();
     queue_.clear();
@@ -97,7 +97,7 @@ void FakeLauncher::die(const std::string& why) {
     reports_.emplace_back(std::move(died));
 }
 
-std::vector<host::Report> FakeLauncher::next() {
+std::vector<launcher::Report> FakeLauncher::next() {
     start_what_fits();
     const auto over = std::stable_partition(running_.begin(), running_.end(),
                                             [&](const Running& task) { return task.ends > now_; });

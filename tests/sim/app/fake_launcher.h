@@ -1,5 +1,5 @@
-// A launcher without processes: orders start first come, first served as they fit, past a head that waits
-// those that do not delay it, and end when the clock says so.
+// A launcher without processes: orders start in sequence as they fit, but may overtake a waiting head if they
+// do not delay it; they end at their time.
 #pragma once
 
 #include <deque>
@@ -7,47 +7,47 @@
 #include <optional>
 #include <vector>
 
-#include "host/launcher.h"
+#include "launcher/launcher.h"
 
 namespace wq::sim {
 
-// What a task does: the same in every attempt but for `failures`.
+// What a task does, the same in every attempt except for `failures`.
 struct FakeTask {
     Duration wall{0};
-    std::uint32_t failures = 0;  // attempts that fail before one succeeds
+    std::uint32_t failures = 0;  // attempts that fail before the first success
 };
 
-class FakeLauncher final : public host::Launcher {
+class FakeLauncher final : public launcher::Launcher {
   public:
-    // `started` is told of every order as it starts.
+    // `started` is called for every order that starts.
     FakeLauncher(core::Resources whole, std::function<FakeTask(TaskId)> tasks,
-                 std::function<void(const host::Order&)> started)
+                 std::function<void(const process::Order&)> started)
         : whole_(whole), tasks_(std::move(tasks)), started_(std::move(started)) {}
 
-    Status open(const host::LauncherOptions&) override { return success(); }
+    Status open(const launcher::LauncherOptions&) override { return success(); }
     std::string scratch() const override { return {}; }
     int descriptor() const override { return -1; }
-    void environment(const host::EnvironmentLine& line) override { lines_.push_back(line.position); }
+    void environment(const launcher::EnvironmentLine& line) override { lines_.push_back(line.position); }
     void enter(const std::string&) override {}
-    void run(host::Order order) override;
+    void run(process::Order order) override;
     void kill(TaskId task, Attempt attempt) override;
     void recall(std::uint64_t most) override;
     void kill_all() override;
-    std::vector<host::Report> next() override;
-    Status begin_anew(const host::LauncherOptions&, Duration) override;
+    std::vector<launcher::Report> next() override;
+    Status begin_anew(const launcher::LauncherOptions&, Duration) override;
     void close(Duration) override {}
 
     void set_time(Instant now) { now_ = now; }
     bool busy() const { return !running_.empty(); }
     bool runs(TaskId task) const;
-    void leave();  // a `#!` line ends its shell: what has not started comes back
+    void leave();  // a `#!` line ends its shell: orders that have not started are returned
     std::optional<Instant> next_end() const;
-    void die(const std::string& why);  // a task has killed it; what ran is lost
+    void die(const std::string& why);  // a task has killed it; running tasks are lost
     const std::vector<std::uint64_t>& lines() const { return lines_; }
 
   private:
     struct Running {
-        host::Order order;
+        process::Order order;
         Instant ends;
         bool killed = false;
     };
@@ -57,11 +57,11 @@ class FakeLauncher final : public host::Launcher {
     core::Resources whole_;
     core::Resources used_;
     std::function<FakeTask(TaskId)> tasks_;
-    std::function<void(const host::Order&)> started_;
+    std::function<void(const process::Order&)> started_;
     Instant now_;
-    std::deque<host::Order> queue_;
+    std::deque<process::Order> queue_;
     std::vector<Running> running_;
-    std::vector<host::Report> reports_;
+    std::vector<launcher::Report> reports_;
     std::vector<std::uint64_t> lines_;
 };
 

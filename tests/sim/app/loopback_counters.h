@@ -1,20 +1,20 @@
-// Counters in this process, which fail as often as they are told to.
+// Counters within this process that fail on request.
 #pragma once
 
 #include <functional>
 #include <map>
 
-#include "transport/counters.h"
+#include "tickets/counters.h"
 
 namespace wq::sim {
 
-class LoopbackCounters final : public transport::Counters {
+class LoopbackCounters final : public tickets::Counters {
   public:
-    // `fails` is asked before every addition.
+    // `fails` is called before every addition.
     explicit LoopbackCounters(std::function<bool()> fails) : fails_(std::move(fails)) {}
 
     Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override {
-        if (fails_()) return Error{ExitCode::unreachable, "the weather"};
+        if (fails_()) return Error{ExitCode::unreachable, "the faults"};
         ++additions_;
         return std::exchange(values_[counter], values_[counter] + amount);
     }

@@ -7,9 +7,9 @@
 namespace wq::sim {
 namespace {
 
-constexpr std::uint64_t seeds = WQ_SIM_SEEDS * 2 / 3;
+constexpr std::uint64_t session_seeds = WQ_SIM_SEEDS * 2 / 3;
 
-struct Seen {
+struct SessionsSeen {
     std::uint64_t cuts = 0;
     std::uint64_t kills = 0;
     std::uint64_t drains = 0;
@@ -20,18 +20,18 @@ struct Seen {
     Attempt most_attempts = 0;  // of one task
 };
 
-// An attempt that is lost counts against its task, but for two: leases that crossed a goodbye, and those of a
-// worker that never heard itself welcomed.
+// Whether a lost attempt counts against its task. Not if its lease and a goodbye crossed, or if its worker
+// never received a Welcome.
 bool blames(const core::Outcome& outcome) {
     const std::string& why = outcome.reason;
     return outcome.ending == core::Ending::worker_lost && !why.ends_with("drained") &&
-           !why.ends_with("with exit 3") && !why.ends_with("it came anew");
+           !why.ends_with("with exit 3") && !why.ends_with("it reconnected as a new worker");
 }
 
-// Every task is done exactly once, by an attempt that was started once.
-void check(const SessionWeather& weather, std::uint64_t seed, Seen& seen) {
+// Every task is done exactly once, by an attempt that started once.
+void check_session(const SessionFaults& faults, std::uint64_t seed, SessionsSeen& seen) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    SessionSimulation simulation(weather, seed);
+    SessionSimulation simulation(faults, seed);
     ASSERT_TRUE(simulation.run()) << "waits for " << simulation.manager().reactor().waiting_for();
     std::map<TaskId, int> finals;
     for (const stats::Recorded& recorded : simulation.records()) {
@@ -42,7 +42,7 @@ void check(const SessionWeather& weather, std::uint64_t seed, Seen& seen) {
         ++finals[recorded.record.task];
         EXPECT_TRUE(recorded.record.outcome.succeeded()) << core::describe(recorded.record.outcome);
     }
-    for (std::uint64_t id = 0; id < weather.tasks; ++id) ASSERT_EQ(finals[TaskId(id)], 1) << "task " << id;
+    for (std::uint64_t id = 0; id < faults.tasks; ++id) ASSERT_EQ(finals[TaskId(id)], 1) << "task " << id;
     EXPECT_THAT(simulation.wrong_starts(), ::testing::IsEmpty());
     seen.cuts += simulation.cuts();
     seen.kills += simulation.kills();
@@ -54,119 +54,120 @@ void check(const SessionWeather& weather, std::uint64_t seed, Seen& seen) {
     EXPECT_FALSE(contradiction) << *contradiction;
 }
 
-Seen check_all(const SessionWeather& weather) {
-    Seen seen;
-    for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed)
-        check(weather, seed, seen);
+SessionsSeen check_all_sessions(const SessionFaults& faults) {
+    SessionsSeen seen;
+    for (std::uint64_t seed = 1; seed <= session_seeds && !::testing::Test::HasFailure(); ++seed)
+        check_session(faults, seed, seen);
     return seen;
 }
 
-transport::LoopbackFaults late() {
-    transport::LoopbackFaults faults;
+net::LoopbackFaults late() {
+    net::LoopbackFaults faults;
     faults.delay = 0.3;
     faults.most_delay = std::chrono::milliseconds(100);
     return faults;
 }
 
-TEST(Sessions, InFairWeather) {
-    const Seen seen = check_all({});
-    EXPECT_EQ(seen.attempts, seeds * SessionWeather{}.tasks);
+TEST(Sessions, WithoutFaults) {
+    const SessionsSeen seen = check_all_sessions({});
+    EXPECT_EQ(seen.attempts, session_seeds * SessionFaults{}.tasks);
     EXPECT_EQ(seen.losses, 0U);
 }
 
-// A cut costs nothing that runs: what was started is not started again.
+// A disconnection does not affect running tasks: they are not started again.
 TEST(Sessions, CutAndComeBack) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.cuts = 0.01;
-    const Seen seen = check_all(weather);
-    EXPECT_GT(seen.cuts, 5 * seeds);
+    SessionFaults faults;
+    faults.network = late();
+    faults.cuts = 0.01;
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.cuts, 5 * session_seeds);
     EXPECT_EQ(seen.losses, 0U);
-    EXPECT_EQ(seen.attempts, seeds * weather.tasks);
+    EXPECT_EQ(seen.attempts, session_seeds * faults.tasks);
 }
 
 TEST(Sessions, CutWhereOnlyOneEndNotices) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.half_open = 0.01;
-    weather.unreachable = 0.3;
-    const Seen seen = check_all(weather);
-    EXPECT_GT(seen.cuts, 5 * seeds);
+    SessionFaults faults;
+    faults.network = late();
+    faults.half_open = 0.01;
+    faults.unreachable = 0.3;
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.cuts, 5 * session_seeds);
     EXPECT_EQ(seen.losses, 0U);
-    EXPECT_EQ(seen.attempts, seeds * weather.tasks);
+    EXPECT_EQ(seen.attempts, session_seeds * faults.tasks);
 }
 
-// Links that are cut with what is under way on them, in the middle of the talk.
+// Connections that break during a conversation, losing frames in flight.
 TEST(Sessions, CutByAnyFrame) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.network.cut = 0.02;
-    const Seen seen = check_all(weather);
+    SessionFaults faults;
+    faults.network = late();
+    faults.network.cut = 0.02;
+    const SessionsSeen seen = check_all_sessions(faults);
     EXPECT_EQ(seen.losses, 0U);
 }
 
 TEST(Sessions, GraceOver) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.cuts = 0.01;
-    weather.unreachable = 0.8;
-    weather.grace = std::chrono::milliseconds(500);
-    const Seen seen = check_all(weather);
-    EXPECT_GT(seen.losses, seeds / 10);
+    SessionFaults faults;
+    faults.network = late();
+    faults.cuts = 0.01;
+    faults.unreachable = 0.8;
+    faults.grace = std::chrono::milliseconds(500);
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.losses, session_seeds / 10);
 }
 
-// The manager gives the tasks of a worker that is away to others only once that worker has ended them, also
-// where the worker noticed later that it was cut off.
+// The manager gives a disconnected worker's tasks to others only after that worker has killed them, even if
+// the worker notices the disconnection later.
 TEST(Sessions, NothingRunsTwiceAtOnceWhoeverNoticesACutFirst) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.tasks = 20;
-    weather.long_tasks = true;
-    weather.late_cuts = 0.002;
-    weather.unreachable = 0.8;
-    const Seen seen = check_all(weather);
-    EXPECT_GT(seen.cuts, seeds);
-    EXPECT_GT(seen.losses, seeds / 10);
+    SessionFaults faults;
+    faults.network = late();
+    faults.tasks = 20;
+    faults.long_tasks = true;
+    faults.late_cuts = 0.002;
+    faults.unreachable = 0.8;
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.cuts, session_seeds);
+    EXPECT_GT(seen.losses, session_seeds / 10);
     EXPECT_EQ(seen.doubles, 0U);
 }
 
 TEST(Sessions, WithoutGrace) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.cuts = weather.half_open = 0.005;
-    weather.grace = Duration{0};
-    check_all(weather);
+    SessionFaults faults;
+    faults.network = late();
+    faults.cuts = faults.half_open = 0.005;
+    faults.grace = Duration{0};
+    check_all_sessions(faults);
 }
 
 TEST(Sessions, KilledAndCut) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.cuts = weather.half_open = 0.003;
-    weather.kills = 0.002;
-    weather.grace = std::chrono::seconds(2);
-    const Seen seen = check_all(weather);
-    EXPECT_GT(seen.kills, seeds);
-    EXPECT_GT(seen.losses, seeds / 10);
+    SessionFaults faults;
+    faults.network = late();
+    faults.cuts = faults.half_open = 0.003;
+    faults.kills = 0.002;
+    faults.grace = std::chrono::seconds(2);
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.kills, session_seeds);
+    EXPECT_GT(seen.losses, session_seeds / 10);
 }
 
-// Who drains hands back what has not started and what it had to end: no attempt of it is a lost one.
+// A draining worker returns what has not started and what it had to kill: none of these attempts counts as
+// lost.
 TEST(Sessions, DrainedAndCut) {
-    SessionWeather weather;
-    weather.network = late();
-    weather.drains = 0.005;
-    weather.cuts = 0.002;
-    const Seen seen = check_all(weather);
-    EXPECT_GT(seen.drains, seeds);
+    SessionFaults faults;
+    faults.network = late();
+    faults.drains = 0.005;
+    faults.cuts = 0.002;
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.drains, session_seeds);
     EXPECT_EQ(seen.losses, 0U);
 }
 
-// A worker that ends by itself says so before it hands anything back, so that nothing of that is leased to it
-// again while its last task runs.
+// A worker that leaves by itself says so before it returns leases, so that they are not leased to it again
+// while its last task runs.
 TEST(Sessions, WhoLeavesByItselfGetsNothingMore) {
-    SessionWeather weather;
-    weather.exits = 0.003;
-    const Seen seen = check_all(weather);
-    EXPECT_GT(seen.exits, seeds);
+    SessionFaults faults;
+    faults.exits = 0.003;
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.exits, session_seeds);
     EXPECT_EQ(seen.losses, 0U);
     EXPECT_LT(seen.most_attempts, 20U);
 }

@@ -3,42 +3,42 @@
 #include <algorithm>
 #include <csignal>
 
-#include "app/away.h"
+#include "session/disconnect_times.h"
 
 namespace wq::sim {
 
 namespace {
 
-constexpr core::Resources whole{4, 4096, 4096, 0};
-constexpr transport::PeerId manager_peer{0};
+constexpr core::Resources session_worker{4, 4096, 4096, 0};
+constexpr net::PeerId session_manager_peer{0};
 
-app::ManagerOptions manager_options(const SessionWeather& weather) {
-    app::ManagerOptions options;
+manager::ManagerOptions session_manager_options(const SessionFaults& faults) {
+    manager::ManagerOptions options;
     options.reactor.max_losses = 1'000'000;
-    options.reactor.away_limit = weather.grace;
+    options.reactor.away_limit = faults.grace;
     options.reactor.join_limit = options.reactor.rejoin_limit = std::chrono::minutes(5);
     return options;
 }
 
 }  // namespace
 
-SessionSimulation::SessionSimulation(SessionWeather weather, std::uint64_t seed)
-    : weather_(weather),
+SessionSimulation::SessionSimulation(SessionFaults faults, std::uint64_t seed)
+    : faults_(faults),
       random_(seed),
       seed_(seed),
-      network_(1, seed, weather.network),
-      manager_end_(network_.endpoint(manager_peer)) {
+      network_(1, seed, faults.network),
+      manager_end_(network_.endpoint(session_manager_peer)) {
     network_.advance(std::chrono::hours(1));
-    manager_ = std::make_unique<app::Manager>(manager_options(weather), tasks_, recorder_, now());
+    manager_ = std::make_unique<manager::Manager>(session_manager_options(faults), tasks_, recorder_, now());
     manager_->expect_strangers(*manager_end_);
-    for (std::uint64_t line = 1; line <= weather.tasks; ++line) {
+    for (std::uint64_t line = 1; line <= faults.tasks; ++line) {
         core::TaskRange range{TaskId(tasks_.size()), 1, {}, {}};
         range.shape.needs.cores = static_cast<std::int64_t>(1 + random_() % 2);
         tasks_.add_line("task " + std::to_string(line), line, 0);
         manager_->add(range, {}, {}, now());
     }
     manager_->end_input(now());
-    for (std::uint32_t n = 0; n < weather.workers; ++n) add_worker();
+    for (std::uint32_t n = 0; n < faults.workers; ++n) add_worker();
 }
 
 core::Now SessionSimulation::now() const {
@@ -48,55 +48,55 @@ core::Now SessionSimulation::now() const {
 
 FakeTask SessionSimulation::task(TaskId id) const {
     std::mt19937_64 own(seed_ * 1'000'003 + id.value());
-    const std::uint64_t unit = weather_.long_tasks ? 20 : 1;
+    const std::uint64_t unit = faults_.long_tasks ? 20 : 1;
     return {std::chrono::milliseconds(unit * (own() % 10 == 0 ? 2000 : own() % 100)), 0};
 }
 
-void SessionSimulation::note_start(const host::Order& order) {
+void SessionSimulation::note_start(const process::Order& order) {
     for (const auto& node : nodes_) doubles_ += node->launcher->runs(order.task) ? 1 : 0;
     if (!starts_.emplace(order.task, order.attempt).second)
         wrong_starts_.push_back("task " + std::to_string(order.task.value()) + "." +
                                 std::to_string(order.attempt) + " twice");
 }
 
-app::Call SessionSimulation::call(Node& node) {
+worker::Call SessionSimulation::call(Node& node) {
     node.peer = network_.add();
     node.notices_at.reset();
-    app::Call call;
+    worker::Call call;
     call.transport = network_.endpoint(node.peer);
-    call.manager = manager_peer;
-    network_.connect(manager_peer, node.peer);
-    call.heard = [&node](Instant now) { return transport::Heard{node.notices_at ? node.heard : now, now}; };
-    if (happens(weather_.unreachable)) network_.cut(manager_peer, node.peer, "the weather");
+    call.manager = session_manager_peer;
+    network_.connect(session_manager_peer, node.peer);
+    call.heard = [&node](Instant now) { return net::Heard{node.notices_at ? node.heard : now, now}; };
+    if (happens(faults_.unreachable)) network_.cut(session_manager_peer, node.peer, "the faults");
     return call;
 }
 
 void SessionSimulation::add_worker() {
     auto node = std::make_unique<Node>();
     node->launcher = std::make_unique<FakeLauncher>(
-        whole, [this](TaskId id) { return task(id); },
-        [this](const host::Order& order) { note_start(order); });
-    app::WorkerOptions options;
+        session_worker, [this](TaskId id) { return task(id); },
+        [this](const process::Order& order) { note_start(order); });
+    worker::WorkerOptions options;
     options.hello.host = "node" + std::to_string(named_);
     options.hello.identity = "identity" + std::to_string(named_++);
-    options.hello.offers = whole;
-    node->worker = std::make_unique<app::Worker>(std::move(options), *node->launcher);
-    app::WorkerSessionOptions session;
+    options.hello.offers = session_worker;
+    node->worker = std::make_unique<worker::Worker>(std::move(options), *node->launcher);
+    worker::WorkerSessionOptions session;
     session.seed = random_();
     session.min_backoff = std::chrono::milliseconds(100);
     session.max_backoff = std::chrono::seconds(3);
     session.single_shot = true;
     Node* const here = node.get();
-    node->session = std::make_unique<app::WorkerSession>(
-        session, *node->worker, [this, here](bool) -> Result<app::Call> { return call(*here); },
+    node->session = std::make_unique<worker::WorkerSession>(
+        session, *node->worker, [this, here](bool) -> Result<worker::Call> { return call(*here); },
         [](const std::string&) {}, network_.now());
     nodes_.push_back(std::move(node));
 }
 
 void SessionSimulation::turn() {
-    std::vector<transport::Arrival> inbox;
+    std::vector<net::Arrival> inbox;
     manager_end_->poll(inbox);
-    for (const transport::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
+    for (const net::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
     manager_->on_recorder(now());
     manager_->tick(now());
     manager_->flush();
@@ -107,44 +107,44 @@ void SessionSimulation::turn() {
     recorder_.write();
 }
 
-void SessionSimulation::make_weather() {
+void SessionSimulation::make_faults() {
     std::size_t gone = 0;
     for (auto& node : nodes_) {
-        if (node->session->link() != nullptr && happens(weather_.cuts)) {
+        if (node->session->link() != nullptr && happens(faults_.cuts)) {
             ++cuts_;
-            network_.cut(manager_peer, node->peer, "the weather");
+            network_.cut(session_manager_peer, node->peer, "the faults");
         }
-        if (node->session->link() != nullptr && happens(weather_.half_open)) {
-            // Only the worker sees an end: it comes by a new link while the manager still has the old one.
+        if (node->session->link() != nullptr && happens(faults_.half_open)) {
+            // Only the worker notices the end: it reconnects while the manager still has the old connection.
             ++cuts_;
             node->session->lose_link("it seems dead", network_.now());
         }
-        if (node->session->link() != nullptr && !node->notices_at && happens(weather_.late_cuts)) {
+        if (node->session->link() != nullptr && !node->notices_at && happens(faults_.late_cuts)) {
             ++cuts_;
             const auto up_to = [&](Duration most) {
                 return Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
             };
             node->notices_at = network_.now() + up_to(std::chrono::seconds(90));
             node->heard =
-                network_.now() - up_to(app::keep_alive_of(weather_.grace, std::chrono::seconds(30)));
-            manager_->on_arrival(*manager_end_, transport::Left{node->peer, "silent"}, now());
+                network_.now() - up_to(session::keep_alive_of(faults_.grace, std::chrono::seconds(30)));
+            manager_->on_arrival(*manager_end_, net::Left{node->peer, "silent"}, now());
         }
         if (node->notices_at && network_.now() >= *node->notices_at) {
             node->session->lose_link("it is silent", network_.now());
             node->notices_at.reset();
         }
-        if (!std::exchange(node->exited, node->exited || happens(weather_.exits)) && node->exited) {
+        if (!std::exchange(node->exited, node->exited || happens(faults_.exits)) && node->exited) {
             ++exits_;
             node->launcher->leave();
         }
-        if (!node->session->over() && happens(weather_.drains)) {
+        if (!node->session->over() && happens(faults_.drains)) {
             ++drains_;
             node->session->stop(SIGTERM, network_.now());
         }
-        if (node->session->over() || happens(weather_.kills)) {
-            // What one that ends by itself said last arrives before the end of its connection.
+        if (node->session->over() || happens(faults_.kills)) {
+            // The last message of a leaving worker arrives before the end of its connection.
             if (node->session->over() && node->session->link() != nullptr)
-                node->session->link()->close(manager_peer);
+                node->session->link()->close(session_manager_peer);
             else if (!node->session->over())
                 ++kills_;
             network_.crash(node->peer, "killed");
@@ -180,7 +180,7 @@ bool SessionSimulation::run() {
     while (!manager_->over()) {
         if (network_.now() > limit) return false;
         turn();
-        make_weather();
+        make_faults();
         advance();
     }
     return true;

@@ -1,6 +1,5 @@
-// One run of app::Manager with workers as they come over TCP: their links are cut again and again, they come
-// back by new ones; some are killed, some drain, and the manager sees all of it late. All chance comes from
-// the seed.
+// One run of manager::Manager with TCP workers: they are disconnected again and again and reconnect; some are
+// killed, some drain, and the manager learns of everything late. The seed determines everything.
 #pragma once
 
 #include <memory>
@@ -8,77 +7,77 @@
 #include <string>
 #include <vector>
 
-#include "app/manager.h"
-#include "app/task_table.h"
-#include "app/worker_session.h"
+#include "manager/manager.h"
+#include "manager/task_table.h"
+#include "net/loopback.h"
 #include "sim/app/fake_launcher.h"
 #include "support/fake_recorder.h"
-#include "transport/loopback.h"
+#include "worker/worker_session.h"
 
 namespace wq::sim {
 
-struct SessionWeather {
+struct SessionFaults {
     std::uint64_t tasks = 60;
     std::uint32_t workers = 3;
-    double cuts = 0;         // of a worker's link, per step
-    double half_open = 0;    // the same, and the manager does not notice
-    double kills = 0;        // of a worker, per step; another one comes
-    double drains = 0;       // as well
-    double late_cuts = 0;    // the manager notices, and the worker up to 90 s later
+    double cuts = 0;         // disconnections of a worker, per step
+    double half_open = 0;    // the same, but the manager does not notice
+    double kills = 0;        // of a worker, per step; a new one joins
+    double drains = 0;       // same
+    double late_cuts = 0;    // the manager notices at once, the worker up to 90 s later
     double exits = 0;        // a `#!` line of the worker ends it
-    double unreachable = 0;  // a call comes to nothing
+    double unreachable = 0;  // a call fails
     bool long_tasks = false;
-    transport::LoopbackFaults network{};
+    net::LoopbackFaults network{};
     Duration grace = std::chrono::seconds(20);
 };
 
 class SessionSimulation {
   public:
-    SessionSimulation(SessionWeather weather, std::uint64_t seed);
+    SessionSimulation(SessionFaults faults, std::uint64_t seed);
 
-    // Until the manager is over and the workers have ended; false when it is not after an hour of its time.
+    // Runs until the manager and the workers have ended; false if they have not after one simulated hour.
     bool run();
 
     const std::vector<stats::Recorded>& records() const { return recorder_.written(); }
-    const app::Manager& manager() const { return *manager_; }
+    const manager::Manager& manager() const { return *manager_; }
     std::uint64_t cuts() const { return cuts_; }
     std::uint64_t kills() const { return kills_; }
     std::uint64_t drains() const { return drains_; }
     std::uint64_t starts() const { return starts_.size(); }  // of attempts
     std::uint64_t exits() const { return exits_; }
-    // So often a task was started while another attempt of it ran.
+    // How often a task was started while another attempt of it ran.
     std::uint64_t doubles() const { return doubles_; }
     const std::vector<std::string>& wrong_starts() const { return wrong_starts_; }
 
   private:
     struct Node {
         std::unique_ptr<FakeLauncher> launcher;
-        std::unique_ptr<app::Worker> worker;
-        std::unique_ptr<app::WorkerSession> session;
-        transport::PeerId peer{0};          // of its last call
-        std::optional<Instant> notices_at;  // that this is cut
-        Instant heard;                      // the manager, before it was cut
+        std::unique_ptr<worker::Worker> worker;
+        std::unique_ptr<worker::WorkerSession> session;
+        net::PeerId peer{0};                // in its last call
+        std::optional<Instant> notices_at;  // when it notices the disconnection
+        Instant heard;                      // last heard the manager before it was disconnected
         bool exited = false;
     };
 
     core::Now now() const;
     FakeTask task(TaskId id) const;
-    void note_start(const host::Order& order);
+    void note_start(const process::Order& order);
     void add_worker();
-    app::Call call(Node& node);
+    worker::Call call(Node& node);
     void turn();
-    void make_weather();
+    void make_faults();
     void advance();
     bool happens(double chance);
 
-    SessionWeather weather_;
+    SessionFaults faults_;
     std::mt19937_64 random_;
     std::uint64_t seed_;
-    transport::LoopbackNetwork network_;
-    std::unique_ptr<transport::Transport> manager_end_;
+    net::LoopbackNetwork network_;
+    std::unique_ptr<net::Transport> manager_end_;
     testing::FakeRecorder recorder_;
-    app::TaskTable tasks_;
-    std::unique_ptr<app::Manager> manager_;
+    manager::TaskTable tasks_;
+    std::unique_ptr<manager::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::uint64_t cuts_ = 0;
     std::uint64_t kills_ = 0;

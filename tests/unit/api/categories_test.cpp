@@ -148,7 +148,7 @@ TEST_F(CategoriesTest, WithEnoughMeasuredItsTasksGetNoMoreThanTheyTake) {
     EXPECT_EQ(large->exhausted_attempts(), 1U);
     expect(large->resources_allocated(), 4, 4096, 4096);
     EXPECT_EQ(program_->statistics_of("a").tasks_exhausted_attempts, 1);
-    EXPECT_THAT(said(), Not(HasSubstr("nothing is measured")));
+    EXPECT_THAT(said(), Not(HasSubstr("needs measurements")));
 }
 
 TEST_F(CategoriesTest, ItsMinimumHoldsForWhatIsFoundToo) {
@@ -179,7 +179,7 @@ TEST_F(CategoriesTest, AModeWithoutMonitoringIsToldOnce) {
     for (int i = 0; i < 3; ++i) submit(Task("x" + std::to_string(i)).category("a").cores(i));
     while (wait()) {
     }
-    EXPECT_THAT(said(), HasSubstr("category 'a': nothing is measured of its tasks"));
+    EXPECT_THAT(said(), HasSubstr("category 'a': its mode needs measurements"));
     EXPECT_EQ(std::count(said_.begin(), said_.end(), said_.front()), 1);
     program_->monitor({true, false}, "");
     set_mode("b", core::AllocationMode::max);
@@ -234,9 +234,9 @@ TEST(Categories, WhatIsNoAmountOrNameIsRefusedAndSaid) {
         EXPECT_FALSE(manager.specify_category_first_allocation_guess("a", {1e9, -1, -1, -1}));
         EXPECT_FALSE(manager.specify_max_resources({-1, -2, -1, -1}));
         EXPECT_FALSE(manager.specify_category_mode("a", static_cast<AllocationMode>(4)));
-        EXPECT_THAT(manager.last_error(), HasSubstr("there is no mode 4"));
+        EXPECT_THAT(manager.last_error(), HasSubstr("unknown mode 4"));
         EXPECT_FALSE(manager.enable_category_resource("a", "teeth"));
-        EXPECT_THAT(manager.last_error(), HasSubstr("no resource is called 'teeth'"));
+        EXPECT_THAT(manager.last_error(), HasSubstr("unknown resource 'teeth'"));
         EXPECT_FALSE(manager.initialize_categories("/nowhere/file"));
         EXPECT_EQ(manager.last_error(), "initialize_categories: /nowhere/file: No such file or directory");
         EXPECT_TRUE(manager.categories().empty());
@@ -254,7 +254,7 @@ TEST(Categories, WhatIsNoAmountOrNameIsRefusedAndSaid) {
         EXPECT_TRUE(manager.categories().size() == 2) << "it has done what was said before";
     }
     ASSERT_EQ(said.size(), 8U);
-    EXPECT_THAT(said[7], HasSubstr("category 'b': none of its tasks may run, as so many as 0 may at once"));
+    EXPECT_THAT(said[7], HasSubstr("category 'b': its tasks wait, because at most 0 may run at once"));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/pipe.h"
+#include "net/pipe.h"
 #include "wire/messages.h"
 
 namespace wq::testing {
@@ -33,7 +33,7 @@ class FakeWorker {
     using Answer = std::function<void(const wire::Lease&, wire::Ended&)>;
 
     // `end`: its end of the line. Leases wait until begin() or release().
-    FakeWorker(std::unique_ptr<transport::Transport> end, FakeWorkerOptions options, Answer answer)
+    FakeWorker(std::unique_ptr<net::Transport> end, FakeWorkerOptions options, Answer answer)
         : end_(std::move(end)),
           options_(std::move(options)),
           answer_(std::move(answer)),
@@ -61,6 +61,11 @@ class FakeWorker {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return given_ >= count; });
     }
+    // Until it has been told to kill so many times, in all.
+    void wait_for_kills(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return kills_.size() >= count; });
+    }
     void wait_for_dismissal() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return dismissed_.load(); });
@@ -80,7 +85,7 @@ class FakeWorker {
         static_cast<void>(::write(wake_, &one, sizeof one) == sizeof one);
     }
 
-    void say(const wire::Message& message) { end_->send(transport::PeerId(0), wire::encode(message)); }
+    void say(const wire::Message& message) { end_->send(net::PeerId(0), wire::encode(message)); }
 
     void run() {
         wire::Hello hello;
@@ -96,10 +101,10 @@ class FakeWorker {
                 std::uint64_t count = 0;
                 static_cast<void>(::read(wake_, &count, sizeof count) > 0);
             }
-            std::vector<transport::Arrival> inbox;
+            std::vector<net::Arrival> inbox;
             end_->poll(inbox);
-            for (const transport::Arrival& arrival : inbox)
-                if (const auto* frame = std::get_if<transport::Frame>(&arrival)) hear(frame->bytes);
+            for (const net::Arrival& arrival : inbox)
+                if (const auto* frame = std::get_if<net::Frame>(&arrival)) hear(frame->bytes);
             answer_some();
             if (!dismissed_) say(wire::Beat{});
         }
@@ -150,10 +155,10 @@ class FakeWorker {
             if (answer_) answer_(lease, ended);
             wire::encode(ended, out);
         }
-        if (out.size() > 0) end_->send(transport::PeerId(0), out.take());
+        if (out.size() > 0) end_->send(net::PeerId(0), out.take());
     }
 
-    std::unique_ptr<transport::Transport> end_;
+    std::unique_ptr<net::Transport> end_;
     FakeWorkerOptions options_;
     Answer answer_;
     int wake_;

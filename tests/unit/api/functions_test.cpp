@@ -120,19 +120,19 @@ TEST(Functions, WrongArgumentsAreNamedWithWhatIsWanted) {
     EXPECT_EQ(refusal(functions, "area", pack_arguments(1, 2, 3)),
               "function 'area' takes (number, array of integer), and got 3 arguments");
     EXPECT_EQ(refusal(functions, "area", pack_arguments("wide", 2)),
-              "argument 1 of function 'area' is to be number, and is \"wide\"");
+              "argument 1 of function 'area' must be number, but is \"wide\"");
     EXPECT_EQ(refusal(functions, "area", pack_arguments(1, std::vector<std::string>{"x"})),
-              "argument 2 of function 'area' is to be array of integer, and is an array of 1");
+              "argument 2 of function 'area' must be array of integer, but is an array of 1");
     EXPECT_EQ(refusal(functions, "byte", pack_arguments(256)),
-              "argument 1 of function 'byte' is to be integer, and is 256");
+              "argument 1 of function 'byte' must be integer, but is 256");
     EXPECT_EQ(refusal(functions, "byte", pack_arguments(-1)),
-              "argument 1 of function 'byte' is to be integer, and is -1");
+              "argument 1 of function 'byte' must be integer, but is -1");
     EXPECT_THAT(refusal(functions, "byte", pack_arguments(std::string(100, 'x'))),
                 HasSubstr("... of 100 bytes"));
     for (const std::string& bytes : {std::string(), std::string("\x2a"), std::string("\x92\x01"),
                                      std::string("\x91\x01\x01"), std::string("\xdd\xff\xff\xff\xff")})
         EXPECT_THAT(refusal(functions, "byte", bytes),
-                    HasSubstr("takes (integer), and got no msgpack array of arguments"));
+                    HasSubstr("takes (integer), and got something other than a msgpack array of arguments"));
 }
 
 TEST(Functions, BytesThatAnnounceMoreThanTheyHaveReserveNothing) {
@@ -141,8 +141,9 @@ TEST(Functions, BytesThatAnnounceMoreThanTheyHaveReserveNothing) {
     // Arrays within arrays, each of 2^32 - 1 elements by its word.
     std::string bytes;
     for (int depth = 0; depth < 200; ++depth) bytes += "\xdd\xff\xff\xff\xff";
-    EXPECT_THAT(refusal(functions, "nest", bytes), HasSubstr("no msgpack array"));
-    EXPECT_THAT(refusal(functions, "nest", std::string(100'000, '\x91')), HasSubstr("no msgpack array"));
+    EXPECT_THAT(refusal(functions, "nest", bytes), HasSubstr("other than a msgpack array"));
+    EXPECT_THAT(refusal(functions, "nest", std::string(100'000, '\x91')),
+                HasSubstr("other than a msgpack array"));
 }
 
 TEST(Functions, RandomBytesAreRefusedOrCalled) {
@@ -174,10 +175,10 @@ TEST(Functions, ResultsThatAreNotWantedSaySo) {
         }
         return std::string("taken");
     };
-    EXPECT_EQ(said(detail::pack_value(std::string("text"))), "the result is to be integer, and is \"text\"");
-    EXPECT_EQ(said(detail::pack_value(1.5)), "the result is to be integer, and is 1.500000");
-    EXPECT_EQ(said(""), "the result is to be integer, and the call gave none");
-    EXPECT_EQ(said("\x92\x01"), "the result is to be integer, and is no msgpack");
+    EXPECT_EQ(said(detail::pack_value(std::string("text"))), "the result must be integer, but is \"text\"");
+    EXPECT_EQ(said(detail::pack_value(1.5)), "the result must be integer, but is 1.500000");
+    EXPECT_EQ(said(""), "the result must be integer, but the call returned none");
+    EXPECT_EQ(said("\x92\x01"), "the result must be integer, but is not msgpack");
     EXPECT_EQ(said(detail::pack_value(7)), "taken");
 }
 
@@ -194,7 +195,7 @@ TEST(Functions, OfOneIntegerIsCalledByIndex) {
     functions.add("none", [] {});
     functions.all().at("wide").call_index(-5);
     functions.all().at("narrow").call_index(255);
-    EXPECT_THAT(seen, testing::ElementsAre(-5, 255));
+    EXPECT_THAT(seen, ::testing::ElementsAre(-5, 255));
     EXPECT_THROW(functions.all().at("narrow").call_index(256), std::invalid_argument);
     EXPECT_THROW(functions.all().at("narrow").call_index(-1), std::invalid_argument);
     for (const char* name : {"two", "flag", "none"})
@@ -216,7 +217,7 @@ TEST(Functions, WhatNoManagerTakesIsRefusedWhereItIsAdded) {
         ADD_FAILURE() << "it was taken";
     } catch (const std::length_error& error) {
         EXPECT_EQ(error.what(),
-                  "function '" + std::string(40, 'g') + "...': its name has 256 bytes, of at most 255");
+                  "function '" + std::string(40, 'g') + "...': its name has 256 bytes; the maximum is 255");
     }
     while (functions.all().size() < 10'000) functions.add(std::to_string(functions.all().size()), [] {});
     EXPECT_THROW(functions.add("one more", [] {}), std::length_error);
@@ -227,7 +228,7 @@ TEST(Functions, TheLastOfANameIsIt) {
     Functions functions;
     functions.add("f", [] { return 1; });
     functions.add("f", [] { return 2; });
-    const host::FunctionTable table = api::function_table(functions);
+    const process::FunctionTable table = api::function_table(functions);
     ASSERT_NE(table.find("f"), nullptr);
     EXPECT_EQ(unpack_result<int>(table.find("f")->call(pack_arguments())), 2);
     EXPECT_EQ(table.find("g"), nullptr);

@@ -3,12 +3,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/held_port.h"
 #include "api/listening.h"
-#include "transport/tcp_dialer.h"
-#include "transport/tls_identity.h"
+#include "net/tcp_dialer.h"
+#include "net/tls_identity.h"
 #include "unit/api/logs_fixture.h"
-#include "unit/transport/tcp_ends.h"
+#include "unit/net/tcp_ends.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -35,9 +34,9 @@ TEST_F(ListenTest, AnOpenManagerHasAWarningThatNamesTheCure) {
     options.port = 0;
     const auto open = listen(options);
     ASSERT_TRUE(open) << open.error().message;
-    EXPECT_GE(open->port, 1024);
+    EXPECT_GE(open->port.number(), 1024);
     EXPECT_THAT(open->warning, HasSubstr("contact_file"));
-    EXPECT_THAT(open->warning, HasSubstr(std::to_string(open->port)));
+    EXPECT_THAT(open->warning, HasSubstr(std::to_string(open->port.number())));
     EXPECT_TRUE(said_.empty()) << "the manager may yet fail to begin";
 }
 
@@ -61,11 +60,11 @@ TEST_F(ListenTest, APortInUseAndAnEmptyPasswordAreRefused) {
     options.password = "secret";
     const auto first = listen(options);
     ASSERT_TRUE(first);
-    options.port = first->port;
+    options.port = first->port.number();
     const auto second = listen(options);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ExitCode::unreachable);
-    EXPECT_THAT(second.error().message, HasSubstr(std::to_string(first->port)));
+    EXPECT_THAT(second.error().message, HasSubstr(std::to_string(first->port.number())));
     std::ofstream(path("empty")).close();
     options.port = 0;
     options.password.clear();
@@ -88,22 +87,22 @@ TEST_F(ListenTest, SocketsThatListenAlreadyAreTakenOver) {
     EXPECT_FALSE(listen(same));
 
     // Who has connected before is heard, and the manager's port is its own.
-    transport::TcpDialOptions dial;
+    net::TcpDialOptions dial;
     dial.managers = {{"127.0.0.1", static_cast<std::uint16_t>(held->port)}};
-    const auto dialer = transport::TcpDialer::open(dial);
+    const auto dialer = net::TcpDialer::open(dial);
     ASSERT_TRUE(dialer) << dialer.error().message;
     options.sockets = held->descriptors();
     auto listening = listen(options);
     ASSERT_TRUE(listening) << listening.error().message;
-    EXPECT_EQ(listening->port, held->port);
+    EXPECT_EQ(listening->port.number(), held->port);
     held->sockets.clear();
-    transport::test::End manager(std::move(listening->transport));
-    EXPECT_TRUE(manager.await_count<transport::Joined>(1));
+    net::test::End manager(std::move(listening->port.listener));
+    EXPECT_TRUE(manager.await_count<net::Joined>(1));
 
     options.sockets = {0};
     const auto refused = listen(options);
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message, HasSubstr("descriptor 0 is no socket that listens"));
+    EXPECT_THAT(refused.error().message, HasSubstr("descriptor 0 is not a listening socket"));
 }
 
 TEST(AwayLimit, IsLongEnoughForWorkersToHearTheirManager) {
@@ -120,7 +119,7 @@ TEST(AwayLimit, IsLongEnoughForWorkersToHearTheirManager) {
 }
 
 TEST(KeepAlive, IsNoSoonerThanWorkersSpeak) {
-    transport::TcpLimits limits;
+    net::TcpLimits limits;
     const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
     api::set_keep_alive(limits, {10, 20}, 60s);
     EXPECT_EQ(seconds(limits.keep_alive), 10);
@@ -157,7 +156,7 @@ TEST_F(ListenTest, PortsComeFromTheOptionsThenTheEnvironment) {
     options.port_range = std::pair{8000, 8001};
     EXPECT_EQ(ports(), "8000-8001");
     options.port_range = std::pair{8001, 8000};
-    EXPECT_THAT(ports(), HasSubstr("no range"));
+    EXPECT_THAT(ports(), HasSubstr("not a range"));
     options.port_range.reset();
     variables_["WORK_QUEUE_PORT"] = "port";
     EXPECT_THAT(ports(), HasSubstr("WORK_QUEUE_PORT"));

@@ -11,10 +11,10 @@
 #include <fstream>
 
 #include "api/listening.h"
-#include "api/statistics_file.h"
+#include "logs/statistics_file.h"
+#include "net/tcp_dialer.h"
+#include "net/tls_identity.h"
 #include "stats/stats_reader.h"
-#include "transport/tcp_dialer.h"
-#include "transport/tls_identity.h"
 #include "unit/api/logs_fixture.h"
 #include "work_queue/manager.h"
 
@@ -225,14 +225,14 @@ TEST_F(LogsTest, Hdf5OfAnEarlierRunIsMovedAside) {
     EXPECT_EQ(run_of("x.h5.1"), "first");
     EXPECT_EQ(run_of("x.h5.2"), "second");
     EXPECT_EQ(run_of("x.h5"), "third");
-    EXPECT_EQ(said(), path("x.h5") + " of an earlier run is " + path("x.h5.1") + " now\n" + path("x.h5") +
-                          " of an earlier run is " + path("x.h5.2") + " now\n");
+    EXPECT_EQ(said(), path("x.h5") + " of an earlier run is now " + path("x.h5.1") + "\n" + path("x.h5") +
+                          " of an earlier run is now " + path("x.h5.2") + "\n");
 }
 
 // As in /tmp: another user's file may be written there, and not renamed.
 TEST_F(LogsTest, Hdf5ThatCannotBeMovedAsideStaysAsItIs) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root has files of two users";
-    const auto begin = [&] { return api::new_statistics_file(path("x.h5"), {}, [](const std::string&) {}); };
+    const auto begin = [&] { return logs::new_statistics_file(path("x.h5"), {}, [](const std::string&) {}); };
     begin().or_throw();
     std::filesystem::permissions(path("x.h5"), std::filesystem::perms(0666));
     std::filesystem::permissions(folder_, std::filesystem::perms(01777));
@@ -259,7 +259,7 @@ TEST_F(LogsTest, Hdf5TakesThePlaceOfNothingElse) {
         ADD_FAILURE() << "it was written over";
     } catch (const SetupError& error) {
         EXPECT_EQ(error.exit_code(), 65);
-        EXPECT_THAT(error.what(), HasSubstr("not written over " + path("x.h5")));
+        EXPECT_THAT(error.what(), HasSubstr("cannot write statistics to " + path("x.h5")));
     }
     EXPECT_THAT(lines("x.h5"), ElementsAre("notes of somebody"));
     std::ofstream(path("x.h5")).close();
@@ -285,7 +285,7 @@ TEST_F(LogsTest, OneThatCannotBeBegunIsAFileThatCannotBeUsed) {
 }
 
 TEST_F(LogsTest, TheDebugLogIsRotatedAndRefusesUnknownSubsystems) {
-    auto log = stats::DebugLog::open({path("d.log"), "tcp,wq", 200, "test"});
+    auto log = records::DebugLog::open({path("d.log"), "tcp,wq", 200, "test"});
     ASSERT_TRUE(log);
     EXPECT_TRUE((*log)->wants("tcp"));
     EXPECT_FALSE((*log)->wants("task"));
@@ -293,7 +293,7 @@ TEST_F(LogsTest, TheDebugLogIsRotatedAndRefusesUnknownSubsystems) {
     EXPECT_TRUE(std::filesystem::exists(path("d.log.old")));
     EXPECT_LE(std::filesystem::file_size(path("d.log")), 200U);
     EXPECT_THAT(lines("d.log").back(), HasSubstr("] wq: line 9"));
-    const auto refused = stats::DebugLog::open({path("d.log"), "nonsense", 0, "test"});
+    const auto refused = records::DebugLog::open({path("d.log"), "nonsense", 0, "test"});
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("nonsense"));
 }
@@ -325,14 +325,14 @@ void knock_as_a_browser(std::uint16_t port) {
 }
 
 TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
-    transport::TcpListenOptions listening;
+    net::TcpListenOptions listening;
     listening.bind = {"127.0.0.1"};
     listening.key = "right";
-    listening.tls = transport::make_identity().or_throw();
-    auto listener = transport::TcpListener::open(std::move(listening)).or_throw();
-    transport::TcpDialOptions dialing;
+    listening.tls = net::make_identity().or_throw();
+    auto listener = net::TcpListener::open(std::move(listening)).or_throw();
+    net::TcpDialOptions dialing;
     dialing.managers = {{"127.0.0.1", listener->port()}};
-    dialing.tls = transport::TlsTrust{transport::TlsTrust::By::print, listener->certificate_print()};
+    dialing.tls = net::TlsTrust{net::TlsTrust::By::print, listener->certificate_print()};
     const std::uint16_t port = listener->port();
     api::ProgramManagerOptions options;
     options.logs.debug = path("d.log");
@@ -343,13 +343,13 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
     knock_as_a_browser(port);
     for (const char* key : {"wrong", "right"}) {
         dialing.key = key;
-        const auto dialer = transport::TcpDialer::open(dialing).or_throw();
-        std::vector<transport::Arrival> inbox;
+        const auto dialer = net::TcpDialer::open(dialing).or_throw();
+        std::vector<net::Arrival> inbox;
         while (!dialer->poll(inbox)) {
             pollfd entry{dialer->descriptors().front(), POLLIN, 0};
             ASSERT_GT(::poll(&entry, 1, 60'000), 0);
         }
-        EXPECT_EQ(std::holds_alternative<transport::Joined>(inbox.front()), key == std::string("right"));
+        EXPECT_EQ(std::holds_alternative<net::Joined>(inbox.front()), key == std::string("right"));
     }
     // Asking makes it turn; the log follows on a thread of its own.
     const Instant limit = instant_now() + std::chrono::seconds(60);
@@ -357,16 +357,15 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
     program_.reset();
     std::vector<std::string> tales;
     for (const std::string& line : lines("d.log")) tales.push_back(tale_of(line));
-    EXPECT_THAT(
-        tales,
-        ElementsAre(
-            "tcp: 127.0.0.1:PORT connected",
-            "auth: 127.0.0.1:PORT refused: it speaks without TLS, this manager with it",
-            "tcp: 127.0.0.1:PORT connected",
-            "auth: 127.0.0.1:PORT refused: the worker has another key or password, or somebody sits between "
-            "the two ends",
-            "tcp: 127.0.0.1:PORT connected", "auth: 127.0.0.1:PORT accepted: TLS 1.3, key",
-            "tcp: 127.0.0.1:PORT cut: it closed the connection"));
+    EXPECT_THAT(tales,
+                ElementsAre("tcp: 127.0.0.1:PORT connected",
+                            "auth: 127.0.0.1:PORT refused: it does not use TLS, but this manager does",
+                            "tcp: 127.0.0.1:PORT connected",
+                            "auth: 127.0.0.1:PORT refused: the worker has a different key or password, or "
+                            "somebody intercepts "
+                            "the connection",
+                            "tcp: 127.0.0.1:PORT connected", "auth: 127.0.0.1:PORT accepted: TLS 1.3, key",
+                            "tcp: 127.0.0.1:PORT cut: it closed the connection"));
 }
 
 TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
@@ -380,13 +379,14 @@ TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
         wait();
     }
     program_.reset();
-    EXPECT_EQ(said(),
-              "debug log /dev/full cannot be written: No space left on device; lines of it are missing\n");
+    EXPECT_EQ(
+        said(),
+        "debug log /dev/full cannot be written: No space left on device; some of its lines are missing\n");
     EXPECT_THAT(lines("tr.log").back(), HasSubstr("MANAGER END")) << "the others go on";
 }
 
 TEST_F(LogsTest, ADebugLogThatWasRotatedWithoutADescriptorGoesOnLater) {
-    const auto log = stats::DebugLog::open({path("d.log"), "all", 100, "test"}).or_throw();
+    const auto log = records::DebugLog::open({path("d.log"), "all", 100, "test"}).or_throw();
     log->write("wq", std::string(90, 'a'));
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -398,7 +398,7 @@ TEST_F(LogsTest, ADebugLogThatWasRotatedWithoutADescriptorGoesOnLater) {
     log->write("wq", "here again");
     const auto trouble = log->take_trouble();
     ASSERT_TRUE(trouble);
-    EXPECT_THAT(trouble->message, HasSubstr("Too many open files; lines of it are missing"));
+    EXPECT_THAT(trouble->message, HasSubstr("Too many open files; some of its lines are missing"));
     EXPECT_FALSE(log->take_trouble());
     ASSERT_EQ(lines("d.log").size(), 1U);
     EXPECT_THAT(lines("d.log")[0], HasSubstr("here again"));

@@ -52,7 +52,7 @@ TEST(Manager, WhatCanBeNoTaskIsRefused) {
     EXPECT_EQ(refused(Task::packed_call("", "\x90")), "a call needs the name of a function");
     EXPECT_EQ(refused(Task::range("", 0, 9)), "a call needs the name of a function");
     EXPECT_EQ(refused(Task("true").feature("function:f")),
-              "feature('function:f'): a call of the function asks for it");
+              "feature('function:f'): calls of the function require it by themselves");
     EXPECT_TRUE(manager.empty());
     EXPECT_EQ(refused(Task("true").cores(-1).memory(0)), "taken");
 }
@@ -66,11 +66,11 @@ TEST(Manager, AMisspeltSettingIsToldTheNearest) {
         return manager.tune(name, 1) ? "taken" : manager.last_error();
     };
     EXPECT_EQ(refused("hungry-minimun"),
-              "tune: no parameter is called 'hungry-minimun'; did you mean hungry-minimum?");
+              "tune: unknown parameter 'hungry-minimun'; did you mean hungry-minimum?");
     EXPECT_EQ(refused("keepalive_interval"),
-              "tune: no parameter is called 'keepalive_interval'; did you mean keepalive-interval?");
-    EXPECT_EQ(refused("nonsense"), "tune: no parameter is called 'nonsense'");
-    EXPECT_EQ(refused(""), "tune: no parameter is called ''");
+              "tune: unknown parameter 'keepalive_interval'; did you mean keepalive-interval?");
+    EXPECT_EQ(refused("nonsense"), "tune: unknown parameter 'nonsense'");
+    EXPECT_EQ(refused(""), "tune: unknown parameter ''");
 }
 
 TEST(Manager, WhoAskedForAKeyIsNamed) {
@@ -97,7 +97,7 @@ TEST(Manager, AnOpenPortIsSaidOnceTheManagerIsThere) {
     EXPECT_EQ(said, "");
     options.transactions_log.clear();
     { const Manager manager(options); }
-    EXPECT_THAT(said, HasSubstr("is open to everybody"));
+    EXPECT_THAT(said, HasSubstr("has no password"));
 }
 
 // Two streams are to fit into a frame.

@@ -145,7 +145,7 @@ TEST_F(MonitoringTest, ALaterRunBeginsWithTheSummariesOfAnEarlierOne) {
     EXPECT_EQ(all[0].max_disk, "~50");
     std::ofstream(path("wrong")) << "{\"memory\": [-1, \"MB\"], \"category\"";
     EXPECT_FALSE(later.initialize_categories(path("wrong")));
-    EXPECT_THAT(later.last_error(), HasSubstr("wrong: line 1 is no summary, nor is any other"));
+    EXPECT_THAT(later.last_error(), HasSubstr("wrong: line 1 is not a summary, nor is any other"));
     EXPECT_EQ(later.categories().size(), 1U);
 }
 
@@ -218,7 +218,7 @@ TEST_F(MonitoringTest, WhatIsNoSummaryOfAnEarlierRunIsTold) {
         EXPECT_TRUE(later.initialize_categories(path("torn")));
         EXPECT_EQ(later.categories().size(), 1U);
     }
-    EXPECT_THAT(told, HasSubstr("torn: line 2 is no summary: that is passed over"));
+    EXPECT_THAT(told, HasSubstr("torn: line 2 is not a summary: skipped"));
 }
 
 TEST(Monitoring, AFolderThatCannotBeWrittenIsRefusedAtTheCall) {

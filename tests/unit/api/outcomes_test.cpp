@@ -23,10 +23,10 @@ struct Row {
 constexpr Row rows[] = {
     {Ending::exited, TaskResult::success, "SUCCESS", 0, 7, 7},
     {Ending::signalled, TaskResult::signal, "SIGNAL", 8, 11, 0},
-    {Ending::timed_out, TaskResult::max_running_time, "MAX_WALL_TIME", 56, 11, 0},
-    {Ending::out_of_memory, TaskResult::resource_exhaustion, "RESOURCE_EXHAUSTION", 16, 11, 0},
-    {Ending::not_started, TaskResult::unknown, "UNKNOWN", 32, 7, 7},
-    {Ending::killed, TaskResult::forsaken, "FORSAKEN", 40, 11, 0},
+    {Ending::timed_out, TaskResult::max_running_time, "MAX_WALL_TIME", 56, 9, 0},
+    {Ending::out_of_memory, TaskResult::resource_exhaustion, "RESOURCE_EXHAUSTION", 16, 9, 0},
+    {Ending::not_started, TaskResult::success, "SUCCESS", 0, 7, 7},
+    {Ending::killed, TaskResult::forsaken, "FORSAKEN", 40, 9, 0},
     {Ending::worker_lost, TaskResult::max_retries, "MAX_RETRIES", 48, -1, 0},
     {Ending::never_ran, TaskResult::forsaken, "FORSAKEN", 40, -1, 0},
     {Ending::raised, TaskResult::success, "SUCCESS", 0, 7, 7},
@@ -35,8 +35,8 @@ constexpr Row rows[] = {
     {Ending::output_missing, TaskResult::output_missing, "OUTPUT_MISS", 2, 7, 0},
     {Ending::disk_full, TaskResult::disk_full, "DISK_FULL", 64, -1, 0},
     {Ending::not_transferred, TaskResult::output_transfer_error, "OUTPUT_TRANSFER_ERROR", 80, 7, 0},
-    {Ending::too_slow, TaskResult::max_retries, "MAX_RETRIES", 48, 11, 0},
-    {Ending::exhausted, TaskResult::resource_exhaustion, "RESOURCE_EXHAUSTION", 16, 11, 0},
+    {Ending::too_slow, TaskResult::max_retries, "MAX_RETRIES", 48, 9, 0},
+    {Ending::exhausted, TaskResult::resource_exhaustion, "RESOURCE_EXHAUSTION", 16, 9, 0},
 };
 
 TEST(Outcomes, EveryEndingIsAResultOfTheManual) {
@@ -48,7 +48,7 @@ TEST(Outcomes, EveryEndingIsAResultOfTheManual) {
         outcome.signal = 11;
         outcome.started_us = 1;
         TaskReport report;
-        describe_end(outcome, report);
+        describe_end(outcome, TaskKind::command, report);
         const char* const name = core::name_of(row.ending);
         EXPECT_EQ(report.result, row.result) << name;
         EXPECT_STREQ(result_str(report.result), row.name) << name;
@@ -78,18 +78,41 @@ TEST(Outcomes, DeathsBySignalAreToldAsSuch) {
     outcome.ending = Ending::signalled;
     outcome.signal = 9;
     TaskReport report;
-    describe_end(outcome, report);
+    describe_end(outcome, TaskKind::command, report);
     EXPECT_EQ(report.reason, "signal 9 (SIGKILL)");
     EXPECT_EQ(report.return_status, 9);
     outcome.signal = 40;  // of real time: it has no name
     report = {};
-    describe_end(outcome, report);
+    describe_end(outcome, TaskKind::command, report);
     EXPECT_EQ(report.reason, "signal 40");
+}
+
+TEST(Outcomes, AFunctionThatItsWorkerLacksHasNotRun) {
+    core::Outcome outcome;
+    outcome.ending = Ending::not_started;
+    outcome.exit_code = 127;
+    TaskReport report;
+    describe_end(outcome, TaskKind::call, report);
+    EXPECT_EQ(report.result, TaskResult::unknown);
+    EXPECT_EQ(report.return_status, 127);
+}
+
+// Its folder could not be entered, say; a command that was tried has its row above.
+TEST(Outcomes, ACommandThatWasNotTriedHasNotRun) {
+    core::Outcome outcome;
+    outcome.ending = Ending::not_started;
+    outcome.exit_code = 126;
+    outcome.reason = "cannot enter 'x'";
+    TaskReport report;
+    describe_end(outcome, TaskKind::command, report);
+    EXPECT_EQ(report.result, TaskResult::unknown);
+    EXPECT_EQ(report.return_status, -1);
+    EXPECT_EQ(report.reason, "cannot enter 'x'");
 }
 
 TEST(Outcomes, WhatSucceededHasNoReason) {
     TaskReport report;
-    describe_end({}, report);
+    describe_end({}, TaskKind::command, report);
     EXPECT_EQ(report.reason, "");
     EXPECT_EQ(report.result, TaskResult::success);
 }

@@ -1,4 +1,4 @@
-// What a program sees of its manager: submit, wait, tags, priorities, cancels, ranges, figures.
+// What a program sees of its manager: submit, wait, tags, priorities, ranges, figures.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -113,83 +113,6 @@ TEST_F(ProgramTest, HigherPrioritiesGoFirstAndEqualsInOrder) {
     EXPECT_THAT(order, ElementsAre("high", "first", "second", "low"));
 }
 
-TEST_F(ProgramTest, CancelsInEveryStateAndGivesTheTaskBackAtOnce) {
-    start(1);
-    submit(Task("waits").tag("w"));
-    auto cancelled = program_->cancel(1);
-    ASSERT_TRUE(cancelled);
-    EXPECT_EQ(cancelled->command(), "waits");
-    EXPECT_EQ(cancelled->result(), TaskResult::forsaken);
-    EXPECT_EQ(program_->task_state(1), TaskState::canceled);
-    EXPECT_TRUE(program_->empty());
-    EXPECT_FALSE(program_->cancel(1));
-    EXPECT_FALSE(program_->cancel(77));
-
-    FakeWorker& worker = add_worker();
-    submit(Task("runs").tag("r"));
-    worker.wait_for_leases(1);
-    EXPECT_EQ(program_->task_state(2), TaskState::running);
-    cancelled = program_->cancel_tagged("r");
-    ASSERT_TRUE(cancelled);
-    EXPECT_EQ(cancelled->id(), 2);
-    EXPECT_FALSE(program_->cancel_tagged("r"));
-
-    worker.begin();
-    submit(Task("ends").tag("e"));
-    submit(Task("ends").tag("f"));
-    const std::string f = "f";
-    ASSERT_TRUE(program_->wait(std::nullopt, &f));  // so the one before has ended too
-    EXPECT_EQ(program_->task_state(3), TaskState::retrieved);
-    cancelled = program_->cancel(3);  // a result that nobody has fetched
-    ASSERT_TRUE(cancelled);
-    EXPECT_TRUE(cancelled->ok());
-    EXPECT_EQ(program_->task_state(4), TaskState::done);
-    EXPECT_TRUE(program_->empty());
-    const std::vector<wire::Kill> kills = worker.kills();
-    ASSERT_EQ(kills.size(), 1U);
-    EXPECT_EQ(kills[0].task, TaskId(1));
-    EXPECT_EQ(program_->stats().tasks_cancelled, 2);
-}
-
-TEST_F(ProgramTest, CancelsByTagOneByOneAndByCategoryAtOnce) {
-    start(1);
-    for (int i = 0; i < 3; ++i) submit(Task("a").tag("same"));
-    std::set<std::int64_t> ids;
-    while (auto task = program_->cancel_tagged("same")) ids.insert(task->id());
-    EXPECT_THAT(ids, ElementsAre(1, 2, 3));
-    for (int i = 0; i < 3; ++i) submit(Task("no tag"));
-    submit(Task("a").tag("other"));
-    while (auto task = program_->cancel_tagged("")) ids.insert(task->id());
-    EXPECT_THAT(ids, ElementsAre(1, 2, 3, 4, 5, 6));
-    EXPECT_TRUE(program_->cancel_tagged("other"));
-    for (int i = 0; i < 2000; ++i) submit(Task("b").category(i % 2 == 0 ? "even" : "odd"));
-    const std::string odd = "odd";
-    EXPECT_EQ(program_->cancel_category(&odd).size(), 1000U);
-    EXPECT_EQ(program_->statistics_of("odd").tasks_cancelled, 1000);
-    EXPECT_EQ(program_->statistics_of("even").tasks_waiting, 1000);
-    EXPECT_EQ(program_->cancel_category(nullptr).size(), 1000U);
-    EXPECT_TRUE(program_->empty());
-}
-
-// Index by index this would take hours.
-TEST_F(ProgramTest, CancelsALongRangeAtOnce) {
-    start(1);
-    FakeWorker& worker = add_worker({1, "host", 4, {"function:f"}});
-    const std::int64_t id = submit(Task::range("f", 0, 1'000'000'000'000).tag("long"));
-    worker.wait_for_leases(4);
-    auto range = program_->cancel(id);
-    ASSERT_TRUE(range);
-    EXPECT_EQ(range->tag(), "long");
-    EXPECT_EQ(range->result(), TaskResult::forsaken);
-    EXPECT_EQ(range->progress().size, 1'000'000'000'000U);
-    EXPECT_EQ(program_->task_state(id + 77'777), TaskState::canceled);
-    EXPECT_TRUE(program_->empty());
-    EXPECT_FALSE(program_->wait(std::nullopt));
-    EXPECT_EQ(program_->stats().tasks_cancelled, 1'000'000'000'000);
-    submit(Task::range("f", 0, 1'000'000'000'000));
-    EXPECT_EQ(program_->cancel_category(nullptr).size(), 1U);
-}
-
 TEST_F(ProgramTest, CallsAndCommandsGoWhereTheyCanRun) {
     start(2);
     const auto end = [](const wire::Lease&, wire::Ended& ended) { ended.outcome.wall_us = 10; };
@@ -225,31 +148,6 @@ TEST_F(ProgramTest, CallsOfAMisspeltFunctionFailWhenNoOtherWorkerHasCome) {
     EXPECT_TRUE(program_->empty());
 }
 
-TEST_F(ProgramTest, ACancelledRangeTellsAtOnceWhatNobodyHasHeard) {
-    start(1);
-    FakeWorker& worker =
-        add_worker({1, "host", 1, {"function:f"}}, [](const wire::Lease& lease, wire::Ended& ended) {
-            ended.outcome.exit_code = lease.task == TaskId(1) ? 1 : 0;
-            ended.outcome.wall_us = 5'000'000;  // so that none is given out beside it
-        });
-    const std::int64_t id = submit(Task::range("f", 10, 20).cores(1).tag("r"));
-    worker.answer(3);
-    worker.wait_for_leases(4);
-    const auto range = program_->cancel(id);
-    ASSERT_TRUE(range);
-    EXPECT_EQ(range->progress().done_total, 2U);
-    EXPECT_EQ(range->progress().failed_total, 1U);
-    EXPECT_EQ(range->progress().done_now, 2U);
-    EXPECT_THAT(range->progress().done, ElementsAre(std::pair(10L, 11L), std::pair(12L, 13L)));
-    EXPECT_FALSE(program_->empty()) << "the call that failed is still to be heard";
-    const auto failed = wait();
-    ASSERT_TRUE(failed);
-    EXPECT_EQ(failed->index(), 11);
-    EXPECT_EQ(program_->statistics().tasks_done, 3) << "two by the cancelled range, one by the failed call";
-    EXPECT_TRUE(program_->empty());
-    EXPECT_FALSE(program_->wait(std::nullopt));
-}
-
 TEST_F(ProgramTest, ARangeIsWellWhileItGoesOnAndAtItsEndIfAllCallsWere) {
     start(1);
     add_worker({1, "host", 1, {"function:f"}}, [](const wire::Lease& lease, wire::Ended& ended) {
@@ -268,7 +166,7 @@ TEST_F(ProgramTest, ARangeIsWellWhileItGoesOnAndAtItsEndIfAllCallsWere) {
         }
         complete = task->progress().complete;
         EXPECT_EQ(task->ok(), !complete);
-        EXPECT_EQ(task->reason(), complete ? "1 of its 4 calls failed: each is told by itself" : "");
+        EXPECT_EQ(task->reason(), complete ? "1 of its 4 calls failed: each is reported separately" : "");
     }
     EXPECT_TRUE(complete);
     EXPECT_EQ(failed, 1);
@@ -431,6 +329,7 @@ TEST_F(ProgramTest, ADrainThatIsTakenBackLetsTheWorkerStay) {
 }
 
 // Nothing but the manager's own thread moves while the program computes: all ends are there when it looks.
+
 TEST_F(ProgramTest, WorksOnWhileTheProgramComputes) {
     start(1);
     FakeWorker& worker = add_worker({1, "host", 4, {}});

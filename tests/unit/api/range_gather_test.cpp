@@ -9,7 +9,7 @@ namespace {
 TEST(RangeGather, TimesThatSumUpToMoreThanThereIsAreTheMostThatThereIs) {
     RangeGather gather;
     for (std::uint64_t task = 0; task < 3; ++task) {
-        stats::RangeRecord record;
+        records::RangeRecord record;
         record.tasks.insert({task, task + 1});
         record.wall_us = record.user_us = record.system_us = INT64_MAX / 2;
         gather.add(0, record);

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "api/earlier_summaries.h"
 #include "base/descriptor.h"
+#include "logs/earlier_summaries.h"
 #include "unit/api/logs_fixture.h"
 
 namespace wq {
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 class SummariesTest : public testing::LogsTest {
   protected:
-    void begin(api::SummaryLimits limits = {}) {
+    void begin(logs::SummaryLimits limits = {}) {
         api::ProgramManagerOptions options;
         options.summaries = limits;
         start(1, std::move(options));
@@ -86,10 +86,10 @@ TEST_F(SummariesTest, AFolderThatHangsIsToldAndTheEndDoesNotWaitForItForEver) {
     begin({64u << 20, std::chrono::milliseconds(20)});
     hang();
     submit(Task("x"));
-    await_said("a summary waits to be written to " + path("") + ", which has not answered for ");
+    await_said("a summary waits to be written to " + path("") + ", which has not responded for ");
     program_.reset();
-    EXPECT_THAT(said(), HasSubstr("the end waits: a summary waits to be written to " + path("")));
-    EXPECT_THAT(said(), HasSubstr("they are lost unless it does while this program lives"));
+    EXPECT_THAT(said(), HasSubstr("the manager's end waits: a summary waits to be written to " + path("")));
+    EXPECT_THAT(said(), HasSubstr("they are lost unless it responds before this program ends"));
     answer();
     await_line();
 }
@@ -98,8 +98,8 @@ TEST_F(SummariesTest, WhileTooManyWaitToBeWrittenNoTaskStarts) {
     begin({1, std::chrono::hours(1)});
     hang();
     submit(Task("x"));
-    await_said("to be written to " + path("") + ": no further task starts until fewer do");
-    EXPECT_THAT(program_->why(submit(Task("y"))), HasSubstr("results cannot be written"));
+    await_said("to be written to " + path("") + ": no task is dispatched until some are written");
+    EXPECT_THAT(program_->why(submit(Task("y"))), HasSubstr("not now: results wait to be written"));
     answer();
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(wait()) << i;
 }
@@ -153,17 +153,17 @@ TEST_F(SummariesTest, WhatIsNoSummaryIsPassedOverAndToldOnce) {
                                 << R"({"category": "a"})"
                                 << "\n"
                                 << R"({"category": "a", "cor)";
-    const auto read = api::read_summaries(path("torn"));
+    const auto read = logs::read_summaries(path("torn"));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->samples.at("a").size(), 2u);
     EXPECT_EQ(read->samples.at("b").size(), 1u);
-    EXPECT_EQ(read->warning, path("torn") + ": line 2 is no summary, nor are 2 others: that is passed over");
+    EXPECT_EQ(read->warning, path("torn") + ": line 2 is not a summary, like 2 others: skipped");
     std::ofstream(path("wrong")) << "a table\nof numbers\n";
-    const auto wrong = api::read_summaries(path("wrong"));
+    const auto wrong = logs::read_summaries(path("wrong"));
     ASSERT_FALSE(wrong);
-    EXPECT_THAT(wrong.error().message, HasSubstr("wrong: line 1 is no summary, nor is any other"));
+    EXPECT_THAT(wrong.error().message, HasSubstr("wrong: line 1 is not a summary, nor is any other"));
     std::ofstream(path("none")) << "";
-    EXPECT_TRUE(api::read_summaries(path("none")));
+    EXPECT_TRUE(logs::read_summaries(path("none")));
 }
 
 }  // namespace

@@ -84,9 +84,10 @@ TEST(ParseDuration, RefusesTheRestInOneLineThatNamesIt) {
         const auto value = wq::parse_duration(text);
         ASSERT_FALSE(value) << text;
         EXPECT_EQ(value.error().code, wq::ExitCode::usage);
-        EXPECT_EQ(value.error().message, std::string("'") + text +
-                                             "' is no duration up to 100 years; write 90 (seconds), 1h30m, "
-                                             "HH:MM:SS or D-HH:MM:SS");
+        EXPECT_EQ(value.error().message,
+                  std::string("'") + text +
+                      "' is not a duration up to 100 years; write 90 (seconds), 1h30m, "
+                      "HH:MM:SS or D-HH:MM:SS");
     }
 }
 
@@ -132,7 +133,7 @@ TEST(ParseSize, RefusesTheRest) {
         ASSERT_FALSE(value) << text;
         EXPECT_EQ(value.error().code, wq::ExitCode::usage);
         EXPECT_EQ(value.error().message,
-                  std::string("'") + text + "' is no size up to 4096 PiB; write 512M, 4G or 1.5T");
+                  std::string("'") + text + "' is not a size up to 4096 PiB; write 512M, 4G or 1.5T");
     }
 }
 
@@ -145,10 +146,10 @@ TEST(ParseCount, HoldsItsBoundsAndNamesThem) {
     for (const char* text : {"", "-1", "+1", "10", "1.0", " 1", "1 ", "x", "9223372036854775808"}) {
         const auto value = wq::parse_count(text, 0, 9);
         ASSERT_FALSE(value) << text;
-        EXPECT_EQ(value.error().message, std::string("'") + text + "' is no whole number from 0 to 9");
+        EXPECT_EQ(value.error().message, std::string("'") + text + "' is not a whole number from 0 to 9");
     }
     EXPECT_EQ(wq::parse_count("0", 1, std::numeric_limits<std::int64_t>::max()).error().message,
-              "'0' is no whole number of at least 1");
+              "'0' is not a whole number of at least 1");
 }
 
 TEST(FormatDuration, TwoUnitsAndNoSixtiethSecond) {

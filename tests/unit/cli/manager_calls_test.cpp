@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "app/registry.h"
-#include "stats/run_status.h"
+#include "listening/registry.h"
+#include "records/run_status.h"
 
 namespace wq::cli {
 namespace {
@@ -22,17 +22,17 @@ TEST(ManagerCalls, ANameThatNobodyHasIsToldThoseThatAreListed) {
     options.manager_regex = "align";
     ManagerCalls calls = ManagerCalls::of(options).or_throw();
     const auto refusal = [&] { return calls.begin(false).error().message; };
-    EXPECT_THAT(refusal(), EndsWith("whose whole name matches 'align'"));
+    EXPECT_THAT(refusal(), EndsWith("has a whole name that matches 'align'"));
 
-    std::vector<std::unique_ptr<app::Registration>> entries;
+    std::vector<std::unique_ptr<listening::Registration>> entries;
     const auto list = [&](const std::string& name) {
-        transport::Contact contact;
+        net::Contact contact;
         contact.addresses = {"127.0.0.1"};
         contact.port = static_cast<std::uint16_t>(9000 + entries.size());
         contact.name = name;
         contact.pid = ::getpid();
-        contact.host = stats::host_name();
-        entries.push_back(app::register_manager(folder, contact).or_throw());
+        contact.host = records::host_name();
+        entries.push_back(listening::register_manager(folder, contact).or_throw());
     };
     for (const char* name : {"align-2", "align-1", "align-1"}) list(name);
     EXPECT_THAT(refusal(), EndsWith("'align'; listed: align-1, align-2"));

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "stats/journal.h"
+#include "records/journal.h"
 #include "stats/stats_log.h"
 
 namespace wq::cli {
@@ -28,14 +28,15 @@ class RunPlaceTest : public ::testing::Test {
     std::string file(const std::string& name) const { return (folder_ / name).string(); }
 
     // A run of these ends, as its journal says.
-    void earlier_run(const std::string& name, const std::vector<stats::TaskRecord>& records = {}) {
+    void earlier_run(const std::string& name, const std::vector<records::TaskRecord>& records = {}) {
         fs::create_directories(folder_ / name);
         std::ofstream journal(folder_ / name / "journal", std::ios::binary);
-        journal << stats::encode_header({1, "id", options_.source.name(), options_.source.fingerprint(), 0});
-        for (const stats::TaskRecord& record : records) journal << stats::encode_record(record);
+        journal << records::encode_header(
+            {1, "id", options_.source.name(), options_.source.fingerprint(), 0});
+        for (const records::TaskRecord& record : records) journal << records::encode_record(record);
     }
-    static stats::TaskRecord ended(std::uint64_t key, int exit_code, bool final = true) {
-        stats::TaskRecord record;
+    static records::TaskRecord ended(std::uint64_t key, int exit_code, bool final = true) {
+        records::TaskRecord record;
         record.key.value = key;
         record.final = final;
         record.outcome.exit_code = exit_code;
@@ -68,7 +69,7 @@ TEST_F(RunPlaceTest, ANewRunIsBesideItsList) {
     options_.run_directory = "elsewhere";
     EXPECT_EQ(choose_run_directory(options_, "17"), "elsewhere");
     RunOptions array;
-    array.source.kind = app::SourceSpec::Kind::array;
+    array.source.kind = run::SourceSpec::Kind::array;
     EXPECT_EQ(choose_run_directory(array, ""), "array.wq");
     RunOptions stream;
     stream.source.path = "-";
@@ -95,7 +96,7 @@ TEST_F(RunPlaceTest, TheEndsOfAnEarlierRunAreRead) {
     const auto place = take_run_place(options_, file("tasks.sh.wq"));
     ASSERT_TRUE(place) << place.error().message;
     EXPECT_TRUE(place->resumed);
-    using End = app::EarlierRun::End;
+    using End = run::EarlierRun::End;
     EXPECT_EQ(place->earlier.ends, (std::unordered_map<std::uint64_t, End>{
                                        {1, End::done}, {2, End::failed}, {4, End::done}, {5, End::done}}));
     EXPECT_EQ(place->earlier.attempts, (std::unordered_map<std::uint64_t, Attempt>{{3, 1}}))
@@ -124,7 +125,7 @@ TEST_F(RunPlaceTest, TheRunOfSomethingElseIsRefused) {
 }
 
 TEST_F(RunPlaceTest, AnotherCommandOfEqualNameIsTold) {
-    options_.source.kind = app::SourceSpec::Kind::array;
+    options_.source.kind = run::SourceSpec::Kind::array;
     options_.source.indexes = "1-9:2";
     options_.source.command = {"old", "{}"};
     earlier_run("array.wq");

@@ -5,15 +5,15 @@
 #include <map>
 
 #include "cli/worker_resources.h"
-#include "host/topology.h"
+#include "machine/topology.h"
 
 namespace wq::cli {
 namespace {
 
 using ::testing::ElementsAre;
 
-Result<WorkerCommand> parse(std::vector<const char*> words,
-                            std::map<std::string, std::string> environment = {}) {
+Result<WorkerCommand> parse_worker(std::vector<const char*> words,
+                                   std::map<std::string, std::string> environment = {}) {
     words.insert(words.begin(), "work_queue_worker");
     return parse_worker_command_line(static_cast<int>(words.size()), words.data(), [&](const char* name) {
         const auto found = environment.find(name);
@@ -23,13 +23,12 @@ Result<WorkerCommand> parse(std::vector<const char*> words,
 
 WorkerProgramOptions work(std::vector<const char*> words,
                           std::map<std::string, std::string> environment = {}) {
-    return parse(std::move(words), std::move(environment)).or_throw().work;
+    return parse_worker(std::move(words), std::move(environment)).or_throw().work;
 }
 
 TEST(WorkerOptions, TheManualsFormsOfAManager) {
-    EXPECT_THAT(work({"host", "9123"}).managers, ElementsAre(transport::HostPort{"host", 9123}));
-    EXPECT_THAT(work({"a:1;b:2"}).managers,
-                ElementsAre(transport::HostPort{"a", 1}, transport::HostPort{"b", 2}));
+    EXPECT_THAT(work({"host", "9123"}).managers, ElementsAre(net::HostPort{"host", 9123}));
+    EXPECT_THAT(work({"a:1;b:2"}).managers, ElementsAre(net::HostPort{"a", 1}, net::HostPort{"b", 2}));
     EXPECT_EQ(work({"-M", "my.*"}).manager_regex, "my.*");
     EXPECT_EQ(work({"-N", "my.*"}).manager_regex, "my.*");
     EXPECT_EQ(work({"--contact", "file"}).contact, "file");
@@ -50,14 +49,16 @@ TEST(WorkerOptions, APlatformIsANameOfAPath) {
     const auto options = work({"h", "1", "-A", "aarch64", "-O", "Cygwin"});
     EXPECT_EQ(options.arch, "aarch64");
     EXPECT_EQ(options.os, "Cygwin");
-    for (const char* name : {"../x", "a/b", "."}) EXPECT_FALSE(parse({"h", "1", "--os", name})) << name;
+    for (const char* name : {"../x", "a/b", "."})
+        EXPECT_FALSE(parse_worker({"h", "1", "--os", name})) << name;
 }
 
 TEST(WorkerOptions, WhatNoMachineHasIsRefused) {
-    EXPECT_FALSE(parse({"h", "1", "--cores", "1000000"}));
-    EXPECT_FALSE(parse({"h", "1", "--memory", "2000P"}));
-    EXPECT_EQ(parse({"h", "1", "--feature", "function:f"}).error().message,
-              "--feature 'function:f': only a program's own worker has functions, and it says so itself; try "
+    EXPECT_FALSE(parse_worker({"h", "1", "--cores", "1000000"}));
+    EXPECT_FALSE(parse_worker({"h", "1", "--memory", "2000P"}));
+    EXPECT_EQ(parse_worker({"h", "1", "--feature", "function:f"}).error().message,
+              "--feature 'function:f': only workers of programs have functions, and they announce them "
+              "themselves; try "
               "--help");
     EXPECT_EQ(work({"h", "1", "--memory", "1000P"}).memory_mb, std::int64_t{1000} << 30);
 }
@@ -101,45 +102,45 @@ TEST(WorkerOptions, WithinATaskThatHoldsAPartTheWorkerHasTheWholeOnesAndACoreAtL
     for (const auto& [gpus, most] : {std::pair{"0.25", 0}, {"0", 0}, {"1.5", 1}})
         EXPECT_EQ(work({"h", "1"}, {{"GPUS", gpus}}).gpus, most) << gpus;
     EXPECT_EQ(work({"h", "1"}, {{"CORES", "all"}}).cores, std::nullopt);
-    EXPECT_FALSE(parse({"h", "1"}, {{"CORES", "many"}}));
-    EXPECT_FALSE(parse({"h", "1", "--cores", "0.5"}));
+    EXPECT_FALSE(parse_worker({"h", "1"}, {{"CORES", "many"}}));
+    EXPECT_FALSE(parse_worker({"h", "1", "--cores", "0.5"}));
     EXPECT_EQ(work({"h", "1", "--cores", "0"}).cores, std::nullopt);
 }
 
 TEST(WorkerOptions, WhatChangesNothingIsTaken) {
-    EXPECT_TRUE(parse({"h",
-                       "1",
-                       "-a",
-                       "-c",
-                       "-p",
-                       "x",
-                       "-z",
-                       "5",
-                       "--memory-threshold",
-                       "7",
-                       "-w",
-                       "65536",
-                       "--disable-symlinks",
-                       "--disk-allocation",
-                       "-A",
-                       "x86_64",
-                       "-O",
-                       "Linux",
-                       "-C",
-                       "c:9097",
-                       "--connection-mode",
-                       "by_ip",
-                       "--from-factory",
-                       "f",
-                       "--volatility",
-                       "0.5"}));
+    EXPECT_TRUE(parse_worker({"h",
+                              "1",
+                              "-a",
+                              "-c",
+                              "-p",
+                              "x",
+                              "-z",
+                              "5",
+                              "--memory-threshold",
+                              "7",
+                              "-w",
+                              "65536",
+                              "--disable-symlinks",
+                              "--disk-allocation",
+                              "-A",
+                              "x86_64",
+                              "-O",
+                              "Linux",
+                              "-C",
+                              "c:9097",
+                              "--connection-mode",
+                              "by_ip",
+                              "--from-factory",
+                              "f",
+                              "--volatility",
+                              "0.5"}));
 }
 
-const host::Machine& machine() {
-    static const host::Machine four = [] {
-        host::CpuMask all;
+const machine::Machine& machine() {
+    static const machine::Machine four = [] {
+        machine::CpuMask all;
         for (int unit = 0; unit < 4; ++unit) all.add(unit);
-        return host::discover_synthetic("numa:1(memory=4194304000) package:1 core:4 pu:1", all).or_throw();
+        return machine::discover_synthetic("numa:1(memory=4194304000) package:1 core:4 pu:1", all).or_throw();
     }();
     return four;
 }
@@ -153,19 +154,19 @@ TEST(WorkerResources, AreWhatIsThereUnlessTheyAreSaid) {
     options.gpus = 2;
     const WorkerResources some = worker_resources(machine(), 500, options);
     EXPECT_EQ(some.offers, (core::Resources{2, 9000, 500, 2}));
-    EXPECT_EQ(some.slice.bind, host::Binding::none);
+    EXPECT_EQ(some.slice.bind, machine::Binding::none);
     EXPECT_THAT(some.slice.cores, ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(0, 1, 2, 3)));
     EXPECT_THAT(some.slice.gpus, ElementsAre("0", "1"));
     EXPECT_EQ(some.slice.gpu_variable, "CUDA_VISIBLE_DEVICES");
 }
 
 TEST(WorkerResources, TheBatchSystemsShareCountsUnlessAnOptionSaysElse) {
-    const host::Bounds batch{{host::BoundKind::cores, 2, "SLURM_CPUS_PER_TASK", false, false, {}},
-                             {host::BoundKind::disk, 100, "_CONDOR_MACHINE_AD Disk", false, false, {}}};
+    const machine::Bounds batch{{machine::BoundKind::cores, 2, "SLURM_CPUS_PER_TASK", false, false, {}},
+                                {machine::BoundKind::disk, 100, "_CONDOR_MACHINE_AD Disk", false, false, {}}};
     const WorkerResources share = worker_resources(machine(), 500, {}, batch);
     EXPECT_EQ(share.offers, (core::Resources{2, 4000, 100, 0}));
-    EXPECT_EQ(share.slice.bind, host::Binding::none);
-    EXPECT_THAT(share.unbound, ::testing::StartsWith("2 of 4 cores, and nothing says which"));
+    EXPECT_EQ(share.slice.bind, machine::Binding::none);
+    EXPECT_THAT(share.unbound, ::testing::StartsWith("2 of 4 cores, and it is unknown which"));
     WorkerProgramOptions options;
     options.cores = 3;
     EXPECT_EQ(worker_resources(machine(), 500, options, batch).offers.cores, 3);
@@ -173,51 +174,50 @@ TEST(WorkerResources, TheBatchSystemsShareCountsUnlessAnOptionSaysElse) {
 
 TEST(WorkerResources, TasksAreBoundAsTheUserSays) {
     WorkerProgramOptions options;
-    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, host::Binding::core);
-    options.bind = host::Binding::node;
+    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, machine::Binding::core);
+    options.bind = machine::Binding::node;
     options.cores = 2;
     const WorkerResources nearest = worker_resources(machine(), 500, options);
-    EXPECT_EQ(nearest.slice.bind, host::Binding::node);
+    EXPECT_EQ(nearest.slice.bind, machine::Binding::node);
     EXPECT_THAT(nearest.slice.cores, ElementsAre(ElementsAre(0), ElementsAre(1)));
     EXPECT_EQ(nearest.unbound, "");
     options.cores = 5;
-    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, host::Binding::none);
+    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, machine::Binding::none);
     options.cores = std::nullopt;
-    options.bind = host::Binding::none;
+    options.bind = machine::Binding::none;
     const WorkerResources unbound = worker_resources(machine(), 500, options);
-    EXPECT_EQ(unbound.slice.bind, host::Binding::none);
+    EXPECT_EQ(unbound.slice.bind, machine::Binding::none);
     EXPECT_THAT(unbound.slice.places, ::testing::SizeIs(4));  // tasks are told which cores they have
     EXPECT_EQ(unbound.unbound, "--bind none");
 }
 
 // The nodes of an allocation grow and shrink under a worker that asked for a part of them.
 TEST(WorkerResources, OnlyLessThanWasOfferedIsLacked) {
-    host::CpuMask all;
+    machine::CpuMask all;
     for (int unit = 0; unit < 4; ++unit) all.add(unit);
-    host::CpuMask last;
+    machine::CpuMask last;
     last.add(3);
-    const auto of = [](host::CpuMask mask, const WorkerProgramOptions& options) {
+    const auto of = [](machine::CpuMask mask, const WorkerProgramOptions& options) {
         const char* four = "numa:1(memory=4194304000) package:1 core:4 pu:1";
         WorkerResources found =
-            worker_resources(host::discover_synthetic(four, mask).or_throw(), 500, options);
+            worker_resources(machine::discover_synthetic(four, mask).or_throw(), 500, options);
         found.slice.of_this_machine = true;
         return found;
     };
     WorkerProgramOptions unbound;
-    unbound.bind = host::Binding::none;
+    unbound.bind = machine::Binding::none;
     EXPECT_EQ(what_it_lacks(of(all, {}), of(all, {}), all), "");
     EXPECT_EQ(what_it_lacks(of(last, {}), of(all, {}), all), "");
-    EXPECT_EQ(what_it_lacks(of(all, unbound), of(last, unbound), last),
-              "it has 1 cores to offer, and offered 4");
+    EXPECT_EQ(what_it_lacks(of(all, unbound), of(last, unbound), last), "it can offer 1 cores instead of 4");
     WorkerProgramOptions one;
     one.cores = 1;
     EXPECT_EQ(what_it_lacks(of(all, one), of(last, one), last), "");
-    one.bind = host::Binding::core;
+    one.bind = machine::Binding::core;
     EXPECT_EQ(what_it_lacks(of(all, one), of(last, one), last),
-              "its tasks are bound to cores that it may not use");
+              "its tasks are bound to cores that it may no longer use");
     WorkerResources before = of(all, {});
     before.offers.memory_mb += 1;
-    EXPECT_EQ(what_it_lacks(before, of(all, {}), all), "it has 4000 MB memory to offer, and offered 4001");
+    EXPECT_EQ(what_it_lacks(before, of(all, {}), all), "it can offer 4000 MB memory instead of 4001");
     before = of(all, {});
     before.offers.disk_mb += 1;
     EXPECT_EQ(what_it_lacks(before, of(all, {}), all), "") << "its own tasks fill it";
@@ -226,11 +226,11 @@ TEST(WorkerResources, OnlyLessThanWasOfferedIsLacked) {
 }
 
 TEST(WorkerOptions, DetectNeedsNoManager) {
-    EXPECT_EQ(parse({"--detect"}).or_throw().kind, WorkerCommand::Kind::detect);
-    EXPECT_TRUE(parse({"--detect", "--json", "--cores", "3"}).or_throw().json);
-    EXPECT_EQ(parse({"h", "1", "--draw"}).error().message, "--draw belongs to --detect; try --help");
-    EXPECT_EQ(work({"h", "1", "--bind", "numa", "--threads-per-core", "1"}).bind, host::Binding::node);
-    EXPECT_FALSE(parse({"h", "1", "--bind", "L3"}));
+    EXPECT_EQ(parse_worker({"--detect"}).or_throw().kind, WorkerCommand::Kind::detect);
+    EXPECT_TRUE(parse_worker({"--detect", "--json", "--cores", "3"}).or_throw().json);
+    EXPECT_EQ(parse_worker({"h", "1", "--draw"}).error().message, "--draw needs --detect; try --help");
+    EXPECT_EQ(work({"h", "1", "--bind", "numa", "--threads-per-core", "1"}).bind, machine::Binding::node);
+    EXPECT_FALSE(parse_worker({"h", "1", "--bind", "L3"}));
 }
 
 TEST(WorkerResources, AreSaidAsInTheManual) {

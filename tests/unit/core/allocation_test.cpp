@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t gb = 1024;
 
-Count thousandths(std::int64_t number) {
+Count of_thousandths(std::int64_t number) {
     return Count::of_thousandths(number);
 }
 
@@ -49,7 +49,7 @@ TEST(Allocation, WhoSaysNothingGetsAllButTheGpus) {
     const Resources whole{8, 8000, 100, 2};
     for (const bool proportional : {true, false}) {
         EXPECT_EQ(allocate({}, whole, {.proportional = proportional}), (Resources{8, 8000, 100, 0}));
-        // Zeros say nothing, as in Work Queue; but for cores, of which a task may hold none.
+        // 0 means unspecified, as in Work Queue, except for cores: a task may hold none.
         EXPECT_EQ(allocate({.memory_mb = 0, .disk_mb = 0, .gpus = 0}, whole, {.proportional = proportional}),
                   (Resources{8, 8000, 100, 0}));
     }
@@ -73,19 +73,19 @@ TEST(Allocation, TasksThatHoldNoCoreGetWhatTheySay) {
 
 TEST(Allocation, FractionsAreGivenAsTheyAreAskedFor) {
     const Resources whole{4, 4000, 800, 2};
-    EXPECT_EQ(share({.cores = thousandths(500)}, whole), (Resources{thousandths(500), 500, 100, 0}));
-    EXPECT_EQ(fill({.cores = thousandths(500)}, whole), 8);
-    EXPECT_EQ(how_many_fit(share({.cores = thousandths(300)}, whole), whole), 12);  // three on a core
-    // More is due by memory, and then whole cores are.
-    EXPECT_EQ(share({.cores = thousandths(500), .memory_mb = 2000}, whole), (Resources{2, 2000, 400, 0}));
-    EXPECT_EQ(share({.gpus = thousandths(250)}, whole), (Resources{0, 500, 100, thousandths(250)}));
-    EXPECT_EQ(fill({.gpus = thousandths(250)}, whole), 8);
+    EXPECT_EQ(share({.cores = of_thousandths(500)}, whole), (Resources{of_thousandths(500), 500, 100, 0}));
+    EXPECT_EQ(fill({.cores = of_thousandths(500)}, whole), 8);
+    EXPECT_EQ(how_many_fit(share({.cores = of_thousandths(300)}, whole), whole), 12);  // three on a core
+    // The memory share is larger, so whole cores are given.
+    EXPECT_EQ(share({.cores = of_thousandths(500), .memory_mb = 2000}, whole), (Resources{2, 2000, 400, 0}));
+    EXPECT_EQ(share({.gpus = of_thousandths(250)}, whole), (Resources{0, 500, 100, of_thousandths(250)}));
+    EXPECT_EQ(fill({.gpus = of_thousandths(250)}, whole), 8);
 }
 
 TEST(Allocation, WhatNoWorkerHasFitsNowhere) {
     const Resources whole{8, 8000, 100, 0};
     for (const Needs& needs : {Needs{.cores = 9}, Needs{.cores = 1, .memory_mb = 8001}, Needs{.disk_mb = 101},
-                               Needs{.gpus = 1}, Needs{.cores = thousandths(8001)}}) {
+                               Needs{.gpus = 1}, Needs{.cores = of_thousandths(8001)}}) {
         EXPECT_FALSE(ever_fits(needs, whole));
         EXPECT_FALSE(share(needs, whole).fits_in(whole));
     }
@@ -94,12 +94,12 @@ TEST(Allocation, WhatNoWorkerHasFitsNowhere) {
 TEST(Allocation, ExactlyWhatIsSaidWithoutProportions) {
     const Resources whole{8, 8000, 100, 2};
     EXPECT_EQ(allocate({.cores = 3}, whole), (Resources{3, 3000, 0, 0}));
-    EXPECT_EQ(allocate({.cores = thousandths(500)}, whole), (Resources{thousandths(500), 500, 0, 0}));
+    EXPECT_EQ(allocate({.cores = of_thousandths(500)}, whole), (Resources{of_thousandths(500), 500, 0, 0}));
     EXPECT_EQ(allocate({.memory_mb = 5}, whole), (Resources{1, 5, 0, 0}));
     EXPECT_EQ(allocate({.gpus = 1}, whole), (Resources{0, 0, 0, 1}));
     EXPECT_EQ(allocate({.cores = 2, .disk_mb = 10, .gpus = 1}, whole), (Resources{2, 2000, 10, 1}));
     EXPECT_EQ(allocate({.cores = 0}, whole), Resources{});
-    // More cores than there are fit nowhere, and ask for all of the memory, not for more.
+    // More cores than exist fit nowhere, and get all of the memory, not more.
     EXPECT_EQ(allocate({.cores = 16}, whole), (Resources{16, 8000, 0, 0}));
     EXPECT_FALSE(allocate({.cores = 16}, whole).fits_in(whole));
 }
@@ -114,8 +114,8 @@ TEST(Allocation, TasksOfOneCoreFillWorkersOfAnyNumberOfCores) {
         }
 }
 
-// Each k-th part, by cores and by memory, of each worker: the number of tasks is a whole one, none fits
-// besides, and each has at least what it asks for.
+// Every k-th share, by cores and by memory, of each worker: the number of tasks is whole, no further one
+// fits, and each gets at least what it asks for.
 TEST(Allocation, OverSizesOfTasksAndWorkers) {
     for (std::int64_t cores = 1; cores <= 64; ++cores)
         for (std::int64_t wanted = 1; wanted <= cores; ++wanted) {
@@ -127,7 +127,7 @@ TEST(Allocation, OverSizesOfTasksAndWorkers) {
         }
 }
 
-// Sizes without any order.
+// Sizes without any pattern.
 TEST(Allocation, GivesWhatIsAskedForAndNoMoreTasksThanFitByThat) {
     std::mt19937_64 random(7);
     const auto up_to = [&](std::int64_t most) {
@@ -135,7 +135,7 @@ TEST(Allocation, GivesWhatIsAskedForAndNoMoreTasksThanFitByThat) {
     };
     for (int i = 0; i < 20'000; ++i) {
         const Resources whole{1 + up_to(255), 1 + up_to(1 << 20), 1 + up_to(1 << 22), up_to(8)};
-        Needs needs{.cores = thousandths(1000 * up_to(4) + 500 * up_to(1)),
+        Needs needs{.cores = of_thousandths(1000 * up_to(4) + 500 * up_to(1)),
                     .memory_mb = up_to(1 << 18) - 1,
                     .disk_mb = up_to(1 << 20) - 1,
                     .gpus = up_to(2) - 1};
@@ -147,7 +147,7 @@ TEST(Allocation, GivesWhatIsAskedForAndNoMoreTasksThanFitByThat) {
             ASSERT_TRUE(needs.cores <= give.cores && needs.memory_mb <= give.memory_mb &&
                         needs.disk_mb <= give.disk_mb && needs.gpus <= give.gpus);
         }
-        // As many as fit by what is said, but for cores that are whole and one at least.
+        // As many as fit by their requests, with whole cores and one at least.
         const std::int64_t tasks = fill(needs, whole);
         const std::int64_t by_need = fill(needs, whole, {.proportional = false});
         ASSERT_LE(tasks, by_need);

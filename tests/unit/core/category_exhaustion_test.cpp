@@ -1,4 +1,4 @@
-// What becomes of tasks that exhaust their resources, and what people are shown.
+// Tasks that exhaust their resources, and what is displayed.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// A category that tasks complete in.
+// A category whose tasks complete.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class CategoryTest : public ::testing::Test {
     void complete(int tasks, const Sizes& peaks) {
         for (int i = 0; i < tasks; ++i) category_.completed(peaks, std::chrono::seconds(1));
     }
-    // What a task that says `said` asks for at first.
+    // The first request of a task that specifies `said`.
     Sizes first(const Sizes& said = {}) const { return category_.first_try(said, largest_worker_).sizes; }
     Sizes at_maximum(const Sizes& said = {}) const { return category_.at_maximum(said, {}).sizes; }
     std::string shown(ResourceKind kind) const { return describe(category_.largest(kind), kind); }

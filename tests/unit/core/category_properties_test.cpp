@@ -1,4 +1,4 @@
-// What holds of a category whatever happens to it.
+// Invariants of a category under random events.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::int64_t maybe(Random& random, std::int64_t value) {
     return between(random, 0, 2) == 0 ? unsaid : value;
 }
 
-// As a task, a user or a peer may say it: now and then far off.
+// As a task, a user or a peer may specify it: sometimes far off.
 std::int64_t amount(Random& random) {
     switch (between(random, 0, 9)) {
         case 0:
@@ -71,7 +71,7 @@ void do_something(Random& random, Category& category) {
     }
 }
 
-// One that says `said` asks for `request`.
+// A task that specifies `said` asks for `request`.
 void check_request(const Category& category, const Sizes& said, const CategoryRequest& request) {
     for (const ResourceKind kind : resource_kinds) {
         const std::int64_t size = request.sizes.at(kind);
@@ -121,7 +121,7 @@ TEST(CategoryProperties, HoldWhateverHappens) {
     }
 }
 
-// Nothing is known of it: whole workers, or what the user says; and no worker need be there.
+// Without data: whole workers, or the user's amounts; no worker needs to exist.
 TEST(CategoryProperties, WithoutTasksItGivesWholeWorkersOrWhatIsSaid) {
     Random random(1);
     for (int round = 0; round < 1000; ++round) {
@@ -136,7 +136,7 @@ TEST(CategoryProperties, WithoutTasksItGivesWholeWorkersOrWhatIsSaid) {
     }
 }
 
-// The largest seen never sinks, nor what is given for it; nor does what is shown.
+// The largest peak never shrinks, nor its allocation, nor the displayed value.
 TEST(CategoryProperties, TheLargestSeenOnlyGrows) {
     Random random(2);
     for (int round = 0; round < 50; ++round) {
@@ -156,7 +156,7 @@ TEST(CategoryProperties, TheLargestSeenOnlyGrows) {
     }
 }
 
-// What is computed of the first tasks is within what they took, rounded up: no mode invents a size.
+// Computed amounts are within the rounded peaks of the first tasks: no mode invents a size.
 TEST(CategoryProperties, WhatIsComputedIsWithinWhatWasSeen) {
     Random random(3);
     for (int round = 0; round < 300; ++round) {
@@ -176,7 +176,7 @@ TEST(CategoryProperties, WhatIsComputedIsWithinWhatWasSeen) {
     }
 }
 
-// Between two computations the order of what completes is chance, and makes no difference.
+// Between two computations the order of completions is random and must not matter.
 TEST(CategoryProperties, TheOrderBetweenTwoComputationsIsNothing) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         Random random(seed);

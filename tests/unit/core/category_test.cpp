@@ -1,4 +1,4 @@
-// What Work Queue's manual says of categories, statement by statement.
+// Work Queue's manual on categories, statement by statement.
 #include "core/category.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +129,7 @@ TEST_F(CategoryTest, GpusAreSizedOnlyWhereAskedFor) {
     EXPECT_EQ(first().gpus, 1000);
 }
 
-// What no monitor measures is no reason to give less.
+// Unmeasured resources are not reduced.
 TEST_F(CategoryTest, WhatIsNotMeasuredIsNotComputed) {
     complete(100, {.memory_mb = 100});
     EXPECT_EQ(first(), (Sizes{whole, 250, whole, 0}));

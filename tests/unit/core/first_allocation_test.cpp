@@ -26,9 +26,8 @@ PeakHistogram histogram_of(const Samples& samples, std::int64_t width) {
     return peaks;
 }
 
-// The definition, on the samples themselves: every multiple of the bucket is tried, up to that of the largest
-// peak, with sums over all samples for each. What is compared is over / under of the header's formulas, times
-// n for waste.
+// The definition, on the samples themselves: tries every multiple of the bucket up to that of the largest
+// peak, with sums over all samples. Compares over / under of the header's formulas, times n for waste.
 namespace brute {
 
 __extension__ using Wide = __int128;
@@ -56,7 +55,7 @@ Rate rate(const Samples& samples, std::int64_t a, std::int64_t a_max) {
     Rate result{0, 0};
     for (const Sample& sample : samples) {
         const bool fits = sample.peak <= a;
-        result.over += fits ? a_max : a;  // what (P * a_max / a + (1 - P)) adds up to, times a
+        result.over += fits ? a_max : a;  // (P * a_max / a + (1 - P)), times a
         result.under += Wide{sample.wall_us} * (fits ? 1 : 2);
     }
     result.under *= a;
@@ -79,42 +78,42 @@ std::int64_t best(const Samples& samples, std::int64_t width, bool least, const 
 
 }  // namespace brute
 
-struct Shape {
+struct PeakShape {
     std::string name;
     std::function<Sample(std::mt19937_64&)> sample;
 };
 
-std::int64_t between(std::mt19937_64& random, std::int64_t low, std::int64_t high) {
+std::int64_t any_between(std::mt19937_64& random, std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }
 
 // Peaks below 40,000: 40 cores, or 160 buckets of memory.
-const std::vector<Shape>& shapes() {
-    static const std::vector<Shape> all{
+const std::vector<PeakShape>& shapes() {
+    static const std::vector<PeakShape> all{
         {"uniform",
          [](auto& random) {
-             return Sample{between(random, 1, 40'000), between(random, 1, 1'000'000)};
+             return Sample{any_between(random, 1, 40'000), any_between(random, 1, 1'000'000)};
          }},
         {"bimodal",
          [](auto& random) {
-             const bool large = between(random, 0, 9) == 0;
-             return Sample{between(random, large ? 30'000 : 900, large ? 33'000 : 1100),
-                           between(random, 1, 1'000'000)};
+             const bool large = any_between(random, 0, 9) == 0;
+             return Sample{any_between(random, large ? 30'000 : 900, large ? 33'000 : 1100),
+                           any_between(random, 1, 1'000'000)};
          }},
         {"large ones are long",
          [](auto& random) {
-             const std::int64_t peak = between(random, 1, 20'000);
+             const std::int64_t peak = any_between(random, 1, 20'000);
              return Sample{peak, peak * 1000};
          }},
         {"large ones are short",
          [](auto& random) {
-             const std::int64_t peak = between(random, 1, 20'000);
+             const std::int64_t peak = any_between(random, 1, 20'000);
              return Sample{peak, 40'000'000 / peak};
          }},
         {"heavy tail",
          [](auto& random) {
-             return Sample{std::min<std::int64_t>(40'000'000 / between(random, 1, 200'000), 40'000),
-                           between(random, 1, 1'000'000)};
+             return Sample{std::min<std::int64_t>(40'000'000 / any_between(random, 1, 200'000), 40'000),
+                           any_between(random, 1, 1'000'000)};
          }},
         {"all equal",
          [](auto&) {
@@ -122,12 +121,12 @@ const std::vector<Shape>& shapes() {
          }},
         {"equal times, few sizes",
          [](auto& random) {
-             return Sample{1000 * (std::int64_t{1} << between(random, 0, 4)), 1000};
+             return Sample{1000 * (std::int64_t{1} << any_between(random, 0, 4)), 1000};
          }},
         {"some take nothing and end at once",
          [](auto& random) {
-             const bool nothing = between(random, 0, 1) == 0;
-             return nothing ? Sample{0, 1} : Sample{between(random, 0, 5000), between(random, 1, 3)};
+             const bool nothing = any_between(random, 0, 1) == 0;
+             return nothing ? Sample{0, 1} : Sample{any_between(random, 0, 5000), any_between(random, 1, 3)};
          }},
     };
     return all;
@@ -136,11 +135,11 @@ const std::vector<Shape>& shapes() {
 class Formulas : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(Formulas, AreTheirDefinition) {
-    const Shape& shape = shapes()[GetParam()];
+    const PeakShape& shape = shapes()[GetParam()];
     std::mt19937_64 random(GetParam() + 1);
     for (int round = 0; round < 500; ++round) {
         const bool one = round % 10 == 0;
-        Samples samples(one ? 1 : static_cast<std::size_t>(between(random, 2, 40)));
+        Samples samples(one ? 1 : static_cast<std::size_t>(any_between(random, 2, 40)));
         for (Sample& sample : samples) sample = shape.sample(random);
         if (std::ranges::all_of(samples, [](const Sample& sample) { return sample.peak == 0; })) continue;
         const std::int64_t width = round % 2 == 0 ? 1000 : 250;
@@ -159,8 +158,8 @@ TEST_P(Formulas, AreTheirDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Formulas, ::testing::Range<std::size_t>(0, 8));
 
-// 100 tasks of 1 core and 10 of 8, a second each. Waste: 1 core costs 110 + 80, 8 cost 880. Throughput: a
-// place of 8 cores has 8 tasks of 1 core in a second, less those that are run twice.
+// 100 tasks of 1 core and 10 of 8, a second each. Waste: 1 core costs 110 + 80, 8 cost 880. Throughput: the
+// space of 8 cores runs 8 tasks of 1 core in a second, minus those that run twice.
 TEST(FirstAllocation, ByHand) {
     PeakHistogram peaks(1000);
     for (int i = 0; i < 100; ++i) peaks.add(1000, 1s);
@@ -168,7 +167,7 @@ TEST(FirstAllocation, ByHand) {
     EXPECT_EQ(min_waste(peaks), 1000);
     EXPECT_EQ(max_throughput(peaks), 1000);
 
-    // The large ones take a minute each: then a second try of them costs more than all the others save.
+    // The large ones take a minute each: then their second try costs more than all the others save.
     PeakHistogram long_ones(1000);
     for (int i = 0; i < 10; ++i) long_ones.add(7000, 1s);
     for (int i = 0; i < 10; ++i) long_ones.add(8000, 60s);
@@ -176,8 +175,8 @@ TEST(FirstAllocation, ByHand) {
     EXPECT_EQ(max_throughput(long_ones), 8000);
 }
 
-// Half of them need 1 core and half 2, a second each: twice 1 core, or a second try of 2 for the half, is the
-// same, but nothing is run twice with 2.
+// Half of them need 1 core and half 2, a second each: 2 cores for all, or a second try for half of them,
+// costs the same, but with 2 nothing runs twice.
 TEST(FirstAllocation, OfEquallyGoodOnesTheLargest) {
     PeakHistogram peaks(1000);
     for (int i = 0; i < 10; ++i) peaks.add(i < 5 ? 1000 : 2000, 1s);
@@ -194,7 +193,7 @@ TEST(FirstAllocation, IsExactWhereDoublesAreNot) {
     EXPECT_EQ(min_waste(peaks), 1) << "better by a microsecond of 2000 days";
 }
 
-// The place of one of the large ones would hold 2^32 of the small one: so the formula says.
+// By the formula, the space of a large one would hold 2^32 of the small one.
 TEST(FirstAllocation, OfTheWildestThereIsStillTheDefinition) {
     PeakHistogram peaks(250);
     for (int i = 0; i < 100; ++i) peaks.add(INT64_MAX, Duration::max());

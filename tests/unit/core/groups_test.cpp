@@ -8,8 +8,8 @@
 namespace wq::core {
 namespace {
 
-// ---- the drawings of the manual
-// -----------------------------------------------------------------------------------
+// ---- the manual's drawings
+// ----------------------------------------------------------------------------------------
 
 IntervalSet set(std::initializer_list<std::uint64_t> ids) {
     IntervalSet all;
@@ -26,7 +26,7 @@ constexpr GroupTag par(std::uint32_t group) {
 TEST(Groups, TrainDeployTestReport) {
     Groups groups;
     EXPECT_EQ(groups.add(TaskId(0), 1, {seq(1)}).unblocked, set({0}));  // train
-    EXPECT_EQ(groups.add(TaskId(1), 5, {}).unblocked.count(), 5u);      // lines of no group
+    EXPECT_EQ(groups.add(TaskId(1), 5, {}).unblocked.count(), 5u);      // lines without a group
     EXPECT_TRUE(groups.add(TaskId(6), 1, {seq(1)}).unblocked.empty());  // deploy
     for (std::uint64_t id : {7u, 8u, 9u}) EXPECT_TRUE(groups.add(TaskId(id), 1, {par(1)}).unblocked.empty());
     EXPECT_TRUE(groups.add(TaskId(10), 1, {seq(1)}).unblocked.empty());  // report
@@ -47,7 +47,7 @@ TEST(Groups, AFailedTestLetsNoReportRun) {
     groups.add(TaskId(4), 1, {par(1), seq(2)});
     groups.add(TaskId(5), 1, {seq(2)});
     const GroupChange change = groups.failed({1, 2});
-    EXPECT_EQ(change.dead, set({2, 4, 5}));  // 5 by way of 4
+    EXPECT_EQ(change.dead, set({2, 4, 5}));  // 5 because of 4
     EXPECT_EQ(change.because, TaskId(1));
 }
 
@@ -78,8 +78,8 @@ TEST(Groups, AChainOfAHundredThousandDiesWithoutRecursion) {
     EXPECT_EQ(groups.failed({0, 1}).dead.count(), length - 1);
 }
 
-// ---- against the rule as the manual words it
-// ------------------------------------------------------------------------
+// ---- against the manual's rule
+// --------------------------------------------------------------------------------------
 
 enum class Fate { pending, ok, failed };
 struct Line {
@@ -111,7 +111,7 @@ struct Rule {
     struct Verdict {
         bool ok = false;
         bool blocked = false;
-        bool dead = false;  // it waits for one that failed, or for one that is dead itself
+        bool dead = false;  // it waits for a failed or a dead one
     };
     std::vector<Verdict> verdicts() const {
         std::vector<Verdict> all;

@@ -8,7 +8,7 @@
 namespace wq::core {
 namespace {
 
-// Every pair of state and event; "-" where there is no arrow.
+// Every pair of state and event; "-" if there is no transition.
 constexpr const char* golden_table = R"(
               blocked ready   leased  sealed  done    failed  skipped cancelled
 unblock       ready   -       -       -       -       -       -       -

@@ -81,7 +81,7 @@ TEST(PeakHistogram, EveryTaskHasAWeight) {
     EXPECT_EQ(peaks.buckets().at(0), (PeakHistogram::Tasks{1, 3, 3}));
 }
 
-// Times and sizes that no peer could have measured, as often as there is patience for.
+// Times and sizes that no peer could have measured.
 TEST(PeakHistogram, StaysSmallWhateverIsMeasured) {
     std::mt19937_64 random(4);
     for (const ResourceKind kind : resource_kinds) {

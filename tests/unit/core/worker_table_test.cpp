@@ -37,7 +37,7 @@ TEST_F(WorkerTableTest, OrdersWorkersOfAKindByFreeCores) {
     EXPECT_EQ(table.total(), (Resources{12, 12'000, 0, 0}));
     EXPECT_EQ(table.committed(), (Resources{7, 0, 0, 0}));
     table.release(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});
-    table.release(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});  // twice is once
+    table.release(*table.find(WorkerId(1)), TaskId(1), {6, 0, 0, 0});  // repeating it changes nothing
     EXPECT_EQ(table.find(WorkerId(1))->free().cores, 4);
     table.remove(WorkerId(2));
     EXPECT_EQ(table.busy(), 0u);
@@ -91,12 +91,12 @@ TEST_F(WorkerTableTest, AKindIsEqualCoresAndFeaturesAndAnEndWithinSixHours) {
     EXPECT_EQ(table.kinds().size(), 3u);
 }
 
-// As looks go through the kinds.
+// The order in which searches visit kinds.
 TEST_F(WorkerTableTest, AThousandWorkersOfOneClusterAreFewKinds) {
     for (std::uint32_t id = 0; id < 1000; ++id) {
-        WorkerJoined joined = worker(id, 32, 1min * id);  // jobs that were started over a day
-        joined.offers.memory_mb = 257'000 + id % 7;       // what kernels leave
-        joined.offers.disk_mb = 100'000 + 311 * id;       // what others have used of it
+        WorkerJoined joined = worker(id, 32, 1min * id);  // jobs started over a day
+        joined.offers.memory_mb = 257'000 + id % 7;       // after the kernel's share
+        joined.offers.disk_mb = 100'000 + 311 * id;       // after other users' files
         table.add(joined, Instant());
     }
     EXPECT_LE(table.kinds().size(), 12u);

@@ -18,10 +18,11 @@ TEST(TaskFiles, OfOneNameAreNoTask) {
     EXPECT_FALSE(conflict({{input("a"), input("b")}, {output("c", "1"), output("d", "2")}}));
     EXPECT_TRUE(conflict({{input("a/b"), input("a")}, {}}));
     EXPECT_FALSE(conflict({{input("a-b"), input("a"), input("ab/c")}, {output("a/c", "1")}}));
-    EXPECT_EQ(conflict({{input("a"), input("a")}, {}}), "two input files are to be 'a'");
+    EXPECT_EQ(conflict({{input("a"), input("a")}, {}}), "two input files have the name 'a'");
     EXPECT_TRUE(conflict({{input("a")}, {output("a", "1")}}));
     EXPECT_TRUE(conflict({{}, {output("a", "1"), output("a", "2")}}));
-    EXPECT_EQ(conflict({{}, {output("a", "1"), output("b", "1")}}), "two output files are to become '1'");
+    EXPECT_EQ(conflict({{}, {output("a", "1"), output("b", "1")}}),
+              "two output files have the destination '1'");
 }
 
 TEST(TaskFiles, ForAPlatform) {

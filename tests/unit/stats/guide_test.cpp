@@ -1,11 +1,11 @@
 // share/doc/statistics.md describes every dataset: its tables are those of schema.h, to the letter.
 #include <gtest/gtest.h>
 
+#include "records/transactions.h"
 #include "stats/schema.h"
 #include "stats/stats_log.h"
-#include "stats/transactions.h"
-#include "stats_testing.h"
 #include "support/source_dir.h"
+#include "unit/records/records_testing.h"
 
 namespace wq::stats {
 namespace {
@@ -47,7 +47,7 @@ std::string table_of(const Schema& schema) {
 }
 
 std::string guide() {
-    return testing::slurp((wq::test::source_dir() / "share/doc/statistics.md").string());
+    return records::testing::slurp((wq::test::source_dir() / "share/doc/statistics.md").string());
 }
 
 TEST(Guide, DescribesEveryDatasetAsItIs) {
@@ -61,7 +61,8 @@ TEST(Guide, DescribesEveryDatasetAsItIs) {
 TEST(Guide, QuotesTheHeadingsOfTheTextLogs) {
     const std::string page = guide();
     EXPECT_NE(page.find(stats_log_heading()), std::string::npos) << stats_log_heading();
-    const std::string heading(transactions_heading().substr(0, transactions_heading().size() - 1));
+    const std::string heading(
+        records::transactions_heading().substr(0, records::transactions_heading().size() - 1));
     EXPECT_NE(page.find(heading), std::string::npos) << heading;
 }
 

@@ -2,7 +2,7 @@
 
 #include "stats/plot_script.h"
 #include "stats/stats_log.h"
-#include "stats_testing.h"
+#include "unit/records/records_testing.h"
 
 namespace wq::stats {
 namespace {
@@ -48,7 +48,7 @@ TEST(Plots, LeaveOutWhatIsZeroThroughout) {
     ASSERT_EQ(plots.figures.size(), 5u);
     EXPECT_THAT(titles(plots.figures[0]), ElementsAre("waiting", "ended"));
     EXPECT_THAT(titles(plots.figures[1]), ElementsAre("connected", "busy"));
-    EXPECT_THAT(titles(plots.figures[2]), ElementsAre("of all workers", "given to tasks"));
+    EXPECT_THAT(titles(plots.figures[2]), ElementsAre("all workers", "allocated to tasks"));
     EXPECT_THAT(titles(plots.figures[3]), ElementsAre("manager: waiting"));
     EXPECT_EQ(plots.figures[3].y_label, "time (milliseconds)");
     EXPECT_EQ(plots.figures[4].y_label, "data (KiB)");

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "stats_testing.h"
+#include "unit/records/records_testing.h"
 
 namespace wq::stats::testing {
 
@@ -32,8 +32,9 @@ inline std::string python_with_h5py() {
     return {};
 }
 
-inline Ran run_python(const std::string& python, const TempDir& dir, const std::string& script) {
-    spill(dir.file("script.py"), script);
+inline Ran run_python(const std::string& python, const records::testing::TempDir& dir,
+                      const std::string& script) {
+    records::testing::spill(dir.file("script.py"), script);
     // A sanitizer's preloaded library is ours, not Python's.
     return run_command("LD_PRELOAD= " + python + " " + dir.file("script.py"));
 }

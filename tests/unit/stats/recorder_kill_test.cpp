@@ -9,21 +9,21 @@
 
 #include "python.h"
 #include "recorder_testing.h"
-#include "stats/journal.h"
-#include "stats/output_log.h"
+#include "records/journal.h"
+#include "records/output_log.h"
 #include "stats/rows.h"
 #include "stats/stats_reader.h"
 
 namespace wq::stats {
 namespace {
 
+using records::testing::record_number;
+using records::testing::sample_number;
+using records::testing::slurp;
+using records::testing::TempDir;
+using records::testing::worker_number;
 using testing::options_in;
-using testing::record_number;
 using testing::recorded_number;
-using testing::sample_number;
-using testing::slurp;
-using testing::TempDir;
-using testing::worker_number;
 
 // Records tasks from `first` on for ever, with a byte to `progress` after each.
 [[noreturn]] void write_for_ever(const TempDir& dir, std::uint64_t first, int progress) {
@@ -61,7 +61,7 @@ void run_and_kill(const TempDir& dir, std::uint64_t first, std::uint64_t most) {
     ::close(progress[0]);
 }
 
-std::string as_bytes(const TaskRow& row) {
+std::string killed_as_bytes(const TaskRow& row) {
     return {reinterpret_cast<const char*>(&row), sizeof row};
 }
 
@@ -86,11 +86,12 @@ TEST(RecorderKilled, LeavesFilesThatAgreeEachTime) {
     for (int round = 0; round < 20; ++round) {
         const TempDir dir;
         run_and_kill(dir, 0, 1 + random() % 20000);
-        const auto journal = read_journal(dir.file("journal"));
+        const auto journal = records::read_journal(dir.file("journal"));
         ASSERT_TRUE(journal.ok()) << journal.error().message;
         for (std::uint64_t i = 0; i < journal->tasks.size(); ++i) {
-            ASSERT_EQ(encode_record(journal->tasks[i]), encode_record(record_number(i))) << i;
-            ASSERT_EQ(read_task_output(dir.path(), TaskId(i))->out, recorded_number(i).output.out);
+            ASSERT_EQ(records::encode_record(journal->tasks[i]), records::encode_record(record_number(i)))
+                << i;
+            ASSERT_EQ(records::read_task_output(dir.path(), TaskId(i))->out, recorded_number(i).output.out);
             if (i > 200) i += random() % 200;
         }
         const auto reader = StatsReader::open(dir.file("stats.h5"));
@@ -99,7 +100,7 @@ TEST(RecorderKilled, LeavesFilesThatAgreeEachTime) {
         ASSERT_TRUE(rows.ok()) << rows.error().message;
         ASSERT_LE(rows->size(), journal->tasks.size());
         for (std::size_t i = 0; i < rows->size(); ++i) {
-            ASSERT_EQ(as_bytes((*rows)[i]), as_bytes(row_of(journal->tasks[i]))) << i;
+            ASSERT_EQ(killed_as_bytes((*rows)[i]), killed_as_bytes(row_of(journal->tasks[i]))) << i;
         }
         rows_seen += rows->size();
         EXPECT_EQ(slurp(dir.file("stderr")), "");
@@ -118,7 +119,7 @@ TEST(RecorderKilled, AgainAndAgainLosesAndDoublesNothing) {
     std::uint64_t known = 0;
     for (int round = 0; round < 10; ++round) {
         run_and_kill(dir, known, 1 + random() % 3000);
-        const auto journal = read_journal(dir.file("journal"));
+        const auto journal = records::read_journal(dir.file("journal"));
         ASSERT_TRUE(journal.ok()) << journal.error().message;
         ASSERT_GE(journal->tasks.size(), known);
         known = journal->tasks.size();

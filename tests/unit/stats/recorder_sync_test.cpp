@@ -1,18 +1,42 @@
 // A disk that fails at a sync, once, as Linux tells it: the next sync succeeds, whatever became of the bytes.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
+#include <map>
+#include <mutex>
 
 #include "recorder_testing.h"
-#include "stats/append_file.h"
-#include "stats/journal.h"
+#include "records/append_file.h"
+#include "records/journal.h"
 
 namespace {
+
 std::atomic<int> syncs_to_fail{0};
+
+std::mutex mutex;
+std::map<ino_t, off_t> synced;  // of each file, how long it was at its last sync
+
+void note_sync(int fd) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return;
+    const std::lock_guard lock(mutex);
+    synced[status.st_ino] = status.st_size;
 }
+
+bool is_synced_whole(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return false;
+    const std::lock_guard lock(mutex);
+    const auto found = synced.find(status.st_ino);
+    return found != synced.end() && found->second == status.st_size;
+}
+
+}  // namespace
 
 // In place of the C library's.
 extern "C" int fdatasync(int fd) {
@@ -21,17 +45,18 @@ extern "C" int fdatasync(int fd) {
         errno = EIO;
         return -1;
     }
+    note_sync(fd);
     return static_cast<int>(::syscall(SYS_fdatasync, fd));
 }
 
 namespace wq::stats {
 namespace {
 
+using records::testing::slurp;
+using records::testing::TempDir;
 using ::testing::HasSubstr;
 using testing::options_in;
 using testing::recorded_number;
-using testing::slurp;
-using testing::TempDir;
 using testing::wait_for;
 
 TEST(RecorderSync, ThatFailedOnceIsNotHealedByTheNext) {
@@ -54,7 +79,7 @@ TEST(RecorderSync, ThatFailedOnceIsNotHealedByTheNext) {
     EXPECT_EQ(closed.error().code, ExitCode::interrupted);
     EXPECT_EQ(recorder->acknowledged(), before) << "nothing more is promised";
     EXPECT_EQ(recorder->unrecorded().tasks, 4 - before) << "one of the five is to be tried again";
-    EXPECT_EQ(read_journal(dir.file("journal"))->tasks.size(), before);
+    EXPECT_EQ(records::read_journal(dir.file("journal"))->tasks.size(), before);
 }
 
 TEST(RecorderSync, ThatFailsAtTheEndIsSaid) {
@@ -66,11 +91,25 @@ TEST(RecorderSync, ThatFailsAtTheEndIsSaid) {
     EXPECT_FALSE(recorder->close().ok());
 }
 
+TEST(RecorderSync, TakesTheJournalAndItsOutputWhole) {
+    const TempDir dir;
+    RecorderOptions options = options_in(dir.path());
+    options.sync_interval = std::chrono::milliseconds(3);
+    auto recorder = open_recorder(options).or_throw();
+    recorder->task(recorded_number(0));
+    ASSERT_TRUE(wait_for(*recorder, [&] { return recorder->acknowledged() == 1; }));
+    EXPECT_TRUE(wait_for(*recorder, [&] { return is_synced_whole(dir.file("journal")); }));
+    recorder->task(recorded_number(1));
+    ASSERT_TRUE(recorder->close().ok());
+    EXPECT_TRUE(is_synced_whole(dir.file("journal")));
+    EXPECT_TRUE(is_synced_whole(dir.file("output.log")));
+}
+
 TEST(RecorderSync, OfAFileThatTakesAnothersPlaceComesFirst) {
     const TempDir dir;
-    ASSERT_TRUE(write_atomically(dir.file("status"), "old").ok());
+    ASSERT_TRUE(records::write_atomically(dir.file("status"), "old").ok());
     syncs_to_fail = 1;
-    EXPECT_FALSE(write_atomically(dir.file("status"), "new").ok());
+    EXPECT_FALSE(records::write_atomically(dir.file("status"), "new").ok());
     EXPECT_EQ(slurp(dir.file("status")), "old");
     EXPECT_FALSE(std::filesystem::exists(dir.file("status.part")));
 }

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "stats/recorder.h"
-#include "stats_testing.h"
+#include "unit/records/records_testing.h"
 
 namespace wq::stats::testing {
 
@@ -23,7 +23,7 @@ inline RecorderOptions options_in(const std::string& directory) {
 
 inline Recorded recorded_number(std::uint64_t i) {
     Recorded recorded;
-    recorded.record = record_number(i);
+    recorded.record = records::testing::record_number(i);
     recorded.output.out = "out of " + std::to_string(i) + "\n";
     if (i % 3 == 0) recorded.output.err = "err of " + std::to_string(i) + "\n";
     recorded.command = "command " + std::to_string(i);

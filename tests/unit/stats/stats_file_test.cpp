@@ -9,7 +9,7 @@
 #include "stats/h5_writer.h"
 #include "stats/rows.h"
 #include "stats/stats_reader.h"
-#include "stats_testing.h"
+#include "unit/records/records_testing.h"
 
 // A file that could not be written is abandoned, with what the library holds of it: no leak worth a report,
 // least of all on the stderr that a test below wants empty.
@@ -25,15 +25,15 @@ extern "C" const char* __lsan_default_options() {
 namespace wq::stats {
 namespace {
 
+using records::testing::record_number;
+using records::testing::sample_number;
+using records::testing::slurp;
+using records::testing::spill;
+using records::testing::TempDir;
+using records::testing::worker_number;
 using ::testing::HasSubstr;
 using testing::python_with_h5py;
-using testing::record_number;
 using testing::run_python;
-using testing::sample_number;
-using testing::slurp;
-using testing::spill;
-using testing::TempDir;
-using testing::worker_number;
 
 std::string bytes_of(const TaskRow& row) {
     return {reinterpret_cast<const char*>(&row), sizeof row};
@@ -61,7 +61,7 @@ TEST(StatsFile, GivesBackItsRowsLiveAndAfterItsEnd) {
     EXPECT_EQ(live->attribute("none"), "");
     EXPECT_EQ(live->tasks()->size(), 5000u);
     fill(*writer, 5000, 4000);
-    WorkerRecord left = worker_number(3);
+    records::WorkerRecord left = worker_number(3);
     left.left_us = 77;
     left.why_left = std::string(62, 'x') + "\xC3\xA4\xC3\xA4";  // 66 bytes
     writer->overwrite(Dataset::workers, 0, row_of(left));
@@ -82,6 +82,24 @@ TEST(StatsFile, GivesBackItsRowsLiveAndAfterItsEnd) {
     EXPECT_EQ(workers->at(0).left, 77);
     EXPECT_EQ(workers->at(0).why_left.view(), std::string(62, 'x') + "\xC3\xA4");  // cut between characters
     EXPECT_EQ(workers->at(0).address.view(), "node3:rank 3");
+}
+
+TEST(StatsFile, OfAShortRunIsSmall) {
+    const TempDir dir;
+    auto writer = H5Writer::create(dir.file("stats.h5"), {});
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    fill(*writer, 0, 100);  // ten seconds of a manager's rows
+    for (std::uint64_t i = 0; i < 400; ++i) {
+        if (i >= 100) writer->append(Dataset::tasks, row_of(record_number(i)));
+        writer->append(Dataset::transfers, TransferRow{});
+        writer->append(Dataset::slices, SliceRow{});
+    }
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        writer->append(Dataset::workers, row_of(worker_number(i)));
+        writer->append(Dataset::categories, CategoryRow{});
+    }
+    ASSERT_TRUE(writer->close().ok());
+    EXPECT_LE(std::filesystem::file_size(dir.file("stats.h5")), 500'000u);
 }
 
 TEST(StatsFile, IsReadByH5pyLiveAndAfterItsEnd) {

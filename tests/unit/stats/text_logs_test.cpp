@@ -1,36 +1,36 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "stats/append_file.h"
-#include "stats/joblog.h"
-#include "stats/mapped_file.h"
+#include "records/append_file.h"
+#include "records/joblog.h"
+#include "records/mapped_file.h"
+#include "records/task_number.h"
+#include "records/text_log.h"
+#include "records/transactions.h"
 #include "stats/stats_log.h"
-#include "stats/task_number.h"
-#include "stats/text_log.h"
-#include "stats/transactions.h"
-#include "stats_testing.h"
+#include "unit/records/records_testing.h"
 
 namespace wq::stats {
 namespace {
 
+using records::testing::record_number;
+using records::testing::sample_number;
+using records::testing::slurp;
+using records::testing::spill;
+using records::testing::TempDir;
+using records::testing::worker_number;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using testing::record_number;
-using testing::sample_number;
-using testing::slurp;
-using testing::spill;
 using ::testing::StartsWith;
-using testing::TempDir;
-using testing::worker_number;
 
 TEST(Joblog, HasTheColumnsOfGnuParallel) {
-    std::string out(joblog_heading);
-    put_joblog_line(out, record_number(0), "node1", "echo a\tb");
-    put_joblog_line(out, record_number(3), "node1", "two\nlines");
-    TaskRecord lost = record_number(7);
+    std::string out(records::joblog_heading);
+    records::put_joblog_line(out, record_number(0), "node1", "echo a\tb");
+    records::put_joblog_line(out, record_number(3), "node1", "two\nlines");
+    records::TaskRecord lost = record_number(7);
     lost.outcome = {};
     lost.outcome.ending = core::Ending::worker_lost;
-    put_joblog_line(out, lost, "", "");
+    records::put_joblog_line(out, lost, "", "");
     EXPECT_EQ(out,
               "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
               "1\tnode1\t1700000000.000\t0.000\t0\t5\t0\t0\techo a\tb\n"
@@ -41,43 +41,43 @@ TEST(Joblog, HasTheColumnsOfGnuParallel) {
 TEST(Joblog, OfAnEarlierRunIsReadByWholeLines) {
     const TempDir dir;
     const std::string path = dir.file("joblog.tsv");
-    std::string text(joblog_heading);
-    for (std::uint64_t i = 0; i < 2; ++i) put_joblog_line(text, record_number(i), "n", "c\tc");
+    std::string text(records::joblog_heading);
+    for (std::uint64_t i = 0; i < 2; ++i) records::put_joblog_line(text, record_number(i), "n", "c\tc");
     spill(path, text + "3\ttorn");
-    EarlierJoblog earlier(path);
-    std::string again(joblog_heading);
-    for (std::uint64_t i = 0; i < 2; ++i) put_renumbered_line(again, TaskId(i), earlier.next());
+    records::EarlierJoblog earlier(path);
+    std::string again(records::joblog_heading);
+    for (std::uint64_t i = 0; i < 2; ++i) records::put_renumbered_line(again, TaskId(i), earlier.next());
     EXPECT_EQ(again, text);
     EXPECT_EQ(earlier.next(), "");
     std::string renumbered;
-    put_renumbered_line(renumbered, not_listed, "17\tn\t0\n");
-    put_renumbered_line(renumbered, TaskId(4), "no columns\n");
+    records::put_renumbered_line(renumbered, records::not_listed, "17\tn\t0\n");
+    records::put_renumbered_line(renumbered, TaskId(4), "no columns\n");
     EXPECT_EQ(renumbered, "0\tn\t0\n5\n");
     spill(path, "something else\n");
-    EXPECT_EQ(EarlierJoblog(path).next(), "");
-    EXPECT_EQ(EarlierJoblog(dir.file("nowhere")).next(), "");
+    EXPECT_EQ(records::EarlierJoblog(path).next(), "");
+    EXPECT_EQ(records::EarlierJoblog(dir.file("nowhere")).next(), "");
 }
 
 TEST(Transactions, FollowTheManual) {
     EXPECT_THAT(
-        std::string(transactions_heading()),
+        std::string(records::transactions_heading()),
         StartsWith("# time manager_pid MANAGER START|END\n# time manager_pid WORKER worker_id host:port"));
     std::string out;
-    put_manager_lines(out, 1599244364466426, 16444, true);
-    WorkerRecord worker = worker_number(3);
-    put_worker_lines(out, 16444, worker);
+    records::put_manager_lines(out, 1599244364466426, 16444, true);
+    records::WorkerRecord worker = worker_number(3);
+    records::put_worker_lines(out, 16444, worker);
     worker.left_us = worker.joined_us + 5;
     worker.why_left = "connection reset";
-    worker.departure = Departure::failure;
-    put_worker_lines(out, 16444, worker);
-    TaskRecord record = record_number(0);
-    put_task_lines(out, 16444, record, worker.address);
+    worker.departure = records::Departure::failure;
+    records::put_worker_lines(out, 16444, worker);
+    records::TaskRecord record = record_number(0);
+    records::put_task_lines(out, 16444, record, worker.address);
     record.outcome.ending = core::Ending::out_of_memory;
     record.outcome.signal = 9;
-    put_task_lines(out, 16444, record, worker.address);
+    records::put_task_lines(out, 16444, record, worker.address);
     record.outcome.ending = core::Ending::worker_lost;
     record.final = false;
-    put_task_lines(out, 16444, record, worker.address);  // nothing of it came back: no line
+    records::put_task_lines(out, 16444, record, worker.address);  // nothing of it came back: no line
     const std::string measured =
         R"({"cores":[2,"cores"],"wall_time":[0.000900,"s"],"cpu_time":[0.000600,"s"],"memory":[4,"MB"],)"
         R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"])";
@@ -107,48 +107,49 @@ TEST(Transactions, FollowTheManual) {
                   R"(,"signal":[9,""]})"
                   "\n");
     EXPECT_EQ(
-        task_waiting_text({1, 2}, "default", {1, 800, 500, 0}),
+        records::task_waiting_text({1, 2}, "default", {1, 800, 500, 0}),
         R"(TASK 2 WAITING default FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
     EXPECT_EQ(
-        task_running_text(TaskId(1), "n:rank 1", {1, 800, 500, 0}),
+        records::task_running_text(TaskId(1), "n:rank 1", {1, 800, 500, 0}),
         R"(TASK 2 RUNNING n:rank_1 FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
 }
 
 TEST(Transactions, AnEndForGoodIsRetrievedAlsoWhereNothingCameBack) {
-    TaskRecord record = record_number(0);
+    records::TaskRecord record = record_number(0);
     record.outcome.ending = core::Ending::worker_lost;
     std::string out;
-    put_task_lines(out, 16444, record, "n:rank 1");
+    records::put_task_lines(out, 16444, record, "n:rank 1");
     EXPECT_THAT(out, ::testing::MatchesRegex("[0-9]+ 16444 TASK 1 RETRIEVED MAX_RETRIES 0 [^\n]*\n"
                                              "[0-9]+ 16444 TASK 1 DONE MAX_RETRIES 0 [^\n]*\n"));
 }
 
 TEST(Transactions, SayHowAWorkerLeft) {
-    WorkerRecord worker = worker_number(3);
+    records::WorkerRecord worker = worker_number(3);
     worker.left_us = 5;
     for (const auto& [departure, reason] :
-         {std::pair(Departure::idle_out, "IDLE_OUT"), std::pair(Departure::asked, "EXPLICIT"),
-          std::pair(Departure::failure, "FAILURE"), std::pair(Departure::unknown, "UNKNOWN")}) {
+         {std::pair(records::Departure::idle_out, "IDLE_OUT"),
+          std::pair(records::Departure::asked, "EXPLICIT"), std::pair(records::Departure::failure, "FAILURE"),
+          std::pair(records::Departure::unknown, "UNKNOWN")}) {
         worker.departure = departure;
         std::string out;
-        put_worker_lines(out, 1, worker);
+        records::put_worker_lines(out, 1, worker);
         EXPECT_EQ(out, "5 1 WORKER worker-3 node3:rank_3 DISCONNECTION " + std::string(reason) + "\n");
     }
 }
 
 TEST(Transactions, TellOfEachCategory) {
     std::string out;
-    put_category_lines(out, 7, 1, "my category");
+    records::put_category_lines(out, 7, 1, "my category");
     EXPECT_EQ(out,
               "7 1 CATEGORY my_category MAX {}\n"
               "7 1 CATEGORY my_category MIN {}\n"
               "7 1 CATEGORY my_category FIRST FIXED {}\n");
-    CategoryRecord record{CategoryId(1), "a", core::AllocationMode::max_throughput};
+    records::CategoryRecord record{CategoryId(1), "a", core::AllocationMode::max_throughput};
     record.max = {2000, 4096, core::unsaid, core::unsaid};
     record.min.memory_mb = 512;
     record.first = {1500, core::whole_worker, 250, 0};
     out.clear();
-    put_category_lines(out, 7, 1, record);
+    records::put_category_lines(out, 7, 1, record);
     EXPECT_EQ(out,
               "7 1 CATEGORY a MAX {\"cores\":[2,\"cores\"],\"memory\":[4096,\"MB\"]}\n"
               "7 1 CATEGORY a MIN {\"memory\":[512,\"MB\"]}\n"
@@ -157,7 +158,7 @@ TEST(Transactions, TellOfEachCategory) {
 }
 
 TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
-    TaskRecord record = record_number(0);
+    records::TaskRecord record = record_number(0);
     record.given = {2, 200, 1000, 0};
     record.outcome.ending = core::Ending::exhausted;
     record.outcome.measured.emplace();
@@ -166,24 +167,24 @@ TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
     record.outcome.measured->usage.disk = 1200;
     record.outcome.measured->exceeded.disk_mb = 1000;
     std::string out;
-    put_task_lines(out, 1, record, "n");
+    records::put_task_lines(out, 1, record, "n");
     EXPECT_THAT(out,
                 HasSubstr(R"(RETRIEVED RESOURCE_EXHAUSTION 0 {"disk":[1000,"MB"]} {"cores":[1.25,"cores"],)"
                           R"("cores_avg":[0.666,"cores"],)"));
     EXPECT_THAT(out, HasSubstr(R"("memory":[150,"MB"],"disk":[1200,"MB"],)"));
-    EXPECT_EQ(task_running_text(TaskId(1), "n", {1, 800, 0, 0}, true),
+    EXPECT_EQ(records::task_running_text(TaskId(1), "n", {1, 800, 0, 0}, true),
               R"(TASK 2 RUNNING n MAX_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[0,"MB"]})");
-    EXPECT_THAT(task_waiting_text({1, 2}, "a", {1, 800, 0, 0}, true),
+    EXPECT_THAT(records::task_waiting_text({1, 2}, "a", {1, 800, 0, 0}, true),
                 HasSubstr(" WAITING a MAX_RESOURCES {"));
 }
 
 // Sums of what workers say.
 TEST(Transactions, ARangeThatTookTheMostThatThereIsTellsSo) {
-    RangeRecord record;
+    records::RangeRecord record;
     record.tasks.insert({3, 5});
     record.user_us = record.system_us = INT64_MAX;
     std::string line;
-    put_range_lines(line, 7, record, "");
+    records::put_range_lines(line, 7, record, "");
     EXPECT_THAT(line, HasSubstr(R"("cpu_time":[9223372036854.775807,"s"])"));
 }
 
@@ -234,12 +235,12 @@ TEST(StatsLog, RefusesWhatIsNone) {
 TEST(TextLog, GoesOnBehindTheLastWholeLine) {
     const TempDir dir;
     spill(dir.file("log"), "heading\none\ntor");
-    auto log = TextLog::open(dir.file("log"), "heading\n");
+    auto log = records::TextLog::open(dir.file("log"), "heading\n");
     ASSERT_TRUE(log.ok());
     log->lines() += "two\n";
     ASSERT_TRUE(log->close().ok());
     EXPECT_EQ(slurp(dir.file("log")), "heading\none\ntwo\n");
-    auto fresh = TextLog::open(dir.file("fresh"), "heading\n");
+    auto fresh = records::TextLog::open(dir.file("fresh"), "heading\n");
     ASSERT_TRUE(fresh->write().ok());
     EXPECT_EQ(slurp(dir.file("fresh")), "heading\n");
 }
@@ -249,13 +250,13 @@ TEST(TextLog, LeavesAForeignFileAlone) {
     for (const char* text : {"no newline at all", "12\tstars\nand a ha", "headin"}) {
         spill(dir.file("mine"), text);
         const bool ours = std::string_view("heading\n").starts_with(text);
-        const auto log = TextLog::open(dir.file("mine"), "heading\n");
+        const auto log = records::TextLog::open(dir.file("mine"), "heading\n");
         ASSERT_EQ(log.ok(), ours) << text;
-        EXPECT_EQ(TextLog::check(dir.file("mine"), "heading\n").ok(), ours || log.ok());
+        EXPECT_EQ(records::TextLog::check(dir.file("mine"), "heading\n").ok(), ours || log.ok());
         EXPECT_EQ(slurp(dir.file("mine")), ours ? "" : text);
         if (ours) continue;
         EXPECT_EQ(log.error().code, ExitCode::usage);
-        EXPECT_THAT(log.error().message, StartsWith(dir.file("mine") + " holds something else"));
+        EXPECT_THAT(log.error().message, StartsWith(dir.file("mine") + " is another kind of file"));
     }
 }
 
@@ -263,18 +264,18 @@ TEST(TextLog, WaitsForNoPipe) {
     const TempDir dir;
     const std::string pipe = dir.file("pipe");
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-    EXPECT_EQ(TextLog::open(pipe, "heading\n").error().message, pipe + " is no regular file");
-    EXPECT_EQ(TextLog::check(pipe, "heading\n").error().code, ExitCode::usage);
-    EXPECT_EQ(MappedFile::open(pipe).error().message, pipe + " is no regular file");
-    EXPECT_EQ(AppendFile::open(pipe).error().message, pipe + " is no regular file");
-    EXPECT_EQ(*read_whole(pipe), "");
+    EXPECT_EQ(records::TextLog::open(pipe, "heading\n").error().message, pipe + " is not a regular file");
+    EXPECT_EQ(records::TextLog::check(pipe, "heading\n").error().code, ExitCode::usage);
+    EXPECT_EQ(records::MappedFile::open(pipe).error().message, pipe + " is not a regular file");
+    EXPECT_EQ(records::AppendFile::open(pipe).error().message, pipe + " is not a regular file");
+    EXPECT_EQ(*records::read_whole(pipe), "");
 }
 
 TEST(TextLog, WritesNumbersAsTheyAre) {
     std::string out;
-    put_seconds(out, 1'234'567, 6), out += ' ';
-    put_seconds(out, -1'500'000, 3), out += ' ';
-    put_json_string(out, "a\"b\\c\n");
+    records::put_seconds(out, 1'234'567, 6), out += ' ';
+    records::put_seconds(out, -1'500'000, 3), out += ' ';
+    records::put_json_string(out, "a\"b\\c\n");
     EXPECT_EQ(out, "1.234567 -1.500 \"a\\\"b\\\\c\\u000a\"");
 }
 

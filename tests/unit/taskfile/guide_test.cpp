@@ -1,4 +1,4 @@
-// The page of the user guide says what the reader does: its examples and tables are run.
+// The page of the user guide matches the reader: runs its examples and tables.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

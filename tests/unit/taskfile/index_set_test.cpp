@@ -50,7 +50,7 @@ TEST(IndexSet, MemoryDoesNotGrowWithTheIndexes) {
 
 TEST(IndexSet, RefusesInOneLine) {
     const std::string grammar =
-        " is no range of indexes up to 2^62; write 7, 10-20 or 1-100:5, parted by commas";
+        " is not a range of indexes up to 2^62; write 7, 10-20 or 1-100:5, separated by commas";
     const std::pair<const char*, std::string> cases[] = {
         {"", "''" + grammar},
         {"1,", "''" + grammar},
@@ -69,11 +69,11 @@ TEST(IndexSet, RefusesInOneLine) {
         {"4611686018427387905", "'4611686018427387905'" + grammar},
         {"99999999999999999999", "'99999999999999999999'" + grammar},
         {"5-3", "in '5-3' the first index is above the last; write the lower first"},
-        {"1-3:0", "the step of '1-3:0' is 0; the least is 1"},
+        {"1-3:0", "the step of '1-3:0' is 0; use at least 1"},
         {"0-4611686018427387904", "more than 2^62 indexes in all; use fewer"},
-        {"3,3", "index 3 is given twice; take it out of one range"},
-        {"1-10,5", "index 5 is given twice; take it out of one range"},
-        {"1-1000000000:3,2-1000000000:7", "index 16 is given twice; take it out of one range"},
+        {"3,3", "index 3 is given twice; remove it from one range"},
+        {"1-10,5", "index 5 is given twice; remove it from one range"},
+        {"1-1000000000:3,2-1000000000:7", "index 16 is given twice; remove it from one range"},
         {"100-1:1,1", "in '100-1:1' the first index is above the last; write the lower first"},
     };
     for (const auto& [text, message] : cases) {
@@ -85,7 +85,7 @@ TEST(IndexSet, RefusesInOneLine) {
 }
 
 TEST(IndexSet, DisjointRangesOfLargeCoprimeStepsAreTaken) {
-    // Three indexes each, of steps 2^61 - 1 and 2^61 - 2: they would meet first far behind 2^62.
+    // Three indexes each, with steps 2^61 - 1 and 2^61 - 2: their first common element is far above 2^62.
     EXPECT_TRUE(IndexSet::parse(
         "0-4611686018427387904:2305843009213693951,3-4611686018427387904:2305843009213693950"));
     EXPECT_FALSE(IndexSet::parse("0-4611686018427387904:2,1-4611686018427387904:4611686018427387899"));
@@ -119,7 +119,7 @@ TEST(Progressions, AgreeWithEnumeration) {
 TEST(Progressions, HugeOnesMeetWhereTheyAreMadeTo) {
     std::mt19937_64 random(10);
     for (int round = 0; round < 20000; ++round) {
-        // Both pass through `place`; a common index not above it must be found, and be one of both.
+        // Both contain `place`: a common index up to it must be found, and be in both.
         const std::uint64_t place = random() >> 2;
         const auto through = [&] {
             const std::uint64_t step = 1 + (random() >> (3 + random() % 60));

@@ -53,7 +53,7 @@ TEST(ListPieces, PiecesOfAnySizeGiveTheSame) {
             ASSERT_EQ(read_in_pieces(text, random, most), whole) << text;
         }
     }
-    EXPECT_GT(items, 4000U);  // the lists were not all empty or refused at once
+    EXPECT_GT(items, 4000U);  // not all lists were empty or rejected at once
     EXPECT_GT(errors, 500U);
 }
 
@@ -69,7 +69,7 @@ TEST(ListPieces, LongLinesInPieces) {
     }
 }
 
-// What the reader made of a list, written down again, reads the same: tags are all that it takes off.
+// A list written from its items reads the same: only tags are separated from commands.
 TEST(ListPieces, ItemsWrittenAgainReadTheSame) {
     std::mt19937 random(5);
     for (int round = 0; round < 2000; ++round) {
@@ -90,7 +90,7 @@ TEST(ListPieces, ItemsWrittenAgainReadTheSame) {
     }
 }
 
-// Random bytes are read or refused, in one line, and never anything else.
+// Random bytes are read, or rejected with one line.
 TEST(ListPieces, GarbageIsRefusedInOneLine) {
     std::mt19937 random(6);
     for (int round = 0; round < 5000; ++round) {

@@ -114,7 +114,7 @@ TEST_P(BadLines, AreNamedWithFileAndLine) {
 }
 
 const std::string advice =
-    "; tags are #!, #@ID, #:GROUP and #+GROUP and end their line; a remark begins with '# '";
+    "; tags are #!, #@ID, #:GROUP and #+GROUP and end their line; a comment begins with '# '";
 
 INSTANTIATE_TEST_SUITE_P(
     Tags, BadLines,
@@ -125,47 +125,46 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"a #:x'", "unknown tag '#:x''" + advice}, BadLine{"a #!#@x", "unknown tag '#!#@x'" + advice},
         BadLine{"a #:g#", "unknown tag '#:g#'" + advice},
         BadLine{"a # remark #@x", "unknown tag '#@x'" + advice},
-        BadLine{"a;#@1", "the tag '#@1' has no blank before it" + advice},
+        BadLine{"a;#@1", "the tag '#@1' needs a blank before it" + advice},
         BadLine{"a #@-1", "unknown tag '#@-1'" + advice}, BadLine{"a #@x #:g", "unknown tag '#@x'" + advice},
         BadLine{"a #:a b", "the tag '#:a' is followed by 'b'" + advice},
         BadLine{"a #:a # why", "the tag '#:a' is followed by '# why'" + advice},
         BadLine{"a \"$(b)\" #@1 c d", "the tag '#@1' is followed by 'c d'" + advice},
         BadLine{"a #! # why", "the tag '#!' is followed by '# why'" + advice},
-        BadLine{"a #WQ cores=2", "#WQ begins a line of its own, which holds for the tasks after it"}));
+        BadLine{"a #WQ cores=2", "#WQ needs its own line, above the tasks that it is for"}));
 
 const std::string lone =
-    "tags without a command; a command stands before its tags, and only a bare '#:' stands alone";
+    "tags without a command; write the command before its tags (only a bare '#:' stands alone)";
 
-const std::string misspelt =
-    "settings begin with '#WQ' and a blank, those of a category with '#WQ-CATEGORY NAME'";
+const std::string misspelt = "settings begin with '#WQ ', those of a category with '#WQ-CATEGORY NAME'";
 
 INSTANTIATE_TEST_SUITE_P(
     HashLines, BadLines,
     ::testing::Values(
         BadLine{"#!", lone}, BadLine{"#@1", lone}, BadLine{"#:g", lone}, BadLine{"#+", lone},
         BadLine{"#+g", lone}, BadLine{"#: #@1", lone}, BadLine{"#!#:", lone},
-        BadLine{"#: wait here", "tags stand behind a command, or '#:' alone; write a remark as '# ...'"},
-        BadLine{"#! cd x", "tags stand behind a command, or '#:' alone; write a remark as '# ...'"},
+        BadLine{"#: wait here", "tags follow a command, or '#:' stands alone; write a comment as '# ...'"},
+        BadLine{"#! cd x", "tags follow a command, or '#:' stands alone; write a comment as '# ...'"},
         BadLine{"#wq cores=2", misspelt}, BadLine{"#WQcores=2", misspelt},
         BadLine{"#WQ-CATEGORIES a cores=2", misspelt}, BadLine{"#WQ-category a cores=2", misspelt},
-        BadLine{"a #WQ-CATEGORY b cores=2", "#WQ-CATEGORY begins a line of its own"},
-        BadLine{
-            "#WQ-CATEGORY a cores=lots",
-            "bad value of 'cores': 'lots' is no number from 0 to 100000 (with up to three digits behind a "
-            "point); write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= behind max, min or first, and "
-            "mode= concurrent="}));
+        BadLine{"a #WQ-CATEGORY b cores=2", "#WQ-CATEGORY needs its own line"},
+        BadLine{"#WQ-CATEGORY a cores=lots",
+                "bad value of 'cores': 'lots' is not a number from 0 to 100000 (with at most three "
+                "decimals); write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= after max, min or "
+                "first, and "
+                "mode= concurrent="}));
 
 INSTANTIATE_TEST_SUITE_P(
     EnvironmentLines, BadLines,
     ::testing::Values(
         BadLine{"cd x #! #:g",
-                "a '#!' line is in no group; put a line that is a bare '#:' before it, and '#!' alone on it"},
+                "a '#!' line cannot be in a group; put a bare '#:' line before it, and only '#!' on it"},
         BadLine{"newtask=\"~/b.sh\" #!#@2",
-                "'newtask' belongs to runtask; here a list neither jumps nor renames its workers"},
+                "'newtask' works only in runtask; this list cannot jump or rename workers"},
         BadLine{"a; newid=$WORKERID #!",
-                "'newid' belongs to runtask; here a list neither jumps nor renames its workers"},
+                "'newid' works only in runtask; this list cannot jump or rename workers"},
         BadLine{"export jumpto+=x #!",
-                "'jumpto' belongs to runtask; here a list neither jumps nor renames its workers"}));
+                "'jumpto' works only in runtask; this list cannot jump or rename workers"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Bytes, BadLines,
@@ -209,7 +208,7 @@ TEST(List, CategoryLinesStandForThemselves) {
 TEST(List, TheLinesOfACategoryDoNotContradictEachOther) {
     const Reading reading = read_list("#WQ-CATEGORY a cores=2\nwork\n#WQ-CATEGORY a min cores=4\nmore\n");
     EXPECT_EQ(reading.error,
-              "list.sh:3: the min of 'cores' is above its max (line 1 says the other); raise the max");
+              "list.sh:3: the min of 'cores' is above its max (line 1 sets the other); raise the max");
     EXPECT_EQ(reading.items.size(), 2U);
 }
 

@@ -1,4 +1,4 @@
-// Runs a script with a real shell and gives back what it printed.
+// Runs a script with a real shell and returns its output.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ TEST_P(BadSettingsLines, AreRefusedWithFileLineAndKeys) {
     EXPECT_EQ(reading.items.size(), 1U);
 }
 
-const std::string fraction = " (with up to three digits behind a point)";
+const std::string core_fraction = " (with at most three decimals)";
 const std::string known = "; the keys are cores memory disk gpus time min-time retries category input output";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -85,11 +85,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadSettings{"# later", "a #WQ line without settings" + known},
         BadSettings{"cores 2", "'cores' has no value; write cores=VALUE, or cores= for the default"},
         BadSettings{"input=../x",
-                    "bad value of 'input': '../x' does not lie below the folder that tasks run in; give a "
+                    "bad value of 'input': '../x' is not below the folder that tasks run in; give a "
                     "relative path without '..'" +
                         known},
         BadSettings{"output=/x",
-                    "bad value of 'output': '/x' does not lie below the folder that tasks run in; give "
+                    "bad value of 'output': '/x' is not below the folder that tasks run in; give "
                     "a relative path without '..'" +
                         known},
         BadSettings{"input=a output=./a", "'a' is given twice as a file; keep one"},
@@ -100,28 +100,30 @@ INSTANTIATE_TEST_SUITE_P(
     Values, BadSettingsLines,
     ::testing::Values(
         BadSettings{"cores=two",
-                    "bad value of 'cores': 'two' is no number from 0 to 100000" + fraction + known},
+                    "bad value of 'cores': 'two' is not a number from 0 to 100000" + core_fraction + known},
         BadSettings{"cores=-1",
-                    "bad value of 'cores': '-1' is no number from 0 to 100000" + fraction + known},
+                    "bad value of 'cores': '-1' is not a number from 0 to 100000" + core_fraction + known},
         BadSettings{"gpus=100001",
-                    "bad value of 'gpus': '100001' is no number from 0 to 100000" + fraction + known},
-        BadSettings{"memory=4X",
-                    "bad value of 'memory': '4X' is no size up to 4096 PiB; write 512M, 4G or 1.5T" + known},
+                    "bad value of 'gpus': '100001' is not a number from 0 to 100000" + core_fraction + known},
+        BadSettings{
+            "memory=4X",
+            "bad value of 'memory': '4X' is not a size up to 4096 PiB; write 512M, 4G or 1.5T" + known},
         BadSettings{"disk=1025P", "bad value of 'disk': '1025P' is more than 1 EiB" + known},
         BadSettings{
             "memory=0",
-            "bad value of 'memory': no task runs in '0' bytes; 'memory=' goes back to the default" + known},
+            "bad value of 'memory': a task needs more than '0' bytes; 'memory=' restores the default" +
+                known},
         BadSettings{
             "time=0",
-            "bad value of 'time': no task ends in '0' seconds; 'time=' goes back to the default" + known},
+            "bad value of 'time': a task needs more than '0' seconds; 'time=' restores the default" + known},
+        BadSettings{"time=soon",
+                    "bad value of 'time': 'soon' is not a duration up to 100 years; write 90 (seconds), "
+                    "1h30m, HH:MM:SS "
+                    "or D-HH:MM:SS" +
+                        known},
         BadSettings{
-            "time=soon",
-            "bad value of 'time': 'soon' is no duration up to 100 years; write 90 (seconds), 1h30m, HH:MM:SS "
-            "or D-HH:MM:SS" +
-                known},
-        BadSettings{"category='a",
-                    "bad value of 'category': ''a' is no name of a category; use letters, digits and _ . -" +
-                        known}));
+            "category='a",
+            "bad value of 'category': ''a' is not a category name; use letters, digits and _ . -" + known}));
 
 TEST(Settings, FilesOfALineAreAllThatThereAre) {
     EXPECT_THAT(
@@ -135,9 +137,10 @@ TEST(Settings, FilesOfALineAreAllThatThereAre) {
 TEST(Settings, AnOutputIsOfOneTask) {
     const auto error = [](const std::string& list) { return read_list(list).error; };
     EXPECT_EQ(error("#WQ output=a\none\n#WQ output=b\ntwo\n#WQ output=\nthree\nfour\n"), "");
-    EXPECT_EQ(error("#WQ output=a\none\n#WQ cores=1\ntwo\n"),
-              "list.sh:4: the output 'a' is another task's already; give each its own '#WQ output=PATH', or "
-              "'#WQ output=' for none");
+    EXPECT_EQ(
+        error("#WQ output=a\none\n#WQ cores=1\ntwo\n"),
+        "list.sh:4: the output 'a' already belongs to another task; give each its own '#WQ output=PATH', or "
+        "'#WQ output=' for none");
     EXPECT_NE(error("#WQ output=a\none\n#WQ output=./a\ntwo\n"), "");
 }
 

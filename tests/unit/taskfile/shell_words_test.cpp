@@ -57,7 +57,7 @@ TEST(NeedsShell, AllElseNeedsOne) {
     }
 }
 
-// Builtins whose program does the same are the only ones left out.
+// Only builtins whose program does the same are missing.
 TEST(NeedsShell, KnowsEveryBuiltinAndReservedWordOfBash) {
     if (!have_bash()) GTEST_SKIP() << "no bash on this machine";
     std::istringstream names(run_script("bash", "compgen -b; compgen -k"));
@@ -70,7 +70,7 @@ TEST(NeedsShell, KnowsEveryBuiltinAndReservedWordOfBash) {
     EXPECT_EQ(executed, (std::set<std::string>{"echo", "false", "true"}));
 }
 
-// Lines that need no shell, given to one: it sees the very words that split_words gives.
+// Gives lines that need no shell to one: it must see the words that split_words returns.
 void expect_same_words(const std::string& shell) {
     static const std::string alphabet = "ab0_-./:,+@%= \t=%~#$'\"\\*?[]{}()|&;<>!^\n\x80\xC3\xA0";
     std::mt19937 random(21);
@@ -78,7 +78,7 @@ void expect_same_words(const std::string& shell) {
     std::string expected;
     std::size_t plain = 0;
     for (int round = 0; round < 30000; ++round) {
-        // Most bytes from the harmless part, or hardly a line would need no shell.
+        // Mostly harmless bytes, otherwise hardly a line would need no shell.
         std::string line = "a";
         for (std::size_t left = random() % 12; left > 0; --left) {
             line += alphabet[random() % (random() % 20 == 0 ? alphabet.size() : 16)];
@@ -183,10 +183,10 @@ TEST(CommandTemplate, RefusesPlacesWhereNoQuotingHolds) {
     EXPECT_THAT(CommandTemplate({"echo `wc {}`"}).check().error().message, HasSubstr("write $( )"));
     EXPECT_EQ(CommandTemplate({"echo ${x:-{}}"}).check().error().code, ExitCode::usage);
     EXPECT_TRUE(CommandTemplate({"echo \"$(wc \"{}\")\" '{}' {}"}).check());
-    EXPECT_TRUE(CommandTemplate({"echo", "`wc {}`"}).check());  // words are quoted, whatever they hold
+    EXPECT_TRUE(CommandTemplate({"echo", "`wc {}`"}).check());  // words are quoted, whatever they contain
 }
 
-// Whatever encloses `{}`, a real shell gets the value as it is.
+// Whatever encloses `{}`, a real shell gets the value unchanged.
 TEST(CommandTemplate, ValuesComeBackFromWithinEveryQuoting) {
     const std::vector<std::string> lines = {"printf '%s\\0' \"{}\"",
                                             "printf '%s\\0' '{}'",
@@ -200,7 +200,7 @@ TEST(CommandTemplate, ValuesComeBackFromWithinEveryQuoting) {
         std::string expected;
         for (int round = 0; round < 200; ++round) {
             std::string value = random_bytes(random, 20);
-            std::erase(value, '\n');  // a value is a line
+            std::erase(value, '\n');  // a value has one line
             script += CommandTemplate({line}).render(value) + "\n";
             expected += value + (line.find("echo .") != std::string::npos ? "." : "") + '\0';
         }
@@ -215,7 +215,7 @@ TEST(CommandTemplate, DescriptionsTellTemplatesApart) {
     EXPECT_NE(CommandTemplate({"a", ""}).describe(), CommandTemplate({"a"}).describe());
 }
 
-// Rendered templates through a real shell: every word arrives as it was given, with the value in its place.
+// Rendered templates through a real shell: every word arrives unchanged, with the value in its place.
 TEST(CommandTemplate, RenderedWordsComeBackFromSh) {
     std::mt19937 random(23);
     std::string script;

@@ -140,7 +140,7 @@ TEST(Messages, FieldsSurvive) {
     EXPECT_EQ(sealed.call->mode, core::CallMode::direct);
 }
 
-// Whoever measured them is heard all the same.
+// The message counts, whoever measured them.
 TEST(Messages, AmountsThatNothingTakesAreHeldToTheirBounds) {
     for (const std::int64_t said : {INT64_MIN, std::int64_t{-7}, core::most_size + 1, INT64_MAX}) {
         Ended ended;
@@ -203,7 +203,7 @@ TEST(Messages, RandomBytesAreReadOrRefused) {
     std::mt19937_64 random(1);
     int read = 0;
     for (int round = 0; round < 200'000; ++round) {
-        // Half of them begin as a message does.
+        // Half of them begin like a message.
         std::string bytes(1 + random() % 12, '\0');
         for (char& byte : bytes) byte = static_cast<char>(random() % (round % 2 == 0 ? 256 : 24));
         if (round % 2 == 1) bytes[0] = static_cast<char>(0x90 + bytes.size() - 1);

@@ -1,0 +1,95 @@
+#include "base/background_thread.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "base/freed_memory.h"
+#include "base/signals_held.h"
+
+namespace wq {
+
+BackgroundThread::BackgroundThread() : ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!ended_.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
+    keep_freed_memory();
+    const SignalsHeld held;  // they are for the threads that wait for them
+    thread_ = std::thread([this] { run(); });
+}
+
+BackgroundThread::~BackgroundThread() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+}
+
+void BackgroundThread::post(Job job) {
+    {
+        const std::lock_guard lock(mutex_);
+        jobs_.push_back(std::move(job));
+    }
+    changed_.notify_one();
+}
+
+// What a job throws (memory that ran out) is thrown where its outcome is awaited.
+BackgroundThread::Then BackgroundThread::outcome_of(const Job& job) {
+    try {
+        return job();
+    } catch (...) {
+        return [error = std::current_exception()] { std::rethrow_exception(error); };
+    }
+}
+
+void BackgroundThread::run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [this] { return over_ || !jobs_.empty(); });
+        if (over_) return;
+        Job job = std::move(jobs_.front());
+        jobs_.pop_front();
+        lock.unlock();
+        Then then = outcome_of(job);
+        job = nullptr;  // what it holds may be files
+        lock.lock();
+        if (!then) continue;
+        finished_.push_back(std::move(then));
+        any_finished_ = true;
+        constexpr std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(ended_.get(), &one, sizeof one);
+    }
+}
+
+// The loop asks each turn: without a system call. What ends meanwhile is for the next turn, or transfers that
+// go on and on would keep the loop from everything else.
+bool BackgroundThread::finish() {
+    if (!any_finished_) return false;
+    for (std::size_t left = waiting(); left > 0; --left) take()();
+    waiting();
+    return true;
+}
+
+std::size_t BackgroundThread::waiting() {
+    const std::lock_guard lock(mutex_);
+    if (finished_.empty()) {
+        // Under the lock, so that what is written for the next one is not taken with it.
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto read = ::read(ended_.get(), &count, sizeof count);
+        any_finished_ = false;
+    }
+    return finished_.size();
+}
+
+BackgroundThread::Then BackgroundThread::take() {
+    const std::lock_guard lock(mutex_);
+    Then then = std::move(finished_.front());
+    finished_.pop_front();
+    return then;
+}
+
+}  // namespace wq

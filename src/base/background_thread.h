@@ -1,0 +1,41 @@
+// The Background of programs: a separate thread that ends with it. Jobs that have not started by then never
+// run.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "base/background.h"
+#include "base/descriptor.h"
+
+namespace wq {
+
+class BackgroundThread final : public Background {
+  public:
+    BackgroundThread();  // throws std::system_error where no thread can be had
+    ~BackgroundThread() override;
+
+    void post(Job job) override;
+    int descriptor() const override { return ended_.get(); }
+    bool finish() override;
+
+  private:
+    void run();
+    std::size_t waiting();
+    Then take();
+    static Then outcome_of(const Job& job);
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Job> jobs_;
+    std::deque<Then> finished_;
+    std::atomic<bool> any_finished_{false};
+    bool over_ = false;
+    Descriptor ended_;  // an eventfd
+    std::thread thread_;
+};
+
+}  // namespace wq

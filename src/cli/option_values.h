@@ -1,0 +1,36 @@
+// Converts the values of options in po::variables_map, and gives errors of the command line one form.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace wq::cli {
+
+inline Error usage_error(const std::string& what) {
+    return {ExitCode::usage, what + "; try --help"};
+}
+
+template <class T>
+struct Plain {
+    using type = T;
+};
+template <class T>
+struct Plain<std::optional<T>> {
+    using type = T;
+};
+
+// `target` stays as it is where the option is not given; the error names the option.
+template <class T, class Convert>
+Status take(const boost::program_options::variables_map& given, const char* name, T& target,
+            Convert convert) {
+    if (given.count(name) == 0) return success();
+    auto value = convert(given[name].as<std::string>());
+    if (!value) return usage_error(std::string("--") + name + ": " + value.error().message);
+    target = static_cast<typename Plain<T>::type>(*value);
+    return success();
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,87 @@
+// Threads of this process that run calls, one after the other each. They end with the object, but for one
+// whose function does not return: that one is let go, and the process should leave by _exit.
+//
+// What has ended is collected, not sent: a wake-up for each would cost more than a short call. The bell rings
+// for the first end after listen(), and whenever nothing is left to run.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "launcher/launcher.h"
+#include "process/call.h"
+
+namespace wq::launcher {
+
+struct CallOrder {
+    TaskId task;
+    Attempt attempt = 1;
+    process::Call call;
+};
+// The function for each of `tasks`, all of one batch and attempt 1: task t with index t - tasks.first +
+// first_index.
+struct RangeOrder {
+    BatchId batch;
+    Interval tasks;
+    std::int64_t first_index = 0;
+    std::string function;
+};
+using CallJob = std::variant<CallOrder, RangeOrder>;
+
+// Of a RangeOrder, at most every 100 ms and at its end.
+struct RangeProgress {
+    BatchId batch;
+    IntervalSet done;
+    IntervalSet returned;           // not run, by order
+    std::vector<TaskEnded> failed;  // one by one
+    WallMicros started_us = 0;
+    std::int64_t wall_us = 0;  // of all in `done`, summed
+};
+using CallReport = std::variant<TaskEnded, OrderReturned, RangeProgress>;
+
+class CallThreads {
+  public:
+    // `bell`: an eventfd, which outlives this object.
+    CallThreads(std::shared_ptr<const process::FunctionTable> functions, std::size_t threads,
+                std::shared_ptr<const Descriptor> bell);
+    ~CallThreads();
+    CallThreads(const CallThreads&) = delete;
+    CallThreads& operator=(const CallThreads&) = delete;
+
+    // False: no thread can be made to run them; `jobs` is as it was.
+    bool add(std::vector<CallJob>& jobs);
+    void collect(std::vector<CallReport>& reports);
+    void listen(bool armed);
+
+    // Calls that have not begun come back, the last first, at most `most`; how many did. Ranges stay.
+    std::uint64_t recall(std::uint64_t most);
+    // It comes back, or, where it runs, its end counts as killed.
+    void kill(TaskId task, Attempt attempt);
+    void kill_all();
+    void return_ranges();
+
+    // Waits until what runs has ended. False: not within `limit`.
+    bool end(Duration limit);
+
+  private:
+    struct State;
+    struct Runner;
+
+    void make_threads();
+
+    std::shared_ptr<State> state_;
+    std::size_t threads_;
+    std::vector<std::thread> running_;
+};
+
+}  // namespace wq::launcher

@@ -1,0 +1,117 @@
+// The persistent shell of a worker whose list has `#!` lines. It reads a script without end that the launcher
+// writes:
+// `#!` lines, evaluated in order, and tasks, each in a subshell of it.
+//
+// A task's subshell must be a child of the launcher, or its exact status and usage could not be waited for:
+// so it is forked twice, its parent ends, and it comes to the launcher, the nearest subreaper. Before it does
+// anything it waits for a line from the launcher, which meanwhile gives it its process group and its cores.
+// One order is fed at a time.
+//
+//   launcher                       shell                      task's subshell
+//   script "( (...) & echo p $! )" fork, fork
+//                                  "p PID", "." when the parent has ended
+//   setpgid, sched_setaffinity
+//   go "\n"                                                   reads it, evaluates the line
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/lane.h"
+#include "process/capture.h"
+#include "process/spawn.h"
+
+namespace wq::launcher {
+
+// Why a task was not started.
+struct ShellProblem {
+    std::string reason;
+    bool may_pass = false;  // processes, memory or descriptors are lacking: there may be some later
+};
+
+// What becomes of what was fed.
+class ShellListener {
+  public:
+    virtual void task_started(Lane& lane) = 0;  // lane.pid is set
+    virtual void task_not_started(Lane& lane, ShellProblem problem) = 0;
+    virtual void line_ended(EnvironmentOutput output) = 0;
+    virtual void shell_gone() = 0;  // what it had started is to be killed
+    // A line ended the shell; `lane` is the task that had waited for it and was not begun.
+    virtual void line_left(EnvironmentExit exit, Lane& lane) = 0;
+
+  protected:
+    ~ShellListener() = default;
+};
+
+class EnvironmentShell {
+  public:
+    EnvironmentShell(std::string shell, std::vector<std::string> environment, std::uint64_t output_limit,
+                     const rlimit* files, ShellListener& listener);
+
+    void tell(EnvironmentLine line);
+    bool idle() const { return state_ == State::idle; }
+    // Brings the shell to the order's position and starts it there. Only when idle.
+    void feed(Lane& lane, const machine::CpuMask& mask);
+    void abandon();  // the order being fed is no longer wanted: as if the shell had died
+
+    // To be watched: reply() and the outputs for input, script() for room while script_pending().
+    int reply() const { return reply_read_.get(); }
+    int script() const { return script_write_.get(); }
+    bool script_pending() const { return !script_text_.empty(); }
+    process::Capture& out() { return out_; }
+    process::Capture& err() { return err_; }
+
+    void on_reply();
+    void on_script_room();
+    pid_t pid() const { return pid_; }
+    std::uint64_t generation() const { return generation_; }  // counts the shells started
+    void died(int status);                                    // it was reaped
+
+  private:
+    enum class State : std::uint8_t { idle, running_line, starting_task };
+    static constexpr int most_restarts = 3;  // for one order
+
+    void advance();
+    std::optional<ShellProblem> launch();
+    void discard();
+    void run_line(const std::string& text);
+    void begin_task();
+    void release_task();
+    std::string go_word() const;
+    void try_again(std::string reason);
+    void give_up(ShellProblem problem);
+    void say(std::string text);
+    void on_line(const std::string& line);
+    EnvironmentOutput take_output(int exit_code);
+
+    std::string shell_;
+    std::vector<std::string> environment_;
+    std::uint64_t output_limit_;
+    const rlimit* files_;
+    ShellListener& listener_;
+    process::ChildStack stack_;
+    std::string fd_folder_;  // "/proc/PID/fd/": how the shell and its children open our pipes
+    process::Capture out_;
+    process::Capture err_;
+    Descriptor reply_read_, reply_write_;
+    Descriptor script_read_, script_write_;
+    std::string script_name_;  // by which the shell opened its script, and calls it in its messages
+    std::string script_text_;  // not yet taken by the pipe
+    std::string reply_text_;   // an unfinished line
+    std::vector<EnvironmentLine> lines_;
+
+    State state_ = State::idle;
+    pid_t pid_ = 0;
+    std::uint64_t generation_ = 0;  // of the shell: what an earlier one still says is passed over
+    std::size_t done_ = 0;          // how many of lines_ this shell has run
+    Lane* lane_ = nullptr;
+    machine::CpuMask mask_;
+    pid_t subshell_ = 0;
+    int restarts_ = 0;
+};
+
+// `text` in single quotes for any POSIX shell.
+std::string single_quoted(std::string_view text);
+
+}  // namespace wq::launcher

@@ -1,0 +1,79 @@
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "launcher/launcher_program.h"
+
+namespace wq::launcher {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// In a prefix; absolute, where the installation has it so.
+constexpr const char* place = WQ_LAUNCHER_PLACE;
+constexpr int levels = 3;  // PREFIX/lib/x86_64-linux-gnu/libwork_queue_mpi.so.0, PREFIX/bin/program
+
+bool executable(const fs::path& path) {
+    std::error_code error;
+    return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// As /tmp: what is found there may be anybody's, and it would be executed.
+bool everybody_writes_in(const fs::path& folder) {
+    std::error_code error;
+    const fs::file_status found = fs::status(folder, error);
+    return fs::exists(found) && (found.permissions() & fs::perms::others_write) != fs::perms::none;
+}
+
+// In a prefix that `folder` is below of.
+std::optional<std::string> above(fs::path folder) {
+    for (int level = 0; level < levels && !folder.empty() && !everybody_writes_in(folder); ++level) {
+        if (executable(folder / place)) return (folder / place).string();
+        folder = folder.parent_path();
+    }
+    return std::nullopt;
+}
+
+// Of the library that this is in, of the program, and those of PATH, where a prefix's commands are.
+std::vector<fs::path> folders() {
+    std::vector<fs::path> all;
+    std::error_code error;
+    Dl_info library{};
+    if (dladdr(reinterpret_cast<void*>(&find_launcher_program), &library) != 0 &&
+        library.dli_fname != nullptr)
+        all.push_back(fs::weakly_canonical(library.dli_fname, error).parent_path());
+    all.push_back(fs::read_symlink("/proc/self/exe", error).parent_path());
+    const char* const path = std::getenv("PATH");
+    std::istringstream names(path != nullptr ? path : "");
+    for (std::string name; std::getline(names, name, ':');)
+        if (name.starts_with('/')) all.emplace_back(name);
+    return all;
+}
+
+}  // namespace
+
+Result<std::string> find_launcher_program(const std::string& wanted) {
+    const char* const variable = std::getenv("WORK_QUEUE_LAUNCHER");
+    const std::string named = !wanted.empty() ? wanted : variable != nullptr ? variable : "";
+    if (!named.empty()) {
+        if (executable(named)) return named;
+        return Error{ExitCode::usage, "'" + named +
+                                          "' cannot be executed; the launcher (MpiOptions.launcher, or "
+                                          "WORK_QUEUE_LAUNCHER) is the path of work_queue_launcher"};
+    }
+    for (const fs::path& folder : folders())
+        if (auto found = above(folder)) return *found;
+    if (executable(WQ_LAUNCHER_INSTALLED)) return std::string(WQ_LAUNCHER_INSTALLED);
+    return Error{ExitCode::unreachable,
+                 "work_queue_launcher, which runs commands where a program has called MPI_Init itself, is "
+                 "neither near the program nor in " WQ_LAUNCHER_INSTALLED
+                 ": set WORK_QUEUE_LAUNCHER to its path"};
+}
+
+}  // namespace wq::launcher

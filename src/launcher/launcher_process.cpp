@@ -1,0 +1,170 @@
+#include "launcher/launcher_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "process/process_tree.h"
+#include "watch/oom_score.h"
+
+namespace wq::launcher {
+
+namespace {
+
+int child_signals() {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+}  // namespace
+
+LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared,
+                                 const process::FunctionTable* functions, const LauncherOptions& options,
+                                 char** inherited, MessageStream stream)
+    : rank_(rank),
+      home_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      signals_(child_signals()),
+      runner_(options, inherited, shared, functions, poller_, reports_),
+      stream_(std::move(stream)),
+      now_(instant_now()) {
+    poller_.add(rank_, process::Source::rank, EPOLLIN);
+    poller_.add(lifeline, process::Source::zygote, EPOLLIN);
+    poller_.add(signals_.get(), process::Source::children, EPOLLIN);
+}
+
+void LauncherProcess::run() {
+    take_messages();
+    while (!over_) {
+        runner_.start_tasks(now_);
+        report();
+        poller_.wait(milliseconds_to_wait(instant_now()),
+                     [this](process::Source source, std::uint32_t events, std::size_t number) {
+                         now_ = instant_now();
+                         handle(source, events, number);
+                     });
+        now_ = instant_now();
+        if (std::exchange(children_ended_, false)) runner_.children_ended(now_);
+        runner_.check(now_);
+    }
+    process::end_all_children(process::kill_limit_ms);
+}
+
+int LauncherProcess::milliseconds_to_wait(Instant now) const {
+    Instant until = runner_.next_check(now);
+    if (!reports_.empty()) until = std::min(until, reports_.due_at());
+    if (until == Instant::max()) return -1;
+    if (until <= now) return 0;
+    constexpr std::int64_t longest = 60000;
+    // Up to the next whole millisecond: to wake before the time would only mean to wait again.
+    return static_cast<int>(std::min((until - now).count() / 1000000 + 1, longest));
+}
+
+void LauncherProcess::handle(process::Source source, std::uint32_t events, std::size_t number) {
+    switch (source) {
+        case process::Source::rank:
+            if ((events & EPOLLOUT) != 0) flush();
+            if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) receive();
+            return;
+        case process::Source::zygote:
+            over_ = true;
+            return;
+        case process::Source::children: {
+            signalfd_siginfo info;
+            children_ended_ = read(signals_.get(), &info, sizeof info) > 0;
+            return;
+        }
+        default:
+            runner_.ready(source, number, now_);
+    }
+}
+
+void LauncherProcess::receive() {
+    if (!stream_.receive(rank_)) over_ = true;
+    take_messages();
+}
+
+void LauncherProcess::take_messages() {
+    while (const auto message = stream_.next()) {
+        auto command = decode_command(*message);
+        if (command)
+            take(*command);
+        else
+            over_ = true;
+    }
+}
+
+void LauncherProcess::take(Command& command) {
+    if (auto* order = std::get_if<process::OrderMessage>(&command))
+        return runner_.enqueue(std::move(*order), now_);
+    if (auto* line = std::get_if<EnvironmentLine>(&command)) return runner_.tell(std::move(*line));
+    if (auto* kill = std::get_if<KillMessage>(&command)) return runner_.kill(kill->task, kill->attempt, now_);
+    if (auto* recall = std::get_if<RecallMessage>(&command)) return runner_.recall(recall->most, now_);
+    if (std::holds_alternative<KillAllMessage>(command)) return runner_.kill_all(now_);
+    if (const auto* enter = std::get_if<EnterMessage>(&command)) return this->enter(enter->directory);
+    over_ = true;
+}
+
+void LauncherProcess::enter(const std::string& directory) {
+    if (!directory.empty() && chdir(directory.c_str()) == 0) return;
+    if (fchdir(home_.get()) != 0) over_ = true;
+}
+
+// Sends what is to be sent now: at once when the rank may have more work for us, else in batches.
+void LauncherProcess::report() {
+    if (reports_.empty() || !(runner_.hungry() || reports_.due(now_))) return;
+    const bool more = runner_.announce_starts(now_);
+    flush();
+    if (more) reports_.note_unreported(now_);
+}
+
+void LauncherProcess::flush() {
+    if (!reports_.flush(rank_)) over_ = true;
+    if (reports_.stuck() == waits_for_room_) return;
+    waits_for_room_ = reports_.stuck();
+    poller_.change(rank_, process::Source::rank, waits_for_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+void launcher_main(int rank, int lifeline, SharedPage& shared, const process::FunctionTable* functions,
+                   process::ScratchFolder scratch) {
+    setsid();
+    prctl(PR_SET_NAME, "wq_launcher");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    watch::offer_launcher_as_oom_victim();
+    // Everything but SIGKILL is a task's mistake (`kill $PPID`); tasks get an empty mask.
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+
+    MessageStream stream;
+    std::optional<std::string_view> first;
+    while (!(first = stream.next())) {
+        pollfd readable{rank, POLLIN, 0};
+        poll(&readable, 1, -1);
+        if (!stream.receive(rank)) break;
+    }
+    auto command = first ? decode_command(*first) : std::nullopt;
+    if (command) {
+        if (const auto* options = std::get_if<LauncherOptions>(&*command)) {
+            if (!options->working_directory.empty() && chdir(options->working_directory.c_str()) != 0)
+                _exit(1);
+            LauncherOptions own = *options;
+            own.scratch = scratch.path();
+            if (own.work_in_scratch) {
+                if (chdir(own.scratch.c_str()) != 0) _exit(1);
+                own.environment.emplace_back("WORK_QUEUE_SANDBOX", own.scratch);
+            }
+            LauncherProcess(rank, lifeline, shared, functions, own, environ, std::move(stream)).run();
+        }
+    }
+    scratch.remove();
+    _exit(0);
+}
+
+}  // namespace wq::launcher

@@ -1,0 +1,159 @@
+// TaskRunner: how tasks end.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/remove_tree.h"
+#include "launcher/task_runner.h"
+#include "process/cpu_clock.h"
+#include "process/process_tree.h"
+
+namespace wq::launcher {
+
+namespace {
+
+constexpr std::int64_t rusage_block_bytes = 512;  // the unit of ru_inblock and ru_oublock
+
+}  // namespace
+
+void TaskRunner::children_ended(Instant now) {
+    now_ = now;
+    std::vector<Lane*> ended;
+    std::vector<Lane*> not_executed;
+    std::optional<int> shell_ended;  // its status
+    bool others = false;
+    rusage usage{};
+    int status = 0;
+    for (pid_t pid = 0; (pid = wait_for_child(status, usage)) > 0;) {
+        Lane* const lane = lanes_.by_pid(pid);
+        if (!watch_.idle()) watch_.waited_for(pid, lane, usage, now);
+        if (lane != nullptr) lane->execution.stack.reaped();
+        if (lane != nullptr && lane->execution.stack.failure().pid < 0 &&
+            lane->verdict == watch::Verdict::none) {
+            lane->pid = 0;
+            not_executed.push_back(lane);
+        } else if (lane != nullptr) {
+            note_end(*lane, status, usage, now);
+            lanes_.retire(*lane);
+            ended.push_back(lane);
+        } else if (shell_ && pid == shell_->pid()) {
+            shell_ended = status;
+        } else {
+            others = true;
+        }
+        leftovers_.reaped(pid);
+    }
+    bool left = others;
+    for (Lane* lane : ended) left = held_open(*lane) || left;
+    // Where orphans are costly to list, at least what stayed in the process group goes at once.
+    if (!leftovers_.cheap())
+        for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
+    const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
+    for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
+    // Only now, since what has ended may have made room for them.
+    for (Lane* lane : not_executed) start_anew(*lane);
+    if (!shell_ended) return;
+    shell_->died(*shell_ended);
+    watch_shell();
+}
+
+// One that has ended, without waiting; 0 or -1: there is none.
+pid_t TaskRunner::wait_for_child(int& status, rusage& usage) {
+    if (watch_.idle()) return wait4(-1, &status, WNOHANG | __WALL, &usage);
+    siginfo_t info{};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0) return 0;
+    watch_.last_look(info.si_pid);
+    return wait4(info.si_pid, &status, __WALL, &usage);
+}
+
+void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant now) const {
+    core::Outcome& outcome = lane.outcome;
+    if (WIFEXITED(status)) {
+        outcome.ending = core::Ending::exited;
+        outcome.exit_code = WEXITSTATUS(status);
+    } else {
+        outcome.ending = core::Ending::signalled;
+        outcome.signal = WTERMSIG(status);
+    }
+    outcome.wall_us = (now - lane.started).count() / 1000;
+    outcome.user_us = process::micros_of(usage.ru_utime);
+    outcome.system_us = process::micros_of(usage.ru_stime);
+    outcome.peak_memory_kb = usage.ru_maxrss;
+    outcome.bytes_read = usage.ru_inblock * rusage_block_bytes;
+    outcome.bytes_written = usage.ru_oublock * rusage_block_bytes;
+}
+
+// Why it ended, where that is our doing or the kernel's.
+void TaskRunner::judge(Lane& lane) {
+    core::Outcome& outcome = lane.outcome;
+    const bool by_kernel = watch_.ended_by_kernel(lane);
+    switch (lane.verdict) {
+        case watch::Verdict::timed_out:
+            outcome.ending = core::Ending::timed_out;
+            return;
+        case watch::Verdict::out_of_memory:
+            outcome.ending = core::Ending::out_of_memory;
+            return;
+        case watch::Verdict::exhausted:
+            outcome.ending = core::Ending::exhausted;
+            return;
+        case watch::Verdict::killed:
+            outcome.ending = core::Ending::killed;
+            return;
+        case watch::Verdict::none:
+            break;
+    }
+    if (by_kernel) outcome.ending = core::Ending::out_of_memory;
+}
+
+// Takes the rest of its output. True: some process still holds one of its streams.
+bool TaskRunner::held_open(Lane& lane) {
+    const process::Capture::State out = lane.out.drain();
+    const process::Capture::State err = lane.err.drain();
+    return out != process::Capture::State::closed || err != process::Capture::State::closed;
+}
+
+void TaskRunner::finish(Lane& lane, bool may_be_held) {
+    ++ended_;
+    if (may_be_held) held_open(lane);  // for what they wrote in the meantime
+    judge(lane);
+    watch_.finish(lane);
+    lane.outcome.stdout_bytes = lane.out.total();
+    lane.outcome.stderr_bytes = lane.err.total();
+    const process::Order& order = lane.order.order;
+    core::Output output{lane.out.take("stdout"), lane.err.take("stderr"), {}};
+    if (order.call) output.result = CallStarter::take_result(lane);
+    reports_.add(lane.order.serial,
+                 TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
+    if (!std::exchange(lane.watched, false)) --unwatched_;
+    if (may_be_held) {
+        // The killed may not be dead yet, and still hold the other end. Where this fails, the next task's
+        // start tries again.
+        lane.out.renew();
+        lane.err.renew();
+    }
+    release(lane);
+}
+
+void TaskRunner::release(Lane& lane) {
+    accounts_.give_back(lane.holding);
+    watch_.release(lane);
+    if (const std::string aside = lane.directory.make_empty(); !aside.empty()) remove_aside(aside);
+    lanes_.release(lane);
+    forks_fail_ = false;
+}
+
+// In a process of its own: a task may have left a million files.
+void TaskRunner::remove_aside(const std::string& path) {
+    const pid_t pid = fork();
+    if (pid > 0) leftovers_.add_own(pid);
+    if (pid != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close_from(3);
+    remove_tree(AT_FDCWD, path);
+    _exit(0);
+}
+
+}  // namespace wq::launcher

@@ -1,0 +1,198 @@
+#include "launcher/task_runner.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace wq::launcher {
+
+namespace {
+
+// The output of a task is watched only after this time. Most have ended by then: to be woken by what they
+// write and once more by their end would cost a good part of a short task.
+constexpr Duration unwatched_time = std::chrono::milliseconds(1);
+
+// Raises our limit of descriptors where so many lanes need it; returns what tasks are to get back.
+std::optional<rlimit> make_room_for_files(std::size_t lanes) {
+    // A lane has up to 8 of its own: two pipes and where their overflow goes, its folder, a shell's go line,
+    // a call's result; and its control group.
+    constexpr rlim_t of_lane = 9;
+    constexpr rlim_t of_launcher = 64;
+    rlimit limit{};
+    const rlim_t needed = of_lane * lanes + of_launcher;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
+    rlimit raised = limit;
+    raised.rlim_cur = std::min(needed, limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &raised) != 0) return std::nullopt;
+    return limit;
+}
+
+}  // namespace
+
+TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
+                       const process::FunctionTable* functions, process::Poller& poller,
+                       ReportBuffer& reports)
+    : options_(options),
+      shared_(shared),
+      poller_(poller),
+      reports_(reports),
+      base_(inherited, options.environment),
+      accounts_(options.slice),
+      lanes_(base_, options.scratch, options.slice.gpu_variable),
+      leftovers_(lanes_.running(), options.environment_lines),
+      limits_(lanes_.running(), leftovers_),
+      watch_(leftovers_, limits_, poller, oom_),
+      files_(make_room_for_files(options.slice.cores.size())),
+      starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr),
+      calls_(functions, files_ ? &*files_ : nullptr) {
+    if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);
+    if (!options.environment_lines) return;
+    shell_ =
+        std::make_unique<EnvironmentShell>(options.shell, base_.entries(), options.output_limit,
+                                           files_ ? &*files_ : nullptr, static_cast<ShellListener&>(*this));
+    poller_.add(shell_->reply(), process::Source::shell_reply, EPOLLIN);
+}
+
+void TaskRunner::enqueue(process::OrderMessage message, Instant now) {
+    if (shell_left_at_ && message.order.environment_position >= *shell_left_at_) return give_back(message);
+    if (accounts_.ever_fits(message.order.give)) {
+        alike_ = queue_.empty() || (alike_ && queue_.back().order.give == message.order.give);
+        queue_.push_back(std::move(message));
+        return;
+    }
+    now_ = now;
+    refuse(message, "needs more than this worker has");
+}
+
+void TaskRunner::refuse(const process::OrderMessage& message, std::string reason) {
+    core::Outcome outcome;
+    outcome.ending = core::Ending::not_started;
+    outcome.exit_code = 126;
+    outcome.reason = std::move(reason);
+    const process::Order& order = message.order;
+    reports_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now_);
+}
+
+void TaskRunner::tell(EnvironmentLine line) {
+    if (shell_) shell_->tell(std::move(line));
+}
+
+void TaskRunner::recall(std::uint64_t most, Instant now) {
+    now_ = now;
+    for (; most > 0 && !queue_.empty(); --most) {
+        give_back(queue_.back());
+        queue_.pop_back();
+    }
+}
+
+void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
+    now_ = now;
+    if (Lane* lane = lanes_.by_task(task, attempt)) {
+        limits_.kill(*lane, watch::Verdict::killed, now);
+        if (lane->pid == 0) shell_->abandon();  // it was on its way through the shell
+        return;
+    }
+    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const process::OrderMessage& message) {
+        return message.order.task == task && message.order.attempt == attempt;
+    });
+    if (queued == queue_.end()) return;
+    give_back(*queued);
+    queue_.erase(queued);
+}
+
+void TaskRunner::kill_all(Instant now) {
+    recall(queue_.size(), now);
+    const std::vector<watch::RunningTask*> running = lanes_.running().all();
+    for (const watch::RunningTask* task : running)
+        kill(task->order.order.task, task->order.order.attempt, now);
+}
+
+void TaskRunner::give_back(const process::OrderMessage& message) {
+    reports_.add(message.serial, OrderReturned{message.order.task, message.order.attempt}, now_);
+}
+
+void TaskRunner::check(Instant now) {
+    now_ = now;
+    limits_.check(now);
+    watch_.check(now);
+    if (unwatched_ > 0) watch_outputs(now);
+    if (leftovers_.owed() && now >= leftovers_.owed_at()) leftovers_.sweep();
+}
+
+Instant TaskRunner::next_check(Instant now) const {
+    Instant next = unwatched_ > 0 ? now + unwatched_time : Instant::max();
+    if (leftovers_.owed()) next = std::min(next, leftovers_.owed_at());
+    next = std::min(next, watch_.next().value_or(Instant::max()));
+    return std::min(next, limits_.next().value_or(Instant::max()));
+}
+
+void TaskRunner::ready(process::Source source, std::size_t number, Instant now) {
+    now_ = now;
+    switch (source) {
+        case process::Source::lane_out:
+        case process::Source::lane_err: {
+            Lane& lane = lanes_.at(number);
+            if (lane.watched)
+                drain(source == process::Source::lane_out ? lane.out : lane.err, source, number);
+            return;
+        }
+        case process::Source::shell_reply:
+            shell_->on_reply();
+            return watch_shell();
+        case process::Source::shell_script:
+            shell_->on_script_room();
+            return watch_shell();
+        case process::Source::shell_out:
+            return drain(shell_->out(), source, 0);
+        case process::Source::shell_err:
+            return drain(shell_->err(), source, 0);
+        case process::Source::disk_meter:
+            return watch_.take_disk_answer(now);
+        default:
+            return;
+    }
+}
+
+bool TaskRunner::announce_starts(Instant now) {
+    bool more = false;
+    for (watch::RunningTask* task : lanes_.running().all()) {
+        Lane& lane = Lanes::lane_of(*task);
+        if (lane.announced || lane.pid == 0) continue;
+        if (!is_executed(lane)) {
+            more = true;
+            continue;
+        }
+        lane.announced = true;
+        reports_.add(lane.order.serial, TaskStarted{lane.order.order.task, lane.order.order.attempt}, now);
+    }
+    return more;
+}
+
+void TaskRunner::watch_outputs(Instant now) {
+    for (watch::RunningTask* task : lanes_.running().all()) {
+        Lane& lane = Lanes::lane_of(*task);
+        if (lane.watched || lane.pid == 0 || now - lane.started < unwatched_time || !is_executed(lane))
+            continue;
+        lane.watched = true;
+        --unwatched_;
+        watch_stream(lane.out, process::Source::lane_out, lane.index);
+        watch_stream(lane.err, process::Source::lane_err, lane.index);
+    }
+}
+
+// For one event; the pipe stays in the set, disarmed.
+void TaskRunner::watch_stream(process::Capture& capture, process::Source source, std::size_t number) {
+    if (std::exchange(capture.in_poller, true))
+        poller_.change(capture.read_end(), source, EPOLLIN | EPOLLONESHOT, number);
+    else
+        poller_.add(capture.read_end(), source, EPOLLIN | EPOLLONESHOT, number);
+}
+
+void TaskRunner::drain(process::Capture& capture, process::Source source, std::size_t number) {
+    // A closed stream is let be: it would be ready for ever.
+    if (capture.drain() != process::Capture::State::closed) watch_stream(capture, source, number);
+}
+
+}  // namespace wq::launcher

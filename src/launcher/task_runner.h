@@ -1,0 +1,110 @@
+// The tasks of a launcher: the queue of orders, their starts, ends and reports. It never waits;
+// launcher_process.h does.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "launcher/accounts.h"
+#include "launcher/call_starter.h"
+#include "launcher/environment_shell.h"
+#include "launcher/lane.h"
+#include "launcher/launcher_wire.h"
+#include "launcher/report_buffer.h"
+#include "launcher/shared_page.h"
+#include "launcher/task_starter.h"
+#include "process/poller.h"
+#include "watch/leftovers.h"
+#include "watch/limits.h"
+#include "watch/oom_counter.h"
+#include "watch/oom_score.h"
+#include "watch/resource_watch.h"
+
+namespace wq::launcher {
+
+class TaskRunner final : private ShellListener {
+  public:
+    TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
+               const process::FunctionTable* functions, process::Poller& poller, ReportBuffer& reports);
+
+    void enqueue(process::OrderMessage message, Instant now);
+    void tell(EnvironmentLine line);
+    void recall(std::uint64_t most, Instant now);
+    void kill(TaskId task, Attempt attempt, Instant now);
+    void kill_all(Instant now);
+
+    void start_tasks(Instant now);     // as many as fit
+    void children_ended(Instant now);  // SIGCHLD came
+    void ready(process::Source source, std::size_t number,
+               Instant now);  // one of the descriptors it put into the poller
+    void check(Instant now);  // what is due by the clock
+    Instant next_check(Instant now) const;
+
+    // Reports what runs and was not reported. True: there are some whose program has not begun yet.
+    bool announce_starts(Instant now);
+    bool hungry() const {
+        return queue_.empty() && (accounts_.any_core_free() || lanes_.running().all().empty());
+    }
+
+  private:
+    void task_started(Lane& lane) override;
+    void task_not_started(Lane& lane, ShellProblem problem) override;
+    void line_ended(EnvironmentOutput output) override;
+    void shell_gone() override { leftovers_.shell_gone(); }
+    void line_left(EnvironmentExit exit, Lane& lane) override;
+
+    using Queue = std::deque<process::OrderMessage>;
+    bool start_next(Instant now);
+    bool start_behind_head(Instant now);
+    bool start(Queue::iterator order, Holding holding, Instant now);
+    void begin(Queue::const_iterator order) const;
+    bool do_without_lane();
+    void started(Lane& lane);
+    bool is_executed(Lane& lane);
+    void start_anew(Lane& lane);
+    void start_failed(Lane& lane);
+    void put_back(Lane& lane);
+    pid_t wait_for_child(int& status, rusage& usage);
+    void note_end(Lane& lane, int status, const rusage& usage, Instant now) const;
+    void judge(Lane& lane);
+    static bool held_open(Lane& lane);
+    void finish(Lane& lane, bool may_be_held);
+    void release(Lane& lane);
+    void remove_aside(const std::string& path);
+    void give_back(const process::OrderMessage& message);
+    void refuse(const process::OrderMessage& message, std::string reason);
+    void watch_outputs(Instant now);
+    void watch_stream(process::Capture& capture, process::Source source, std::size_t number);
+    void drain(process::Capture& capture, process::Source source, std::size_t number);
+    void watch_shell();
+
+    const LauncherOptions options_;
+    SharedPage& shared_;
+    process::Poller& poller_;
+    ReportBuffer& reports_;
+    process::BaseEnvironment base_;
+    Accounts accounts_;
+    Lanes lanes_;
+    watch::Leftovers leftovers_;
+    watch::Limits limits_;
+    watch::OomCounter oom_;
+    watch::ResourceWatch watch_;
+    const watch::OomScore oom_score_;
+    std::optional<rlimit> files_;  // what tasks get back, where the launcher had to raise its own
+    TaskStarter starter_;
+    CallStarter calls_;
+    std::unique_ptr<EnvironmentShell> shell_;
+    std::optional<std::uint64_t> shell_left_at_;  // position of the `#!` line that ended the shell
+    Queue queue_;
+    bool alike_ = true;  // all that waits takes as much as the head
+    Instant now_{};
+    std::size_t unwatched_ = 0;        // running tasks whose output is not yet watched
+    bool forks_fail_ = false;          // until a lane comes free
+    std::uint64_t ended_ = 0;          // tasks
+    std::uint64_t shell_watched_ = 0;  // generation
+    bool script_in_poller_ = false;
+};
+
+}  // namespace wq::launcher

@@ -1,0 +1,205 @@
+// TaskRunner: how tasks begin.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "launcher/task_runner.h"
+
+namespace wq::launcher {
+
+void TaskRunner::start_tasks(Instant now) {
+    now_ = now;
+    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_next(now)) {
+    }
+}
+
+bool TaskRunner::start_next(Instant now) {
+    const process::Order& head = queue_.front().order;
+    if (shell_ && head.environment_position > 0 && !shell_->idle()) return false;
+    if (auto holding = accounts_.take(head.give)) return start(queue_.begin(), std::move(*holding), now);
+    return !alike_ && start_behind_head(now);
+}
+
+// Not past one that sees other `#!` lines: the shell goes through them in order.
+bool TaskRunner::start_behind_head(Instant now) {
+    const process::Order& head = queue_.front().order;
+    std::optional<core::Resources> in_vain;
+    const std::size_t end = std::min(queue_.size(), most_passed_over + 1);
+    for (std::size_t at = 1; at < end; ++at) {
+        const process::Order& order = queue_[at].order;
+        if (order.environment_position != head.environment_position) return false;
+        if (order.give == in_vain) continue;
+        if (auto holding = accounts_.take_behind(head.give, order.give))
+            return start(queue_.begin() + static_cast<std::ptrdiff_t>(at), std::move(*holding), now);
+        in_vain = order.give;
+    }
+    return false;
+}
+
+bool TaskRunner::start(Queue::iterator next, Holding holding, Instant now) {
+    Lane* const lane = lanes_.acquire();
+    if (lane == nullptr) {
+        accounts_.give_back(holding);
+        return do_without_lane();
+    }
+    begin(next);  // before it can do anything, so that a task that kills the launcher is known to have run
+    lane->ended_before = ended_;
+    lane->order = std::move(*next);
+    queue_.erase(next);
+    const bool by_shell = shell_ && lane->order.order.environment_position > 0;
+    lane->cores_list = accounts_.cores_list(holding);
+    lane->visible_gpus = accounts_.visible_gpus(holding);
+    lane->holding = std::move(holding);
+    const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
+    lane->out.begin(most);
+    lane->err.begin(most);
+    const machine::CpuMask mask = accounts_.mask(lane->holding);
+    if (by_shell) {
+        shell_->feed(*lane, mask);
+        watch_shell();
+        return true;
+    }
+    const process::Order& order = lane->order.order;
+    const process::TaskFacts facts{order.task, order.attempt, order.give, lane->cores_list,
+                                   lane->visible_gpus};
+    char* const* envp = lane->environment.prepare(facts, order.variables);
+    lane->started = now;
+    lane->outcome.started_us = wall_now();
+    watch_.prepare(*lane);
+    const bool grouped = lane->group != nullptr;
+    switch (order.call ? calls_.start(*lane, mask, envp) : starter_.start(*lane, mask, envp)) {
+        case TaskStarter::Result::started:
+            started(*lane);
+            break;
+        case TaskStarter::Result::impossible:
+            start_failed(*lane);
+            break;
+        case TaskStarter::Result::try_later:
+            put_back(*lane);
+            break;
+    }
+    if (grouped && lane->pid > 0 && !lane->group) watch_.make_no_groups();
+    return true;
+}
+
+void TaskRunner::begin(Queue::const_iterator next) const {
+    std::array<std::uint64_t, most_passed_over> ahead;
+    const auto end = std::transform(queue_.begin(), next, ahead.begin(),
+                                    [](const process::OrderMessage& message) { return message.serial; });
+    shared_.begun.begin(next->serial, {ahead.begin(), end});
+}
+
+// No pipes can be made for the head. When one of ours ends there may be room; when there is none of ours,
+// nothing would ever wake us to try again.
+bool TaskRunner::do_without_lane() {
+    forks_fail_ = !lanes_.running().all().empty();
+    if (forks_fail_) return false;
+    refuse(queue_.front(), "no descriptors are left for its output: raise their limit (ulimit -n)");
+    queue_.pop_front();
+    return true;
+}
+
+void TaskRunner::started(Lane& lane) {
+    ++unwatched_;
+    limits_.watch(lane);
+    reports_.note_unreported(now_);
+    is_executed(lane);
+}
+
+// Until it is, nothing is done to a task that would be done to us, whose memory it has, and nobody has opened
+// its streams. One that failed never is.
+bool TaskRunner::is_executed(Lane& lane) {
+    if (lane.executed) return true;
+    if (lane.execution.stack.in_use() || lane.execution.stack.failure().pid < 0) return false;
+    lane.executed = true;
+    oom_score_.offer(lane.pid);
+    watch_.begin(lane);
+    return true;
+}
+
+// Its process has ended because it could not execute its file.
+void TaskRunner::start_anew(Lane& lane) {
+    switch (starter_.go_on(lane)) {
+        case TaskStarter::Result::started:
+            is_executed(lane);
+            return;
+        case TaskStarter::Result::impossible:
+            --unwatched_;
+            return start_failed(lane);
+        case TaskStarter::Result::try_later:
+            --unwatched_;
+            return put_back(lane);
+    }
+}
+
+// lane.outcome says why.
+void TaskRunner::start_failed(Lane& lane) {
+    lanes_.retire(lane);
+    const process::Order& order = lane.order.order;
+    reports_.add(lane.order.serial, TaskEnded{order.task, order.attempt, std::move(lane.outcome), {}}, now_);
+    release(lane);
+}
+
+// When one of ours ends there may be room: at once where one has ended since the start began (the shell tries
+// several times). When there is none of ours, waiting is futile, and lane.outcome says what is lacking.
+void TaskRunner::put_back(Lane& lane) {
+    const bool may_be_room = lane.ended_before != ended_;
+    if (!may_be_room && lanes_.running().all().size() == 1) return start_failed(lane);
+    lanes_.retire(lane);
+    alike_ = queue_.empty() || (alike_ && queue_.front().order.give == lane.order.order.give);
+    queue_.push_front(std::move(lane.order));
+    release(lane);
+    forks_fail_ = !may_be_room;
+}
+
+void TaskRunner::task_started(Lane& lane) {
+    lane.started = now_;
+    lane.outcome.started_us = wall_now();
+    started(lane);
+}
+
+void TaskRunner::task_not_started(Lane& lane, ShellProblem problem) {
+    if (lane.verdict == watch::Verdict::killed) {
+        lanes_.retire(lane);
+        give_back(lane.order);
+        return release(lane);
+    }
+    lane.outcome.ending = core::Ending::not_started;
+    lane.outcome.exit_code = 126;
+    lane.outcome.reason = std::move(problem.reason);
+    problem.may_pass ? put_back(lane) : start_failed(lane);
+}
+
+void TaskRunner::line_ended(EnvironmentOutput output) {
+    reports_.add(0, std::move(output), now_);
+}
+
+void TaskRunner::line_left(EnvironmentExit exit, Lane& lane) {
+    shell_left_at_ = exit.position;
+    reports_.add(0, exit, now_);
+    lanes_.retire(lane);
+    give_back(lane.order);
+    release(lane);
+    std::deque<process::OrderMessage> rest;
+    std::swap(rest, queue_);
+    for (process::OrderMessage& message : rest) enqueue(std::move(message), now_);
+}
+
+// After anything that may have started a new shell or left it more to read.
+void TaskRunner::watch_shell() {
+    if (shell_->generation() != shell_watched_) {
+        shell_watched_ = shell_->generation();
+        script_in_poller_ = false;  // a new pipe
+        leftovers_.add_own(shell_->pid());
+        watch_stream(shell_->out(), process::Source::shell_out, 0);
+        watch_stream(shell_->err(), process::Source::shell_err, 0);
+    }
+    if (!shell_->script_pending()) return;
+    if (std::exchange(script_in_poller_, true))
+        poller_.change(shell_->script(), process::Source::shell_script, EPOLLOUT | EPOLLONESHOT);
+    else
+        poller_.add(shell_->script(), process::Source::shell_script, EPOLLOUT | EPOLLONESHOT);
+}
+
+}  // namespace wq::launcher

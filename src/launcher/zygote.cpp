@@ -1,0 +1,245 @@
+#include "launcher/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "launcher/launcher_process.h"
+#include "process/process_tree.h"
+#include "process/scratch_folder.h"
+#include "watch/task_groups.h"
+
+namespace wq::launcher {
+
+namespace {
+
+constexpr int launcher_end_ms = 8000;  // a launcher whose rank is gone kills and removes for so long at most
+constexpr std::size_t longest_path = 4096;
+
+struct LauncherRequest {
+    Descriptor socket;
+    std::string scratch;
+};
+
+// A request, or nothing when the rank is gone.
+std::optional<LauncherRequest> receive_request(int control) {
+    std::array<char, longest_path> path;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
+    iovec part{path.data(), path.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = ancillary.data();
+    message.msg_controllen = ancillary.size();
+    const ssize_t got = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
+    const cmsghdr* const header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return std::nullopt;
+    int socket = -1;
+    std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
+    // The first byte only says that there is a message: an empty path is one.
+    return LauncherRequest{Descriptor(socket),
+                           std::string(path.data() + 1, static_cast<std::size_t>(got - 1))};
+}
+
+class ZygoteProcess {
+  public:
+    ZygoteProcess(int control, SharedPage& shared, const process::FunctionTable* functions)
+        : control_(control), shared_(shared), functions_(functions) {
+        sigset_t child;
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        signals_.reset(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+
+    void run() {
+        for (bool rank_lives = true; rank_lives;) {
+            std::array<pollfd, 2> ready{{{control_, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+            poll(ready.data(), ready.size(), -1);
+            if (ready[1].revents != 0) children_ended();
+            if (ready[0].revents != 0) rank_lives = serve();
+        }
+        outlive_launcher();
+    }
+
+  private:
+    bool serve() {
+        auto request = receive_request(control_);
+        if (!request) return false;
+        if (launcher_ > 0) end_launcher();
+        if (!request->scratch.empty()) {
+            auto folder = process::ScratchFolder::make(request->scratch);
+            if (!folder) return tell(ZygoteNews::Kind::no_scratch, errno);
+            scratch_ = std::move(*folder);
+            const std::size_t size = std::min(scratch_.path().size(), shared_.scratch.size() - 1);
+            scratch_.path().copy(shared_.scratch.data(), size);
+            shared_.scratch[size] = '\0';
+        }
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) return give_up(errno);
+        Descriptor launcher_end(ends[0]);
+        lifeline_.reset(ends[1]);
+        launcher_ = fork();
+        if (launcher_ == 0) {
+            close(control_);
+            lifeline_.reset();
+            signals_.reset();
+            launcher_main(request->socket.get(), launcher_end.get(), shared_, functions_,
+                          std::move(scratch_));
+        }
+        if (launcher_ < 0) return give_up(errno);
+        const bool heard = tell(ZygoteNews::Kind::forked, launcher_);
+        if (!request->scratch.empty()) clear_up(request->scratch);
+        return heard;
+    }
+
+    bool give_up(int why) {
+        scratch_.remove();
+        return tell(ZygoteNews::Kind::not_forked, why);
+    }
+
+    // In a process of its own: there may be a million files, and nobody is to wait for them.
+    static void clear_up(const std::string& parent) {
+        if (fork() != 0) return;
+        close_from(STDERR_FILENO + 1);
+        process::remove_abandoned_scratch(parent);
+        _exit(0);
+    }
+
+    void children_ended() {
+        signalfd_siginfo info;
+        while (read(signals_.get(), &info, sizeof info) > 0) {
+        }
+        int status = 0;
+        for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+            if (pid != launcher_) continue;
+            clean_up();
+            tell(ZygoteNews::Kind::ended, status, pid);
+        }
+    }
+
+    // Its rank has given it up, and it has not ended within the time that it had.
+    void end_launcher() {
+        const pid_t launcher = launcher_;
+        kill(launcher, SIGKILL);
+        int status = 0;
+        if (waitpid(launcher, &status, 0) != launcher) status = SIGKILL;
+        clean_up();
+        tell(ZygoteNews::Kind::ended, status, launcher);
+    }
+
+    // All that the launcher started is ours now.
+    void clean_up() {
+        const pid_t launcher = std::exchange(launcher_, -1);
+        lifeline_.reset();
+        process::end_all_children(process::kill_limit_ms);
+        watch::remove_task_groups_of(launcher);
+        scratch_.remove();
+    }
+
+    // The rank is gone, and the launcher sees that for itself.
+    void outlive_launcher() {
+        lifeline_.reset();
+        const Instant until = instant_now() + std::chrono::milliseconds(launcher_end_ms);
+        while (launcher_ > 0) {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
+            if (left.count() <= 0) break;
+            pollfd ready{signals_.get(), POLLIN, 0};
+            poll(&ready, 1, static_cast<int>(left.count()));
+            children_ended();
+        }
+        if (launcher_ > 0) clean_up();
+    }
+
+    bool tell(ZygoteNews::Kind kind, int value, pid_t launcher = 0) const {
+        const ZygoteNews news{kind, value, launcher};
+        return send(control_, &news, sizeof news, MSG_NOSIGNAL) == sizeof news;
+    }
+
+    int control_;
+    SharedPage& shared_;
+    const process::FunctionTable* functions_;
+    Descriptor signals_;
+    Descriptor lifeline_;
+    pid_t launcher_ = -1;
+    process::ScratchFolder scratch_;
+};
+
+// Nothing of the rank's stays: a descriptor of mpirun's that is open here delays mpirun's end.
+int keep_only(int control) {
+    constexpr int place = 3;
+    if (control != place) dup2(control, place);
+    fcntl(place, F_SETFD, FD_CLOEXEC);
+    close_from(place + 1);
+    const int nothing = open("/dev/null", O_RDWR);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
+    if (nothing > place) close(nothing);
+    return place;
+}
+
+}  // namespace
+
+void zygote_main(int rank_control, SharedPage& shared, const process::FunctionTable* functions) {
+    const int control = keep_only(rank_control);
+    setsid();
+    prctl(PR_SET_NAME, "wq_zygote");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    ZygoteProcess(control, shared, functions).run();
+    _exit(0);
+}
+
+Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* functions) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return Error{ExitCode::unreachable,
+                     std::string("cannot make a socket for the launcher: ") + strerror(errno)};
+    Zygote zygote;
+    zygote.control.reset(ends[0]);
+    Descriptor theirs(ends[1]);
+    zygote.pid = fork();
+    if (zygote.pid == 0) zygote_main(theirs.get(), shared, functions);
+    if (zygote.pid < 0)
+        return Error{ExitCode::unreachable, std::string("cannot fork the launcher: ") + strerror(errno)};
+    return zygote;
+}
+
+bool ask_for_launcher(int control, int socket, const std::string& scratch) {
+    std::string text = "+" + scratch;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
+    iovec part{text.data(), text.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = ancillary.data();
+    message.msg_controllen = ancillary.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &socket, sizeof socket);
+    return sendmsg(control, &message, MSG_NOSIGNAL) > 0;
+}
+
+std::optional<ZygoteNews> hear_zygote(int control, bool& gone) {
+    ZygoteNews news;
+    const ssize_t got = recv(control, &news, sizeof news, MSG_DONTWAIT);
+    gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    if (got != sizeof news) return std::nullopt;
+    return news;
+}
+
+}  // namespace wq::launcher

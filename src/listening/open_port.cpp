@@ -1,0 +1,43 @@
+#include "listening/open_port.h"
+
+#include <unistd.h>
+
+#include "records/run_status.h"
+
+namespace wq::listening {
+
+Result<OpenPort> open_port(net::TcpListenOptions options, const std::string& name,
+                           const std::function<void(const std::string&)>& say) {
+    net::Contact contact;
+    contact.key = options.key;
+    contact.tls = options.tls.has_value();
+    contact.name = name;
+    contact.pid = ::getpid();
+    contact.host = records::host_name();
+    auto listener = net::TcpListener::open(std::move(options));
+    if (!listener) return listener.error();
+    contact.port = (*listener)->port();
+    contact.certificate_print = (*listener)->certificate_print();
+    contact.started = wall_now();
+    OpenPort port(std::move(*listener), std::move(contact));
+    if (name.empty()) return port;
+    auto entry = register_manager(registry_folder(), port.contact(), say);
+    if (!entry) return entry.error();
+    port.entry = std::move(*entry);
+    return port;
+}
+
+net::Contact OpenPort::contact() const {
+    net::Contact contact = contact_;
+    contact.addresses = net::own_addresses();
+    return contact;
+}
+
+void OpenPort::remove_contact(const std::string& path) const {
+    const auto contact = net::read_contact(path);
+    if (contact && contact->pid == contact_.pid && contact->host == contact_.host &&
+        contact->started == contact_.started)
+        ::unlink(path.c_str());
+}
+
+}  // namespace wq::listening

@@ -1,0 +1,286 @@
+#include "listening/registry.h"
+
+#include <fcntl.h>
+#include <regex.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/units.h"
+#include "listening/entry_keeper.h"
+#include "records/append_file.h"
+#include "records/run_status.h"
+
+namespace wq::listening {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* suffix = ".manager";
+constexpr const char* unfinished = ".new-";  // prefix of files that a killed process left
+constexpr const char* probe_of_clock = ".now-";
+constexpr std::uintmax_t longest_entry = 64u << 10;
+
+// A POSIX extended regular expression that must match the whole name.
+class Pattern {
+  public:
+    static Result<Pattern> of(const std::string& text) {
+        Pattern pattern;
+        const int wrong =
+            ::regcomp(pattern.compiled_.get(), ("^(" + text + ")$").c_str(), REG_EXTENDED | REG_NOSUB);
+        if (wrong == 0) {
+            pattern.usable_ = true;
+            return pattern;
+        }
+        std::array<char, 200> why{};
+        ::regerror(wrong, pattern.compiled_.get(), why.data(), why.size());
+        return Error{ExitCode::usage,
+                     quote_for_message(text) + " is not a regular expression: " + why.data()};
+    }
+    Pattern(Pattern&& other) noexcept
+        : compiled_(std::move(other.compiled_)), usable_(std::exchange(other.usable_, false)) {}
+    ~Pattern() {
+        if (usable_) ::regfree(compiled_.get());
+    }
+    bool matches(const std::string& name) const {
+        return ::regexec(compiled_.get(), name.c_str(), 0, nullptr, 0) == 0;
+    }
+
+  private:
+    Pattern() = default;
+    std::unique_ptr<regex_t> compiled_ = std::make_unique<regex_t>();
+    bool usable_ = false;
+};
+
+// A name as part of a file name: bytes other than letters, digits and -_. become %XX.
+std::string escaped(const std::string& name) {
+    constexpr std::size_t longest = 150;
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (const char c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           c == '-' || c == '_' || (c == '.' && !text.empty());
+        if (plain)
+            text += c;
+        else
+            text += {'%', digits[byte >> 4], digits[byte & 15]};
+        if (text.size() > longest) break;
+    }
+    return text;
+}
+
+std::string entry_text(const net::Contact& contact, const Workload& load) {
+    json entry;
+    entry["contact"] = json::parse(net::to_json(contact));
+    entry["waiting"] = load.waiting;
+    entry["workers"] = load.workers;
+    return entry.dump(1) + "\n";
+}
+
+std::optional<Listing> parse_entry(const std::string& text) {
+    const json entry = json::parse(text, nullptr, false);
+    if (!entry.is_object() || !entry.contains("contact")) return std::nullopt;
+    const auto number = [&](const char* key) {
+        const auto found = entry.find(key);
+        return found != entry.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+    };
+    auto contact = net::parse_contact(entry["contact"].dump(-1, ' ', false, json::error_handler_t::replace));
+    if (!contact) return std::nullopt;
+    return Listing{std::move(*contact), {number("waiting"), number("workers")}};
+}
+
+Error refused_folder(const std::string& folder, const std::string& why) {
+    return {ExitCode::not_allowed, "the registry of managers " + folder + " " + why};
+}
+
+// Whoever can write in the folder can redirect workers to another manager.
+Status check_folder(const std::string& folder) {
+    struct stat found {};
+    if (::stat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode))
+        return refused_folder(folder, "is not a folder");
+    if (found.st_uid != ::geteuid() && found.st_uid != 0)
+        return refused_folder(folder, "is another user's; name another in WORK_QUEUE_REGISTRY");
+    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return refused_folder(
+            folder, "can be written by others; chmod go-w it, or name another in WORK_QUEUE_REGISTRY");
+    return success();
+}
+
+Status make_folder(const std::string& folder) {
+    std::error_code failed;
+    const fs::path parent = fs::path(folder).parent_path();
+    if (!parent.empty()) fs::create_directories(parent, failed);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+        return refused_folder(folder, std::string("cannot be created: ") + std::strerror(errno) +
+                                          "; name another folder in WORK_QUEUE_REGISTRY");
+    return check_folder(folder);
+}
+
+// mkstemp() makes files of mode 0600: the entry holds the key.
+Status write_entry(const std::string& path, const net::Contact& contact, const Workload& load) {
+    const std::string text = entry_text(contact, load);
+    std::string part = fs::path(path).parent_path().string() + "/" + unfinished + "XXXXXX";
+    const records::Descriptor file(::mkstemp(part.data()));
+    if (!file) return records::write_error(part, errno);
+    errno = ENOSPC;  // for a partial write
+    const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (whole && ::rename(part.c_str(), path.c_str()) == 0) return success();
+    const Error failed = records::write_error(path, errno);
+    ::unlink(part.c_str());
+    return failed;
+}
+
+// The file system's own clock, read from a file that we create.
+std::optional<timespec> clock_of(const std::string& folder) {
+    std::string probe = folder + "/" + probe_of_clock + "XXXXXX";
+    const int file = ::mkstemp(probe.data());
+    if (file < 0) return std::nullopt;
+    struct stat found {};
+    const bool told = ::fstat(file, &found) == 0;
+    ::unlink(probe.c_str());
+    ::close(file);
+    if (!told) return std::nullopt;
+    return found.st_mtim;
+}
+
+Duration since(const timespec& then, const timespec& now) {
+    return std::chrono::seconds(now.tv_sec - then.tv_sec) +
+           std::chrono::nanoseconds(now.tv_nsec - then.tv_nsec);
+}
+
+bool is_gone(const net::Contact& contact) {
+    return contact.host == records::host_name() && contact.pid > 0 &&
+           ::kill(static_cast<pid_t>(contact.pid), 0) != 0 && errno == ESRCH;
+}
+
+// Only this user (or root) can have written it.
+bool is_trusted(const struct stat& file) {
+    return S_ISREG(file.st_mode) && (file.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+           (file.st_uid == ::geteuid() || file.st_uid == 0);
+}
+
+// Checks and reads the same open file: the name may be replaced in between.
+std::optional<Listing> read_entry(const std::string& path) {
+    const records::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat found {};
+    if (!file || ::fstat(file.get(), &found) != 0 || !is_trusted(found)) return std::nullopt;
+    std::string text(longest_entry, '\0');
+    const ssize_t got = ::read(file.get(), text.data(), text.size());
+    if (got <= 0 || static_cast<std::uintmax_t>(got) == longest_entry) return std::nullopt;
+    text.resize(static_cast<std::size_t>(got));
+    return parse_entry(text);
+}
+
+// An entry that was not written for this long belongs to a manager that is gone. One that was only suspended
+// writes it again.
+bool is_abandoned(const std::string& path, const timespec& now, Duration stale) {
+    struct stat found {};
+    return ::lstat(path.c_str(), &found) == 0 && since(found.st_mtim, now) > stale;
+}
+
+// By its name; other files in the folder are not ours.
+bool is_unfinished(const std::string& name) {
+    constexpr std::size_t unique_letters = 6;  // mkstemp's
+    return (name.starts_with(unfinished) || name.starts_with(probe_of_clock)) &&
+           name.size() == std::strlen(unfinished) + unique_letters;
+}
+
+// Passes each current entry to `each` and removes the others, whoever owns them; other users' files only if
+// the folder permits.
+void go_through(const std::string& folder, Duration stale, const std::function<void(Listing)>& each) {
+    timespec now{};
+    if (const auto clock = clock_of(folder))
+        now = *clock;
+    else
+        ::clock_gettime(CLOCK_REALTIME, &now);
+    std::error_code failed;
+    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
+        const std::string path = file->path().string();
+        const bool abandoned = is_abandoned(path, now, stale);
+        if (is_unfinished(file->path().filename())) {
+            if (abandoned) ::unlink(path.c_str());
+            continue;
+        }
+        if (file->path().extension() != suffix) continue;
+        auto listing = read_entry(path);
+        if (!listing) continue;
+        if (abandoned || is_gone(listing->contact))
+            ::unlink(path.c_str());
+        else
+            each(std::move(*listing));
+    }
+}
+
+}  // namespace
+
+std::string registry_folder() {
+    const auto variable = [](const char* name) -> std::string {
+        const char* value = std::getenv(name);
+        return value != nullptr ? value : "";
+    };
+    if (const std::string folder = variable("WORK_QUEUE_REGISTRY"); !folder.empty()) return folder;
+    std::string state = variable("XDG_STATE_HOME");
+    if (state.empty()) state = variable("HOME") + "/.local/state";
+    return state + "/work_queue/managers";
+}
+
+Result<std::unique_ptr<Registration>> register_manager(const std::string& folder, const net::Contact& contact,
+                                                       std::function<void(const std::string&)> say,
+                                                       Duration every) {
+    if (contact.name.empty() || std::any_of(contact.name.begin(), contact.name.end(),
+                                            [](char c) { return static_cast<unsigned char>(c) < 32; }))
+        return Error{ExitCode::usage,
+                     "a manager's name needs at least one letter, and no control characters"};
+    if (Status made = make_folder(folder); !made) return made.error();
+    // If no worker ever looks, nobody else would remove old entries.
+    go_through(folder, stale_entry, [](Listing) {});
+    // Several managers of one process and name have different ports.
+    const std::string path = folder + "/" + escaped(contact.name) + "-" + escaped(contact.host) + "-" +
+                             std::to_string(contact.pid) + "-" + std::to_string(contact.port) + suffix;
+    if (Status written = write_entry(path, contact, {}); !written)
+        return Error{ExitCode::not_allowed, "the name cannot be registered: " + written.error().message +
+                                                "; name another folder in WORK_QUEUE_REGISTRY"};
+    EntryKeeping keeping;
+    keeping.write = [path, contact](const Workload& load) { return write_entry(path, contact, load); };
+    keeping.remove = [path] { ::unlink(path.c_str()); };
+    keeping.every = every;
+    if (say) keeping.say = std::move(say);
+    return std::unique_ptr<Registration>(std::make_unique<EntryKeeper>(std::move(keeping)));
+}
+
+Status check_manager_pattern(const std::string& pattern) {
+    const auto compiled = Pattern::of(pattern);
+    if (!compiled) return compiled.error();
+    return success();
+}
+
+Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
+                                           std::uint64_t seed, Duration stale) {
+    const auto wanted = Pattern::of(pattern);
+    if (!wanted) return wanted.error();
+    std::vector<Listing> managers;
+    std::error_code failed;
+    if (!fs::exists(folder, failed)) return managers;
+    if (const Status safe = check_folder(folder); !safe) return safe.error();
+    go_through(folder, stale, [&](Listing listing) {
+        if (wanted->matches(listing.contact.name)) managers.push_back(std::move(listing));
+    });
+    std::shuffle(managers.begin(), managers.end(), std::mt19937_64(seed));
+    std::stable_partition(managers.begin(), managers.end(),
+                          [](const Listing& listing) { return listing.load.waiting > 0; });
+    return managers;
+}
+
+}  // namespace wq::listening

@@ -1,0 +1,78 @@
+#include "logs/gathered_summaries.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "base/descriptor.h"
+
+namespace wq::logs {
+
+namespace {
+
+struct Gathered {
+    std::mutex mutex;
+    bool begun = false;
+};
+
+// Never destroyed: a thread that a folder held up may come back while the process ends.
+std::shared_ptr<Gathered> gathered_at(const std::string& path) {
+    static auto& mutex = *new std::mutex;
+    static auto& all = *new std::map<std::string, std::shared_ptr<Gathered>>;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<Gathered>& one = all[path];
+    if (!one) one = std::make_shared<Gathered>();
+    return one;
+}
+
+// Another name of it, the first that is free; "": there are no links where it is.
+std::string linked_aside(const std::string& path) {
+    for (int number = 1;; ++number) {
+        std::string aside = path + "." + std::to_string(number);
+        if (::link(path.c_str(), aside.c_str()) == 0) return aside;
+        if (errno != EEXIST) return "";
+    }
+}
+
+// Of an earlier process with our pid, or of one on another host: it is somebody's data. Where it can have no
+// other name, or is another user's in a folder that lets nobody else take its name away, it is written on.
+void put_aside(const std::string& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const std::string aside = linked_aside(path);
+    if (!aside.empty() && ::unlink(path.c_str()) != 0) ::unlink(aside.c_str());
+}
+
+int write_all(int file, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(file, bytes.data(), bytes.size());
+        if (written < 0 && errno != EINTR) return errno;
+        if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return 0;
+}
+
+}  // namespace
+
+int append_summary(const std::string& path, const std::string& line) {
+    const std::shared_ptr<Gathered> gathered = gathered_at(path);
+    const std::lock_guard lock(gathered->mutex);
+    if (!gathered->begun) put_aside(path);
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+    if (!file.valid()) return errno;
+    gathered->begun = true;
+    const off_t whole_lines = ::lseek(file.get(), 0, SEEK_END);
+    const int error = write_all(file.get(), line);
+    // Half a line would take the next one with it. Where that fails too, the reader passes over both.
+    if (error != 0 && whole_lines >= 0) [[maybe_unused]]
+        const int cut = ::ftruncate(file.get(), whole_lines);
+    return error;
+}
+
+}  // namespace wq::logs

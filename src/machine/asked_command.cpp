@@ -1,0 +1,107 @@
+#include "machine/asked_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace wq::machine {
+
+namespace {
+
+constexpr std::size_t longest_answer = 1u << 20;
+constexpr Duration kill_grace = std::chrono::seconds(1);
+
+int milliseconds_until(Instant until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+// A child that hangs in the kernel, for example on a broken GPU, ends when it can: nobody waits for it.
+void wait_for_the_killed(pid_t child) {
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    if (process.valid()) {
+        const Instant until = instant_now() + kill_grace;
+        pollfd ended{process.get(), POLLIN, 0};
+        while (::poll(&ended, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
+        }
+    }
+    ::waitpid(child, nullptr, process.valid() ? WNOHANG : 0);  // Linux before 5.3 has no process descriptors
+}
+
+}  // namespace
+
+AskedCommand::AskedCommand(AskedCommand&& other) noexcept
+    : child_(std::exchange(other.child_, -1)), out_(std::move(other.out_)) {}
+
+AskedCommand& AskedCommand::operator=(AskedCommand&& other) noexcept {
+    std::swap(child_, other.child_), std::swap(out_, other.out_);
+    return *this;
+}
+
+AskedCommand::AskedCommand(const std::vector<std::string>& command) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    out_.reset(ends[0]);
+    const Descriptor theirs(ends[1]);
+    ::posix_spawn_file_actions_t files;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
+    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    ::posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    if (::posix_spawnp(&child_, words.front(), &files, &attributes, words.data(), environ) != 0) {
+        child_ = -1;
+        out_.reset();
+    }
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&files);
+}
+
+void AskedCommand::end() {
+    out_.reset();
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    wait_for_the_killed(child_);
+    child_ = -1;
+}
+
+std::optional<std::string> AskedCommand::answer(Duration limit) {
+    const Instant until = instant_now() + limit;
+    std::string text;
+    bool whole = false;
+    while (out_.valid() && !whole && text.size() < longest_answer) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
+        pollfd ready{out_.get(), POLLIN, 0};
+        const int there = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(left.count()));
+        if (there < 0 && errno == EINTR) continue;
+        if (there <= 0) break;
+        std::array<char, 4096> part;
+        const ssize_t got = ::read(out_.get(), part.data(), part.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) break;
+        text.append(part.data(), static_cast<std::size_t>(got));
+        whole = got == 0;
+    }
+    end();
+    if (!whole) return std::nullopt;
+    return text;
+}
+
+}  // namespace wq::machine

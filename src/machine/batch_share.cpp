@@ -1,0 +1,179 @@
+#include "machine/batch_share.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "machine/gpus.h"
+
+namespace wq::machine {
+
+namespace {
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+    return value;
+}
+
+// "0-2" -> {"0", "1", "2"}, as Slurm abbreviates its lists; other names unchanged.
+std::vector<std::string> without_ranges(const std::vector<std::string>& names) {
+    constexpr std::int64_t longest = 1024;
+    std::vector<std::string> all;
+    for (const std::string& name : names) {
+        const std::size_t dash = name.find('-');
+        const auto first = whole_number(std::string_view(name).substr(0, dash));
+        const auto last =
+            dash == std::string::npos ? first : whole_number(std::string_view(name).substr(dash + 1));
+        if (!first || !last || *last < *first || *last - *first >= longest)
+            all.push_back(name);
+        else
+            for (std::int64_t one = *first; one <= *last; ++one) all.push_back(std::to_string(one));
+    }
+    return all;
+}
+
+class Reader {
+  public:
+    explicit Reader(const BatchSources& sources) : sources_(sources) {}
+
+    std::string text(const char* name) const {
+        const char* value = sources_.variable(name);
+        return value == nullptr ? "" : value;
+    }
+    std::optional<std::int64_t> count(const char* name) const { return whole_number(text(name)); }
+
+    // A missing value and 0 (for Slurm: everything) are no bound.
+    void add(BoundKind kind, std::optional<std::int64_t> amount, const std::string& source, bool of_node) {
+        if (amount && *amount > 0) bounds.push_back({kind, *amount, source, of_node, false, {}});
+    }
+
+    Bounds bounds;
+
+  private:
+    const BatchSources& sources_;
+};
+
+// Converts CPUs to cores: if there are as many CPUs as usable cores, a CPU is a core, otherwise a thread.
+std::optional<std::int64_t> cores_of(std::optional<std::int64_t> cpus, const CpuCount& usable) {
+    const auto cores = static_cast<std::int64_t>(usable.cores);
+    const auto threads = static_cast<std::int64_t>(usable.threads);
+    if (!cpus || threads <= cores || *cpus == cores || *cpus > threads) return cpus;
+    return (*cpus * cores + threads - 1) / threads;
+}
+
+void read_slurm(Reader& slurm, const CpuCount& usable) {
+    const auto on_node = slurm.count("SLURM_CPUS_ON_NODE");
+    const auto per_task = slurm.count("SLURM_CPUS_PER_TASK");
+    const auto add_cores = [&](const std::optional<std::int64_t>& cpus, const std::string& name,
+                               bool of_node) {
+        const auto cores = cores_of(cpus, usable);
+        const bool threads = cpus && *cores != *cpus;
+        slurm.add(BoundKind::cores, cores, threads ? name + ", " + std::to_string(*cpus) + " threads" : name,
+                  of_node);
+    };
+    add_cores(on_node, "SLURM_CPUS_ON_NODE", true);
+    // The script of a job with several tasks is the only process of its node: the share per task is for those
+    // that srun starts.
+    const bool one_task = slurm.count("SLURM_NTASKS").value_or(1) <= 1;
+    const bool of_task = one_task || !slurm.text("SLURM_STEP_ID").empty();
+    if (of_task) add_cores(per_task, "SLURM_CPUS_PER_TASK", false);
+    slurm.add(BoundKind::memory, slurm.count("SLURM_MEM_PER_NODE"), "SLURM_MEM_PER_NODE", true);
+    const auto per_cpu = slurm.count("SLURM_MEM_PER_CPU");
+    const auto add_memory = [&](const std::optional<std::int64_t>& cpus, const std::string& name,
+                                bool of_node) {
+        constexpr std::int64_t most = std::int64_t{1} << 30;
+        if (cpus && per_cpu && *cpus < most && *per_cpu < most)
+            slurm.add(BoundKind::memory, *per_cpu * *cpus,
+                      "SLURM_MEM_PER_CPU x " + std::to_string(*cpus) + " (" + name + ")", of_node);
+    };
+    add_memory(on_node, "SLURM_CPUS_ON_NODE", true);
+    if (of_task) add_memory(per_task, "SLURM_CPUS_PER_TASK", false);
+    for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
+        const std::string devices = slurm.text(name);
+        if (devices.empty()) continue;
+        std::vector<std::string> names = without_ranges(visible_devices(devices));
+        const auto count = static_cast<std::int64_t>(names.size());
+        slurm.bounds.push_back({BoundKind::gpus, count, name, true, false, std::move(names)});
+        return;
+    }
+    slurm.add(BoundKind::gpus, slurm.count("SLURM_GPUS_ON_NODE"), "SLURM_GPUS_ON_NODE", true);
+}
+
+// NCPUS is for the process that PBS started, PBS_NUM_PPN (Torque) for each node.
+void read_pbs(Reader& pbs) {
+    if (pbs.text("PBS_JOBID").empty()) return;
+    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", false);
+    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", false);
+    pbs.add(BoundKind::cores, pbs.count("PBS_NUM_PPN"), "PBS_NUM_PPN", true);
+}
+
+// NSLOTS counts the slots of all hosts.
+void read_grid_engine(Reader& engine) {
+    if (engine.count("NHOSTS").value_or(1) <= 1)
+        engine.add(BoundKind::cores, engine.count("NSLOTS"), "NSLOTS", true);
+}
+
+// "Cpus = 4", one per line; names are case-insensitive.
+std::optional<std::int64_t> attribute(const std::string& advertisement, std::string name) {
+    std::istringstream lines(advertisement);
+    const auto lower = [](std::string text) {
+        std::transform(text.begin(), text.end(), text.begin(),
+                       [](unsigned char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+        return text;
+    };
+    name = lower(std::move(name));
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string found;
+        std::string equals;
+        std::string value;
+        if (words >> found >> equals >> value && equals == "=" && lower(found) == name)
+            return whole_number(value);
+    }
+    return std::nullopt;
+}
+
+void read_condor(Reader& condor, const BatchSources& sources) {
+    const std::string path = condor.text("_CONDOR_MACHINE_AD");
+    if (path.empty()) return;
+    const auto slot = sources.file(path);
+    if (!slot) return;
+    condor.add(BoundKind::cores, attribute(*slot, "Cpus"), "_CONDOR_MACHINE_AD Cpus", false);
+    condor.add(BoundKind::memory, attribute(*slot, "Memory"), "_CONDOR_MACHINE_AD Memory", false);
+    if (const auto disk_kb = attribute(*slot, "Disk"))
+        condor.add(BoundKind::disk, *disk_kb / 1024, "_CONDOR_MACHINE_AD Disk", false);
+    // Here 0 is a value: the slot has none.
+    if (const auto gpus = attribute(*slot, "GPUs"))
+        condor.bounds.push_back({BoundKind::gpus, *gpus, "_CONDOR_MACHINE_AD GPUs", false, false, {}});
+}
+
+}  // namespace
+
+Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable) {
+    Reader reader(sources);
+    read_slurm(reader, usable);
+    read_pbs(reader);
+    read_grid_engine(reader);
+    read_condor(reader, sources);
+    return std::move(reader.bounds);
+}
+
+BatchSources batch_environment() {
+    BatchSources sources;
+    sources.variable = [](const char* name) -> const char* { return std::getenv(name); };
+    sources.file = [](const std::string& path) -> std::optional<std::string> {
+        std::ifstream in(path);
+        if (!in) return std::nullopt;
+        std::ostringstream text;
+        text << in.rdbuf();
+        return text.str();
+    };
+    return sources;
+}
+
+}  // namespace wq::machine

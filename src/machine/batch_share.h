@@ -1,0 +1,31 @@
+// The share of the machine that belongs to this job, according to the environment of Slurm, PBS, Grid Engine
+// or HTCondor. Words that are no numbers are ignored: they come from the batch system, not from the user.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "machine/bound.h"
+
+namespace wq::machine {
+
+struct BatchSources {
+    std::function<const char*(const char*)> variable;
+    std::function<std::optional<std::string>(const std::string& path)> file;  // returns its content
+};
+
+// To interpret Slurm's CPUs: they are hardware threads on most clusters, cores on some.
+struct CpuCount {
+    std::size_t cores = 1;
+    std::size_t threads = 1;  // of these cores
+};
+
+// In the order Slurm, PBS, Grid Engine, HTCondor; values of a job on several hosts are omitted if they count
+// all hosts together.
+Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable = {});
+
+BatchSources batch_environment();  // of this process
+
+}  // namespace wq::machine

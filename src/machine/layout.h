@@ -1,0 +1,55 @@
+// The structure of a machine, as a value: cores and their positions, memory nodes, GPUs. Filled from hwloc
+// (topology.h), but independent of it.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wq::machine {
+
+// The groups of a core, each numbered from 0 over the whole machine. A machine without packages, NUMA nodes
+// or shared caches has one group of that kind.
+struct Place {
+    int package = 0;
+    int node = 0;
+    int cache = 0;  // the largest cache shared by several cores of a node, usually the third level's
+    auto operator<=>(const Place&) const = default;
+};
+
+struct LayoutCore {
+    Place place;
+    std::vector<int> pus;  // OS indexes of all its hardware threads, ascending
+};
+
+struct MemoryNode {
+    int os_index = 0;
+    std::int64_t memory_mb = 0;  // including that of other nodes with the same cores (such as HBM beside
+                                 // DRAM)
+};
+
+struct GpuDevice {
+    std::string vendor;  // "NVIDIA", "AMD", "Intel"
+    std::string pci;     // "0000:01:00.0"
+    int node = -1;       // index into Layout::nodes; -1: unknown, or equally near to all
+};
+
+struct Layout {
+    std::vector<LayoutCore> cores;  // in topological order: neighbours share caches and memory
+    std::vector<MemoryNode> nodes;  // indexed by Place::node
+    int packages = 1;
+    int caches = 1;
+    std::string cache_name;       // "L3"; empty: no shared cache
+    std::vector<GpuDevice> gpus;  // on the PCI bus, by address
+    std::int64_t memory_mb = 0;
+
+    std::size_t threads() const {
+        std::size_t count = 0;
+        for (const LayoutCore& core : cores) count += core.pus.size();
+        return count;
+    }
+};
+
+}  // namespace wq::machine

@@ -1,0 +1,120 @@
+#include "manager/action_performer.h"
+
+#include <variant>
+
+#include "base/local_time.h"
+
+namespace wq::manager {
+
+void ActionPerformer::perform(std::vector<core::Action>& actions, core::Now now) {
+    // Leases come in a row: one reading of the clock before them, and one after.
+    std::optional<Instant> sending_since;
+    for (core::Action& action : actions) {
+        const bool lease = std::holds_alternative<core::Lease>(action);
+        if (lease && !sending_since) sending_since = clock_();
+        if (!lease && sending_since) to_.times.sent(clock_() - *std::exchange(sending_since, {}), true);
+        std::visit([&](auto& known) { act_on(known, now); }, action);
+    }
+    if (sending_since) to_.times.sent(clock_() - *sending_since, true);
+}
+
+// ---- tasks ----
+
+void ActionPerformer::act_on(core::Lease& action, core::Now now) {
+    to_.leases.send(action, now);
+}
+
+void ActionPerformer::act_on(const core::Kill& action, core::Now) {
+    to_.links.tell(action.worker,
+                   wire::Kill{TaskId(action.tasks.first), action.attempt, action.tasks.size()});
+}
+
+void ActionPerformer::act_on(const core::KillAll& action, core::Now) {
+    to_.links.tell(action.worker, wire::KillAll{});
+}
+
+void ActionPerformer::act_on(const core::Recall& action, core::Now) {
+    to_.links.tell(action.worker, wire::Recall{action.most});
+}
+
+void ActionPerformer::act_on(core::AttemptEnded& action, core::Now now) {
+    to_.leases.forget(action.task, action.attempt);
+    to_.times.ended(1, action.outcome.succeeded(), action.outcome.wall_us, action.given);
+    to_.records.ended(action, to_.links.of(action.worker),
+                      to_.messages.output_of(action.task, action.attempt), now);
+    to_.storage.look_if_full(now);
+}
+
+void ActionPerformer::act_on(const core::GoneBack& action, core::Now now) {
+    to_.leases.forget(action.task, action.attempt);
+    to_.records.requeued(action, now);
+}
+
+void ActionPerformer::act_on(core::RangeEnded& action, core::Now now) {
+    to_.times.ended(action.tasks.count(), true, action.wall_us, action.given);
+    to_.records.ended(action, now);
+}
+
+void ActionPerformer::act_on(const core::Cancelled& action, core::Now now) {
+    action.tasks.for_each([this](Interval part) { to_.leases.forget(part); });
+    to_.records.cancelled(action, now);
+}
+
+void ActionPerformer::act_on(core::Skipped& action, core::Now now) {
+    to_.records.skipped(action, now);
+}
+
+// ---- tickets ----
+
+// A worker that is about to leave would claim tickets that nobody expects of it.
+void ActionPerformer::act_on(const core::Seal& action, core::Now) {
+    const wire::SealedBatch sealed = to_.tickets.open(action);
+    for (auto& [key, link] : to_.links.all()) {
+        if (!link.takes_tickets || !link.record) continue;
+        const core::Worker* const worker = router_.reactor().workers().find(link.record->worker);
+        if (worker != nullptr && worker->available()) to_.links.tell(link, sealed);
+    }
+}
+
+void ActionPerformer::act_on(const core::Revoke& action, core::Now) {
+    to_.tickets.revoke(action.batch);
+    for (auto& [key, link] : to_.links.all())
+        if (link.takes_tickets) to_.links.tell(link, wire::RevokedBatch{action.batch});
+}
+
+void ActionPerformer::act_on(const core::BatchOver& action, core::Now) {
+    to_.tickets.close(action.batch);
+}
+
+// ---- workers and hosts ----
+
+void ActionPerformer::act_on(const core::Dismiss& action, core::Now now) {
+    const auto departure = action.lost ? records::Departure::failure : records::Departure::asked;
+    if (!to_.sessions.dismiss(action.worker, {action.why, true}, action.why, departure, now))
+        to_.sessions.end(action.worker, action.why, departure, now);
+}
+
+void ActionPerformer::act_on(const core::HostSetAside& action, core::Now) {
+    router_.tell_user("host " + action.host + " is excluded until " + local_time(action.until, "%H:%M:%S") +
+                      ": " + action.why + (how_to_keep_hosts_.empty() ? "" : "; " + how_to_keep_hosts_));
+}
+
+void ActionPerformer::act_on(const core::HostReleased& action, core::Now) {
+    router_.tell_user("host " + action.host + " is readmitted");
+}
+
+// ---- the run ----
+
+void ActionPerformer::act_on(const core::CategoryChanged& action, core::Now now) {
+    to_.records.changed(action, now);
+}
+
+void ActionPerformer::act_on(const core::Warning& action, core::Now) {
+    router_.tell_user(action.text);
+}
+
+void ActionPerformer::act_on(const core::Finished& action, core::Now) {
+    finished_ = action;
+}
+
+}  // namespace wq::manager

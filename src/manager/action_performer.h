@@ -1,0 +1,77 @@
+// Does what the core decides: its actions become messages to workers, transfers of files, and records.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/events.h"
+#include "manager/lease_sender.h"
+#include "manager/links.h"
+#include "manager/manager_times.h"
+#include "manager/router.h"
+#include "manager/run_records.h"
+#include "manager/storage_watch.h"
+#include "manager/ticket_server.h"
+#include "manager/worker_messages.h"
+#include "manager/worker_sessions.h"
+
+namespace wq::manager {
+
+class ActionPerformer {
+  public:
+    struct Receivers {
+        Links& links;
+        LeaseSender& leases;
+        TicketServer& tickets;
+        WorkerSessions& sessions;
+        WorkerMessages& messages;
+        RunRecords& records;
+        StorageWatch& storage;
+        ManagerTimes& times;
+    };
+    // `how_to_keep_hosts` follows the line that says that a host is excluded. `clock`: by which sending is
+    // measured.
+    ActionPerformer(Receivers receivers, Router& router, std::string how_to_keep_hosts,
+                    const std::function<Instant()>& clock)
+        : to_(receivers), router_(router), how_to_keep_hosts_(std::move(how_to_keep_hosts)), clock_(clock) {}
+
+    // In this order. What they hold is moved to where it goes.
+    void perform(std::vector<core::Action>& actions, core::Now now);
+
+    const std::optional<core::Finished>& finished() const { return finished_; }
+
+  private:
+    // Of tasks.
+    void act_on(core::Lease& action, core::Now now);
+    void act_on(const core::Kill& action, core::Now now);
+    void act_on(const core::KillAll& action, core::Now now);
+    void act_on(const core::Recall& action, core::Now now);
+    void act_on(core::AttemptEnded& action, core::Now now);
+    void act_on(const core::GoneBack& action, core::Now now);
+    void act_on(core::RangeEnded& action, core::Now now);
+    void act_on(const core::Cancelled& action, core::Now now);
+    void act_on(core::Skipped& action, core::Now now);
+    // Of tickets.
+    void act_on(const core::Seal& action, core::Now now);
+    void act_on(const core::Revoke& action, core::Now now);
+    void act_on(const core::BatchOver& action, core::Now now);
+    // Of workers and hosts.
+    void act_on(const core::Dismiss& action, core::Now now);
+    void act_on(const core::HostSetAside& action, core::Now now);
+    void act_on(const core::HostReleased& action, core::Now now);
+    // Of the run.
+    void act_on(const core::CategoryChanged& action, core::Now now);
+    void act_on(const core::Warning& action, core::Now now);
+    void act_on(const core::Finished& action, core::Now now);
+
+    Receivers to_;
+    Router& router_;
+    const std::string how_to_keep_hosts_;
+    const std::function<Instant()>& clock_;
+    std::optional<core::Finished> finished_;
+};
+
+}  // namespace wq::manager

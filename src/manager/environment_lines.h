@@ -1,0 +1,32 @@
+// `#!` lines of a list: workers run them once, in order, before the tasks that follow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "manager/links.h"
+
+namespace wq::manager {
+
+class EnvironmentLines {
+  public:
+    explicit EnvironmentLines(Links& links) : links_(links) {}
+
+    // For all workers, also for those that join later. Empty `workers`: all.
+    void add(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
+    void tell(Link& link);  // the lines that the worker does not have yet
+    // By position, from 1; null: there is none.
+    const std::string* text(std::uint64_t position) const;
+
+  private:
+    struct Line {
+        std::uint64_t position = 0;
+        std::string text;
+        std::vector<std::uint32_t> workers;
+    };
+    Links& links_;
+    std::vector<Line> lines_;
+};
+
+}  // namespace wq::manager

@@ -1,0 +1,136 @@
+#include "manager/lease_sender.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wq::manager {
+
+namespace {
+
+using SharedFiles = std::shared_ptr<const files::TaskFiles>;
+
+// With $OS and $ARCH as the worker's host has them.
+SharedFiles on_platform(SharedFiles files, const std::string& os, const std::string& arch) {
+    const auto named = [&](const files::Input& input) {
+        return input.source == files::Source::file ? files::for_platform(input.from, os, arch) : input.from;
+    };
+    const bool any = std::any_of(files->inputs.begin(), files->inputs.end(),
+                                 [&](const files::Input& input) { return named(input) != input.from; });
+    if (!any) return files;
+    auto own = std::make_shared<files::TaskFiles>(*files);
+    for (files::Input& input : own->inputs) input.from = named(input);
+    return own;
+}
+
+}  // namespace
+
+LeaseSender::LeaseSender(TaskTexts& tasks, Links& links, RunRecords& records, Router& router,
+                         Background* background)
+    : tasks_(tasks), links_(links), records_(records), router_(router), background_(background) {
+    if (background_ != nullptr)
+        transfers_.emplace(
+            *background_,
+            [this](WorkerId worker, const wire::Message& message) { links_.tell(worker, message); },
+            [this](const transfers::Transfer& transfer) { records_.transferred(transfer, background_now_); });
+}
+
+void LeaseSender::send(core::Lease& action, core::Now now) {
+    Link* const link = links_.of(action.worker);
+    if (link == nullptr) return;
+    TaskText text = tasks_.text(action.task);
+    wire::Lease lease;
+    lease.task = action.task;
+    lease.attempt = action.attempt;
+    lease.give = action.give;
+    lease.timeout = action.timeout;
+    lease.watch = action.watch;
+    lease.environment_position = text.environment_position;
+    lease.text = std::move(text.command);
+    lease.variables = std::move(text.variables);
+    lease.call = std::move(text.call);
+    if (text.files && transfers_ && !link->shares_files)
+        return prepare(*link, action, std::move(lease), std::move(text.files));
+    send(*link, action, std::move(lease), now);
+}
+
+void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease, core::Now now) {
+    links_.tell(link, std::move(lease));
+    records_.dispatched({action.task, action.attempt, action.category, action.give, action.submitted_us,
+                         now.wall, records_.at_maximum(action.task)},
+                        link.address);
+}
+
+// ---- leases with files ----
+
+void LeaseSender::prepare(const Link& link, core::Lease& action, wire::Lease lease, SharedFiles files) {
+    const TaskId task = action.task;
+    const WorkerId worker = action.worker;
+    const Attempt attempt = action.attempt;
+    held_[task] = {worker, std::move(lease), std::move(action)};
+    transfers_->prepare(
+        worker, task, attempt, on_platform(std::move(files), link.os, link.arch),
+        [this, task](const transfers::FileTransfers::Prepared& result) { prepared(task, result); });
+}
+
+void LeaseSender::prepared(TaskId task, const transfers::FileTransfers::Prepared& result) {
+    Held held = std::move(held_.extract(task).mapped());
+    const Attempt attempt = held.lease.attempt;
+    if (const auto* problem = std::get_if<files::Problem>(&result)) {
+        core::Outcome outcome;
+        outcome.ending = core::Ending::input_missing;
+        outcome.exit_code = -1;
+        outcome.reason = problem->what;
+        return router_.react(core::TaskReported{held.worker, task, attempt, std::move(outcome)},
+                             background_now_);
+    }
+    held.lease.files = std::get<wire::LeaseFiles>(result);
+    Link* const link = links_.of(held.worker);
+    if (link != nullptr && !router_.reactor().stopping())
+        return send(*link, held.action, std::move(held.lease), background_now_);
+    // The worker is disconnected, or the run stops: the worker does not know of the task.
+    transfers_->drop(task, attempt);
+    router_.react(core::TaskGivenBack{held.worker, task, attempt}, background_now_);
+}
+
+void LeaseSender::send_without_files(Link& link, core::Now now) {
+    link.shares_files = true;
+    if (router_.reactor().stopping()) return;  // they are given back when they are prepared
+    std::vector<TaskId> of_worker;
+    for (const auto& [task, held] : held_)
+        if (held.worker == link.record->worker) of_worker.push_back(task);
+    for (const TaskId task : of_worker) {
+        Held held = std::move(held_.extract(task).mapped());
+        transfers_->drop(task, held.lease.attempt);
+        send(link, held.action, std::move(held.lease), now);
+    }
+}
+
+void LeaseSender::on_background(core::Now now) {
+    background_now_ = now;
+    if (background_ != nullptr) background_->finish();
+}
+
+void LeaseSender::forget(TaskId task, Attempt attempt) {
+    if (!transfers_) return;
+    const auto found = held_.find(task);
+    if (found != held_.end() && found->second.lease.attempt == attempt) held_.erase(found);
+    transfers_->drop(task, attempt);
+}
+
+void LeaseSender::forget(Interval tasks) {
+    if (!transfers_) return;
+    transfers_->drop(tasks);
+    const auto first = held_.lower_bound(TaskId(tasks.first));
+    auto last = first;
+    while (last != held_.end() && last->first.value() < tasks.end) ++last;
+    held_.erase(first, last);
+}
+
+void LeaseSender::forget(WorkerId worker) {
+    if (!transfers_) return;
+    for (const auto& [task, attempt] : transfers_->drop(worker)) forget(task, attempt);
+}
+
+}  // namespace wq::manager

@@ -1,0 +1,60 @@
+// Sends leases to workers. A lease whose task has files is held back until what it says of them is known.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/background.h"
+#include "manager/links.h"
+#include "manager/router.h"
+#include "manager/run_records.h"
+#include "manager/task_texts.h"
+#include "transfers/file_transfers.h"
+
+namespace wq::manager {
+
+class LeaseSender {
+  public:
+    // `background`: for files; null: no task has any.
+    LeaseSender(TaskTexts& tasks, Links& links, RunRecords& records, Router& router, Background* background);
+
+    void send(core::Lease& action, core::Now now);
+    // Of a worker that turns out to see our files: its leases need none.
+    void send_without_files(Link& link, core::Now now);
+
+    void on_background(core::Now now);  // its descriptor is readable
+
+    // The attempt, the tasks, or all leases of the worker are over: so is what was prepared for them.
+    void forget(TaskId task, Attempt attempt);
+    void forget(Interval tasks);
+    void forget(WorkerId worker);
+
+    transfers::FileTransfers* transfers() {
+        return transfers_ ? &*transfers_ : nullptr;
+    }  // null: no task has files
+    const transfers::FileTransfers* transfers() const { return transfers_ ? &*transfers_ : nullptr; }
+
+  private:
+    struct Held {
+        WorkerId worker;
+        wire::Lease lease;
+        core::Lease action;
+    };
+    void prepare(const Link& link, core::Lease& action, wire::Lease lease,
+                 std::shared_ptr<const files::TaskFiles> files);
+    void prepared(TaskId task, const transfers::FileTransfers::Prepared& result);
+    void send(Link& link, const core::Lease& action, wire::Lease lease, core::Now now);
+
+    TaskTexts& tasks_;
+    Links& links_;
+    RunRecords& records_;
+    Router& router_;
+    Background* background_;
+    std::optional<transfers::FileTransfers> transfers_;
+    core::Now background_now_;     // of on_background()
+    std::map<TaskId, Held> held_;  // leases that leave once their files are known
+};
+
+}  // namespace wq::manager

@@ -1,0 +1,103 @@
+#include "manager/links.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace wq::manager {
+
+namespace {
+
+bool brings_tasks(const wire::Message& message) {
+    return std::holds_alternative<wire::Lease>(message) ||
+           std::holds_alternative<wire::SealedBatch>(message) ||
+           std::holds_alternative<wire::Tickets>(message);
+}
+
+}  // namespace
+
+void Links::open(net::Transport& from, const net::Joined& joined, Duration hello_limit, Instant now) {
+    const LinkKey key{&from, joined.peer};
+    Link& link = links_[key];
+    link.key = key;
+    link.address = joined.address;
+    link.stranger = strangers_.contains(&from);
+    link.outbox.emplace(from, joined.peer);
+    if (!link.stranger) return;
+    link.hello_until = now + hello_limit;
+    unheard_.push_back({link.hello_until, key});
+}
+
+void Links::assign(Link& link, const records::WorkerRecord& record) {
+    link.record = record;
+    workers_[record.worker] = &link;
+}
+
+bool Links::remove(LinkKey key) {
+    const auto found = links_.find(key);
+    if (found == links_.end()) return false;
+    bool was_worker = false;
+    if (found->second.record) {
+        const auto worker = workers_.find(found->second.record->worker);
+        was_worker = worker != workers_.end() && worker->second == &found->second;
+        if (was_worker) workers_.erase(worker);
+    }
+    links_.erase(found);
+    return was_worker;
+}
+
+Link* Links::find(LinkKey key) {
+    const auto found = links_.find(key);
+    return found == links_.end() ? nullptr : &found->second;
+}
+
+Link* Links::of(WorkerId worker) const {
+    const auto found = workers_.find(worker);
+    return found == workers_.end() ? nullptr : found->second;
+}
+
+std::size_t Links::without_hello() const {
+    return static_cast<std::size_t>(
+        std::count_if(links_.begin(), links_.end(), [](const auto& link) { return !link.second.record; }));
+}
+
+// A peer may have left, and another have its number: that one has a time of its own.
+Link* Links::next_silent(Instant now) {
+    while (!unheard_.empty() && unheard_.front().first <= now) {
+        Link* const link = find(unheard_.front().second);
+        unheard_.pop_front();
+        if (link != nullptr && !link->record && now >= link->hello_until) return link;
+    }
+    return nullptr;
+}
+
+std::optional<Instant> Links::next_hello_limit() const {
+    if (unheard_.empty()) return std::nullopt;
+    return unheard_.front().first;
+}
+
+// A turn costs the links that have something to say, not those of a thousand idle workers.
+void Links::tell(Link& link, const wire::Message& message) {
+    if (link.outbox->empty()) unsent_.push_back(link.key);
+    link.outbox->put(message);
+    tasks_unsent_ = tasks_unsent_ || brings_tasks(message);
+}
+
+void Links::tell(WorkerId worker, const wire::Message& message) {
+    if (Link* const link = of(worker)) tell(*link, message);
+}
+
+void Links::close(Link& link, const wire::Message& last) {
+    tell(link, last);
+    link.outbox->flush();
+    link.key.first->close(link.key.second);
+}
+
+bool Links::flush() {
+    for (const LinkKey& key : unsent_)
+        if (Link* const link = find(key)) link->outbox->flush();
+    unsent_.clear();
+    return std::exchange(tasks_unsent_, false);
+}
+
+}  // namespace wq::manager

@@ -1,0 +1,190 @@
+#include "manager/manager.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wq::manager {
+
+namespace {
+
+SessionOptions session_options(const ManagerOptions& options) {
+    SessionOptions sessions;
+    sessions.disconnect_limit = options.reactor.away_limit;
+    sessions.hello_limit = options.hello_limit;
+    sessions.of_rank.output_limit = options.output_limit;
+    sessions.of_stranger = sessions.of_rank;
+    sessions.of_stranger.directory = options.directory;
+    sessions.of_stranger.index_variable = options.index_variable;
+    sessions.of_stranger.mark_path = options.mark_path;
+    sessions.of_stranger.mark = options.mark;
+    sessions.ranks_share_files = !options.mark_path.empty();
+    sessions.strangers_end_with_us = options.ends_workers;
+    return sessions;
+}
+
+}  // namespace
+
+Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& recorder, core::Now started)
+    : hello_limit_(options.hello_limit),
+      beat_(options.beat),
+      tasks_(tasks),
+      reactor_(options.reactor, started),
+      next_beat_(started.instant),
+      environment_(links_),
+      tickets_(tasks, options.counters),
+      records_({std::move(options.categories), std::move(options.earlier_attempts), options.output_limit,
+                options.sample_every},
+               tasks, recorder, *this, started.instant),
+      storage_({options.most_unwritten_bytes, options.storage_patience}, recorder, *this),
+      leases_(tasks, links_, records_, *this, options.background),
+      notices_({environment_, leases_, tickets_, records_, release_}),
+      sessions_(session_options(options), links_, *this, notices_),
+      release_(sessions_, links_, *this),
+      messages_({links_, sessions_, leases_, tickets_, environment_, release_, records_.failures(),
+                 !options.mark_path.empty()},
+                *this),
+      performer_({links_, leases_, tickets_, sessions_, messages_, records_, storage_, times_}, *this,
+                 std::move(options.how_to_keep_hosts), clock) {
+    sessions_.keep_numbers(options.ranks);
+}
+
+// ---- the task source, and a program ----
+
+void Manager::add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed,
+                  core::Now now) {
+    react(core::TasksAdded{range, done, failed}, now);
+}
+
+void Manager::end_input(core::Now now) {
+    tasks_.input_ended();
+    react(core::InputEnded{}, now);
+}
+
+void Manager::add_environment_line(std::uint64_t position, std::string text,
+                                   std::vector<std::uint32_t> workers) {
+    environment_.add(position, std::move(text), std::move(workers));
+}
+
+void Manager::set_category(const std::string& name, core::CategorySet what, core::Now now) {
+    what.category = category(name);
+    react(what, now);
+}
+
+// ---- what comes in ----
+
+bool Manager::on_arrival(net::Transport& from, const net::Arrival& arrival, core::Now now) {
+    if (const auto* joined = std::get_if<net::Joined>(&arrival)) {
+        links_.open(from, *joined, hello_limit_, now.instant);
+    } else if (const auto* frame = std::get_if<net::Frame>(&arrival)) {
+        Link* const link = links_.find({&from, frame->peer});
+        if (link == nullptr) return true;
+        const Instant before = clock();
+        const Duration sent_before = times_.sending();
+        const WorkerMessages::Heard heard = messages_.on_frame(*link, frame->bytes, now);
+        const Duration sent = times_.sending() - sent_before;  // what was dispatched in response
+        times_.received(clock() - before - sent, heard == WorkerMessages::Heard::results);
+        return heard != WorkerMessages::Heard::beat;
+    } else {
+        const auto& left = std::get<net::Left>(arrival);
+        sessions_.on_disconnect({&from, left.peer}, left.why, now);
+    }
+    return true;
+}
+
+// ---- what goes out ----
+
+// An event that an action raises waits until the other actions are done: newer decisions never overtake older
+// ones.
+void Manager::react(const core::Event& event, core::Now now) {
+    if (acting_) {
+        raised_.emplace_back(event, now);
+        return;
+    }
+    acting_ = true;
+    handle(event, now);
+    while (!raised_.empty()) {
+        const auto [next, at] = std::move(raised_.front());
+        raised_.pop_front();
+        handle(next, at);
+    }
+    acting_ = false;
+}
+
+void Manager::handle(const core::Event& event, core::Now now) {
+    actions_.clear();
+    reactor_.on(event, now, actions_);
+    performer_.perform(actions_, now);
+}
+
+// ---- the run ----
+
+void Manager::stop(core::StopReason reason, Duration grace, core::Now now) {
+    if (finished()) storage_.give_up();
+    react(core::StopRequested{reason, grace}, now);
+}
+
+bool Manager::over() const {
+    return finished() && (finished()->stopped || storage_.gave_up() || records_.all_written());
+}
+
+void Manager::tick(core::Now now) {
+    storage_.tick(now);
+    sessions_.dismiss_silent(now);
+    release_.tick(now);
+    if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
+    if (now.instant >= next_beat_) {
+        for (auto& [key, link] : links_.all())
+            if (link.record && link.session == nullptr) links_.tell(link, wire::Beat{});
+        next_beat_ = now.instant + beat_;
+    }
+    if (records_.sample_due(now.instant)) records_.sample(stats(), now);
+}
+
+std::optional<Instant> Manager::wakeup() const {
+    Instant next = std::min(next_beat_, records_.next_sample());
+    for (const auto& at : {reactor_.wakeup(), links_.next_hello_limit(), storage_.wakeup()})
+        if (at) next = std::min(next, *at);
+    return next;
+}
+
+void Manager::flush() {
+    sessions_.acknowledge_answers();
+    if (!links_.has_unsent()) return;
+    const Instant before = clock();
+    const bool tasks = links_.flush();
+    times_.sent(clock() - before, tasks);
+}
+
+void Manager::dismiss_all(const std::string& why, core::Now now) {
+    sessions_.dismiss_all(why, now);
+    flush();
+}
+
+core::ManagerStats Manager::with_own(core::ManagerStats stats) const {
+    times_.fill(stats);
+    stats.workers_init = static_cast<std::int64_t>(links_.without_hello());
+    stats.bytes_received = messages_.bytes_received();
+    if (const transfers::FileTransfers* const transfers = leases_.transfers()) {
+        const transfers::TransferTally& tally = transfers->tally();
+        stats.bytes_sent = tally.bytes_sent();
+        stats.bytes_received += tally.bytes_received();
+        stats.bandwidth = tally.bandwidth();
+    }
+    stats.workers_released = release_.released();
+    stats.workers_idled_out = messages_.idled_out();
+    stats.tasks_with_results = records_.unwritten();
+    return stats;
+}
+
+core::ManagerStats brief_stats(const scheduling::Reactor& reactor) {
+    core::ManagerStats stats;
+    const core::Ledger& ledger = reactor.ledger();
+    const core::WorkerTable& workers = reactor.workers();
+    stats.workers_connected = static_cast<std::int64_t>(workers.size() - workers.away());
+    stats.tasks_waiting = static_cast<std::int64_t>(ledger.count(core::TaskState::blocked) +
+                                                    ledger.count(core::TaskState::ready));
+    stats.tasks_submitted = static_cast<std::int64_t>(ledger.size());
+    return stats;
+}
+
+}  // namespace wq::manager

@@ -1,0 +1,107 @@
+#include "manager/manager_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace wq::manager {
+
+namespace {
+
+// What capacity is estimated from: about so many attempts, the last ones.
+constexpr double most_recent_attempts = 50;
+// Of the newest sample in capacity_weighted.
+constexpr double newest_weight = 0.05;
+
+double micros(Duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+}
+
+std::int64_t whole(double value) {
+    return static_cast<std::int64_t>(std::min(std::ceil(value), 1e15));
+}
+
+// Tasks of so long a run time that one manager's thread can keep going, if each costs it so much.
+double tasks_kept_busy(double wall_us, double busy_us) {
+    return std::max(1.0, wall_us / std::max(1.0, busy_us));
+}
+
+}  // namespace
+
+void ManagerTimes::sent(Duration took, bool tasks) {
+    (tasks ? send_ : status_) += took;
+    had_tasks_ = had_tasks_ || tasks;
+}
+
+void ManagerTimes::received(Duration took, bool results) {
+    (results ? receive_ : status_) += took;
+}
+
+void ManagerTimes::ended(std::uint64_t count, bool succeeded, std::int64_t wall_us,
+                         const core::Resources& given) {
+    const auto attempts = static_cast<double>(count);
+    ended_ += attempts;
+    if (succeeded) succeeded_ += attempts;
+    growing_.attempts += attempts;
+    growing_.wall_us += static_cast<double>(wall_us);
+    growing_.cores += attempts * given.cores.as_double();
+    growing_.memory_mb += attempts * static_cast<double>(given.memory_mb);
+    growing_.disk_mb += attempts * static_cast<double>(given.disk_mb);
+    had_tasks_ = true;
+}
+
+// Upkeep while nothing ends is no cost of a task, however long it runs.
+void ManagerTimes::turn(Duration waited, Duration busy) {
+    waited_ += waited;
+    busy_ += busy;
+    if (had_tasks_) growing_.busy_us += micros(busy);
+    had_tasks_ = false;
+    if (growing_.attempts > 0) keep(std::exchange(growing_, {}));
+}
+
+void ManagerTimes::keep(const Sample& sample) {
+    const double now = tasks_kept_busy(sample.wall_us, sample.busy_us);
+    weighted_ = recent_.empty() ? now : newest_weight * now + (1 - newest_weight) * weighted_;
+    recent_.push_back(sample);
+    recent_attempts_ += sample.attempts;
+    while (recent_attempts_ - recent_.front().attempts >= most_recent_attempts) {
+        recent_attempts_ -= recent_.front().attempts;
+        recent_.pop_front();
+    }
+}
+
+void ManagerTimes::fill(core::ManagerStats& stats) const {
+    const double good = ended_ > 0 ? succeeded_ / ended_ : 0;
+    stats.time_send = whole(micros(send_));
+    stats.time_receive = whole(micros(receive_));
+    stats.time_send_good = whole(micros(send_) * good);
+    stats.time_receive_good = whole(micros(receive_) * good);
+    stats.time_status_msgs = whole(micros(status_));
+    stats.time_internal = whole(micros(std::max(Duration{0}, busy_ - send_ - receive_ - status_)));
+    stats.time_polling = whole(micros(waited_));
+    const double all = micros(busy_ + waited_);
+    stats.manager_load = all > 0 ? micros(busy_) / all : 0;
+    if (!recent_.empty()) fill_capacity(stats);
+}
+
+void ManagerTimes::fill_capacity(core::ManagerStats& stats) const {
+    Sample sum;
+    for (const Sample& sample : recent_) {
+        sum.attempts += sample.attempts;
+        sum.wall_us += sample.wall_us;
+        sum.busy_us += sample.busy_us;
+        sum.cores += sample.cores;
+        sum.memory_mb += sample.memory_mb;
+        sum.disk_mb += sample.disk_mb;
+    }
+    const double tasks = tasks_kept_busy(sum.wall_us, sum.busy_us);
+    stats.capacity_tasks = whole(tasks);
+    stats.capacity_cores = whole(tasks * sum.cores / sum.attempts);
+    stats.capacity_memory = whole(tasks * sum.memory_mb / sum.attempts);
+    stats.capacity_disk = whole(tasks * sum.disk_mb / sum.attempts);
+    const Sample& newest = recent_.back();
+    stats.capacity_instantaneous = whole(tasks_kept_busy(newest.wall_us, newest.busy_us));
+    stats.capacity_weighted = whole(weighted_);
+}
+
+}  // namespace wq::manager

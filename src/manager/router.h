@@ -1,0 +1,22 @@
+// What the parts of a manager see of it: the core's state, where their events go, and the user.
+#pragma once
+
+#include <string>
+
+#include "core/events.h"
+#include "scheduling/reactor.h"
+
+namespace wq::manager {
+
+class Router {
+  public:
+    virtual const scheduling::Reactor& reactor() const = 0;
+    virtual bool run_is_over() const = 0;  // the core has finished: only goodbyes follow
+    virtual void react(const core::Event& event, core::Now now) = 0;
+    virtual void tell_user(const std::string& line) = 0;
+
+  protected:
+    ~Router() = default;
+};
+
+}  // namespace wq::manager

@@ -1,0 +1,196 @@
+#include "manager/run_records.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "records/transactions.h"
+
+namespace wq::manager {
+
+namespace {
+// After so many samples the time between them doubles: a run of a week stays below 10,000 rows.
+constexpr std::uint64_t samples_before_doubling = 600;
+constexpr Duration longest_between_samples = std::chrono::minutes(5);
+}  // namespace
+
+RunRecords::RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router,
+                       Instant started)
+    : options_(std::move(options)),
+      tasks_(tasks),
+      recorder_(recorder),
+      router_(router),
+      categories_(options_.categories),
+      next_sample_(started),
+      sample_every_(options_.sample_every) {
+    for (const std::string& name : categories_)
+        category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
+}
+
+// ---- categories ----
+
+CategoryId RunRecords::category(const std::string& name) {
+    const auto next = static_cast<std::uint32_t>(category_ids_.size());
+    const auto [found, added] = category_ids_.try_emplace(name, next);
+    if (added) {
+        categories_.push_back(name);
+        recorder_.category(found->second, name);
+    }
+    return found->second;
+}
+
+void RunRecords::changed(const core::CategoryChanged& action, core::Now now) {
+    core::CategoryChanged& told = category_told_[action.category];
+    const auto same = [&](auto field) { return told.*field == action.*field; };
+    if (same(&core::CategoryChanged::mode) && same(&core::CategoryChanged::max) &&
+        same(&core::CategoryChanged::min) && same(&core::CategoryChanged::first))
+        return;
+    told = action;
+    recorder_.category_changed({action.category, categories_[action.category.value()], action.mode,
+                                action.max, action.min, action.first, now.wall});
+}
+
+core::Resources RunRecords::requested(const core::Needs& said, CategoryId category, bool at_maximum) const {
+    core::Sizes sizes;
+    const core::Category* const known = router_.reactor().category(category);
+    const auto told = category_told_.find(category);
+    if (at_maximum && known != nullptr) sizes = known->max();
+    if (!at_maximum && told != category_told_.end()) sizes = told->second.first;
+    return {said.cores >= 0 ? said.cores : Count::of_thousandths(sizes.cores),
+            said.memory_mb >= 0 ? said.memory_mb : sizes.memory_mb,
+            said.disk_mb >= 0 ? said.disk_mb : sizes.disk_mb,
+            said.gpus >= 0 ? said.gpus : Count::of_thousandths(sizes.gpus)};
+}
+
+// ---- workers ----
+
+void RunRecords::departed(records::WorkerRecord worker, const std::string& why, records::Departure departure,
+                          core::Now now) {
+    worker.left_us = now.wall;
+    worker.why_left = why;
+    worker.departure = departure;
+    if (const auto ended = ended_there_.extract(worker.worker)) worker.tasks_done = ended.mapped();
+    recorder_.worker(worker);
+    if (!router_.run_is_over() && why != told_to_leave)
+        router_.tell_user("worker " + std::to_string(worker.worker.value()) + " on " + worker.host +
+                          (departure == records::Departure::failure ? " was lost: " : " left: ") + why);
+}
+
+// ---- tasks ----
+
+void RunRecords::dispatched(const Dispatch& dispatch, const std::string& address) {
+    const stats::Recorder::Wants wants = recorder_.wants();
+    if (!wants.transactions || !recorder_.wants_beginning(dispatch.task)) return;
+    if (dispatch.attempt == 1 && wants.waiting)
+        waiting(dispatch.task, dispatch.category, dispatch.submitted_us, dispatch.at_maximum);
+    recorder_.transaction(
+        dispatch.dispatched_us,
+        records::task_running_text(dispatch.task, address, dispatch.given, dispatch.at_maximum));
+}
+
+void RunRecords::waiting(TaskId task, CategoryId category, WallMicros when, bool at_maximum) {
+    if (!recorder_.wants().transactions) return;
+    const core::Ledger& ledger = router_.reactor().ledger();
+    const core::Needs& said = ledger.shape(ledger.shape_of(task)).needs;
+    recorder_.transaction(
+        when, records::task_waiting_text({task.value(), task.value() + 1}, categories_[category.value()],
+                                         requested(said, category, at_maximum), at_maximum));
+}
+
+void RunRecords::requeued(const core::GoneBack& action, core::Now now) {
+    if (recorder_.wants_beginning(action.task))
+        waiting(action.task, action.category, now.wall, at_maximum(action.task));
+}
+
+bool RunRecords::at_maximum(TaskId task) const {
+    const core::Ledger& ledger = router_.reactor().ledger();
+    return ledger.shape(ledger.shape_of(task)).at_maximum;
+}
+
+void RunRecords::ended(core::AttemptEnded& action, const Link* link, core::Output* output, core::Now now) {
+    stats::Recorded recorded;
+    records::TaskRecord& record = recorded.record;
+    record.task = action.task;
+    record.key = tasks_.key(action.task);
+    record.attempt = action.attempt;
+    if (const auto earlier = options_.earlier_attempts.find(record.key.value);
+        earlier != options_.earlier_attempts.end())
+        record.attempt += earlier->second;
+    record.final = action.final;
+    record.out_of_tries = action.out_of_tries;
+    record.worker = action.worker;
+    record.category = action.category;
+    record.given = action.given;
+    record.submitted_us = action.submitted_us;
+    record.dispatched_us = action.dispatched_us;
+    record.received_us = now.wall;
+    record.outcome = std::move(action.outcome);
+    record.line = tasks_.line(action.task);
+    if (recorder_.wants().commands) recorded.command = tasks_.command(action.task);
+    if (output != nullptr) recorded.output = std::move(*output);
+    if (action.by_ticket && link != nullptr)
+        dispatched({action.task, action.attempt, action.category, action.given, action.submitted_us,
+                    action.dispatched_us, false},
+                   link->address);
+    if (record.outcome.ending != core::Ending::worker_lost &&
+        record.outcome.ending != core::Ending::never_ran)
+        ++ended_there_[action.worker];
+    if (record.final && !record.outcome.succeeded())
+        failures_.add({action.task, record.attempt, record.line, link != nullptr ? link->record->host : "",
+                       tasks_.command(action.task), record.outcome, last_lines(recorded.output.err, 5), 1,
+                       categories_[action.category.value()]});
+    const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
+    if (record.final && longest > options_.output_limit) ++outputs_cut_;
+    ++ended_;
+    recorder_.task(std::move(recorded));
+    if (!action.final && !action.goes_on)
+        waiting(action.task, action.category, now.wall, at_maximum(action.task));
+}
+
+void RunRecords::ended(core::RangeEnded& action, core::Now now) {
+    ended_ += action.tasks.count();
+    ended_there_[action.worker] += action.tasks.count();
+    records::RangeRecord record;
+    record.worker = action.worker;
+    record.tasks = std::move(action.tasks);
+    record.category = action.category;
+    record.given = action.given;
+    record.started_us = action.started_us;
+    record.wall_us = action.wall_us;
+    record.received_us = now.wall;
+    recorder_.range(record);
+}
+
+void RunRecords::skipped(core::Skipped& action, core::Now now) {
+    const std::uint64_t first = action.tasks.front()->first;
+    SkippedExample example{action.reason, action.detail, action.tasks.count(), tasks_.line(TaskId(first)),
+                           TaskId(first), action.tasks};
+    if (action.because) {
+        example.reason = "a predecessor failed: " + place_of(*action.because, tasks_.line(*action.because));
+        example.detail = line_for_message(tasks_.command(*action.because));
+    }
+    const std::string place = place_of(example.first, example.first_line);
+    const std::string text =
+        (example.count == 1 ? place : count_of(example.count, "task") + ", the first " + place + ",") +
+        " can never run: " + example.reason + (example.detail.empty() ? "" : "; " + example.detail);
+    recorder_.skipped(action.tasks, text, now.wall);
+    if (failures_.skip(std::move(example))) router_.tell_user(text);
+}
+
+void RunRecords::transferred(const transfers::Transfer& transfer, core::Now now) {
+    if (!recorder_.wants().transactions) return;
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(transfer.took).count();
+    recorder_.transaction(now.wall, records::transfer_text({transfer.task, transfer.input, transfer.cached,
+                                                            transfer.bytes, took, transfer.name}));
+}
+
+// ---- the time series ----
+
+void RunRecords::sample(const core::ManagerStats& stats, core::Now now) {
+    recorder_.sample({now.wall, stats});
+    if (++samples_ % samples_before_doubling == 0)
+        sample_every_ = std::min(2 * sample_every_, longest_between_samples);
+    next_sample_ = now.instant + sample_every_;
+}
+
+}  // namespace wq::manager

@@ -1,0 +1,107 @@
+// What the manager records of a run: how attempts end, when workers come and go, and what categories ask for;
+// and its own count of what was recorded, for the end and for the user's summary.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "manager/failures.h"
+#include "manager/links.h"
+#include "manager/router.h"
+#include "manager/task_texts.h"
+#include "stats/recorder.h"
+#include "transfers/transfer_tally.h"
+
+namespace wq::manager {
+
+// The reason recorded when we asked a worker to leave (Work Queue's term).
+inline constexpr const char* told_to_leave = "EXPLICIT";
+
+struct RecordOptions {
+    std::vector<std::string> categories{"default"};
+    // Attempts of tasks in earlier runs, by key: this run continues their numbers.
+    std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
+    std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of each stream of a task
+    Duration sample_every =
+        std::chrono::milliseconds(100);  // of the time series; doubled as the run gets long
+};
+
+class RunRecords {
+  public:
+    RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router,
+               Instant started);
+
+    // ---- categories ----
+    CategoryId category(const std::string& name);  // a new one where there is none of this name
+    const std::vector<std::string>& categories() const { return categories_; }  // by CategoryId
+    void changed(const core::CategoryChanged& action, core::Now now);
+    // What a task with these needs requests now, with what its category requests at first or at most;
+    // negative: neither says, or a whole worker.
+    core::Resources requested(const core::Needs& said, CategoryId category, bool at_maximum = false) const;
+
+    // ---- workers ----
+    void joined(const records::WorkerRecord& worker) { recorder_.worker(worker); }
+    void departed(records::WorkerRecord worker, const std::string& why, records::Departure departure,
+                  core::Now now);
+
+    // ---- tasks ----
+    struct Dispatch {
+        TaskId task;
+        Attempt attempt = 0;
+        CategoryId category;
+        core::Resources given;
+        WallMicros submitted_us = 0;
+        WallMicros dispatched_us = 0;
+        bool at_maximum = false;
+    };
+    // Work Queue's transaction log has the beginnings, too. `address`: of the worker.
+    void dispatched(const Dispatch& dispatch, const std::string& address);
+    void requeued(const core::GoneBack& action, core::Now now);
+    // `link`: of its worker; null: it is gone. `output`: null where nothing came.
+    void ended(core::AttemptEnded& action, const Link* link, core::Output* output, core::Now now);
+    void ended(core::RangeEnded& action, core::Now now);
+    void cancelled(const core::Cancelled& action, core::Now now) {
+        recorder_.cancelled(action.tasks, now.wall);
+    }
+    void skipped(core::Skipped& action, core::Now now);
+    void transferred(const transfers::Transfer& transfer, core::Now now);
+    bool at_maximum(TaskId task) const;  // of a task that has not ended
+
+    // ---- the time series ----
+    bool sample_due(Instant now) const { return now >= next_sample_; }
+    void sample(const core::ManagerStats& stats, core::Now now);
+    Instant next_sample() const { return next_sample_; }
+
+    // ---- figures ----
+    std::uint64_t attempts_ended() const { return ended_; }
+    // Of these, those that are not in the journal yet.
+    std::int64_t unwritten() const { return static_cast<std::int64_t>(ended_ - recorder_.acknowledged()); }
+    bool all_written() const { return recorder_.acknowledged() >= ended_; }
+    std::uint64_t outputs_cut() const { return outputs_cut_; }  // tasks whose last attempt lost some output
+    Failures& failures() { return failures_; }
+    const Failures& failures() const { return failures_; }
+
+  private:
+    void waiting(TaskId task, CategoryId category, WallMicros when, bool at_maximum);
+
+    RecordOptions options_;
+    TaskTexts& tasks_;
+    stats::Recorder& recorder_;
+    Router& router_;
+    std::map<std::string, CategoryId> category_ids_;
+    std::vector<std::string> categories_;
+    std::map<CategoryId, core::CategoryChanged> category_told_;  // to the recorder
+    Failures failures_;
+    std::uint64_t ended_ = 0;
+    std::uint64_t outputs_cut_ = 0;
+    std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, by workers that have not left
+    Instant next_sample_;
+    Duration sample_every_;
+    std::uint64_t samples_ = 0;
+};
+
+}  // namespace wq::manager

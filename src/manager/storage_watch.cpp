@@ -1,0 +1,43 @@
+#include "manager/storage_watch.h"
+
+#include <string>
+
+#include "base/units.h"
+
+namespace wq::manager {
+
+void StorageWatch::look(core::Now now) {
+    recorder_.settle();
+    for (const std::string& notice : recorder_.notices()) router_.tell_user(notice);
+    const auto trouble = recorder_.trouble();
+    if (trouble && !trouble_since_) {
+        trouble_since_ = now.instant;
+        router_.tell_user(*trouble + "; dispatching is paused; retrying the write for up to " +
+                          format_duration(limits_.patience));
+    } else if (!trouble && trouble_since_) {
+        trouble_since_.reset();
+        router_.tell_user("results can be written again");
+    }
+    const std::uint64_t limit = limits_.most_unwritten_bytes;
+    const bool hold = trouble || recorder_.backlog_bytes() > (holding_ ? limit / 2 : limit);
+    if (hold == holding_) return;
+    holding_ = hold;
+    router_.react(core::StorageTrouble{hold}, now);
+}
+
+void StorageWatch::look_if_full(core::Now now) {
+    if (!holding_ && recorder_.backlog_bytes() > limits_.most_unwritten_bytes) look(now);
+}
+
+void StorageWatch::tick(core::Now now) {
+    if (gave_up_ || !trouble_since_ || now.instant < *trouble_since_ + limits_.patience) return;
+    gave_up_ = true;
+    router_.react(core::StopRequested{core::StopReason::storage, Duration{0}}, now);
+}
+
+std::optional<Instant> StorageWatch::wakeup() const {
+    if (!trouble_since_ || gave_up_) return std::nullopt;
+    return *trouble_since_ + limits_.patience;
+}
+
+}  // namespace wq::manager

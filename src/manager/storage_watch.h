@@ -1,0 +1,44 @@
+// Whether results can be written. While they cannot, or too many wait, nothing is dispatched; after a while
+// of trouble the run stops, to be resumed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "manager/router.h"
+#include "stats/recorder.h"
+
+namespace wq::manager {
+
+struct StorageLimits {
+    // Records and output that wait to be written: above it dispatching pauses until half of it is written.
+    std::uint64_t most_unwritten_bytes = 512u << 20;
+    // For how long writing is retried before the run stops.
+    Duration patience = std::chrono::seconds(60);
+};
+
+class StorageWatch {
+  public:
+    StorageWatch(StorageLimits limits, stats::Recorder& recorder, Router& router)
+        : limits_(limits), recorder_(recorder), router_(router) {}
+
+    void look(core::Now now);  // the recorder's descriptor is readable
+    void look_if_full(core::Now now);
+    // Stops the run when the patience is over.
+    void tick(core::Now now);
+    std::optional<Instant> wakeup() const;
+
+    // Nobody waits for storage any more.
+    void give_up() { gave_up_ = true; }
+    bool gave_up() const { return gave_up_; }
+
+  private:
+    StorageLimits limits_;
+    stats::Recorder& recorder_;
+    Router& router_;
+    bool holding_ = false;  // the core was told to pause
+    std::optional<Instant> trouble_since_;
+    bool gave_up_ = false;
+};
+
+}  // namespace wq::manager

@@ -1,0 +1,95 @@
+// What a task is made of, by its id: the text of list lines, or the template and index of ranges. Text of
+// lines stands in blocks with one 32-bit offset a line; ranges cost nothing per task.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "manager/task_texts.h"
+#include "taskfile/list.h"
+#include "taskfile/sources.h"
+
+namespace wq::manager {
+
+class TaskTable : public TaskTexts {
+  public:
+    std::uint64_t size() const { return size_; }
+
+    // `tags`: as the line bore them, for failed.sh.
+    TaskId add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position,
+                    std::string tags = {});
+    // `--each`: a task whose command is the template with the value in it.
+    TaskId add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command);
+    // `--array`: count() tasks at once; the template must outlive the table.
+    TaskId add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command);
+
+    // Where tasks run, which files of `#WQ` lines lie below.
+    explicit TaskTable(std::string folder = {}) : folder_(std::move(folder)) {}
+
+    // What `#WQ` lines and the command line say of the tasks added from now on; also for failed.sh.
+    void add_settings(taskfile::Settings settings) { settings_.insert_or_assign(size_, std::move(settings)); }
+    // A `#WQ-CATEGORY` line, for failed.sh.
+    void add_category_line(std::string name, std::string line) {
+        category_lines_.emplace_back(std::move(name), std::move(line));
+    }
+    // A `#!` line with its tags; the next position.
+    void add_environment_line(std::string line) { environment_lines_.push_back(std::move(line)); }
+
+    TaskText text(TaskId task) const override;
+    std::uint64_t line(TaskId task) const override;
+    const std::string& tags(TaskId task) const;  // empty: none
+    const taskfile::Settings& settings(TaskId task) const;
+    const std::vector<std::string>& environment_lines() const { return environment_lines_; }
+    // Names, and the lines in their order.
+    const std::vector<std::pair<std::string, std::string>>& category_lines() const { return category_lines_; }
+    std::string command(TaskId task) const override;
+    records::TaskKey key(TaskId task) const override;
+
+    void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override;
+
+    // What only served to tell equal lines apart is freed.
+    void input_ended() override;
+
+  private:
+    struct Block {
+        std::uint64_t first = 0;  // id of its first line
+        std::string text;
+        std::vector<std::uint32_t> ends;   // end of each line in `text`
+        std::vector<std::uint32_t> lines;  // line number less first_line of each
+        std::vector<std::uint32_t> equal;  // how many equal lines stand above each; empty: none above any
+        std::uint64_t first_line = 0;
+        const taskfile::CommandTemplate* each = nullptr;
+    };
+    struct IndexBlock {
+        std::uint64_t first = 0;
+        taskfile::IndexSet indexes;
+        const taskfile::CommandTemplate* command = nullptr;
+    };
+
+    void close_block();
+    TaskId add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each);
+    std::string_view stored(TaskId task, const Block& block) const;
+    const Block& block_of(TaskId task) const;
+    const IndexBlock* index_block_of(TaskId task) const;
+
+    std::shared_ptr<const files::TaskFiles> files_of(const taskfile::Settings& settings) const;
+
+    std::string folder_;
+    std::uint64_t size_ = 0;
+    std::vector<Block> blocks_;
+    std::vector<IndexBlock> index_blocks_;
+    std::map<std::uint64_t, std::uint64_t> environment_;  // first id -> position from there on
+    std::vector<std::string> environment_lines_;
+    std::vector<std::pair<std::string, std::string>> category_lines_;
+    std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> what holds from there on
+    std::unordered_map<std::uint64_t, std::string> tags_;    // of lines that have any
+    std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> lines that had it
+};
+
+}  // namespace wq::manager

@@ -1,0 +1,47 @@
+// What the manager must know of a task to give it out and to record it, wherever tasks come from: a list
+// (task_table.h) or a program.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "files/task_files.h"
+#include "records/records.h"
+#include "wire/messages.h"
+
+namespace wq::manager {
+
+struct TaskText {
+    std::string command;
+    std::uint64_t line = 0;  // in the list; 0: not from a list
+    std::uint64_t environment_position = 0;
+    EnvironmentChanges variables;
+    std::optional<wire::Call> call;                 // instead of the command
+    std::shared_ptr<const files::TaskFiles> files;  // null: it has none, and no sandbox of its own
+};
+
+class TaskTexts {
+  public:
+    virtual ~TaskTexts() = default;
+
+    virtual TaskText text(TaskId task) const = 0;
+    virtual std::uint64_t line(TaskId task) const = 0;
+    // For messages and records.
+    virtual std::string command(TaskId task) const = 0;
+    virtual records::TaskKey key(TaskId task) const = 0;
+
+    // Where all of `tasks` are made from one template (items of one `--array`, calls of one range): says so
+    // in the announcement of a batch.
+    virtual void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const = 0;
+
+    // No more will be added.
+    virtual void input_ended() = 0;
+};
+
+}  // namespace wq::manager

@@ -1,0 +1,160 @@
+#include "manager/worker_messages.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace wq::manager {
+
+WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, core::Now now) {
+    const LinkKey key = link.key;
+    if (link.record) router_.react(core::WorkerHeard{link.record->worker}, now);
+    auto messages = wire::decode(bytes);
+    if (!messages) {
+        to_.sessions.refuse(link, "it sent bytes that are not a message", now);
+        return Heard::status;
+    }
+    if (link.session != nullptr) link.session->confirmed = true;
+    Heard heard = Heard::beat;
+    for (wire::Message& message : *messages) {
+        if (std::holds_alternative<wire::Ended>(message) || std::holds_alternative<wire::RangeEnded>(message))
+            heard = Heard::results;
+        else if (heard == Heard::beat && !std::holds_alternative<wire::Beat>(message))
+            heard = Heard::status;
+        std::visit([&](auto& known) { on(link, known, now); }, message);
+        if (to_.links.find(key) == nullptr) return std::max(heard, Heard::status);
+    }
+    return heard;
+}
+
+core::Output* WorkerMessages::output_of(TaskId task, Attempt attempt) {
+    return output_ != nullptr && output_of_ == transfers::LeaseKey{task, attempt}
+               ? std::exchange(output_, nullptr)
+               : nullptr;
+}
+
+// ---- workers ----
+
+void WorkerMessages::on(Link& link, wire::Hello& message, core::Now now) {
+    to_.sessions.hello(link, message, now);
+}
+
+void WorkerMessages::on(Link& link, const wire::Goodbye& message, core::Now now) {
+    if (to_.sessions.out_of_turn(link, now)) return;
+    if (message.idle) ++idled_out_;
+    to_.sessions.drop(link.key, line_for_message(message.why),
+                      message.idle ? records::Departure::idle_out : records::Departure::asked, now);
+}
+
+void WorkerMessages::on(Link& link, const wire::Draining&, core::Now now) {
+    if (to_.sessions.out_of_turn(link, now)) return;
+    to_.release.leaves(link.record->worker);
+    router_.react(core::WorkerDraining{link.record->worker}, now);
+}
+
+void WorkerMessages::on(Link& link, const wire::EnvironmentReport& message, core::Now) {
+    const std::string* const told = to_.environment.text(message.position);
+    if (!link.record || told == nullptr) return;
+    const std::string line = *told + " #!";
+    const std::string text = line_for_message(last_lines(message.text, 1));
+    router_.tell_user("worker " + std::to_string(link.record->worker.value()) + " on " + link.record->host +
+                      ": `" + line + "` ended with " + std::to_string(message.exit_code) +
+                      (text.empty() ? "" : ": " + text));
+    if (message.exit_code != 0) to_.failures.add_environment({line, message.exit_code, text});
+}
+
+void WorkerMessages::on(Link&, const wire::Beat&, core::Now) {}
+
+// ---- tasks ----
+
+void WorkerMessages::on(Link& link, wire::Ended& message, core::Now now) {
+    if (to_.sessions.out_of_turn(link, now)) return;
+    to_.sessions.count_answer(link);
+    session::make_plausible(message.outcome);
+    const WorkerId worker = link.record->worker;
+    if (transfers::FileTransfers* const transfers = to_.leases.transfers())
+        transfers->drop_if_of(worker, message.task, message.attempt);
+    if (link.session != nullptr) message.outcome.started_us -= link.session->clock_ahead_us;
+    output_ = &message.output;
+    output_of_ = {message.task, message.attempt};
+    call_ended_ = call_ended_ || !message.output.result.empty();  // commands never have a result
+    bytes_received_ += static_cast<std::int64_t>(message.output.out.size() + message.output.err.size() +
+                                                 message.output.result.size());
+    router_.react(core::TaskReported{worker, message.task, message.attempt, std::move(message.outcome)}, now);
+    output_ = nullptr;
+}
+
+void WorkerMessages::on(Link& link, const wire::RangeEnded& message, core::Now now) {
+    if (to_.sessions.out_of_turn(link, now)) return;
+    to_.sessions.count_answer(link);
+    core::Outcome times;
+    times.started_us = message.started_us;
+    times.wall_us = message.wall_us;
+    session::make_plausible(times);
+    router_.react(core::RangeReported{link.record->worker, message.batch, message.done, times.started_us,
+                                      times.wall_us},
+                  now);
+}
+
+void WorkerMessages::on(Link& link, const wire::GivenBack& message, core::Now now) {
+    if (to_.sessions.out_of_turn(link, now)) return;
+    to_.sessions.count_answer(link);
+    router_.react(core::TaskGivenBack{link.record->worker, message.task, message.attempt}, now);
+}
+
+// ---- tickets ----
+
+void WorkerMessages::on(Link& link, const wire::Account& message, core::Now now) {
+    if (link.takes_tickets && link.record)
+        router_.react(
+            core::TicketsReported{link.record->worker, message.batch, message.holding, message.saw_dry}, now);
+}
+
+void WorkerMessages::on(Link& link, const wire::WantTickets& message, core::Now) {
+    if (link.takes_tickets && link.record)
+        to_.links.tell(link, to_.tickets.next(message.batch, link.record->host));
+}
+
+void WorkerMessages::on(Link& link, const wire::WantTexts& message, core::Now) {
+    if (link.takes_tickets) to_.links.tell(link, to_.tickets.texts(message));
+}
+
+// ---- files ----
+
+void WorkerMessages::on(Link& link, const wire::SharesFiles&, core::Now now) {
+    if (!to_.sessions.out_of_turn(link, now) && to_.files_may_be_shared)
+        to_.leases.send_without_files(link, now);
+}
+
+transfers::FileTransfers* WorkerMessages::transfers_of(Link& link, core::Now now) {
+    return to_.sessions.out_of_turn(link, now) ? nullptr : to_.leases.transfers();
+}
+
+void WorkerMessages::on(Link& link, const wire::WantInput& message, core::Now now) {
+    if (transfers::FileTransfers* const transfers = transfers_of(link, now))
+        transfers->on(link.record->worker, message);
+}
+
+void WorkerMessages::on(Link& link, const wire::HaveInput& message, core::Now now) {
+    if (transfers::FileTransfers* const transfers = transfers_of(link, now))
+        transfers->on(link.record->worker, message);
+}
+
+void WorkerMessages::on(Link& link, wire::OutputPart& message, core::Now now) {
+    transfers::FileTransfers* const transfers = transfers_of(link, now);
+    if (transfers != nullptr && !transfers->on(link.record->worker, message))
+        to_.sessions.refuse(link, "it sent more of a file than was requested", now);
+}
+
+void WorkerMessages::on(Link& link, wire::WatchedPart& message, core::Now now) {
+    transfers::FileTransfers* const transfers = transfers_of(link, now);
+    if (transfers != nullptr && !transfers->on(link.record->worker, message))
+        to_.sessions.refuse(link, "it sent a part of a file that was not requested", now);
+}
+
+void WorkerMessages::on(Link& link, const wire::OutputsSent& message, core::Now now) {
+    if (transfers::FileTransfers* const transfers = transfers_of(link, now))
+        transfers->on(link.record->worker, message);
+}
+
+}  // namespace wq::manager

@@ -1,0 +1,41 @@
+// Workers that a program wants to leave: they get nothing more, and are dismissed once they are empty.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "manager/router.h"
+#include "manager/worker_sessions.h"
+
+namespace wq::manager {
+
+class WorkerRelease {
+  public:
+    WorkerRelease(WorkerSessions& sessions, const Links& links, Router& router)
+        : sessions_(sessions), links_(links), router_(router) {}
+
+    // The workers of a host are to leave; `on` false: they stay. Returns how many there are.
+    std::size_t drain(const std::string& host, bool on, core::Now now);
+    // So many workers, the emptiest first, are to leave; 0: all. Returns how many were asked.
+    std::size_t shut_down(std::size_t workers, core::Now now);
+
+    // The worker said that it leaves, whatever we would like.
+    void leaves(WorkerId worker) { leaving_.insert(worker); }
+    void departed(WorkerId worker) { leaving_.erase(worker); }
+    void tick(core::Now now);
+    std::int64_t released() const { return released_; }  // workers, so far
+
+  private:
+    void release(WorkerId worker, core::Now now);
+    void dismiss_the_empty(core::Now now);
+
+    WorkerSessions& sessions_;
+    const Links& links_;
+    Router& router_;
+    std::set<WorkerId> releasing_;  // get nothing more, and leave when they are empty
+    std::set<WorkerId> leaving_;    // by themselves
+    std::int64_t released_ = 0;
+};
+
+}  // namespace wq::manager

@@ -1,0 +1,277 @@
+#include "manager/worker_sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "session/disconnect_times.h"
+
+namespace wq::manager {
+
+namespace {
+
+// Clocks that differ by less count as equal: a hello takes up to that long to arrive.
+constexpr std::int64_t least_difference_us = 1'000'000;
+
+std::int64_t difference(WallMicros theirs, WallMicros ours) {
+    constexpr std::int64_t most = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000;
+    const std::int64_t ahead = std::clamp<std::int64_t>(theirs, 0, most) - ours;
+    return ahead < least_difference_us && ahead > -least_difference_us ? 0 : ahead;
+}
+
+core::WorkerJoined joined(const wire::Hello& message, WorkerId worker, core::Now now) {
+    core::WorkerJoined joined;
+    joined.worker = worker;
+    joined.host = message.host;
+    joined.offers = message.offers;
+    joined.takes_tickets = message.takes_tickets;
+    joined.features = message.features;
+    constexpr Duration longest = std::chrono::hours(24 * 3650);
+    if (message.leaves_in)
+        joined.leaves_at = now.instant + std::clamp<Duration>(*message.leaves_in, Duration{0}, longest);
+    return joined;
+}
+
+records::WorkerRecord record_of(const wire::Hello& message, WorkerId worker, std::string address,
+                                core::Now now) {
+    records::WorkerRecord record;
+    record.worker = worker;
+    record.host = message.host;
+    record.address = std::move(address);
+    record.offers = message.offers;
+    record.joined_us = now.wall;
+    return record;
+}
+
+std::string named(const records::WorkerRecord& worker) {
+    return "worker " + std::to_string(worker.worker.value()) + " on " + worker.host;
+}
+
+}  // namespace
+
+WorkerSessions::WorkerSessions(SessionOptions options, Links& links, Router& router, WorkerEvents& events)
+    : options_(std::move(options)), links_(links), router_(router), events_(events) {}
+
+void WorkerSessions::keep_numbers(std::uint32_t ranks) {
+    if (ranks > 0) sessions_.keep_number(WorkerId(ranks - 1));
+}
+
+// ---- joining ----
+
+void WorkerSessions::hello(Link& link, wire::Hello& message, core::Now now) {
+    if (link.session != nullptr) return refuse(link, "it said hello twice", now);
+    if (link.record) return;  // said twice, or arrived twice: it is the same worker
+    if (message.version != wire::protocol_version)
+        return refuse(link,
+                      "it speaks protocol " + std::to_string(message.version) + ", the manager " +
+                          std::to_string(wire::protocol_version),
+                      now);
+    link.os = message.os;
+    link.arch = message.arch;
+    if (link.stranger || !message.rank)
+        welcome_stranger(link, message, now);
+    else
+        welcome_rank(link, message, now);
+}
+
+void WorkerSessions::welcome_rank(Link& link, const wire::Hello& message, core::Now now) {
+    const std::uint32_t rank = *message.rank;
+    link.address = message.host + ":rank " + std::to_string(rank);
+    records::WorkerRecord record = record_of(message, WorkerId(rank), link.address, now);
+    record.rank = rank;
+    sessions_.keep_number(record.worker);
+    links_.assign(link, record);
+    link.shares_files = options_.ranks_share_files;
+    link.takes_tickets = message.takes_tickets;
+    events_.joined(link, message);
+    if (!message.remark.empty()) router_.tell_user(message.remark);
+    links_.tell(link, options_.of_rank);
+    events_.welcomed(link);
+    router_.react(joined(message, record.worker, now), now);
+}
+
+void WorkerSessions::welcome_stranger(Link& link, wire::Hello& message, core::Now now) {
+    if (const auto nonsense = session::nonsense_in(message)) return refuse(link, *nonsense, now);
+    switch (sessions_.judge(message)) {
+        case session::SessionTable::Claim::taken:
+            return refuse(link, "another worker with this identity is connected", now);
+        case session::SessionTable::Claim::comes_back:
+            return reconnect(link, message, now);
+        case session::SessionTable::Claim::anew:
+            if (const session::Session* old = sessions_.find(message.identity)) forget_unconfirmed(*old, now);
+            break;
+        case session::SessionTable::Claim::first:
+            break;
+    }
+    const records::WorkerRecord record = record_of(message, sessions_.next_number(), link.address, now);
+    link.session = &sessions_.open(message.identity, record);
+    link.session->clock_ahead_us = difference(message.clock, now.wall);
+    links_.assign(link, record);
+    events_.joined(link, message);
+    link.key.first->admit(link.key.second);
+    if (!message.remark.empty()) router_.tell_user(line_for_message(message.remark));
+    links_.tell(link, welcome(*link.session));
+    events_.welcomed(link);
+    core::WorkerJoined event = joined(message, record.worker, now);
+    event.takes_tickets = false;  // tickets are claimed in shared memory
+    event.watched = true;
+    router_.react(event, now);
+}
+
+// A worker that never received our welcome holds no tasks.
+void WorkerSessions::forget_unconfirmed(const session::Session& old, core::Now now) {
+    const WorkerId worker = old.record.worker;
+    const std::string why = "it reconnected as a new worker";
+    if (Link* const half_open = links_.of(worker)) {
+        half_open->key.first->close(half_open->key.second);
+        return drop(half_open->key, why, records::Departure::asked, now);
+    }
+    end(worker, why, records::Departure::asked, now);
+    router_.react(core::WorkerLeft{worker, why, false}, now);
+}
+
+void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) {
+    session::Session* const session = sessions_.find(message.identity);
+    const WorkerId worker = session->record.worker;
+    if (Link* const half_open = links_.of(worker)) {
+        half_open->key.first->close(half_open->key.second);
+        on_disconnect(half_open->key, "it opened another connection", now);
+        // Without a limit, and after the end, a disconnect ends the session.
+        if (sessions_.find(worker) == nullptr) {
+            message.resume.clear();
+            return welcome_stranger(link, message, now);
+        }
+    }
+    link.session = session;
+    session->confirmed = true;
+    session->clock_ahead_us = difference(message.clock, now.wall);
+    session->acknowledged = session->answers;
+    links_.assign(link, session->record);
+    link.key.first->admit(link.key.second);
+    links_.tell(link, welcome(*session));
+    events_.welcomed(link);
+    router_.tell_user(named(session->record) + " reconnected");
+    router_.react(core::WorkerBack{worker, std::move(message.holding)}, now);
+}
+
+wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
+    wire::Welcome welcome = options_.of_stranger;
+    welcome.worker = session.record.worker;
+    welcome.resume = session.token;
+    welcome.grace = session::grace_of(options_.disconnect_limit);
+    welcome.answers_received = session.answers;
+    return welcome;
+}
+
+// ---- answers ----
+
+bool WorkerSessions::out_of_turn(Link& link, core::Now now) {
+    if (link.record) return false;
+    if (link.stranger) refuse(link, "its first message was not a hello", now);
+    return true;
+}
+
+void WorkerSessions::count_answer(Link& link) {
+    if (link.session == nullptr) return;
+    if (link.session->answers++ == link.session->acknowledged) unacknowledged_.push_back(link.record->worker);
+}
+
+void WorkerSessions::acknowledge_answers() {
+    for (const WorkerId worker : unacknowledged_) {
+        session::Session* const session = sessions_.find(worker);
+        Link* const link = links_.of(worker);
+        if (session == nullptr || link == nullptr) continue;
+        session->acknowledged = session->answers;
+        links_.tell(*link, wire::Acknowledged{session->answers});
+    }
+    unacknowledged_.clear();
+}
+
+// ---- leaving ----
+
+void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, core::Now now) {
+    const Link* const link = links_.find(key);
+    if (link == nullptr) return;
+    session::Session* const session = link->session;
+    if (session == nullptr || options_.disconnect_limit <= Duration{0} || router_.run_is_over())
+        return drop(key, why, records::Departure::failure, now);
+    links_.remove(key);
+    session->acknowledged = session->answers;
+    const WorkerId worker = session->record.worker;
+    events_.disconnected(worker);
+    router_.tell_user(named(session->record) + " is disconnected: " + why + "; it may reconnect within " +
+                      format_duration(options_.disconnect_limit));
+    router_.react(core::WorkerAway{worker, why}, now);
+}
+
+void WorkerSessions::drop(LinkKey key, const std::string& why, records::Departure departure, core::Now now) {
+    const Link* const link = links_.find(key);
+    if (link == nullptr) return;
+    const bool lost = departure == records::Departure::failure;
+    // MPI_Finalize needs every rank, also one that said goodbye.
+    if (link->session == nullptr && !link->stranger && (lost || !router_.run_is_over())) lost_a_rank_ = true;
+    const auto record = link->record;
+    events_.unlinked(*link);
+    if (!links_.remove(key)) return;  // it never said hello, or joined again by another connection
+    sessions_.close(record->worker);
+    events_.departed(*record, why, departure, now);
+    router_.react(core::WorkerLeft{record->worker, why, lost}, now);
+}
+
+bool WorkerSessions::dismiss(WorkerId worker, const wire::Dismiss& last, const std::string& why,
+                             records::Departure departure, core::Now now) {
+    Link* const link = links_.of(worker);
+    if (link == nullptr) return false;
+    links_.close(*link, last);
+    drop(link->key, why, departure, now);
+    return true;
+}
+
+void WorkerSessions::end(WorkerId worker, const std::string& why, records::Departure departure,
+                         core::Now now) {
+    const session::Session* const session = sessions_.find(worker);
+    if (session == nullptr) return;
+    const records::WorkerRecord record = session->record;
+    sessions_.close(worker);
+    events_.departed(record, why, departure, now);
+}
+
+void WorkerSessions::refuse(Link& link, const std::string& why, core::Now now) {
+    close(link, wire::Refused{wire::protocol_version, why}, why, now);
+}
+
+void WorkerSessions::close(Link& link, const wire::Message& last, const std::string& why, core::Now now) {
+    links_.close(link, last);
+    if (!link.record && !router_.run_is_over())
+        router_.tell_user("refused a worker from " + link.address + ": " + why);
+    drop(link.key, why, records::Departure::failure, now);
+}
+
+// A worker that was only slow, as on a machine that slept, may connect again: it is not told that it is
+// refused.
+void WorkerSessions::dismiss_silent(core::Now now) {
+    while (Link* const link = links_.next_silent(now.instant)) {
+        const std::string why = "it sent no hello within " + format_duration(options_.hello_limit);
+        close(*link, wire::Dismiss{why, false}, why, now);
+    }
+}
+
+void WorkerSessions::dismiss_all(const std::string& why, core::Now now) {
+    for (auto& [key, link] : links_.all())
+        links_.tell(link, wire::Dismiss{why, lost_a_rank_, options_.strangers_end_with_us && link.stranger});
+    note_departures_at_the_end(why, now);
+}
+
+// Disconnected workers cannot reconnect any more.
+void WorkerSessions::note_departures_at_the_end(const std::string& why, core::Now now) {
+    for (const auto& [id, worker] : router_.reactor().workers().all()) {
+        const Link* const link = links_.of(id);
+        const session::Session* const session = sessions_.find(id);
+        if (link != nullptr)
+            events_.departed(*link->record, why, records::Departure::asked, now);
+        else if (session != nullptr)
+            events_.departed(session->record, worker.away_why, records::Departure::failure, now);
+    }
+}
+
+}  // namespace wq::manager

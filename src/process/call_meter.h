@@ -1,0 +1,47 @@
+// Times of calls on one thread. Wall time of each; CPU time of those that took a millisecond: to ask the
+// kernel before and after a call that does nothing would take longer than the call. What it asks for at most
+// once a millisecond may count to a call what short ones before it used in that millisecond.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "core/outcome.h"
+#include "process/cpu_clock.h"
+
+namespace wq::process {
+
+class CallMeter {
+  public:
+    void begin() {
+        began_ = instant_now();
+        if (began_ - asked_ >= worth_asking) ask(began_);
+    }
+    void end(core::Outcome& outcome) {
+        const Instant now = instant_now();
+        const Duration wall = now - began_;
+        outcome.wall_us = wall.count() / 1000;
+        outcome.started_us = wall_now() - outcome.wall_us;
+        if (wall < worth_asking) return;
+        const rusage before = usage_;
+        ask(now);
+        outcome.user_us = micros_of(usage_.ru_utime) - micros_of(before.ru_utime);
+        outcome.system_us = micros_of(usage_.ru_stime) - micros_of(before.ru_stime);
+    }
+
+  private:
+    static constexpr Duration worth_asking = std::chrono::milliseconds(1);
+
+    void ask(Instant now) {
+        getrusage(RUSAGE_THREAD, &usage_);
+        asked_ = now;
+    }
+
+    Instant began_;
+    Instant asked_;
+    rusage usage_{};
+};
+
+}  // namespace wq::process

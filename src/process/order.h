@@ -1,0 +1,39 @@
+// What a launcher is told to start.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment_changes.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/outcome.h"
+#include "core/resources.h"
+#include "process/functions.h"
+
+namespace wq::process {
+
+struct Order {
+    TaskId task;
+    Attempt attempt = 1;
+    core::Resources give;                    // what it occupies
+    Duration timeout{0};                     // 0: none
+    core::Watch watch{};                     // how it is watched, and what it is held to
+    std::uint64_t environment_position = 0;  // it sees the lines up to this position
+    std::string text;                        // the shell line
+    std::vector<std::string> argv;  // not empty: executed directly, by PATH (not with environment lines)
+    EnvironmentChanges variables;   // e.g. WORK_QUEUE_TASK_INDEX
+    std::optional<std::uint64_t> output_limit;  // nothing: LauncherOptions::output_limit
+    std::optional<Call> call;                   // instead of text and argv: a child of the launcher calls it
+    std::string directory;                      // it begins there; empty: where all begin
+};
+
+// With its number among all that this launcher was given.
+struct OrderMessage {
+    std::uint64_t serial = 0;
+    Order order;
+};
+
+}  // namespace wq::process

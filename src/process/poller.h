@@ -1,0 +1,63 @@
+// What the launcher waits for: an epoll set whose members are named by a source and a number.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstdint>
+
+#include "base/descriptor.h"
+
+namespace wq::process {
+
+enum class Source : std::uint32_t {
+    rank,
+    zygote,
+    children,
+    shell_reply,
+    shell_script,
+    shell_out,
+    shell_err,
+    lane_out,
+    lane_err,
+    disk_meter
+};
+
+class Poller {
+  public:
+    Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
+
+    void add(int fd, Source source, std::uint32_t events, std::size_t number = 0) {
+        control(EPOLL_CTL_ADD, fd, source, events, number);
+    }
+    void change(int fd, Source source, std::uint32_t events, std::size_t number = 0) {
+        control(EPOLL_CTL_MOD, fd, source, events, number);
+    }
+    void remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+    // Waits at most `milliseconds` (-1: for ever); calls visit(source, events, number) for each that is
+    // ready.
+    template <class Visit>
+    void wait(int milliseconds, Visit&& visit) {
+        std::array<epoll_event, 64> ready;
+        const int count =
+            epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), milliseconds);
+        for (int i = 0; i < count; ++i) {
+            const epoll_event& event = ready[static_cast<std::size_t>(i)];
+            visit(static_cast<Source>(event.data.u64 >> 32), event.events,
+                  static_cast<std::size_t>(event.data.u64 & 0xffffffffU));
+        }
+    }
+
+  private:
+    void control(int operation, int fd, Source source, std::uint32_t events, std::size_t number) {
+        epoll_event event{};
+        event.events = events;
+        event.data.u64 = (static_cast<std::uint64_t>(source) << 32) | number;
+        epoll_ctl(epoll_.get(), operation, fd, &event);
+    }
+
+    Descriptor epoll_;
+};
+
+}  // namespace wq::process

@@ -1,0 +1,92 @@
+// The environment of the tasks of one lane: built once, of which a task changes a few entries.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/environment_changes.h"
+#include "base/ids.h"
+#include "core/resources.h"
+
+namespace wq::process {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// What is the same for all tasks of a worker: what the launcher inherited, with `set` on top. What makes a
+// process a rank, or is of the task in which the launcher itself runs, is left out; a user's settings of MPI
+// are kept, for tasks that are MPI programs. `set` also wins over what a task is told of its resources (a
+// list may fix OMP_NUM_THREADS for all its tasks).
+class BaseEnvironment {
+  public:
+    BaseEnvironment(char** inherited, const Variables& set);
+    const std::vector<std::string>& entries() const { return entries_; }  // "NAME=value"
+    bool fixes(std::string_view name) const;                              // `set` has it
+    std::string value(std::string_view name) const;                       // empty when absent
+
+  private:
+    std::vector<std::string> entries_;
+    std::vector<std::string> fixed_;
+};
+
+struct TaskFacts {
+    TaskId task;
+    Attempt attempt = 1;
+    core::Resources give;
+    std::string cores_list;    // "0,4": OS indexes of its cores' units
+    std::string visible_gpus;  // "0,2"
+};
+
+class TaskEnvironment {
+  public:
+    // `temporary`: TMPDIR, empty to leave it. `gpu_variable`: empty when GPUs are not managed.
+    TaskEnvironment(const BaseEnvironment& base, const std::string& temporary,
+                    const std::string& gpu_variable);
+
+    // For execve; valid until the next call.
+    char* const* prepare(const TaskFacts& facts, const EnvironmentChanges& variables);
+    // The same as entries that differ from the base: for a shell that has the base already. (Only lists have
+    // such a shell, and they take nothing out.)
+    std::vector<std::string> differences(const TaskFacts& facts, const EnvironmentChanges& variables);
+
+  private:
+    struct Slot {
+        std::string name;
+        std::string entry;  // empty: the task has no such variable
+        bool used = true;
+    };
+    enum Index : std::size_t {
+        task_id,
+        attempt_number,
+        cores,
+        core_list,
+        omp,
+        openblas,
+        mkl,
+        numexpr,
+        veclib,
+        memory,
+        disk,
+        gpus,
+        gpu_list,
+        visible,
+        gpu_order,
+        temporary_folder,
+        slot_count
+    };
+    void set(Index slot, std::string_view value);
+    void set_amount(Index slot, std::int64_t amount);
+    void update(const TaskFacts& facts);
+
+    std::array<Slot, slot_count> slots_;
+    std::vector<std::string> base_;
+    std::vector<char*> pointers_;  // slots in use, base, nullptr
+    std::vector<std::string> extra_;
+    std::vector<char*> extra_pointers_;
+    Count last_cores_ = -1;
+    bool gpus_managed_;
+};
+
+}  // namespace wq::process

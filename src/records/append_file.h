@@ -1,0 +1,70 @@
+// A file that grows only by whole records. If a write does not fit, the file is truncated to its last
+// record boundary, so that the same bytes can be written again when there is space.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace wq::records {
+
+// A file descriptor that is closed by its destructor.
+class Descriptor {
+  public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor();
+    int get() const { return fd_; }
+    explicit operator bool() const { return fd_ >= 0; }
+
+  private:
+    int fd_ = -1;
+};
+
+class AppendFile {
+  public:
+    AppendFile() = default;
+    // Creates the file if missing. Truncates it to `keep` bytes if it is longer. Error not_allowed: also if
+    // it is not a regular file.
+    static Result<AppendFile> open(const std::string& path, std::uint64_t keep = UINT64_MAX);
+
+    // Writes all of `bytes` or nothing. Error interrupted: names the file and the cause; try again later.
+    Status append(std::string_view bytes);
+    // Flushes to disk, so that the data survives a loss of power.
+    Status sync();
+    // Renames this file over `path`; `synced`: flushed to disk first, so that after a loss of power either
+    // the old file or the new one is there.
+    Status rename(const std::string& path, bool synced = true);
+    // Truncates the file to `size` bytes.
+    Status cut(std::uint64_t size);
+
+    std::uint64_t size() const { return size_; }
+    const std::string& path() const { return path_; }
+    bool is_open() const { return static_cast<bool>(fd_); }
+
+  private:
+    std::string path_;
+    Descriptor fd_;
+    std::uint64_t size_ = 0;
+};
+
+// "disk full: PATH: No space left on device", "cannot write PATH: Permission denied".
+Error write_error(const std::string& path, int error_number);
+
+// Pipes would block a reader or writer forever, and devices have no end: files are opened without blocking
+// and refused with this error if they are not regular.
+Error not_regular(const std::string& path, ExitCode code);
+
+// Writes a small file completely or not at all: a new file beside it is renamed over it. `synced`: flushed to
+// disk too, which may take a while; otherwise a loss of power may leave an empty file.
+Status write_atomically(const std::string& path, std::string_view bytes, bool synced = true);
+// Files created or renamed in it survive a loss of power.
+Status sync_directory(const std::string& path);
+Result<std::string> read_whole(const std::string& path);
+
+}  // namespace wq::records

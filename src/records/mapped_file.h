@@ -1,0 +1,26 @@
+// Access to a file's bytes without copying: journals and output logs may have gigabytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace wq::records {
+
+class MappedFile {
+  public:
+    // Error bad_input: unreadable, or not a regular file.
+    static Result<MappedFile> open(const std::string& path);
+    MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+    MappedFile& operator=(MappedFile&&) = delete;
+    ~MappedFile();
+    std::string_view bytes() const { return bytes_; }
+
+  private:
+    explicit MappedFile(std::string_view bytes) : bytes_(bytes) {}
+    std::string_view bytes_;
+};
+
+}  // namespace wq::records

@@ -1,0 +1,97 @@
+// The records of a run: one TaskRecord per ended attempt, one WorkerRecord per worker, and the manager's
+// time series. The journal holds the first two completely, so that everything else can be rebuilt from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/time.h"
+#include "core/first_allocation.h"
+#include "core/manager_stats.h"
+#include "core/outcome.h"
+#include "core/resources.h"
+#include "core/sizes.h"
+
+namespace wq::records {
+
+// What identifies a task across runs of an edited list.
+struct TaskKey {
+    // Lines of a list: hash of the line's text mixed with the number of equal lines above it. Items of
+    // --array: the index itself, so that ranges stay ranges.
+    std::uint64_t value = 0;
+    bool operator==(const TaskKey&) const = default;
+};
+
+struct TaskRecord {
+    TaskId task;
+    TaskKey key;
+    Attempt attempt = 1;
+    bool final = true;       // false: another attempt follows
+    WorkerId worker;         // meaningless if outcome.ending is never_ran; may be unknown_worker
+    std::uint64_t line = 0;  // line in the list, from 1; 0: the task is not from a list
+    CategoryId category;
+    core::Resources given;
+    WallMicros submitted_us = 0;
+    WallMicros dispatched_us = 0;
+    WallMicros received_us = 0;  // when the manager learned of its end
+    core::Outcome outcome;
+    bool out_of_tries = false;  // final because the tries are used up; not in the journal
+};
+
+// Calls of a range that succeeded as attempt 1 on one worker.
+struct RangeRecord {
+    WorkerId worker;
+    IntervalSet tasks;
+    CategoryId category;
+    core::Resources given;  // each
+    WallMicros started_us = 0;
+    std::int64_t wall_us = 0;  // summed, like the next two
+    std::int64_t user_us = 0;
+    std::int64_t system_us = 0;
+    std::int64_t peak_memory_kb = 0;  // the largest
+    WallMicros received_us = 0;
+};
+
+// Why a worker left, in the terms of Work Queue's transactions log.
+enum class Departure : std::uint8_t {
+    unknown,   // it has not left, or the journal is old
+    idle_out,  // it got no task for too long
+    failure,   // it was lost
+    asked,     // EXPLICIT: it was told to leave, by us or on its own host
+};
+
+inline constexpr std::uint32_t no_rank = UINT32_MAX;  // of a TCP worker
+
+struct WorkerRecord {
+    WorkerId worker;
+    std::string host;
+    std::string address;  // "node3:rank 5" or "10.0.0.7:40112"
+    std::uint32_t rank = no_rank;
+    core::Resources offers;
+    WallMicros joined_us = 0;
+    WallMicros left_us = 0;  // 0: it has not left
+    std::string why_left;
+    std::uint64_t tasks_done = 0;
+    Departure departure = Departure::unknown;
+};
+
+// The name of a category id. It applies to the task records after it: a resumed run assigns the ids anew.
+struct CategoryRecord {
+    CategoryId category;
+    std::string name;
+    // The allocation of its tasks, from settings and measurements.
+    core::AllocationMode mode = core::AllocationMode::fixed;
+    core::Sizes max{};
+    core::Sizes min{};
+    core::Sizes first{};        // of a first attempt; may be whole_worker
+    WallMicros changed_us = 0;  // 0: nothing was set or measured
+};
+
+struct Sample {
+    WallMicros time_us = 0;
+    core::ManagerStats stats;
+};
+
+}  // namespace wq::records

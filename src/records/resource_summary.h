@@ -1,0 +1,31 @@
+// The report on an attempt in the format of Work Queue's resource monitor: JSON, each measured value as
+// [number, "unit"]; unmeasured values are omitted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "records/records.h"
+
+namespace wq::records {
+
+// What a TaskRecord does not contain.
+struct SummaryNames {
+    std::string_view category;
+    std::string_view command;
+    std::string_view host;  // empty: omitted
+};
+// Ends in a newline. Invalid UTF-8 is replaced.
+std::string resource_summary(const TaskRecord& record, const SummaryNames& names);
+
+// FOLDER/wq-PID-task-NUMBER.summary; NUMBER: see task_number.h.
+std::string resource_summary_path(const std::string& folder, std::int64_t manager_pid,
+                                  std::uint64_t task_number);
+// Writes the complete file or nothing, replacing an earlier one. Creates the folder if missing. Errors:
+// not_allowed, interrupted (a full disk); the message names the file.
+Status write_resource_summary(const std::string& folder, std::int64_t manager_pid, std::uint64_t task_number,
+                              std::string_view json);
+
+}  // namespace wq::records

@@ -1,0 +1,116 @@
+#include "records/run_status.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <ctime>
+#include <string_view>
+
+#include "records/append_file.h"
+
+namespace wq::records {
+
+namespace {
+
+void put(std::string& out, std::string_view key, std::string_view value) {
+    out.append(key).append("=").append(value).append("\n");
+}
+
+std::string escaped(std::string_view text) {
+    std::string out = "'";
+    for (const char c : text) {
+        if (c == '\'') {
+            out += "'\\''";
+        } else {
+            out += c == '\n' ? ' ' : c;
+        }
+    }
+    return out + "'";
+}
+
+std::string unescaped(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text.substr(i, 4) == "'\\''") {
+            out += '\'';
+            i += 3;
+        } else if (text[i] != '\'') {
+            out += text[i];
+        }
+    }
+    return out;
+}
+
+template <class Number>
+void read_number(std::string_view text, Number& value) {
+    std::from_chars(text.data(), text.data() + text.size(), value);
+}
+
+void read_pair(std::string_view key, std::string_view value, RunStatus& status) {
+    if (key == "state") status.state = value;
+    if (key == "exit_code" && !value.empty()) {
+        int code = 0;
+        read_number(value, code);
+        status.exit_code = code;
+    }
+    if (key == "started_us") read_number(value, status.started_us);
+    if (key == "ended_us") read_number(value, status.ended_us);
+    if (key == "tasks_done") read_number(value, status.tasks_done);
+    if (key == "tasks_failed") read_number(value, status.tasks_failed);
+    if (key == "message") status.message = unescaped(value);
+}
+
+}  // namespace
+
+Status write_status(const std::string& run_directory, const RunStatus& status) {
+    std::string text;
+    put(text, "state", status.state);
+    put(text, "exit_code", status.exit_code ? std::to_string(*status.exit_code) : "");
+    put(text, "started", format_utc(status.started_us));
+    put(text, "ended", status.ended_us == 0 ? "" : format_utc(status.ended_us));
+    put(text, "written", format_utc(wall_now()));
+    put(text, "started_us", std::to_string(status.started_us));
+    put(text, "ended_us", std::to_string(status.ended_us));
+    put(text, "tasks_done", std::to_string(status.tasks_done));
+    put(text, "tasks_failed", std::to_string(status.tasks_failed));
+    put(text, "host", host_name());
+    put(text, "pid", std::to_string(::getpid()));
+    put(text, "message", escaped(status.message));
+    // While the run continues, nobody waits for the disk.
+    const bool ended = status.exit_code.has_value();
+    return write_atomically(run_directory + "/status", text, ended);
+}
+
+Result<RunStatus> read_status(const std::string& run_directory) {
+    const auto text = read_whole(run_directory + "/status");
+    if (!text) return text.error();
+    RunStatus status;
+    for (std::string_view rest = *text; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        const std::size_t equals = line.find('=');
+        if (equals != std::string_view::npos)
+            read_pair(line.substr(0, equals), line.substr(equals + 1), status);
+    }
+    if (status.state.empty()) {
+        return Error{ExitCode::bad_input, run_directory + "/status: not the status of a run"};
+    }
+    return status;
+}
+
+std::string host_name() {
+    char name[256] = "";
+    if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
+    return name;
+}
+
+std::string format_utc(WallMicros time) {
+    const auto seconds = static_cast<std::time_t>(time / 1'000'000);
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    char text[40];
+    const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return std::string(text, n);
+}
+
+}  // namespace wq::records

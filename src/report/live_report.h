@@ -1,0 +1,42 @@
+// What others can read of a run while it goes on: RUN_DIR/status, and answers to `--why`. The files are
+// written and looked for in the background: while their file system hangs, the run goes on.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/background.h"
+#include "core/events.h"
+#include "records/run_status.h"
+#include "report/why_questions.h"
+
+namespace wq::report {
+
+class LiveReport {
+  public:
+    struct Content {
+        std::function<records::RunStatus()> status;
+        std::function<std::string(std::uint64_t line, core::Now now)> why;
+    };
+    // What jobs leave to be done is not called once this is gone.
+    LiveReport(Background& background, std::string run_directory, Content content, Instant started);
+
+    void tick(core::Now now);  // starts what is due, unless the last one has not ended
+    Instant wakeup() const;
+
+  private:
+    void write_status();
+    void look_for_questions(core::Now now);
+    void answer(const std::vector<Question>& questions, core::Now now);
+
+    Background& background_;
+    const std::string run_directory_;
+    const Content content_;
+    Instant next_status_;
+    Instant next_look_;
+    bool writing_ = false;
+    bool looking_ = false;
+};
+
+}  // namespace wq::report

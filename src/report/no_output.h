@@ -1,0 +1,18 @@
+// Why a task has no kept output.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "records/records.h"
+
+namespace wq::report {
+
+// Success where the task ended without a word. Errors (bad_input): there is no such task, it has not ended,
+// its output is lost. `key`: tells the task, whatever its number was when it ran.
+Status check_wrote_nothing(const std::string& run_directory, TaskId task,
+                           std::optional<records::TaskKey> key);
+
+}  // namespace wq::report

@@ -1,0 +1,50 @@
+// The result of a run, for people and for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "core/events.h"
+#include "core/manager_stats.h"
+#include "manager/failures.h"
+#include "manager/manager.h"
+#include "report/go_on.h"
+
+namespace wq::report {
+
+// As `work_queue_status -A` has them.
+struct CategoryFigures {
+    std::string name;
+    std::int64_t running = 0;
+    std::int64_t waiting = 0;
+    std::int64_t fit_workers = 0;
+    std::string max_cores, max_memory, max_disk;  // "4", "~1011", ">243", "na"
+};
+// Empty where nobody said anything of a category and nothing is measured.
+std::vector<CategoryFigures> category_figures(const manager::Manager& manager, bool measured);
+
+struct Summary {
+    core::ManagerStats stats;
+    std::uint64_t skipped = 0;     // can never run
+    std::uint64_t unrecorded = 0;  // ended, but the journal could not take it: not in `stats`
+    std::uint64_t stale_reports = 0;
+    std::uint64_t attempts = 0;      // that ended in this run: its rows of joblog.tsv
+    std::uint64_t outputs_cut = 0;   // tasks that wrote more than is kept
+    std::uint64_t output_limit = 0;  // bytes of a stream
+    double seconds = 0;
+    ExitCode code = ExitCode::ok;
+    std::optional<core::StopReason> stopped;
+    std::string run_directory;
+    StartedAs started;
+    std::vector<std::string> plots;  // paths
+    const manager::Failures* failures = nullptr;
+    std::vector<CategoryFigures> categories;
+};
+
+std::string summary_text(const Summary& summary);
+// One object; "schema": 1. Fields are only ever added.
+std::string summary_json(const Summary& summary);
+
+}  // namespace wq::report

@@ -1,0 +1,57 @@
+#include "run/mpi_tickets.h"
+
+#include "mpi/mpi_shared_window.h"
+#include "mpi/ticket_paths.h"
+#include "tickets/batch_counter.h"
+
+namespace wq::run {
+
+namespace {
+
+Status open_pool(mpi::MpiSession& session, RankTickets& tickets) {
+    tickets::PoolShape shape;
+    shape.ranks = static_cast<std::uint32_t>(session.node_size());
+    auto self = static_cast<std::uint32_t>(session.node_rank());
+    if (session.size() > 1 && shape.ranks <= tickets::kMostClaimers) {
+        auto shared = mpi::open_node_segment(session, tickets::TicketPool::bytes_needed(shape));
+        if (shared) tickets.segment = std::move(*shared);
+    }
+    if (!tickets
+             .segment) {  // too many ranks, or an MPI without shared windows: every rank is a node of its own
+        shape.ranks = 1;
+        self = 0;
+        tickets.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
+    }
+    if (self == 0) tickets::TicketPool::format(tickets.segment->data(), shape);
+    if (const auto formatted = session.gather_node(""); !formatted)  // nobody attaches before it is
+        return formatted.error();
+    tickets.pool = std::make_unique<tickets::TicketPool>(tickets.segment->data(), shape, self);
+    return success();
+}
+
+// Level 2 of tickets.
+Status open_counter(mpi::MpiSession& session, NodeRefill refill, RankTickets& tickets) {
+    auto window = mpi::CounterWindow::open(session, tickets::BatchCounter::counters);
+    if (window)
+        tickets.counter = std::move(*window);
+    else
+        tickets.no_window = window.error().message;
+    if (refill == NodeRefill::window) return success();
+    const auto paths = mpi::measure_ticket_paths(session, tickets.counter.get(), tickets.no_window);
+    if (!paths) return paths.error();
+    if (!paths->window) tickets.counter.reset();
+    tickets.why = paths->why;
+    return success();
+}
+
+}  // namespace
+
+Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill) {
+    RankTickets tickets;
+    if (const Status opened = open_pool(session, tickets); !opened) return opened.error();
+    if (session.node_size() == session.size() || refill == NodeRefill::message) return tickets;
+    if (const Status opened = open_counter(session, refill, tickets); !opened) return opened.error();
+    return tickets;
+}
+
+}  // namespace wq::run

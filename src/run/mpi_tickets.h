@@ -1,0 +1,29 @@
+// A rank's tickets: the word that it shares with the ranks of its node, and how rank 0 refills it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "mpi/mpi_counter_window.h"
+#include "mpi/mpi_session.h"
+#include "mpi/segment.h"
+#include "tickets/ticket_pool.h"
+
+namespace wq::run {
+
+// How a node fetches its next range from rank 0.
+enum class NodeRefill { measured, window, message };
+
+struct RankTickets {
+    std::unique_ptr<mpi::Segment> segment;
+    std::unique_ptr<tickets::TicketPool> pool;
+    std::unique_ptr<mpi::CounterWindow> counter;  // null: by message
+    std::string no_window;                        // why there is no counter although one was asked for
+    std::string why;                              // what the measurement chose; empty: nothing was measured
+};
+
+// Collective over all ranks.
+Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill);
+
+}  // namespace wq::run

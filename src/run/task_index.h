@@ -1,0 +1,45 @@
+// The tasks of a source by their keys, read before the source, to number the records of an earlier run. It
+// exists only while a resumed run starts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "manager/task_table.h"
+#include "run/source.h"
+#include "stats/recorder.h"
+
+namespace wq::run {
+
+class TaskIndex final : public stats::ListedTasks {
+  public:
+    // nullptr: a stream. Errors: those of check_source().
+    static Result<std::unique_ptr<TaskIndex>> read(const SourceSpec& spec);
+
+    std::optional<TaskId> find(records::TaskKey key) const override;
+    std::uint64_t line(TaskId task) const override { return tasks_.text(task).line; }
+    std::string command(TaskId task) const override { return tasks_.command(task); }
+
+  private:
+    explicit TaskIndex(const SourceSpec& spec) : command_(spec.command) {}
+
+    // Of --array: where its part begins among the tasks, and the largest index of this part and those before
+    // it, in order of their first index.
+    struct Part {
+        taskfile::IndexRange indexes;
+        std::uint64_t first_task = 0;
+        std::uint64_t largest = 0;
+    };
+    void index_lines();
+    void index_parts(const taskfile::IndexSet& indexes);
+
+    taskfile::CommandTemplate command_;
+    manager::TaskTable tasks_;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> lines_;  // key, task; in order of the keys
+    std::vector<Part> parts_;
+};
+
+}  // namespace wq::run

@@ -1,0 +1,48 @@
+// What tasks ask for: their own request, their category's settings, and the measurements of other tasks.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduling/policy.h"
+
+namespace wq::scheduling {
+
+class CategorySizes : Policy {
+  public:
+    using Policy::Policy;
+
+    void on(const CategorySet& event);
+
+    void shapes_added();
+    void succeeded(TaskId task, const Outcome& outcome);
+    bool exhausted(TaskId task, Outcome& outcome);
+
+    // How many connected workers hold the largest of its tasks.
+    std::int64_t able_workers(CategoryId category) const;
+
+    // Before tasks are dispatched, and after: the pool may have changed, and tasks of limited categories
+    // ended.
+    void look_at_pool();
+    void awaken_those_with_room();
+    void note_full();
+
+  private:
+    CategoryRequest request_of(const Shape& shape, const Category& category) const;
+    Ask ask_of(const Shape& shape, const Category& category) const;
+    void ask_anew(CategoryId category);
+    bool asks_otherwise(const CategoryState& state) const;
+    std::optional<Shape> asks_for_more(TaskId task, const Outcome& outcome);
+    void try_with_more(TaskId task, Shape larger, const Outcome& outcome);
+    bool copy_has(const Ask& ask, TaskId task) const;
+    std::string beyond_its_maximum(TaskId task, const Outcome& outcome) const;
+
+    std::vector<CategoryId> automatic_;  // whose tasks get what was measured
+    std::set<CategoryId> full_;          // as many run as may
+    Resources largest_;                  // of any worker: the bound of what is computed
+    std::uint64_t largest_of_ = 0;       // pool version in which that was
+};
+
+}  // namespace wq::scheduling

@@ -1,0 +1,27 @@
+// Whether a policy has a hook, for hooks.cpp. A hook that is private or has other parameters would never be
+// called, so it has to be told from none.
+#pragma once
+
+#include <type_traits>
+
+namespace wq::scheduling {
+
+// A name that both have is ambiguous here, whatever its access and parameters.
+template <class Policy, class Named>
+struct BothHave : Policy, Named {};
+
+// Declares two constants about `policy`: `answers`, that the function can be called so; `is_named`, that the
+// policy has a member of that name.
+#define WQ_LOOK_FOR_HOOK(function, ...)                           \
+    struct Named {                                                \
+        int function;                                             \
+    };                                                            \
+    using Both = BothHave<std::decay_t<decltype(policy)>, Named>; \
+    constexpr bool answers = requires {                           \
+        policy.function(__VA_ARGS__);                             \
+    };                                                            \
+    constexpr bool is_named = !requires {                         \
+        &Both::function;                                          \
+    }
+
+}  // namespace wq::scheduling

@@ -1,0 +1,56 @@
+// What a policy may use: the shared state, the questions about it, and the operations that begin and end
+// attempts. No policy uses another one: they notify each other through hooks.h.
+#pragma once
+
+#include "scheduling/attempts.h"
+#include "scheduling/fit.h"
+#include "scheduling/hooks.h"
+#include "scheduling/pool.h"
+#include "scheduling/state.h"
+
+namespace wq::scheduling {
+
+struct Shared {
+    Shared(const ReactorOptions& options, Now started) : state(options, started) {}
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+
+    State state;
+    Hooks hooks{};
+    Fit fit{state};
+    Pool pool{state, fit};
+    Attempts attempts{state, fit, hooks};
+};
+
+class Policy {
+  public:
+    explicit Policy(Shared& shared)
+        : state_(shared.state),
+          ledger_(shared.state.ledger),
+          workers_(shared.state.workers),
+          fit_(shared.fit),
+          pool_(shared.pool),
+          attempts_(shared.attempts),
+          hooks_(shared.hooks) {}
+    Policy(const Policy&) = delete;
+    Policy& operator=(const Policy&) = delete;
+
+  protected:
+    ~Policy() = default;
+
+    Instant now() const { return state_.now.instant; }
+    template <class A>
+    void act(A&& action) {
+        state_.act(std::forward<A>(action));
+    }
+
+    State& state_;
+    Ledger& ledger_;
+    WorkerTable& workers_;
+    const Fit& fit_;
+    const Pool& pool_;
+    Attempts& attempts_;
+    const Hooks& hooks_;
+};
+
+}  // namespace wq::scheduling

@@ -1,0 +1,23 @@
+// Successful calls, reported as ranges: they stay ranges, so ten million cost as much as one.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "scheduling/policy.h"
+
+namespace wq::scheduling {
+
+class RangeReports : Policy {
+  public:
+    using Policy::Policy;
+
+    void on(const RangeReported& event);
+
+  private:
+    using Ended = std::map<std::pair<ShapeId, Resources>, IntervalSet>;  // by shape and what each was given
+    Ended end_all(const RangeReported& event);
+    void end_tickets(const RangeReported& event, Ended& ended);
+};
+
+}  // namespace wq::scheduling

@@ -1,0 +1,99 @@
+#include "scheduling/reports.h"
+
+#include <utility>
+
+#include "core/wall_time.h"
+
+namespace wq::scheduling {
+
+void Reports::on(const TaskReported& event) {
+    const auto& [id, task, attempt, outcome] = event;
+    if (!attempts_.holds(id, task, attempt)) {
+        ++state_.stale;
+        return;
+    }
+    const Worker& worker = *workers_.find(id);
+    if (const Copy* copy = state_.copies.at(id, task)) {
+        hooks_.reported(worker, task, outcome, copy->since);
+        return copy_reported(task, outcome);
+    }
+    if (ledger_.state(task) == TaskState::sealed) {
+        attempts_.claim_ticket(id, task, outcome.started_us);
+        state_.count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
+    }
+    const Attempted& attempted = ledger_.attempted(task);
+    // Nobody tells when the attempt of a ticket began.
+    hooks_.reported(worker, task, outcome,
+                    attempted.by_ticket ? now() - wall_time(outcome) : attempted.since);
+    if (outcome.ending == Ending::worker_lost)  // its launcher died; the worker lives on
+        return attempts_.lose(task, outcome.reason, true);
+    attempts_.free(task);
+    // The time of a task that was told to end says nothing about others.
+    if (outcome.ending != Ending::killed || !attempted.told_to_end)
+        attempts_.learn(ledger_.shape_of(task), static_cast<double>(outcome.wall_us));
+    settle(task, outcome);
+}
+
+// A copy that fails tells nothing that the first attempt will not tell too, unless that one does better.
+void Reports::copy_reported(TaskId task, const Outcome& outcome) {
+    if (!outcome.succeeded()) return attempts_.drop_copy(task, false);
+    const Attempted& first = ledger_.attempted(task);
+    state_.kill(first.worker, task, first.attempt);
+    attempts_.free(task);
+    attempts_.promote_copy(task);
+    attempts_.free(task);
+    settle(task, outcome);
+}
+
+void Reports::on(const TaskGivenBack& event) {
+    answered_recall(event.worker);
+    const TaskId task = event.task;
+    if (!attempts_.holds(event.worker, task, event.attempt)) {
+        ++state_.stale;
+        return;
+    }
+    if (state_.copies.at(event.worker, task) != nullptr) return attempts_.drop_copy(task, false);
+    const bool ticket = ledger_.state(task) == TaskState::sealed;
+    if (ticket) attempts_.claim_ticket(event.worker, task, 0);
+    // Its time was over before it had started. If it went back as it is, it would end the same way again.
+    if (!ticket && !state_.stopping && ledger_.attempted(task).told_to_end) {
+        attempts_.free(task);
+        return hooks_.ended_as_told(task, {});
+    }
+    attempts_.give_back(task);
+}
+
+void Reports::answered_recall(WorkerId id) {
+    Worker* worker = workers_.find(id);
+    if (worker != nullptr && worker->recalled > 0 && --worker->recalled == 0) workers_.changed(*worker);
+}
+
+void Reports::count(TaskId task, const Outcome& outcome) {
+    state_.count_for(task, [&](ManagerStats& stats) {
+        add_bounded(stats.time_execute, outcome.wall_us);
+        if (outcome.succeeded()) add_bounded(stats.time_execute_good, outcome.wall_us);
+        if (!is_exhaustion(outcome.ending)) return;
+        ++stats.tasks_exhausted_attempts;
+        add_bounded(stats.time_execute_exhaustion, outcome.wall_us);
+    });
+}
+
+// What becomes of a task whose attempt has ended, and is at no worker any more.
+void Reports::settle(TaskId task, const Outcome& outcome) {
+    count(task, outcome);
+    if (outcome.succeeded()) {
+        hooks_.succeeded(task, outcome);
+        return attempts_.succeed(task, outcome);
+    }
+    if (outcome.ending == Ending::killed && ledger_.attempted(task).told_to_end && !state_.stopping)
+        return hooks_.ended_as_told(task, outcome);
+    if (outcome.ending == Ending::killed) return attempts_.kill(task, outcome);
+    Outcome told = outcome;
+    if (is_exhaustion(outcome.ending) && hooks_.exhausted(task, told)) return;
+    const bool its_end_time = fit_.ended_by_its_end_time(task, outcome);
+    if (its_end_time) told.ending = Ending::expired;
+    const bool again = ledger_.attempted(task).failures < state_.shape_of(task).retries && !its_end_time;
+    again ? attempts_.retry(task, told) : attempts_.fail(task, std::move(told));
+}
+
+}  // namespace wq::scheduling

@@ -1,0 +1,24 @@
+// Workers' reports on single attempts: how they ended, or that they had not started. A report that names
+// another attempt than the current one, or comes from a worker that does not hold it, is stale and only
+// counted.
+#pragma once
+
+#include "scheduling/policy.h"
+
+namespace wq::scheduling {
+
+class Reports : Policy {
+  public:
+    using Policy::Policy;
+
+    void on(const TaskReported& event);
+    void on(const TaskGivenBack& event);
+
+  private:
+    void copy_reported(TaskId task, const Outcome& outcome);
+    void count(TaskId task, const Outcome& outcome);
+    void settle(TaskId task, const Outcome& outcome);
+    void answered_recall(WorkerId worker);
+};
+
+}  // namespace wq::scheduling

@@ -1,0 +1,39 @@
+// How a run ends: all tasks have ended, a stop was requested, or no worker is left. Also the pause while
+// results wait to be written.
+#pragma once
+
+#include <optional>
+
+#include "scheduling/policy.h"
+
+namespace wq::scheduling {
+
+class RunEnd : Policy {
+  public:
+    using Policy::Policy;
+
+    void on(const StopRequested& event);
+    void on(const StorageTrouble& event);
+
+    void failed(TaskId task);
+    void reconnected(const Worker& worker, const IntervalSet& tickets);
+    void tick();
+    std::optional<Instant> next_due() const;
+
+    void finish_if_over();
+    bool finished() const { return finished_; }
+
+  private:
+    struct Stop {
+        StopReason reason;
+        Instant kill_at;
+        bool killed = false;
+    };
+    void kill_what_runs();
+    ExitCode exit_code() const;
+
+    std::optional<Stop> stop_;
+    bool finished_ = false;
+};
+
+}  // namespace wq::scheduling

@@ -1,0 +1,154 @@
+// State shared by all policies: the tables of tasks and workers, the current event, and the few facts that
+// more than one policy needs. What only one policy needs is a member of that policy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/listening_clock.h"
+#include "core/avoided_hosts.h"
+#include "core/batches.h"
+#include "core/category.h"
+#include "core/copy_table.h"
+#include "core/events.h"
+#include "core/groups.h"
+#include "core/host_blocks.h"
+#include "core/ledger.h"
+#include "core/manager_stats.h"
+#include "core/worker_table.h"
+#include "scheduling/reactor_options.h"
+
+namespace wq::scheduling {
+
+using namespace core;  // its values and tables are what this folder is about
+
+// A value per shape, made when it is first asked for.
+template <class T>
+class PerShape {
+  public:
+    T& operator[](ShapeId shape) {
+        if (shape.value() >= values_.size()) values_.resize(shape.value() + 1);
+        return values_[shape.value()];
+    }
+    // Null: nobody has asked for it yet.
+    const T* find(ShapeId shape) const {
+        return shape.value() < values_.size() ? &values_[shape.value()] : nullptr;
+    }
+
+  private:
+    std::vector<T> values_;
+};
+
+struct MeanWallTime {
+    double us = -1;  // of attempts that ended, weighted towards the recent; -1: none yet
+};
+
+struct CategoryState {
+    Category category{""};
+    std::vector<ShapeId> shapes;
+};
+
+// A worker kept free for a task that would wait too long.
+struct Reservation {
+    WorkerId worker;
+    ShapeId shape;
+    bool suspect = false;
+};
+
+struct State {
+    State(const ReactorOptions& said, Now started);
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    // ---- answers ----
+
+    template <class A>
+    void act(A&& action) {
+        actions->emplace_back(std::forward<A>(action));
+    }
+    // Tells a worker to end what it holds of these. A disconnected one is told when it names them.
+    void kill(WorkerId worker, Interval tasks, Attempt attempt);
+    void kill(WorkerId worker, TaskId task, Attempt attempt) {
+        kill(worker, {task.value(), task.value() + 1}, attempt);
+    }
+    // What is not claimed yet of the open batch comes back.
+    void revoke_batch();
+
+    // ---- tasks ----
+
+    const Shape& shape_of(TaskId task) const { return ledger.shape(ledger.shape_of(task)); }
+    const Ask& asked(ShapeId shape) const { return asks[shape.value()]; }
+    CategoryState& category(CategoryId category);
+    // Looks for workers for all that is ready of the category, although nothing else has changed for it.
+    void awaken(const CategoryState& category);
+    // Adds to the counters of the whole and to those of the task's category.
+    template <class F>
+    void count_for(TaskId task, F&& add) {
+        count_for(shape_of(task).category, add);
+    }
+    template <class F>
+    void count_for(CategoryId category, F&& add) {
+        add(counters);
+        if (category.value() >= category_counters.size()) category_counters.resize(category.value() + 1);
+        add(category_counters[category.value()]);
+    }
+
+    // ---- workers ----
+
+    // The worker gets tasks from now on, or gets no more. A member of an open batch stays one: it may have
+    // claimed some of it.
+    void start_dispatching_to(const Worker& worker);
+    void stop_dispatching_to(const Worker& worker);
+    // Whether it may claim tickets of the open batch.
+    bool may_claim(const Worker& worker) const {
+        return batch && batch->members.contains(worker.id) && !batch->dry.contains(worker.id);
+    }
+    std::size_t connected_workers() const { return workers.size() - workers.away(); }
+
+    // The first contradiction among its tables, recomputed from scratch.
+    std::optional<std::string> audit() const;
+
+    ReactorOptions options;
+    Now now;                                 // of the event that is being answered, or the last one
+    std::vector<Action>* actions = nullptr;  // the answer to it
+    ListeningClock listening;                // by which workers are silent, and disconnected too long
+
+    Ledger ledger;
+    Groups groups;
+    WorkerTable workers;
+    HostBlocks blocks;
+    AvoidedHosts avoided{ledger, workers};
+    CopyTable copies;
+
+    std::vector<Ask> asks;                  // by ShapeId: what tasks ask for, by themselves or their category
+    std::vector<CategoryState> categories;  // by CategoryId
+    std::vector<CategoryId> limited;        // those that limit how many of their tasks run at once
+    PerShape<MeanWallTime> mean_wall;
+    std::vector<ShapeId> awakened;  // shapes whose ready tasks could run now and could not before
+
+    std::set<WorkerId> ticket_ranks;      // workers that take tickets and get tasks
+    std::optional<Batch> batch;           // one at a time
+    IntervalSet doubtful;                 // may have been claimed by a rank that was lost: not sealed again
+    std::optional<Reservation> reserved;  // one at a time
+
+    Instant settled_at;                    // from then on, a worker that is not there will not come
+    Instant ranks_settled_at;              // nor will a rank that takes tickets
+    std::uint64_t pool_version = 1;        // counts changes of who gets tasks
+    std::uint32_t hold_until_workers = 0;  // 0: they were there
+    bool stopping = false;
+    bool storage_trouble = false;
+    bool input_ended = false;
+
+    std::uint64_t joined = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t stale = 0;
+    std::uint64_t looks = 0;                      // at workers, for a task
+    ManagerStats counters;                        // the cumulative ones
+    std::vector<ManagerStats> category_counters;  // by CategoryId
+};
+
+}  // namespace wq::scheduling

@@ -1,0 +1,250 @@
+#include "scheduling/view.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace wq::scheduling {
+
+namespace {
+
+std::string count_of(std::size_t count, const char* one, const char* more) {
+    return std::to_string(count) + " " + (count == 1 ? one : more);
+}
+
+}  // namespace
+
+// What ranks may run by ticket at once.
+View::Lanes View::lanes_of_batch() const {
+    Lanes lanes;
+    auto left = static_cast<std::int64_t>(ledger_.count(TaskState::sealed));
+    for (const WorkerId id : state_.batch->members) {
+        const Worker& member = *workers_.find(id);
+        if (member.away()) continue;
+        const Resources each = fit_.share_by_ticket(member.whole);
+        const std::int64_t here = std::min(left, how_many_fit(each, member.whole));
+        lanes.count += here;
+        lanes.cores += here * each.cores;
+        left -= here;
+    }
+    return lanes;
+}
+
+ManagerStats View::stats() const {
+    ManagerStats stats = state_.counters;
+    const auto count = [&](TaskState state) { return static_cast<std::int64_t>(ledger_.count(state)); };
+    stats.workers_connected = static_cast<std::int64_t>(state_.connected_workers());
+    std::int64_t ticket_busy = 0;
+    Lanes by_ticket;
+    if (state_.batch) {
+        for (const WorkerId id : state_.batch->members) ticket_busy += workers_.find(id)->away() ? 0 : 1;
+        by_ticket = lanes_of_batch();
+    }
+    stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
+    stats.workers_idle = stats.workers_connected - stats.workers_busy;
+    stats.workers_able = able_workers();
+    stats.hosts_blocked = static_cast<std::int64_t>(state_.blocks.size());
+    stats.workers_joined = static_cast<std::int64_t>(state_.joined);
+    stats.workers_lost = static_cast<std::int64_t>(state_.lost);
+    stats.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);
+    stats.tasks_on_workers = count(TaskState::leased) + count(TaskState::sealed);
+    stats.tasks_submitted = static_cast<std::int64_t>(ledger_.size());
+    stats.tasks_done = count(TaskState::done) + count(TaskState::failed);
+    stats.tasks_failed = count(TaskState::failed);
+    stats.tasks_cancelled = count(TaskState::cancelled);
+    stats.total_cores = workers_.total().cores.rounded_down();
+    stats.total_memory = workers_.total().memory_mb;
+    stats.total_disk = workers_.total().disk_mb;
+    // Tickets are no leases; but each that runs has its cores.
+    stats.committed_cores =
+        std::min(workers_.committed().cores + by_ticket.cores, workers_.total().cores).rounded_up();
+    stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
+    stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
+    // What runs is what is out, less what waits in the workers' launchers for a core.
+    stats.tasks_running = state_.batch
+                              ? std::min(stats.tasks_on_workers, by_ticket.count)
+                              : stats.tasks_on_workers - static_cast<std::int64_t>(workers_.queued());
+    for (const auto& [offer, workers] : workers_.offers()) {
+        const bool first = stats.max_cores == 0;
+        const auto widen = [first](std::int64_t& low, std::int64_t& high, std::int64_t value) {
+            low = first ? value : std::min(low, value);
+            high = std::max(high, value);
+        };
+        widen(stats.min_cores, stats.max_cores, offer.whole.cores.rounded_down());
+        widen(stats.min_memory, stats.max_memory, offer.whole.memory_mb);
+        widen(stats.min_disk, stats.max_disk, offer.whole.disk_mb);
+    }
+    return stats;
+}
+
+// Of those that are here, how many would hold a task that needs of each resource the most that a waiting one
+// does.
+std::int64_t View::able_workers() const {
+    constexpr int most_looked_at = 1000;  // shapes: a sample of the time series may take no longer
+    Needs largest;
+    int looked = 0;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (++looked > most_looked_at) break;
+        const Needs& needs = state_.asked(head.shape).needs;
+        largest.cores = std::max(largest.cores, needs.cores);
+        largest.memory_mb = std::max(largest.memory_mb, needs.memory_mb);
+        largest.disk_mb = std::max(largest.disk_mb, needs.disk_mb);
+        largest.gpus = std::max(largest.gpus, needs.gpus);
+    }
+    return std::count_if(workers_.all().begin(), workers_.all().end(), [&](const auto& each) {
+        const Worker& worker = each.second;
+        return !worker.away() && ever_fits(largest, worker.whole);
+    });
+}
+
+ManagerStats View::stats(CategoryId category) const {
+    ManagerStats all = stats();
+    const bool known = category.value() < state_.category_counters.size();
+    const ManagerStats own = known ? state_.category_counters[category.value()] : ManagerStats{};
+    const auto count = [&](TaskState state) {
+        return static_cast<std::int64_t>(ledger_.count(category, state));
+    };
+    all.tasks_waiting = count(TaskState::blocked) + count(TaskState::ready);
+    all.tasks_on_workers = count(TaskState::leased) + count(TaskState::sealed);
+    all.tasks_running = std::min(all.tasks_running, all.tasks_on_workers);
+    all.tasks_done = count(TaskState::done) + count(TaskState::failed);
+    all.tasks_failed = count(TaskState::failed);
+    all.tasks_cancelled = count(TaskState::cancelled);
+    all.tasks_submitted = all.tasks_waiting + all.tasks_on_workers + all.tasks_done + all.tasks_cancelled +
+                          count(TaskState::skipped);
+    all.tasks_dispatched = own.tasks_dispatched;
+    all.tasks_exhausted_attempts = own.tasks_exhausted_attempts;
+    all.tasks_lost_attempts = own.tasks_lost_attempts;
+    all.workers_fast_aborted = own.workers_fast_aborted;
+    all.tasks_copied_attempts = own.tasks_copied_attempts;
+    all.time_execute = own.time_execute;
+    all.time_execute_good = own.time_execute_good;
+    all.time_execute_exhaustion = own.time_execute_exhaustion;
+    return all;
+}
+
+// The first ready task that no worker can hold, however idle it is.
+std::string View::what_fits_nowhere() const {
+    int looked = 0;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (++looked > 64) break;
+        if (pool_.fits_somewhere(head.shape)) continue;
+        const Shape& shape = ledger_.shape(head.shape);
+        const std::string features = shape.features.empty() ? "" : ", " + describe(shape.features);
+        return "a worker with " + core::describe(state_.asked(head.shape)) + features + ", for task " +
+               std::to_string(head.task.value());
+    }
+    return "";
+}
+
+// The first ready task that only hosts could run that are blocked.
+std::string View::what_is_blocked() const {
+    int looked = 0;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (state_.blocks.empty() || ++looked > 64) break;
+        const std::string hosts = pool_.blocked_hosts_for(head.shape);
+        if (hosts.empty()) continue;
+        return "a host that is not blocked, for task " + std::to_string(head.task.value()) +
+               ": unblock_host() lets it run on " + hosts;
+    }
+    return "";
+}
+
+std::string View::waiting_for() const {
+    const auto count = [&](TaskState state) { return ledger_.count(state); };
+    const std::uint64_t out = count(TaskState::leased) + count(TaskState::sealed);
+    const std::string away =
+        workers_.away() == 0 ? ""
+                             : "; away, and perhaps back: " + std::to_string(workers_.away()) + " workers";
+    if (state_.storage_trouble) return "storage: results wait to be written";
+    if (state_.stopping) return std::to_string(out) + " running tasks to end (stopping)";
+    if (const auto there = state_.connected_workers(); there < state_.hold_until_workers)
+        return std::to_string(state_.hold_until_workers) +
+               " workers to be there at once: " + std::to_string(there) + " are";
+    if (workers_.empty()) return state_.joined == 0 ? "workers: none has joined" : "workers: none is left";
+    if (out > 0) return std::to_string(out) + " tasks to end" + away;
+    if (const std::string what = what_is_blocked(); !what.empty()) return what;
+    if (const std::string what = what_fits_nowhere(); !what.empty()) return what + away;
+    if (const std::uint64_t early = ledger_.early().count(); early > 0 && early == count(TaskState::ready))
+        return "the start time of " + std::to_string(early) + " tasks";
+    if (count(TaskState::ready) > 0)
+        return "a worker with room and time for " + std::to_string(count(TaskState::ready)) + " ready tasks" +
+               away;
+    if (!state_.input_ended) return "more lines of the task list";
+    return "nothing";
+}
+
+std::string View::why(TaskId task, Now now) const {
+    if (task.value() >= ledger_.size()) return "not now: the manager has yet to take it in";
+    switch (ledger_.state(task)) {
+        case TaskState::blocked:
+            return "not now: it waits for others, by a group or a barrier of its list";
+        case TaskState::ready:
+            return why_not_dispatched(task, now);
+        case TaskState::leased: {
+            const Attempted& attempted = *ledger_.find_attempted(task);
+            const Worker& worker = *workers_.find(attempted.worker);
+            return "it is with worker " + std::to_string(worker.id.value()) + " on " + worker.host +
+                   ", as attempt " + std::to_string(attempted.attempt) + ", and has " +
+                   core::describe(attempted.given) + " there" +
+                   (worker.away() ? "; that worker's link is cut, and may come back" : "");
+        }
+        case TaskState::sealed:
+            return "a rank takes it by ticket, or has taken it";
+        default:
+            return "it has ended";
+    }
+}
+
+std::string View::why_not_dispatched(TaskId task, Now now) const {
+    const ShapeId shape = ledger_.shape_of(task);
+    const Shape& what = ledger_.shape(shape);
+    if (state_.storage_trouble)
+        return "not now: results wait to be written, and until they are no task is dispatched";
+    if (state_.stopping) return "never: the run is being stopped";
+    const auto not_before = ledger_.times(task).not_before;
+    if (not_before && *not_before > now.wall)
+        return "not now: it is to start in " +
+               format_duration(std::chrono::microseconds(*not_before - now.wall)) + " at the earliest";
+    if (state_.hold_until_workers > 0)
+        return "not now: nothing is given out before " +
+               count_of(state_.hold_until_workers, "worker was", "workers were") + " there at once";
+    if (workers_.empty()) return "not now: no worker is there";
+    std::size_t able = 0;
+    std::size_t taking = 0;
+    for (const auto& [id, worker] : workers_.all()) {
+        if (!fit_.could_hold(worker, shape, now.instant)) continue;
+        ++able;
+        if (worker.available()) ++taking;
+    }
+    if (able == 0 && !what.workers.empty())
+        return "never: none of the workers that it names is there and has room";
+    if (able == 0)
+        return "not before a larger worker comes: it needs " + pool_.what_is_missing(shape) +
+               (what.min_time > Duration{0} ? "; and " + format_duration(what.min_time) + " of their time"
+                                            : "");
+    if (const std::string hosts = pool_.blocked_hosts_for(shape); !hosts.empty())
+        return "not now: all hosts that could run it are blocked: " + hosts +
+               "; unblock_host() or unblock_all() ends that";
+    if (!fit_.category_has_room(what)) return "not now: as many tasks of its category run as may at once";
+    if (const AvoidedHosts::Avoided* avoided = state_.avoided.find(task))
+        return "not now: it was too slow on " + avoided->host + ", and waits for another host for " +
+               format_duration(avoided->until - now.instant) + " more";
+    if (taking == 0)
+        return "not now: " + count_of(able, "worker that could run it ends, or its link is cut",
+                                      "workers that could run it end, or their links are cut");
+    return "not now: it gets " + core::describe(fit_.share(shape, largest_for(shape, now))) + ", and " +
+           count_of(taking, "worker that could run it is busy", "workers that could run it are busy");
+}
+
+// The worker that it is given the most of, among those that could hold it.
+Resources View::largest_for(ShapeId shape, Now now) const {
+    Resources largest;
+    for (const auto& [id, worker] : workers_.all())
+        if (worker.available() && fit_.could_hold(worker, shape, now.instant) &&
+            worker.whole.cores > largest.cores)
+            largest = worker.whole;
+    return largest;
+}
+
+}  // namespace wq::scheduling

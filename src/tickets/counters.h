@@ -1,0 +1,23 @@
+// Counters that all ranks can increment: nodes take ranges of a batch without a message to rank 0.
+// CounterWindow implements them with MPI.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace wq::tickets {
+
+class Counters {
+  public:
+    virtual ~Counters() = default;
+
+    // Adds and returns the old value. May wait for the network. On an error (in the library's words) it is
+    // unknown whether the addition took place.
+    virtual Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) = 0;
+
+    // Sets and returns the old value.
+    virtual Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value) = 0;
+};
+
+}  // namespace wq::tickets

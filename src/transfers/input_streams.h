@@ -1,0 +1,69 @@
+// Inputs go to the workers that ask for them, each as far as its worker asked; and on a node the same content
+// goes to one worker, from which the others have it.
+//
+// An input is read as it is when it is sent: a cached one must then still have the content that its key was
+// made of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "files/task_files.h"
+#include "transfers/file_jobs.h"
+#include "transfers/lease_key.h"
+#include "transfers/node_contents.h"
+#include "transfers/transfer_tally.h"
+#include "wire/messages.h"
+
+namespace wq::transfers {
+
+class InputStreams {
+  public:
+    InputStreams(FileJobs& jobs, TransferTally& tally, TellWorker tell)
+        : jobs_(jobs), tally_(tally), tell_(std::move(tell)) {}
+
+    // `node`: equal for workers that may see each other's files; empty: it shares with none.
+    void joined(WorkerId worker, std::string node) { contents_.joined(worker, std::move(node)); }
+    void left(WorkerId worker) { ask_again(contents_.left(worker)); }  // its leases are over
+
+    // The worker is told of the lease now. `keys`: of its contents, by input; empty: it has none.
+    void open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files,
+              std::vector<std::string> keys);
+    void close(LeaseKey key);  // the lease is over
+    // The link of the worker, which has these leases, is cut: what was on its way comes anew.
+    void cut(WorkerId worker, const std::set<LeaseKey>& leases);
+
+    // Of leases that the worker does not hold nothing comes of it.
+    void on(WorkerId worker, const wire::WantInput& message);
+    void on(WorkerId worker, const wire::HaveInput& message);
+
+  private:
+    struct Stream;
+    struct Lease {
+        WorkerId worker;
+        std::shared_ptr<const files::TaskFiles> files;
+        std::vector<std::string> keys;
+        std::map<std::uint32_t, std::shared_ptr<Stream>> streams;  // by input
+    };
+    Lease* find(WorkerId worker, TaskId task, Attempt attempt);
+    bool is_elsewhere(WorkerId worker, const Lease& lease, const wire::WantInput& message);
+    void ask_again(const NodeContents::Wishes& wishes);
+    void send_more(const std::shared_ptr<Stream>& stream);
+    void sent(const std::shared_ptr<Stream>& stream, std::string bytes, bool last);
+    void failed(Stream& stream, const std::string& why);
+    void end_streams(Lease& lease, NodeContents::Wishes& wishes);
+
+    FileJobs& jobs_;
+    TransferTally& tally_;
+    TellWorker tell_;
+    std::map<LeaseKey, Lease> leases_;
+    NodeContents contents_;
+};
+
+}  // namespace wq::transfers

@@ -1,0 +1,180 @@
+#include "transfers/output_taking.h"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "files/content_reader.h"
+#include "files/tree_writer.h"
+#include "files/watched_file.h"
+
+namespace wq::transfers {
+
+namespace {
+// A reader may go beyond what it was asked for by an entry.
+constexpr std::uint64_t slack = files::most_entry_bytes + files::entry_head_bytes;
+}  // namespace
+
+// The outputs of a task come one after the other.
+struct OutputTaking::Taking {
+    // Of the background's thread.
+    std::optional<files::TreeWriter> writer;
+    std::uint32_t output = 0;  // that it writes
+    std::string trouble;       // the first
+    // Of the loop's.
+    std::uint64_t received = 0;
+    std::uint64_t granted = wire::first_output_bytes;
+    std::uint32_t next = 0;   // outputs before this one are over
+    std::uint64_t bytes = 0;  // of the one that comes
+    Instant began;
+    bool finishing = false;
+    bool watching = false;             // what grows is being written
+    std::atomic<bool> dropped{false};  // what is still to be written is not
+
+    // Whether it is in its place now.
+    bool write(const files::Output& to, std::uint32_t index, const std::string& part, bool last) {
+        if (dropped) return false;
+        if (index != output) leave_off();
+        const bool begins = !writer && index != skipped;
+        if (begins) writer.emplace(to.to, files::TreeWriter::Purpose::kept);
+        output = index;
+        if (!writer) return false;
+        auto wrong = writer->write(part);
+        if (!wrong && last) wrong = writer->finish();
+        if (wrong && trouble.empty()) trouble = wrong->what;
+        if (wrong) skipped = index;
+        if (wrong || last) writer.reset();
+        return last && !wrong;
+    }
+    // Of what did not come whole nothing is left.
+    void leave_off() {
+        if (writer && trouble.empty()) trouble = "a file is incomplete";
+        writer.reset();
+    }
+
+  private:
+    std::optional<std::uint32_t> skipped;  // could not be written: the rest of it is not looked at
+};
+
+void OutputTaking::open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files) {
+    leases_.insert_or_assign(key, Lease{worker, std::move(files), nullptr});
+}
+
+OutputTaking::Lease* OutputTaking::find(WorkerId worker, TaskId task, Attempt attempt) {
+    const auto found = leases_.find({task, attempt});
+    return found == leases_.end() || found->second.worker != worker ? nullptr : &found->second;
+}
+
+std::shared_ptr<OutputTaking::Taking> OutputTaking::taking_of(Lease& lease) {
+    if (!lease.taking) lease.taking = std::make_shared<Taking>();
+    return lease.taking;
+}
+
+// ---- what comes ----
+
+// In order, each with at least a byte, as a reader makes them.
+bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
+    Lease* const lease = find(worker, message.task, message.attempt);
+    if (lease == nullptr) {
+        tell_(worker, wire::OutputsKept{message.task, message.attempt, "they are no longer expected"});
+        return true;
+    }
+    if (message.output >= lease->files->outputs.size() || message.bytes.empty()) return false;
+    const std::shared_ptr<Taking> taking = taking_of(*lease);
+    const std::uint64_t size = message.bytes.size();
+    taking->received += size;
+    if (taking->finishing || message.output < taking->next || taking->received > taking->granted + slack)
+        return false;
+    if (taking->bytes == 0 || message.output != taking->next) {
+        taking->bytes = 0;
+        taking->began = instant_now();
+    }
+    taking->bytes += size;
+    Transfer transfer{message.task,  false, false, lease->files->outputs[message.output].name,
+                      taking->bytes, {}};
+    if (message.last) taking->bytes = 0;
+    taking->next = message.output + (message.last ? 1 : 0);
+    tally_.received(size);
+    const LeaseKey key{message.task, message.attempt};
+    jobs_.post(
+        [this, worker, taking, key, files = lease->files, output = message.output, last = message.last,
+         transfer, began = taking->began,
+         bytes = std::make_shared<std::string>(std::move(message.bytes))]() mutable -> Background::Then {
+            const bool kept = taking->write(files->outputs[output], output, *bytes, last);
+            return [this, worker, taking, key, size = bytes->size(), kept, transfer, began]() mutable {
+                if (taking->dropped) return;
+                taking->granted += size;
+                transfer.took = instant_now() - began;
+                if (kept) tally_.count(transfer);
+                tell_(worker, wire::TakeOutput{key.first, key.second, taking->granted});
+            };
+        });
+    return true;
+}
+
+// What cannot be written is told when all of it comes.
+bool OutputTaking::on(WorkerId worker, wire::WatchedPart& message) {
+    Lease* const lease = find(worker, message.task, message.attempt);
+    if (lease == nullptr) return true;
+    const auto& outputs = lease->files->outputs;
+    if (message.output >= outputs.size() || !outputs[message.output].watched ||
+        message.bytes.size() > wire::part_bytes)
+        return false;
+    const std::shared_ptr<Taking> taking = taking_of(*lease);
+    if (taking->finishing || std::exchange(taking->watching, true)) return false;
+    tally_.received(message.bytes.size());
+    jobs_.post([this, worker, taking, files = lease->files,
+                part = std::make_shared<wire::WatchedPart>(std::move(message))]() -> Background::Then {
+        if (taking->dropped) return {};
+        files::write_growth(files->outputs[part->output].to, part->offset, part->bytes);
+        return [this, worker, taking, part] {
+            taking->watching = false;
+            if (!taking->dropped) tell_(worker, wire::WatchedTaken{part->task, part->attempt});
+        };
+    });
+    return true;
+}
+
+void OutputTaking::on(WorkerId worker, const wire::OutputsSent& message) {
+    Lease* const lease = find(worker, message.task, message.attempt);
+    wire::OutputsKept kept{message.task, message.attempt, ""};
+    if (lease == nullptr) kept.trouble = "they are no longer expected";
+    if (lease == nullptr || !lease->taking) return tell_(worker, kept);
+    const std::shared_ptr<Taking> taking = lease->taking;
+    if (std::exchange(taking->finishing, true)) return;
+    jobs_.post([this, worker, kept, taking]() -> Background::Then {
+        taking->leave_off();
+        return [this, worker, kept, taking]() mutable {
+            if (taking->dropped) return;
+            kept.trouble = taking->trouble;
+            tell_(worker, kept);
+        };
+    });
+}
+
+// ---- ends ----
+
+// Half a file goes where it was written.
+void OutputTaking::leave_off(Lease& lease) {
+    if (!lease.taking) return;
+    lease.taking->dropped = true;
+    jobs_.post([taking = std::exchange(lease.taking, nullptr)]() -> Background::Then {
+        taking->writer.reset();
+        return {};
+    });
+}
+
+void OutputTaking::close(LeaseKey key) {
+    const auto lease = leases_.find(key);
+    if (lease == leases_.end()) return;
+    leave_off(lease->second);
+    leases_.erase(lease);
+}
+
+void OutputTaking::cut(LeaseKey key) {
+    if (const auto lease = leases_.find(key); lease != leases_.end()) leave_off(lease->second);
+}
+
+}  // namespace wq::transfers

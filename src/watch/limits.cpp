@@ -1,0 +1,63 @@
+#include "watch/limits.h"
+
+#include <signal.h>
+
+namespace wq::watch {
+
+namespace {
+
+constexpr Duration grace =
+    std::chrono::seconds(1);  // between SIGTERM and SIGKILL of a task whose time is over
+constexpr Duration again = std::chrono::seconds(1);  // SIGKILL once more, for what was forked meanwhile
+
+}  // namespace
+
+void Limits::watch(RunningTask& task) {
+    const Duration timeout = task.order.order.timeout;
+    task.has_deed = timeout > Duration::zero();
+    if (task.has_deed) task.next_deed = task.started + timeout;
+}
+
+void Limits::kill(RunningTask& task, Verdict verdict, Instant now) {
+    if (task.verdict == Verdict::none) task.verdict = verdict;
+    signal(task, SIGKILL);
+    task.has_deed = true;
+    task.next_deed = now + again;
+}
+
+void Limits::check(Instant now) {
+    for (RunningTask* task : running_.all())
+        if (task->has_deed && now >= task->next_deed) time_over(*task, now);
+}
+
+void Limits::time_over(RunningTask& task, Instant now) {
+    if (task.verdict != Verdict::none) return kill(task, task.verdict, now);
+    task.verdict = Verdict::timed_out;
+    signal(task, SIGTERM);
+    signal(task, SIGCONT);  // a stopped process would not take the SIGTERM
+    task.next_deed = now + grace;
+}
+
+std::optional<Instant> Limits::next() const {
+    std::optional<Instant> first;
+    for (const RunningTask* task : running_.all())
+        if (task->has_deed && (!first || task->next_deed < *first)) first = task->next_deed;
+    return first;
+}
+
+std::vector<pid_t> Limits::tree(const RunningTask& task) const {
+    std::vector<pid_t> pids = process::descendants_of(task.pid);
+    pids.push_back(task.pid);
+    const std::vector<pid_t> orphans = leftovers_.of(task);
+    pids.insert(pids.end(), orphans.begin(), orphans.end());
+    return pids;
+}
+
+void Limits::signal(const RunningTask& task, int signal) const {
+    if (task.pid <= 0) return;
+    for (const pid_t pid : tree(task)) ::kill(pid, signal);
+    ::kill(-task.pid, signal);
+    if (signal == SIGKILL && task.group) task.group->kill();  // who was forked meanwhile too
+}
+
+}  // namespace wq::watch

@@ -1,0 +1,32 @@
+// Ends tasks before they end themselves: for their time, or by order (see resource_watch.h too).
+#pragma once
+
+#include <optional>
+
+#include "watch/leftovers.h"
+#include "watch/running_tasks.h"
+
+namespace wq::watch {
+
+class Limits {
+  public:
+    Limits(const RunningTasks& running, const Leftovers& leftovers)
+        : running_(running), leftovers_(leftovers) {}
+
+    void watch(RunningTask& task);  // it has just started
+    void kill(RunningTask& task, Verdict verdict, Instant now);
+
+    // Does what is due; the earliest next time, if any.
+    void check(Instant now);
+    std::optional<Instant> next() const;
+
+  private:
+    void time_over(RunningTask& task, Instant now);
+    std::vector<pid_t> tree(const RunningTask& task) const;
+    void signal(const RunningTask& task, int signal) const;
+
+    const RunningTasks& running_;
+    const Leftovers& leftovers_;
+};
+
+}  // namespace wq::watch

@@ -1,0 +1,55 @@
+#include "worker/signalled_ends.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/signals.h"
+
+namespace wq::worker {
+
+namespace {
+
+// 0: it ended by none. A shell tells of its command's signal by 128 and the number.
+int signal_of(const core::Outcome& outcome) {
+    if (outcome.ending == core::Ending::signalled) return outcome.signal;
+    if (outcome.ending == core::Ending::exited && outcome.exit_code > 128) return outcome.exit_code - 128;
+    return 0;
+}
+
+}  // namespace
+
+void SignalledEnds::note_stop(int signal) {
+    stop_signals_.insert(signal);
+    explained_ = true;
+}
+
+bool SignalledEnds::explained(const core::Outcome& outcome) const {
+    return stop_signals_.contains(signal_of(outcome));
+}
+
+void SignalledEnds::add(launcher::TaskEnded end, Instant now) {
+    const bool may_be_ours = Signals::stops(signal_of(end.outcome));
+    if (may_be_ours && !explained_)
+        waiting_.emplace_back(now + patience, std::move(end));
+    else
+        certain_.push_back(std::move(end));
+}
+
+std::optional<launcher::TaskEnded> SignalledEnds::take(Instant now) {
+    while (!waiting_.empty() && (explained_ || waiting_.front().first <= now)) {
+        certain_.push_back(std::move(waiting_.front().second));
+        waiting_.pop_front();
+    }
+    if (certain_.empty()) return std::nullopt;
+    launcher::TaskEnded end = std::move(certain_.front());
+    certain_.pop_front();
+    if (explained(end.outcome)) end.outcome.ending = core::Ending::killed;
+    return end;
+}
+
+std::optional<Instant> SignalledEnds::wakeup() const {
+    if (waiting_.empty()) return std::nullopt;
+    return waiting_.front().first;
+}
+
+}  // namespace wq::worker

@@ -1,0 +1,96 @@
+// A rank's side of tickets: claims them from its node's word, asks for more when the word is empty, and
+// accounts for a batch when nothing is left of it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/resources.h"
+#include "launcher/call_threads.h"
+#include "session/outbox.h"
+#include "tickets/batch_counter.h"
+#include "tickets/batch_view.h"
+#include "tickets/ticket_pool.h"
+#include "wire/messages.h"
+
+namespace wq::worker {
+
+class TicketClient {
+  public:
+    // `whole`: what the rank offers, of which a task without a say takes its share.
+    // `counters`: rank 0's, for batches that say so; null: rank 0 is asked by message.
+    TicketClient(tickets::TicketPool& pool, const core::Resources& whole,
+                 tickets::Counters* counters = nullptr)
+        : pool_(pool), whole_(whole), counter_(counters) {}
+
+    void on_message(const wire::SealedBatch& message);
+    void on_message(const wire::Tickets& message);
+    void on_message(const wire::RevokedBatch& message);
+
+    // Tasks to run now, at most `room`, as leases of attempt 1.
+    std::vector<wire::Lease> take(std::uint64_t room, Instant now, session::Outbox& outbox);
+
+    // Whether the batch is a range of calls of mode `direct`: then take_ranges() is to be called, not take().
+    bool direct_calls() const {
+        return batch_ && batch_->has_calls() && batch_->call().mode == core::CallMode::direct;
+    }
+    // Indexes to call now, at most `room`.
+    std::vector<launcher::RangeOrder> take_ranges(std::uint64_t room, Instant now, session::Outbox& outbox);
+    std::uint64_t left_in_node() const { return pool_.remaining(); }
+    std::uint64_t ranks_of_node() const { return pool_.ranks(); }
+    std::optional<BatchId> batch() const {
+        return batch_ ? std::optional<BatchId>(batch_->id()) : std::nullopt;
+    }
+
+    // Nothing is left of the batch: what this rank runs of it is to be told, once. What it has claimed and
+    // not passed on is not named, so that it goes to others.
+    bool owes_account() const { return batch_ && dry_ && !told_; }
+    void give_account(IntervalSet running, session::Outbox& outbox);
+
+    // Whether a batch is open to this rank: its node's word is to be looked at each turn.
+    bool active() const { return batch_ && !dry_; }
+    // How many tasks of the batch this rank can run at once.
+    std::int64_t lanes() const;
+
+  private:
+    // A ticket that is ours. Without a text where it has yet to come, or the batch has a template.
+    struct Mine {
+        BatchId batch;
+        std::uint64_t ticket;
+        std::optional<std::string> text;
+    };
+
+    void claim(std::uint64_t most);
+    tickets::TicketRange claim_range(std::uint64_t most);
+    void add_range(std::uint64_t ticket, std::uint64_t count,
+                   std::vector<launcher::RangeOrder>& ranges) const;
+    std::optional<wire::Lease> pass_on(Mine mine, session::Outbox& outbox);
+    bool refill_from_spare();
+    void ask(Instant now, session::Outbox& outbox);
+    void draw();
+    std::optional<wire::Lease> lease_of(const Mine& mine) const;
+
+    tickets::TicketPool& pool_;
+    core::Resources whole_;
+    tickets::BatchCounter counter_;
+    std::optional<tickets::BatchView> batch_;
+    bool by_counter_ = false;
+    std::uint64_t drawn_ = 0;  // the counter when we last looked
+    std::uint64_t nodes_ = 1;
+    core::Resources give_;
+    Duration timeout_{0};
+    core::Watch watch_;
+    std::deque<Mine> mine_;            // claimed, not yet passed on
+    std::deque<Mine> early_;           // claimed of a batch that a node-mate heard of first
+    std::deque<Mine> without_text_;    // claimed, their texts were asked for
+    std::deque<wire::Tickets> spare_;  // ranges that lost the install: they go into the word when it is dry
+    bool asked_ = false;
+    bool dry_ = false;   // nothing is left; we claim no more of this batch
+    bool told_ = false;  // our account was given
+};
+
+}  // namespace wq::worker

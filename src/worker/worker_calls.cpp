@@ -1,0 +1,82 @@
+// Worker: calls that run within it. Those in a forked child are the launcher's, like commands.
+#include "worker/worker.h"
+
+namespace wq::worker {
+
+void Worker::call(const wire::Lease& lease) {
+    const bool forked = lease.call->mode == core::CallMode::fork;
+    launcher::CallOrder order{lease.task, lease.attempt, {lease.call->function, lease.call->arguments}};
+    if (functions_ != nullptr && !forked) return functions_->run(std::move(order), lease.call->mode);
+    const process::CallEnd end =
+        forked ? process::forks_no_calls() : process::no_such_function({}, order.call.function);
+    launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
+    ended.outcome.ending = end.ending;
+    ended.outcome.exit_code = end.exit_code;
+    ended.outcome.reason = end.reason;
+    report_end(ended);
+}
+
+void Worker::take_call_reports(Instant now) {
+    if (functions_ == nullptr) return;
+    for (launcher::CallReport& report : functions_->next(now)) {
+        if (auto* ended = std::get_if<launcher::TaskEnded>(&report)) {
+            prefetch_.ended(ended->outcome.wall_us);
+            report_end(*ended);
+        } else if (const auto* returned = std::get_if<launcher::OrderReturned>(&report)) {
+            on_report(*returned);
+        } else {
+            on_report(std::get<launcher::RangeProgress>(report));
+        }
+    }
+}
+
+// One claim runs while the next one waits: the thread that calls never waits for this one.
+void Worker::take_ranges(Instant now) {
+    if (!tickets_->active()) return;
+    const std::uint64_t claim = claim_size_.claim(tickets_->left_in_node(), tickets_->ranks_of_node());
+    if (functions_->held_of_ranges() > claim) return;
+    bool any = false;
+    for (launcher::RangeOrder& order : tickets_->take_ranges(claim, now, *outbox_)) {
+        ranges_.insert(order.tasks);
+        functions_->run(std::move(order));
+        any = true;
+    }
+    // They are passed on with next(); it was asked already this turn.
+    if (any) on_launcher(now);
+}
+
+// What an account names becomes a lease each. A long range ends soon, as it was claimed for some ms; one that
+// goes on for longer than that is cut.
+bool Worker::ranges_are_few(Instant now) {
+    constexpr std::uint64_t few = 256;
+    constexpr Duration patience = std::chrono::seconds(1);
+    if (ranges_.count() <= few) {
+        many_since_.reset();
+        return true;
+    }
+    if (!many_since_) many_since_ = now;
+    if (now - *many_since_ >= patience) functions_->return_ranges();
+    return false;
+}
+
+void Worker::on_report(launcher::RangeProgress& report) {
+    const auto forget = [&](const IntervalSet& tasks) {
+        tasks.for_each([&](Interval part) { ranges_.erase(part); });
+    };
+    forget(report.done);
+    forget(report.returned);
+    for (launcher::TaskEnded& failed : report.failed) {
+        ranges_.erase(failed.task.value());
+        report_end(failed);
+    }
+    if (accounted_ && report.batch <= *accounted_)  // else it goes back with what nobody claimed
+        report.returned.for_each([&](Interval part) {
+            for (std::uint64_t task = part.first; task < part.end; ++task)
+                answer(wire::GivenBack{TaskId(task), 1}, {});
+        });
+    if (report.done.empty()) return;
+    claim_size_.ended(report.done.count(), report.wall_us);
+    answer(wire::RangeEnded{report.batch, std::move(report.done), report.started_us, report.wall_us}, {});
+}
+
+}  // namespace wq::worker

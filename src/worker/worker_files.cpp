@@ -1,0 +1,298 @@
+#include "worker/worker_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "worker/worker_files_task.h"
+
+namespace wq::worker {
+
+namespace {
+
+bool is_full(const files::Trouble& trouble) {
+    return trouble && trouble->kind == files::Problem::Kind::full;
+}
+
+core::Ending ending_of(const files::Problem& problem) {
+    return problem.kind == files::Problem::Kind::full ? core::Ending::disk_full : core::Ending::input_missing;
+}
+
+}  // namespace
+
+WorkerFiles::WorkerFiles(Background& background, std::string folder, Say say, std::string kept_cache)
+    : background_(background), say_(std::move(say)), store_(std::make_shared<Store>()) {
+    in_background([store = store_, folder = std::move(folder),
+                   kept_cache = std::move(kept_cache)]() -> Background::Then {
+        store->trouble = store->enter(folder, kept_cache);
+        return {};
+    });
+}
+WorkerFiles::~WorkerFiles() {
+    store_->closed = true;
+}
+
+void WorkerFiles::in_background(Background::Job job) {
+    background_.post(
+        [job = std::move(job), store = store_, alive = std::weak_ptr(alive_)]() -> Background::Then {
+            if (store->closed) return {};
+            Background::Then then = job();
+            if (!then) return {};
+            return [then = std::move(then), alive] {
+                if (alive.lock()) then();
+            };
+        });
+}
+
+WorkerFiles::TaskPointer WorkerFiles::find(TaskId task, Attempt attempt) const {
+    const auto found = tasks_.find({task, attempt});
+    return found == tasks_.end() ? nullptr : found->second;
+}
+
+WorkerFiles::Place WorkerFiles::place_of(const Key& key) const {
+    const TaskPointer task = find(key.first, key.second);
+    if (!task) return Place::nowhere;
+    switch (task->state) {
+        case Task::State::staging:
+        case Task::State::fetching:
+        case Task::State::waiting:
+            return Place::staging;
+        case Task::State::making:
+            return Place::making;
+        case Task::State::running:
+            return Place::running;
+        default:
+            return Place::delivering;
+    }
+}
+
+std::vector<WorkerFiles::Key> WorkerFiles::all_last_first() const {
+    std::vector<std::pair<std::uint64_t, Key>> found;
+    for (const auto& [key, task] : tasks_) found.emplace_back(task->number, key);
+    std::sort(found.rbegin(), found.rend());
+    std::vector<Key> keys;
+    for (const auto& [number, key] : found) keys.push_back(key);
+    return keys;
+}
+
+std::vector<WorkerFiles::Event> WorkerFiles::next() {
+    std::vector<Event> all(std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
+    events_.clear();
+    return all;
+}
+
+// ---- inputs ----
+
+void WorkerFiles::stage(wire::Lease lease) {
+    auto task = std::make_shared<Task>();
+    task->lease = std::move(lease);
+    task->number = next_number_++;
+    for (std::uint32_t n = 0; n < task->lease.files->outputs.size(); ++n)
+        if (task->lease.files->outputs[n].watched) task->watches[n];
+    if (!task->watches.empty()) ++watched_;
+    tasks_[task->key()] = task;
+    go_on(task);
+}
+
+void WorkerFiles::go_on(const TaskPointer& task) {
+    task->state = Task::State::staging;
+    in_background([this, task, store = store_]() -> Background::Then {
+        files::Trouble trouble;
+        const bool able = !task->sandbox.empty() || task->make_sandbox(*store, trouble);
+        bool more = false;
+        if (able && !trouble) trouble = task->place_what_is_here(*store, more);
+        const bool gone = trouble && store->gone();
+        return [this, task, trouble, able, gone, more] {
+            if (task->dropped) return;
+            if (more) return go_on(task);
+            if (!able || gone) return unable(task, trouble->what, gone);
+            if (trouble) return fail(task, *trouble);
+            if (task->next_input < task->lease.files->inputs.size()) return bring(task);
+            task->state = Task::State::running;
+            events_.push_back(Staged{task->lease_without_files(), task->sandbox});
+        };
+    });
+}
+
+// What is cached is brought once for all that need it.
+void WorkerFiles::bring(const TaskPointer& task) {
+    const wire::InputFile& input = task->input();
+    if (!input.key.empty()) {
+        const auto [found, first] = bringing_.try_emplace(input.key, task);
+        if (!first && found->second != task) {
+            task->state = Task::State::waiting;
+            waiting_.push_back(task);
+            return;
+        }
+    }
+    if (input.kind != wire::InputKind::content) return make(task);
+    fetch(task);
+}
+
+// From its first byte.
+void WorkerFiles::fetch(const TaskPointer& task, bool missed) {
+    task->state = Task::State::fetching;
+    task->consumed = 0;
+    ++task->stream;
+    want(*task, missed);
+}
+
+void WorkerFiles::want(const Task& task, bool missed) {
+    say_(wire::WantInput{task.lease.task, task.lease.attempt, static_cast<std::uint32_t>(task.next_input),
+                         task.consumed + wire::input_window, task.stream, missed});
+}
+
+void WorkerFiles::on(wire::InputPart message) {
+    const TaskPointer task = find(message.task, message.attempt);
+    if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
+        message.stream != task->stream)
+        return;
+    if (message.last) task->state = Task::State::staging;  // no link is needed for what follows
+    in_background([this, task, store = store_, stream = task->stream, last = message.last,
+                   input = task->next_input,
+                   bytes = std::make_shared<std::string>(std::move(message.bytes))]() -> Background::Then {
+        const wire::InputFile& file = task->lease.files->inputs[input];
+        const files::Trouble trouble = task->take(*store, {file, stream, *bytes, last});
+        const bool gone = trouble && store->gone();
+        const bool again = is_full(trouble) && store->make_room();
+        return [this, task, trouble, gone, again, stream, last, keyed = !file.key.empty(),
+                size = bytes->size()] {
+            if (task->dropped || task->stream != stream) return;
+            if (gone) return unable(task, trouble->what, true);
+            if (again) return fetch(task);
+            if (trouble) return fail(task, *trouble);
+            task->consumed += size;
+            if (!last) return want(*task);
+            if (keyed) return came(task);
+            ++task->next_input;
+            go_on(task);
+        };
+    });
+}
+
+// A worker beside this one has it.
+void WorkerFiles::on(const wire::InputIsAt& message) {
+    const TaskPointer task = find(message.task, message.attempt);
+    if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
+        task->consumed > 0 || task->input().key.empty())
+        return;
+    task->state = Task::State::staging;
+    in_background([this, task, path = message.path]() -> Background::Then {
+        task->incoming.reset();
+        task->neighbour.emplace(path);
+        return [this, task] {
+            if (!task->dropped) copy(task);
+        };
+    });
+}
+
+void WorkerFiles::copy(const TaskPointer& task) {
+    in_background([this, task, store = store_]() -> Background::Then {
+        const Task::Step step = task->take_from_neighbour(*store);
+        const bool hopeless = is_full(step.trouble) && !store->make_room();
+        return [this, task, step, hopeless] {
+            if (task->dropped) return;
+            if (!step.done) return copy(task);
+            if (!step.trouble) return came(task);
+            // Else it would be told of the same place again, and again find no room.
+            if (hopeless) return fail(task, *step.trouble);
+            fetch(task, !is_full(step.trouble));
+        };
+    });
+}
+
+// A cached one is in the cache.
+void WorkerFiles::came(const TaskPointer& task) {
+    say_(wire::HaveInput{task->lease.task, task->lease.attempt, static_cast<std::uint32_t>(task->next_input),
+                         store_->cache_folder});
+    brought(task);
+    go_on(task);
+}
+
+void WorkerFiles::on(const wire::NoInput& message) {
+    const TaskPointer task = find(message.task, message.attempt);
+    if (task && task->state == Task::State::fetching && message.input == task->next_input)
+        fail(task, {files::Problem::Kind::missing, message.why});
+}
+
+// Whoever waited looks again: it may be in the cache now, or have come to nothing.
+void WorkerFiles::brought(const TaskPointer& task) {
+    if (std::erase_if(bringing_, [&](const auto& each) { return each.second == task; }) == 0) return;
+    for (const TaskPointer& other : std::exchange(waiting_, {}))
+        if (!other->dropped) go_on(other);
+}
+
+void WorkerFiles::unable(const TaskPointer& task, const std::string& why, bool folder_gone) {
+    events_.push_back(Unable{task->key(), why, folder_gone});
+    forget(task);
+}
+
+void WorkerFiles::fail(const TaskPointer& task, const files::Problem& problem, int exit_code) {
+    launcher::TaskEnded end{task->lease.task, task->lease.attempt, {}, {}};
+    end.outcome.ending = ending_of(problem);
+    end.outcome.exit_code = exit_code;
+    end.outcome.reason = problem.what;
+    fail(task, std::move(end));
+}
+
+void WorkerFiles::fail(const TaskPointer& task, launcher::TaskEnded end) {
+    events_.push_back(std::move(end));
+    forget(task);
+}
+
+// ---- ends ----
+
+void WorkerFiles::drop(const Key& key) {
+    if (const TaskPointer task = find(key.first, key.second)) forget(task);
+}
+
+void WorkerFiles::forget(const TaskPointer& task) {
+    task->dropped = true;
+    if (!task->watches.empty()) --watched_;
+    tasks_.erase(task->key());
+    in_background([task, store = store_]() -> Background::Then {
+        task->clean_up(*store);
+        return {};
+    });
+    more_to_remove_ = true;
+    if (!std::exchange(removes_, true)) remove_some();
+    brought(task);
+}
+
+// The files of others have their turn between.
+void WorkerFiles::remove_some() {
+    more_to_remove_ = false;
+    in_background([this, store = store_]() -> Background::Then {
+        return [this, more = store->remove_some()] {
+            removes_ = more || more_to_remove_;
+            if (removes_) remove_some();
+        };
+    });
+}
+
+void WorkerFiles::begin_streams_anew() {
+    for (const auto& [key, task] : tasks_) {
+        ++task->link;
+        if (task->state == Task::State::running && std::exchange(task->watch_busy, false))
+            in_background([task]() -> Background::Then {
+                for (auto& [output, watch] : task->watches) watch.sent = watch.taken;
+                task->watch_last.reset();
+                return {};
+            });
+        if (task->state == Task::State::fetching) {
+            fetch(task);
+        } else if (task->state == Task::State::sending || task->state == Task::State::sent) {
+            in_background([task]() -> Background::Then {
+                task->reader.reset();
+                task->next_output = 0;
+                return {};
+            });
+            task->state = Task::State::sending;
+            task->sent = 0;
+            task->upto = wire::first_output_bytes;
+            task->busy = false;
+            send_more(task);
+        }
+    }
+}
+
+}  // namespace wq::worker

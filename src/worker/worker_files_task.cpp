@@ -1,0 +1,333 @@
+#include "worker/worker_files_task.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/background.h"
+#include "base/relative_path.h"
+#include "base/remove_tree.h"
+#include "files/watched_file.h"
+
+namespace wq::worker {
+
+namespace {
+
+// Some file systems take a millisecond for each.
+constexpr std::size_t removed_a_job = 256;
+
+files::Problem refused(const std::string& what) {
+    return {files::Problem::Kind::refused, what};
+}
+
+}  // namespace
+
+// ---- the workspace ----
+
+// Who has rights over rights is not stopped by a file's: it gets one of its own.
+WorkerFiles::Store::Store() : sharing(::geteuid() == 0 ? files::Sharing::copied : files::Sharing::linked) {}
+
+bool WorkerFiles::Store::gone() const {
+    struct stat status {};
+    return ::stat(folder.c_str(), &status) != 0 && errno == ENOENT;
+}
+
+files::Trouble WorkerFiles::Store::enter(const std::string& where, const std::string& cache_at) {
+    if (where.empty()) return files::Problem{files::Problem::Kind::unreadable, "the worker has no workspace"};
+    // Tasks of lists run in the workspace itself: what they make there is none of ours.
+    folder = where + "/.files";
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return files::problem_of_errno(folder, errno);
+    cache_folder = cache_at.empty() ? folder + "/cache" : cache_at;
+    cache.emplace(cache_folder);
+    return cache->open();
+}
+
+void WorkerFiles::Store::remove(const std::string& path) {
+    const std::string aside = folder + "/gone." + std::to_string(++left);
+    if (::rename(path.c_str(), aside.c_str()) == 0) return leaving.push_back(aside);
+    if (errno != ENOENT) remove_tree(AT_FDCWD, path);
+}
+
+bool WorkerFiles::Store::remove_some() {
+    for (std::size_t most = removed_a_job; !leaving.empty(); leaving.pop_front())
+        if (!wq::remove_some(AT_FDCWD, leaving.front(), most)) return true;
+    return false;
+}
+
+bool WorkerFiles::Store::make_room() {
+    if (leaving.empty()) return cache->make_room();
+    while (remove_some()) continue;
+    return true;
+}
+
+bool WorkerFiles::Store::check_some(const wire::InputFile& input) {
+    return input.kind == wire::InputKind::content && !input.key.empty() && cache->check_some(input.key);
+}
+
+std::optional<std::string> WorkerFiles::Store::content_key(const wire::InputFile& input) {
+    std::string key = input.key;
+    if (input.kind != wire::InputKind::content) {
+        const auto found = made.find(input.key);
+        if (found == made.end()) return std::nullopt;
+        key = found->second;
+    }
+    if (key.empty() || !cache->has(key)) return std::nullopt;
+    return key;
+}
+
+// ---- before it runs ----
+
+wire::Lease WorkerFiles::Task::lease_without_files() {
+    auto files = std::exchange(lease.files, std::nullopt);
+    wire::Lease bare = lease;
+    lease.files = std::move(files);
+    return bare;
+}
+
+// Names and keys that lead out are no manager's.
+files::Trouble WorkerFiles::Task::check() const {
+    const auto wrong = [](const std::string& name) { return relative_path(name) != name; };
+    for (const wire::InputFile& one : lease.files->inputs) {
+        if (wrong(one.name)) return refused("not a name for an input: " + one.name);
+        if (!one.key.empty() && !files::is_key(one.key)) return refused("not a content key: " + one.key);
+    }
+    for (const wire::OutputFile& one : lease.files->outputs)
+        if (wrong(one.name)) return refused("not a name for an output: " + one.name);
+    return std::nullopt;
+}
+
+bool WorkerFiles::Task::make_sandbox(const Store& store, files::Trouble& trouble) {
+    if ((trouble = check())) return true;
+    if ((trouble = store.trouble)) return false;
+    const std::string path =
+        store.folder + "/t." + std::to_string(lease.task.value() + 1) + "." + std::to_string(lease.attempt);
+    remove_tree(AT_FDCWD, path);
+    if (::mkdir(path.c_str(), 0700) != 0) {
+        trouble = files::problem_of_errno(path, errno);
+        return trouble->kind == files::Problem::Kind::full;
+    }
+    sandbox = path;
+    return true;
+}
+
+void WorkerFiles::Task::make_folder_of(const std::string& name) const {
+    std::error_code error;  // what cannot be made is missed by whoever writes there
+    std::filesystem::create_directories(std::filesystem::path(path_of(name)).parent_path(), error);
+}
+
+files::Trouble WorkerFiles::Task::place(Store& store, wire::InputFile& input, bool& placed) {
+    make_folder_of(input.name);
+    placed = true;
+    if (input.content) {
+        files::TreeWriter content(path_of(input.name), files::TreeWriter::Purpose::sandbox);
+        if (auto trouble = content.write(*input.content)) return trouble;
+        if (auto trouble = content.finish()) return trouble;
+        input.content.reset();
+        return std::nullopt;
+    }
+    // Linked to tasks that run, it may have been written to.
+    const auto key = store.content_key(input);
+    placed = key && (store.sharing == files::Sharing::copied || store.cache->fresh(*key));
+    if (placed) {
+        auto trouble = place(store, *key, path_of(input.name));
+        // Somebody has been at the cache: once it is brought again.
+        if (!trouble || trouble->kind != files::Problem::Kind::missing || std::exchange(fetched_again, true))
+            return trouble;
+        store.cache->drop(*key);
+        placed = false;
+    }
+    if (input.kind == wire::InputKind::content || ::mkdir(making_folder().c_str(), 0700) == 0 ||
+        errno == EEXIST)
+        return std::nullopt;
+    return files::problem_of_errno(making_folder(), errno);
+}
+
+files::Trouble WorkerFiles::Task::place(Store& store, const std::string& key, const std::string& to) const {
+    auto trouble = store.cache->place(key, to, store.sharing);
+    while (trouble && trouble->kind == files::Problem::Kind::full && store.make_room()) {
+        remove_tree(AT_FDCWD, to);
+        if (!store.cache->has(key)) break;
+        trouble = store.cache->place(key, to, store.sharing);
+    }
+    return trouble;
+}
+
+files::Trouble WorkerFiles::Task::place_what_is_here(Store& store, bool& more) {
+    for (; next_input < lease.files->inputs.size(); ++next_input) {
+        if (store.closed) return std::nullopt;
+        if ((more = store.check_some(lease.files->inputs[next_input]))) return std::nullopt;
+        bool placed = false;
+        auto trouble = place(store, lease.files->inputs[next_input], placed);
+        if (trouble || !placed) return trouble;
+    }
+    for (const wire::OutputFile& output : lease.files->outputs) make_folder_of(output.name);
+    return std::nullopt;
+}
+
+// What is left on the way of a stream that was given up is nothing.
+files::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& part) {
+    if (part.stream != taken_stream) {
+        incoming.reset();
+        writer.reset();
+        taken_stream = part.stream;
+        taken_badly = false;
+    }
+    if (taken_badly) return std::nullopt;
+    const auto trouble = put(store, part);
+    taken_badly = trouble.has_value();
+    if (trouble || part.last) {
+        incoming.reset();
+        writer.reset();
+    }
+    return trouble;
+}
+
+files::Trouble WorkerFiles::Task::put(Store& store, const InputBytes& part) {
+    if (part.input.key.empty()) {
+        if (!writer) writer.emplace(path_of(part.input.name), files::TreeWriter::Purpose::sandbox);
+        auto trouble = writer->write(part.bytes);
+        return trouble || !part.last ? trouble : writer->finish();
+    }
+    if (!incoming) incoming.emplace(*store.cache, part.input.key);
+    auto trouble = incoming->write(part.bytes);
+    if (!trouble && part.last) trouble = incoming->finish();
+    if (trouble && trouble->kind == files::Problem::Kind::refused)  // other bytes than were announced
+        return files::Problem{files::Problem::Kind::changed,
+                              part.input.name + ": it changed while it was sent"};
+    return trouble;
+}
+
+// What a cached one is called is known once it was read; then it is read again, into the cache.
+WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
+    const wire::InputFile& next = input();
+    const std::string from = making_path();
+    struct stat status {};
+    if (::lstat(from.c_str(), &status) != 0)
+        return {true,
+                files::Problem{files::Problem::Kind::missing, next.name + ": its command made nothing"}};
+    if (next.key.empty()) {
+        if (::rename(from.c_str(), path_of(next.name).c_str()) != 0)
+            return {true, files::problem_of_errno(path_of(next.name), errno)};
+        remove_tree(AT_FDCWD, making_folder());
+        return {};
+    }
+    if (!intake) intake.emplace(Intake{files::TreeReader(from), {}, {}});
+    std::string bytes;
+    auto trouble = intake->reader.read(bytes, bytes_a_job);
+    if (!trouble && intake->key.empty()) {
+        intake->maker.add(bytes);
+        if (!intake->reader.done()) return {false, std::nullopt};
+        intake->key = intake->maker.key();
+        if (!store.cache->has(intake->key)) {
+            intake->reader = files::TreeReader(from);
+            incoming.emplace(*store.cache, intake->key);
+            return {false, std::nullopt};
+        }
+    } else if (!trouble) {
+        trouble = incoming->write(bytes);
+        if (!trouble && !intake->reader.done()) return {false, std::nullopt};
+        if (!trouble) trouble = incoming->finish();
+    }
+    if (!trouble) store.made[next.key] = intake->key;
+    intake.reset();
+    incoming.reset();
+    remove_tree(AT_FDCWD, making_folder());
+    return {true, trouble};
+}
+
+WorkerFiles::Task::Step WorkerFiles::Task::take_from_neighbour(Store& store) {
+    if (!incoming) incoming.emplace(*store.cache, input().key);
+    std::string bytes;
+    auto trouble = neighbour->read(bytes, bytes_a_job);
+    if (!trouble) trouble = incoming->write(bytes);
+    if (!trouble && !neighbour->done()) return {false, std::nullopt};
+    if (!trouble) trouble = incoming->finish();
+    neighbour.reset();
+    incoming.reset();
+    return {true, trouble};
+}
+
+// ---- while it runs ----
+
+// In turns, so that one that grows and grows keeps none from being sent.
+std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
+    auto next = watches.begin();
+    if (watch_last) next = watch_full ? watches.lower_bound(*watch_last) : watches.upper_bound(*watch_last);
+    watch_last.reset();
+    for (; next != watches.end(); ++next) {
+        auto& [output, watch] = *next;
+        if (watch.over) continue;
+        files::Growth growth =
+            files::growth_of(path_of(lease.files->outputs[output].name), watch.sent, wire::part_bytes);
+        watch.over = growth.shrunk;
+        if (growth.bytes.empty()) continue;
+        const std::uint64_t offset = watch.sent;
+        watch.sent += growth.bytes.size();
+        watch_last = output;
+        watch_full = growth.bytes.size() == wire::part_bytes;
+        return Grown{output, offset, std::move(growth.bytes)};
+    }
+    return std::nullopt;
+}
+
+// ---- after it ----
+
+WorkerFiles::Task::Made WorkerFiles::Task::look_for_outputs(bool good) const {
+    Made made;
+    for (std::uint32_t n = 0; n < lease.files->outputs.size(); ++n) {
+        const wire::OutputFile& output = lease.files->outputs[n];
+        if (good ? !output.on_success : !output.on_failure) continue;
+        struct stat status {};
+        if (::stat(path_of(output.name).c_str(), &status) == 0)
+            made.outputs.push_back(n);
+        else
+            made.missing.push_back(output.name);
+    }
+    return made;
+}
+
+std::optional<WorkerFiles::Task::Part> WorkerFiles::Task::read(std::size_t most) {
+    if (next_output == outputs.size()) return std::nullopt;
+    Part part{outputs[next_output], {}, false, {}};
+    if (!reader) reader.emplace(path_of(lease.files->outputs[part.output].name));
+    const auto trouble = reader->read(part.bytes, most);
+    if (trouble) part.unreadable = trouble->what;
+    part.last = reader->done();
+    if (trouble || part.last) {
+        reader.reset();
+        ++next_output;
+    }
+    return part;
+}
+
+void WorkerFiles::Task::note(core::Ending ending, const std::string& why) {
+    if (end.outcome.ending != core::Ending::exited) return;
+    end.outcome.ending = ending;
+    end.outcome.reason = why;
+}
+
+// Linked inputs that it wrote to all the same are in no cache any more; copies that it did not write to are
+// the next task's.
+void WorkerFiles::Task::clean_up(Store& store) {
+    incoming.reset();
+    writer.reset();
+    reader.reset();
+    intake.reset();
+    neighbour.reset();
+    if (sandbox.empty()) return;
+    if (store.cache)
+        for (const wire::InputFile& one : lease.files->inputs) {
+            if (store.sharing == files::Sharing::copied)
+                store.cache->take_back(path_of(one.name));
+            else if (const auto key = store.content_key(one))
+                store.cache->fresh(*key);
+        }
+    store.remove(sandbox);
+    store.remove(making_folder());
+}
+
+}  // namespace wq::worker

@@ -1,0 +1,122 @@
+// WorkerFiles: inputs that the worker makes by itself, from a URL or by a command. Both are run as a task is,
+// in its place and with what it was given: so they can be killed, and hold up nobody else.
+#include "files/tree_format.h"
+#include "process/fetch_url.h"
+#include "worker/worker_files_task.h"
+
+namespace wq::worker {
+
+namespace {
+
+// As Work Queue's exit status of a task whose input its worker could not make.
+constexpr int not_made = 1;
+
+// Of what it wrote to stderr, the line that says most.
+std::string last_line(std::string_view text) {
+    while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    return std::string(text.substr(text.rfind('\n') + 1));
+}
+
+// Why it gave nothing; it ran to its end, well or not.
+files::Problem why_not_made(const wire::InputFile& input, const launcher::TaskEnded& end) {
+    if (input.kind == wire::InputKind::url) {
+        const process::FetchEnd fetch = process::fetch_end_of(end.output.result);
+        const bool full = fetch.kind == process::FetchEnd::Kind::disk_full;
+        const std::string why = end.outcome.succeeded() ? fetch.why : core::describe(end.outcome);
+        return {full ? files::Problem::Kind::full : files::Problem::Kind::missing, input.name + ": " + why};
+    }
+    const std::string said = last_line(end.output.err);
+    return {files::Problem::Kind::missing, input.name + ": its command ended with " +
+                                               core::describe(end.outcome) +
+                                               (said.empty() ? "" : ": " + said)};
+}
+
+bool was_made(const wire::InputFile& input, const launcher::TaskEnded& end) {
+    if (!end.outcome.succeeded()) return false;
+    return input.kind == wire::InputKind::command ||
+           process::fetch_end_of(end.output.result).kind == process::FetchEnd::Kind::done;
+}
+
+bool ended_by_itself(core::Ending ending) {
+    return ending == core::Ending::exited || ending == core::Ending::signalled ||
+           ending == core::Ending::raised || ending == core::Ending::not_started;
+}
+
+}  // namespace
+
+// What is cached depends on nothing but its line: it runs in a folder of its own, without the task's
+// variables.
+void WorkerFiles::make(const TaskPointer& task) {
+    task->state = Task::State::making;
+    const wire::InputFile& input = task->input();
+    const bool cached = !input.key.empty();
+    Make order{task->lease_without_files(), input.kind, input.from, task->making_path(),
+               cached ? task->making_folder() : task->sandbox};
+    if (cached) order.lease.variables.clear();
+    events_.push_back(std::move(order));
+}
+
+void WorkerFiles::kill(const Key& key) {
+    if (const TaskPointer task = find(key.first, key.second)) task->killed = true;
+}
+
+void WorkerFiles::made(launcher::TaskEnded end) {
+    const TaskPointer task = find(end.task, end.attempt);
+    const wire::InputFile& input = task->input();
+    if (task->killed) {
+        end.outcome = {};
+        end.outcome.ending = core::Ending::killed;
+        return fail(task, std::move(end));
+    }
+    if (was_made(input, end)) {
+        task->state = Task::State::staging;
+        return take_made(task);
+    }
+    if (ended_by_itself(end.outcome.ending)) {
+        const files::Problem problem = why_not_made(input, end);
+        end.outcome.ending = problem.kind == files::Problem::Kind::full ? core::Ending::disk_full
+                                                                        : core::Ending::input_missing;
+        end.outcome.exit_code = not_made;
+        end.outcome.reason = problem.what;
+        fail_with(task, end);
+    } else if (end.outcome.reason.empty()) {
+        end.outcome.reason = "while its input '" + input.name + "' was made";
+    }
+    fail(task, std::move(end));
+}
+
+// Who waits for the same would only find out the same.
+void WorkerFiles::fail_with(const TaskPointer& maker, const launcher::TaskEnded& end) {
+    const std::string key = maker->input().key;
+    if (key.empty()) return;
+    for (const TaskPointer& other : std::exchange(waiting_, {})) {
+        if (other->dropped) continue;
+        if (other->input().key != key) {
+            waiting_.push_back(other);
+            continue;
+        }
+        launcher::TaskEnded same{other->lease.task, other->lease.attempt, {}, {}};
+        same.outcome.ending = end.outcome.ending;
+        same.outcome.exit_code = end.outcome.exit_code;
+        same.outcome.reason = end.outcome.reason;
+        fail(other, std::move(same));
+    }
+}
+
+void WorkerFiles::take_made(const TaskPointer& task) {
+    in_background([this, task, store = store_]() -> Background::Then {
+        const Task::Step step = task->take_made(*store);
+        const bool gone = step.trouble && store->gone();
+        return [this, task, step, gone] {
+            if (task->dropped) return;
+            if (gone) return unable(task, step.trouble->what, true);
+            if (step.trouble) return fail(task, *step.trouble, not_made);
+            if (!step.done) return take_made(task);
+            if (task->input().key.empty()) ++task->next_input;
+            brought(task);
+            go_on(task);
+        };
+    });
+}
+
+}  // namespace wq::worker

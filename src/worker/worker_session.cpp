@@ -1,0 +1,303 @@
+#include "worker/worker_session.h"
+
+#include <algorithm>
+
+#include "base/local_time.h"
+#include "base/time.h"
+#include "base/units.h"
+#include "session/disconnect_times.h"
+
+namespace wq::worker {
+
+namespace {
+
+// What a clock on the wall says then, with the day where it is another one.
+std::string clock_after(Duration time) {
+    const bool soon = time < std::chrono::hours(12);
+    return local_time(wall_now() + time / std::chrono::microseconds(1), soon ? "%H:%M" : "%Y-%m-%d %H:%M");
+}
+
+// What is known of the manager's last bytes is looked at each second.
+constexpr Duration still_fresh = std::chrono::seconds(2);
+constexpr Duration look_again = std::chrono::milliseconds(250);
+
+}  // namespace
+
+WorkerSession::WorkerSession(WorkerSessionOptions options, Worker& worker,
+                             std::function<Result<Call>(bool)> call,
+                             std::function<void(const std::string&)> say, Instant now)
+    : options_(std::move(options)),
+      worker_(worker),
+      make_call_(std::move(call)),
+      say_(std::move(say)),
+      backoff_(options_.min_backoff, options_.max_backoff, options_.seed),
+      state_until_(now),
+      alone_since_(now),
+      idle_since_(now) {}
+
+void WorkerSession::end(ExitCode code) {
+    if (!end_) end_ = code;
+}
+
+// ---- links ----
+
+void WorkerSession::begin_call(Instant now) {
+    auto call = make_call_(cut_off_since_.has_value());
+    if (!call) {
+        last_failure_ = call.error().message;
+        if (call.error().code != ExitCode::unreachable) {
+            say_(last_failure_);
+            return end(call.error().code);
+        }
+        say_not_reached();
+        return call_later(now);
+    }
+    call_ = std::move(*call);
+    state_ = State::calling;
+}
+
+void WorkerSession::joined(const net::Joined& arrival, Instant now) {
+    const std::string local = call_->local_address();
+    say_("connected to manager " + (arrival.address.empty() ? call_->address : arrival.address) +
+         (local.empty() ? "" : " via local address " + local));
+    said_not_reached_ = false;
+    state_ = State::greeting;
+    state_until_ = now + options_.welcome_limit;
+    worker_.connect(*call_->transport, call_->manager, now);
+}
+
+void WorkerSession::link_lost(const std::string& why, Instant now) {
+    last_failure_ = why;
+    if (state_ == State::calling) {
+        // While a manager may have us back, some other that answers in its place ends nothing.
+        if (call_->not_allowed() && !cut_off_since_) {
+            say_(why);
+            end(ExitCode::not_allowed);
+        }
+        say_not_reached();
+        hang_up(now);
+    } else {
+        hang_up(now);
+        say_("disconnected from manager: " + why + "; " + what_is_kept(now) + "reconnecting");
+    }
+    call_later(now);
+}
+
+std::string WorkerSession::what_is_kept(Instant now) const {
+    if (!cut_off_since_ || worker_.holding() == 0) return {};
+    const auto left = std::max(*cut_off_since_ + worker_.grace() - now, Duration{0});
+    const std::size_t tasks = worker_.holding();
+    return "keeping its " + (tasks == 1 ? "task" : std::to_string(tasks) + " tasks") + " for up to " +
+           format_duration(std::chrono::duration_cast<std::chrono::seconds>(left)) + ", ";
+}
+
+// Once, until it is reached: who gave a wrong address sees it now, and not when all patience is over.
+void WorkerSession::say_not_reached() {
+    if (end_ || cut_off_since_ || std::exchange(said_not_reached_, true)) return;
+    say_("no manager reached yet; retrying for " + format_duration(options_.connect_timeout) + ":\n" +
+         last_failure_);
+}
+
+void WorkerSession::lose_link(const std::string& why, Instant now) {
+    if (call_ && !end_) link_lost(why, now);
+}
+
+void WorkerSession::hang_up(Instant now) {
+    if (state_ == State::serving || (state_ == State::greeting && worker_.welcomed())) {
+        alone_since_ = now;
+        backoff_.reset();
+        if (worker_.has_manager()) cut_off_since_ = call_->heard(now).at;
+    }
+    worker_.disconnect();
+    if (call_) call_->transport->close(call_->manager);
+    call_.reset();
+    state_ = State::waiting;
+}
+
+void WorkerSession::call_later(Instant now) {
+    state_until_ = now + backoff_.next();
+}
+
+void WorkerSession::tell_notes() {
+    if (!options_.note) return;
+    for (const net::Note& note : call_->transport->take_notes()) options_.note(note);
+}
+
+// A link that is silent is given up while there is time to come back by another. Without a grace there is
+// nothing to come back to, and the transport's own patience is enough.
+void WorkerSession::heed_silence(Instant now) {
+    silent_from_.reset();
+    if (state_ != State::serving || worker_.grace() <= Duration{0}) return;
+    const net::Heard heard = call_->heard(now);
+    silent_from_ = heard.at + session::silence_of(worker_.grace());
+    if (now < *silent_from_) return;
+    // Who was stopped himself finds what came meanwhile when he looks again.
+    if (now - heard.as_of > still_fresh)
+        silent_from_ = now + look_again;
+    else
+        link_lost("it was silent for " + format_duration(session::silence_of(worker_.grace())), now);
+}
+
+bool WorkerSession::move_frames(Instant now) {
+    if (!call_) return false;
+    std::vector<net::Arrival> inbox;
+    const bool moved = call_->transport->poll(inbox);
+    tell_notes();
+    for (const net::Arrival& arrival : inbox) {
+        if (!call_) break;
+        if (const auto* joins = std::get_if<net::Joined>(&arrival)) joined(*joins, now);
+        if (const auto* frame = std::get_if<net::Frame>(&arrival)) {
+            worker_.on_frame(frame->bytes, now);
+            heard_close_by_ = heard_close_by_ || (frame->close_by && worker_.runs_one_call());
+        }
+        if (const auto* left = std::get_if<net::Left>(&arrival)) {
+            // A last word may stand before it.
+            if (!worker_.refused() && !worker_.dismissed()) link_lost(left->why, now);
+        }
+    }
+    return moved;
+}
+
+// ---- what the manager says ----
+
+void WorkerSession::manager_said_no(Instant now) {
+    say_("the manager refused this worker: " + worker_.refused()->why);
+    hang_up(now);
+    end(ExitCode::not_allowed);
+}
+
+void WorkerSession::manager_is_done(Instant now) {
+    const wire::Dismiss last = *worker_.dismissed();
+    say_("disconnected from manager: " + last.why);
+    served_ = true;
+    hang_up(now);
+    cut_off_since_.reset();
+    if (!worker_.forget_manager()) return end(ExitCode::unreachable);
+    dismissed_ = last.for_good || options_.single_shot;
+    if (dismissed_ || draining_) return end(ExitCode::ok);
+    say_("looking for another manager until " + clock_after(options_.connect_timeout) +
+         " (--connect-timeout " + format_duration(options_.connect_timeout) +
+         "; with --single-shot the worker ends instead)");
+    call_later(now);
+}
+
+void WorkerSession::give_manager_up(const std::string& why, Instant now) {
+    if (worker_.holding() > 0) say_(why + ": its tasks are killed");
+    if (state_ == State::greeting) {  // our Hello told it of what we give up now
+        hang_up(now);
+        call_later(now);
+    }
+    cut_off_since_.reset();
+    served_ = false;
+    if (!worker_.forget_manager()) return end(ExitCode::unreachable);
+    idle_since_ = now;
+    if (options_.single_shot || draining_) end(draining_ ? ExitCode::ok : ExitCode::unreachable);
+}
+
+// ---- leaving ----
+
+void WorkerSession::drain(std::optional<Duration> grace, Instant now, bool idle) {
+    if (grace) kill_at_ = std::min(kill_at_.value_or(now + *grace), now + *grace);
+    if (std::exchange(draining_, true)) return;
+    worker_.drain(idle);
+    worker_.on_launcher(now);  // what has not started is given back at once
+}
+
+void WorkerSession::stop(int signal, Instant now) {
+    worker_.note_stop(signal);
+    const bool again = std::exchange(stopped_, true);
+    const Duration grace = again ? Duration{0} : options_.drain_grace;
+    say_("stopping at " + core::signal_name(signal) + ": " +
+         (grace > Duration{0}
+              ? "running tasks may finish for " + format_duration(grace) + "; a second signal kills them"
+              : "running tasks are killed"));
+    drain(grace, now);
+}
+
+void WorkerSession::leave(const std::string& why, Instant now) {
+    say_(why);
+    drain(std::nullopt, now);
+}
+
+void WorkerSession::check_times(Instant now) {
+    if (options_.drain_at && now >= *options_.drain_at) {
+        options_.drain_at.reset();
+        say_("its time limit is near: running tasks may finish for " +
+             format_duration(options_.drain_at_grace));
+        drain(options_.drain_at_grace, now);
+    }
+    if (cut_off_since_ && now >= *cut_off_since_ + worker_.grace())
+        give_manager_up("the manager was not reached within " + format_duration(worker_.grace()), now);
+    if (draining_ && kill_at_ && now >= *kill_at_) {
+        kill_at_.reset();
+        leave_at_ = now + options_.last_words;
+        worker_.kill_all();
+    }
+    if (draining_ && worker_.holding() == 0 && !leave_at_) leave_at_ = now + options_.last_words;
+    if (draining_ && !end_ && (worker_.ended() || (leave_at_ && now >= *leave_at_))) return end(ExitCode::ok);
+    if (draining_ && !worker_.expected()) return end(ExitCode::ok);
+    if (!worker_.idle()) idle_since_ = now;
+    const bool has_manager = state_ == State::serving || cut_off_since_;
+    if (has_manager && !draining_ && now >= idle_since_ + options_.idle_timeout) {
+        say_("no task arrived for " + format_duration(options_.idle_timeout));
+        drain(Duration{0}, now, true);
+    }
+    if (!has_manager && !draining_ && now >= alone_since_ + options_.connect_timeout) {
+        say_("no manager was reached within " + format_duration(options_.connect_timeout) +
+             (last_failure_.empty() ? "" : "; the last attempt:\n" + last_failure_));
+        end(served_ ? ExitCode::ok : ExitCode::unreachable);
+    }
+}
+
+// ---- the loop's side ----
+
+void WorkerSession::turn(Instant now) {
+    if (end_) return;
+    // Before a call that is under way makes it known to a manager, who would lease it something.
+    if (draining_ && !worker_.expected()) return end(ExitCode::ok);
+    move_frames(now);
+    worker_.on_launcher(now);
+    if (worker_.refused()) return manager_said_no(now);
+    if (worker_.dismissed()) return manager_is_done(now);
+    if (worker_.babbled()) link_lost("it sent bytes that are not a message", now);
+    if (worker_.take_forgotten()) say_("the manager no longer knows this worker: its tasks are killed");
+    if (state_ == State::greeting && worker_.welcomed()) {
+        state_ = State::serving;
+        cut_off_since_.reset();
+        backoff_.reset();
+        idle_since_ = now;
+    }
+    heed_silence(now);
+    if (state_ == State::greeting && now >= state_until_)
+        link_lost("the manager was silent for " + format_duration(options_.welcome_limit), now);
+    if (!end_) check_times(now);
+    if (!end_ && worker_.ended()) {
+        if (!draining_) say_(worker_.why_leaving());
+        end(worker_.broken() ? ExitCode::unreachable : ExitCode::ok);
+    }
+    if (!end_ && state_ == State::waiting && now >= state_until_) begin_call(now);
+}
+
+std::optional<Instant> WorkerSession::wakeup() const {
+    std::optional<Instant> next = worker_.wakeup();
+    if (state_ == State::waiting || state_ == State::greeting) earliest(next, state_until_);
+    earliest(next, options_.drain_at);
+    if (cut_off_since_) earliest(next, *cut_off_since_ + worker_.grace());
+    if (state_ == State::serving) earliest(next, silent_from_);
+    earliest(next, kill_at_);
+    earliest(next, leave_at_);
+    const bool has_manager = state_ == State::serving || cut_off_since_;
+    if (!draining_ && has_manager && worker_.idle()) earliest(next, idle_since_ + options_.idle_timeout);
+    if (!draining_ && !has_manager) earliest(next, alone_since_ + options_.connect_timeout);
+    return next;
+}
+
+void WorkerSession::expect_until(Instant until) {
+    if (call_) call_->transport->expect_until(until);
+}
+
+std::vector<int> WorkerSession::descriptors() const {
+    return call_ ? call_->transport->descriptors() : std::vector<int>{};
+}
+
+}  // namespace wq::worker

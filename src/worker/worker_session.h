@@ -1,0 +1,118 @@
+// A TCP worker from its start to its end. It connects to its manager, serves it, and reconnects after a
+// disconnect with exponential back-off and full jitter. Meanwhile it keeps its tasks for the time that the
+// manager told. It drains when it is asked to leave or its time is over. It has no clock and no descriptor:
+// the loop calls it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/exit_code.h"
+#include "net/backoff.h"
+#include "net/transport.h"
+#include "worker/worker.h"
+
+namespace wq::worker {
+
+// One attempt to reach a manager: a transport with one peer, that gives Joined or Left.
+struct Call {
+    std::unique_ptr<net::Transport> transport;
+    net::PeerId manager{0};
+    std::string address;                                       // of the managers called, for messages
+    std::function<bool()> not_allowed = [] { return false; };  // after Left: trying again is no use
+    std::function<std::string()> local_address = [] { return std::string(); };  // once joined
+    // Once joined: when its last bytes came, or a little before. Here, where nothing is known of that: now.
+    std::function<net::Heard(Instant now)> heard = [](Instant now) { return net::Heard{now, now}; };
+};
+
+struct WorkerSessionOptions {
+    Duration idle_timeout = std::chrono::minutes(15);
+    Duration connect_timeout = std::chrono::minutes(15);
+    Duration min_backoff = std::chrono::seconds(1);
+    Duration max_backoff = std::chrono::minutes(1);
+    Duration welcome_limit = std::chrono::seconds(30);  // a manager that says nothing for so long is none
+    Duration drain_grace = std::chrono::seconds(10);    // running tasks may finish for so long
+    Duration last_words = std::chrono::seconds(5);      // what is answered has to arrive within so long
+    std::optional<Instant> drain_at;                    // the batch job ends soon after
+    Duration drain_at_grace{0};
+    bool single_shot = false;
+    std::uint64_t seed = 0;                      // of the jitter
+    std::function<void(const net::Note&)> note;  // of its connections; may be empty
+};
+
+class WorkerSession {
+  public:
+    // `call` begins a call, to the manager of the last one where that `waits` for us. An error unreachable is
+    // a call that came to nothing, any other ends the session.
+    WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(bool waits)> call,
+                  std::function<void(const std::string&)> say, Instant now);
+
+    void turn(Instant now);
+    void stop(int signal, Instant now);  // the second one ends running tasks at once
+    // It takes nothing more, and is over when what runs has ended, however long that takes.
+    void leave(const std::string& why, Instant now);
+    void lose_link(const std::string& why, Instant now);  // it is to try another one
+    std::optional<Instant> wakeup() const;
+    std::vector<int> descriptors() const;
+
+    // A frame came from a manager on this machine with a call to make. Once.
+    bool take_heard_close_by() { return std::exchange(heard_close_by_, false); }
+    void expect_until(Instant until);
+
+    bool over() const { return end_.has_value(); }
+    ExitCode code() const { return *end_; }
+    bool draining() const { return draining_; }
+    // Its manager has ended it for good: there is nobody to come back to.
+    bool dismissed() const { return dismissed_; }
+    net::Transport* link() const { return call_ ? call_->transport.get() : nullptr; }
+
+  private:
+    enum class State { waiting, calling, greeting, serving };
+
+    bool move_frames(Instant now);
+    void tell_notes();
+    void begin_call(Instant now);
+    void joined(const net::Joined& arrival, Instant now);
+    void link_lost(const std::string& why, Instant now);
+    void hang_up(Instant now);
+    std::string what_is_kept(Instant now) const;  // "" or a part of a line
+    void call_later(Instant now);
+    void say_not_reached();
+    void manager_said_no(Instant now);
+    void manager_is_done(Instant now);
+    void heed_silence(Instant now);
+    void check_times(Instant now);
+    void give_manager_up(const std::string& why, Instant now);
+    void drain(std::optional<Duration> grace, Instant now, bool idle = false);
+    void end(ExitCode code);
+
+    WorkerSessionOptions options_;
+    Worker& worker_;
+    std::function<Result<Call>(bool)> make_call_;
+    std::function<void(const std::string&)> say_;
+    net::Backoff backoff_;  // of calls in a row that came to nothing
+
+    State state_ = State::waiting;
+    std::optional<Call> call_;
+    Instant state_until_;  // of waiting: when to call; of greeting: patience
+    std::string last_failure_;
+    bool said_not_reached_ = false;
+    // Its link is cut; when it was heard last. Its manager waits for us, no longer than the grace from then.
+    std::optional<Instant> cut_off_since_;
+    std::optional<Instant> silent_from_;  // of serving: its link may be dead if nothing is heard until then
+    Instant alone_since_;                 // without a manager
+    Instant idle_since_;                  // without a task
+    bool served_ = false;                 // a manager that was done with us
+    bool draining_ = false;
+    bool stopped_ = false;             // by a signal
+    std::optional<Instant> kill_at_;   // of draining
+    std::optional<Instant> leave_at_;  // of draining: whatever has not arrived by then
+    bool dismissed_ = false;
+    bool heard_close_by_ = false;
+    std::optional<ExitCode> end_;
+};
+
+}  // namespace wq::worker

@@ -1,0 +1,63 @@
+#include "base/listening_clock.h"
+
+#include <gtest/gtest.h>
+
+namespace wq {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant start{1h};
+
+TEST(ListeningClock, SilenceIsWhatWasListenedTo) {
+    ListeningClock clock(start, 8s);
+    const Instant heard = clock.now();
+    for (int second = 1; second < 8; ++second) {
+        clock.look(start + second * 1s);
+        EXPECT_FALSE(clock.silent(heard)) << second;
+    }
+    clock.look(start + 8s);
+    EXPECT_TRUE(clock.silent(heard));
+}
+
+TEST(ListeningClock, OneLookIsAFourthOfThePatienceAtMost) {
+    ListeningClock clock(start, 8s);
+    const Instant heard = clock.now();
+    Instant at = start;
+    for (int look = 1; look <= 4; ++look) {
+        EXPECT_FALSE(clock.silent(heard)) << look;
+        clock.look(at += 7s);
+    }
+    EXPECT_TRUE(clock.silent(heard)) << "who is slow with each look finds it out all the same";
+}
+
+TEST(ListeningClock, AfterAPauseAsLongAsThePatienceAllHaveThatAgain) {
+    ListeningClock clock(start, 8s);
+    const Instant heard = clock.now();
+    for (int second = 1; second < 8; ++second) clock.look(start + second * 1s);
+    clock.look(start + 20s);
+    EXPECT_FALSE(clock.silent(heard));
+    for (int second = 1; second < 8; ++second) clock.look(start + 20s + second * 1s);
+    EXPECT_FALSE(clock.silent(heard));
+    clock.look(start + 28s);
+    EXPECT_TRUE(clock.silent(heard));
+}
+
+TEST(ListeningClock, TheNextLookIsSoonEnough) {
+    ListeningClock clock(start, 8s);
+    const Instant heard = clock.now();
+    EXPECT_EQ(clock.next_look(clock.patience_ends(heard)), start + 2s);
+    clock.look(start + 1500ms);
+    EXPECT_EQ(clock.next_look(clock.now() + 300ms), start + 1800ms);
+}
+
+TEST(ListeningClock, DoesNotGoBack) {
+    ListeningClock clock(start, 8s);
+    clock.look(start + 1s);
+    const Instant before = clock.now();
+    clock.look(start);
+    EXPECT_EQ(clock.now(), before);
+}
+
+}  // namespace
+}  // namespace wq

@@ -1,0 +1,82 @@
+#include "machine/asked_command.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "support/folder.h"
+
+namespace wq::machine {
+namespace {
+
+constexpr Duration patience = std::chrono::seconds(60);
+
+// Signals that arrive all the time and interrupt system calls.
+class Signals {
+  public:
+    Signals() {
+        struct sigaction action {};
+        action.sa_handler = [](int) {};
+        sigaction(SIGALRM, &action, &before_);
+        const itimerval often{{0, 1000}, {0, 1000}};
+        setitimer(ITIMER_REAL, &often, nullptr);
+    }
+    ~Signals() {
+        const itimerval never{};
+        setitimer(ITIMER_REAL, &never, nullptr);
+        sigaction(SIGALRM, &before_, nullptr);
+    }
+
+  private:
+    struct sigaction before_ {};
+};
+
+TEST(AskedCommand, ASignalEndsNoAnswer) {
+    const Signals signals;
+    EXPECT_EQ(AskedCommand({"sh", "-c", "echo first; sleep 0.1; echo last"}).answer(patience),
+              "first\nlast\n");
+}
+
+TEST(AskedCommand, OneThatDoesNotEndInTimeSaysNothing) {
+    EXPECT_EQ(AskedCommand({"sh", "-c", "echo first; exec sleep 1000"}).answer(std::chrono::milliseconds(1)),
+              std::nullopt);
+    EXPECT_EQ(AskedCommand({"no-command-of-this-name"}).answer(patience), std::nullopt);
+}
+
+// A traced process can be waited for only after its tracer has seen its end, which never happens here.
+TEST(AskedCommand, OneThatCannotBeKilledIsNotWaitedFor) {
+    const test::Folder folder;
+    const std::string name = folder / "pid";
+    AskedCommand command({"sh", "-c", "echo $$ >" + name + "; exec sleep 1000"});
+    pid_t asked = 0;
+    while (!(std::ifstream(name) >> asked)) sched_yield();
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t tracer = fork();
+    if (tracer == 0) {
+        const char traces = ptrace(PTRACE_SEIZE, asked, nullptr, nullptr) == 0 ? 'y' : 'n';
+        const bool told = write(ends[1], &traces, 1) == 1;
+        while (told) pause();
+        _exit(1);
+    }
+    char traces = 0;
+    EXPECT_EQ(read(ends[0], &traces, 1), 1);
+    std::optional<std::string> answer;
+    if (traces == 'y') answer = command.answer(std::chrono::milliseconds(1));
+    kill(tracer, SIGKILL);
+    EXPECT_EQ(waitpid(tracer, nullptr, 0), tracer);
+    close(ends[0]), close(ends[1]);
+    if (traces != 'y') GTEST_SKIP() << "nobody may trace another process here";
+    EXPECT_EQ(waitpid(asked, nullptr, 0), asked);
+    EXPECT_EQ(answer, std::nullopt);
+}
+
+}  // namespace
+}  // namespace wq::machine

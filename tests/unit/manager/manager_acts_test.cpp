@@ -1,0 +1,86 @@
+// What a manager does of what its core decides, and in which order.
+#include <gmock/gmock.h>
+
+#include "manager/manager.h"
+#include "manager/task_table.h"
+#include "net/loopback.h"
+#include "support/fake_recorder.h"
+
+namespace wq::manager {
+namespace {
+
+using ::testing::ElementsAre;
+
+// One rank, which takes tickets.
+class ManagerActs : public ::testing::Test {
+  protected:
+    ManagerActs() : manager_(options(), tasks_, recorder_, {}) { network_.connect(manager_peer, rank_peer); }
+
+    static ManagerOptions options() {
+        ManagerOptions options;
+        options.reactor.seal_batches = true;
+        options.most_unwritten_bytes = most_unwritten;
+        return options;
+    }
+
+    // What the manager answers to that.
+    std::vector<wire::Message> say(const wire::Message& message) {
+        rank_end_->send(manager_peer, wire::encode(message));
+        std::vector<net::Arrival> inbox;
+        manager_end_->poll(inbox);
+        for (const net::Arrival& arrival : inbox) manager_.on_arrival(*manager_end_, arrival, {});
+        manager_.flush();
+        inbox.clear();
+        rank_end_->poll(inbox);
+        std::vector<wire::Message> heard;
+        for (const net::Arrival& arrival : inbox)
+            if (const auto* frame = std::get_if<net::Frame>(&arrival)) {
+                const auto decoded = wire::decode(frame->bytes);
+                heard.insert(heard.end(), decoded->begin(), decoded->end());
+            }
+        return heard;
+    }
+
+    static constexpr net::PeerId manager_peer{0};
+    static constexpr net::PeerId rank_peer{1};
+    static constexpr std::uint64_t most_unwritten = 1000;
+    net::LoopbackNetwork network_{2};
+    std::unique_ptr<net::Transport> manager_end_ = network_.endpoint(manager_peer);
+    std::unique_ptr<net::Transport> rank_end_ = network_.endpoint(rank_peer);
+    testing::FakeRecorder recorder_;
+    TaskTable tasks_;
+    Manager manager_;
+};
+
+// The task's end opens the group behind the barrier, which is sealed as a batch; recording that end fills the
+// storage, which revokes the batch.
+TEST_F(ManagerActs, WhatAnActionRaisesFollowsTheActionsBesideIt) {
+    for (std::uint64_t line = 1; line <= 101; ++line) tasks_.add_line("task", line, 0);
+    manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
+    manager_.add_barrier({});
+    manager_.add({TaskId(1), 100, {}, {}}, {}, {}, {});
+    wire::Hello hello;
+    hello.rank = 0;
+    hello.host = "node";
+    hello.offers = {2, 1000, 1000, 0};
+    hello.takes_tickets = true;
+    say(hello);
+
+    recorder_.set_backlog(most_unwritten + 1);
+    std::vector<std::string> order;
+    BatchId batch;
+    for (const wire::Message& message : say(wire::Ended{TaskId(0), 1, {}, {}})) {
+        if (const auto* sealed = std::get_if<wire::SealedBatch>(&message)) {
+            batch = sealed->batch;
+            order.emplace_back("sealed");
+        }
+        if (std::holds_alternative<wire::RevokedBatch>(message)) order.emplace_back("revoked");
+    }
+    EXPECT_THAT(order, ElementsAre("sealed", "revoked"));
+    const auto answers = say(wire::WantTickets{batch});
+    ASSERT_EQ(answers.size(), 1U);
+    EXPECT_EQ(std::get<wire::Tickets>(answers.front()).count, 0U) << "a revoked batch gives no tickets";
+}
+
+}  // namespace
+}  // namespace wq::manager

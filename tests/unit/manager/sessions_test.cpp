@@ -1,0 +1,367 @@
+// What a manager says to workers over TCP that it does not know, or that do not keep to the protocol.
+#include <gmock/gmock.h>
+
+#include "manager/manager.h"
+#include "manager/task_table.h"
+#include "net/loopback.h"
+#include "session/session_table.h"
+#include "support/fake_recorder.h"
+
+namespace wq::manager {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr net::PeerId manager_peer{0};
+
+wire::Hello hello(const std::string& identity) {
+    wire::Hello hello;
+    hello.host = "node";
+    hello.identity = identity;
+    hello.offers = {2, 1000, 1000, 0};
+    return hello;
+}
+
+class Sessions : public ::testing::Test {
+  protected:
+    struct Peer {
+        std::unique_ptr<net::Transport> end;
+        bool left = false;
+    };
+
+    Sessions() : manager_(options(), tasks_, recorder_, {}) {
+        manager_.expect_strangers(*end_);
+        manager_.say = [this](const std::string& text) { said_ += text + "\n"; };
+        for (int n = 0; n < 4; ++n) tasks_.add_line("task", 1, 0);
+        manager_.add({TaskId(0), 4, {}, {}}, {}, {}, {});
+    }
+
+    static ManagerOptions options() {
+        ManagerOptions options;
+        options.ranks = 3;
+        options.reactor.expected_workers = 0;
+        options.reactor.wait_for_fitting = true;
+        options.reactor.away_limit = std::chrono::seconds(60);
+        return options;
+    }
+
+    Peer peer() {
+        const net::PeerId id = network_.add();
+        network_.connect(manager_peer, id);
+        ids_.push_back(id);
+        return {network_.endpoint(id)};
+    }
+
+    void turn(core::Now now = {}) {
+        std::vector<net::Arrival> inbox;
+        end_->poll(inbox);
+        for (const net::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, now);
+        manager_.tick(now);
+        manager_.flush();
+    }
+
+    // What the manager answers to these messages in one frame.
+    std::vector<wire::Message> say(Peer& peer, const std::vector<wire::Message>& messages) {
+        std::string frame;
+        for (const wire::Message& message : messages) frame += wire::encode(message);
+        peer.end->send(manager_peer, frame);
+        turn();
+        return heard(peer);
+    }
+
+    static std::vector<wire::Message> heard(Peer& peer) {
+        std::vector<net::Arrival> inbox;
+        peer.end->poll(inbox);
+        std::vector<wire::Message> all;
+        for (const net::Arrival& arrival : inbox) {
+            peer.left = peer.left || std::holds_alternative<net::Left>(arrival);
+            const auto* frame = std::get_if<net::Frame>(&arrival);
+            const auto messages = frame != nullptr ? wire::decode(frame->bytes) : std::nullopt;
+            if (messages) all.insert(all.end(), messages->begin(), messages->end());
+        }
+        return all;
+    }
+
+    template <class M>
+    static const M* first(const std::vector<wire::Message>& messages) {
+        for (const wire::Message& message : messages)
+            if (const auto* found = std::get_if<M>(&message)) return found;
+        return nullptr;
+    }
+
+    void expect_refused(const std::vector<wire::Message>& messages, const std::string& why) {
+        Peer stranger = peer();
+        const auto answers = say(stranger, messages);
+        const auto* refused = first<wire::Refused>(answers);
+        ASSERT_NE(refused, nullptr) << why;
+        EXPECT_THAT(refused->why, HasSubstr(why));
+        EXPECT_TRUE(stranger.left) << why;
+    }
+
+    net::LoopbackNetwork network_{1};
+    std::unique_ptr<net::Transport> end_ = network_.endpoint(manager_peer);
+    testing::FakeRecorder recorder_;
+    TaskTable tasks_;
+    Manager manager_;
+    std::vector<net::PeerId> ids_;
+    std::string said_;
+};
+
+TEST_F(Sessions, AWorkerIsNumberedBehindTheRanksAndLeasedTasks) {
+    Peer worker = peer();
+    const auto answers = say(worker, {hello("a")});
+    const auto* welcome = first<wire::Welcome>(answers);
+    ASSERT_NE(welcome, nullptr);
+    EXPECT_EQ(welcome->worker, WorkerId(3));
+    EXPECT_EQ(welcome->grace, std::chrono::seconds(58)) << "what it runs ends before it may run elsewhere";
+    EXPECT_NE(first<wire::Lease>(answers), nullptr);
+    Peer second = peer();
+    EXPECT_EQ(first<wire::Welcome>(say(second, {hello("b")}))->worker, WorkerId(4));
+}
+
+core::Now at(Duration since_start) {
+    return {Instant{} + since_start, 0};
+}
+
+TEST_F(Sessions, WhoJoinsAndSaysNoHelloIsSentAwayInTime) {
+    Peer silent = peer();
+    Peer worker = peer();
+    turn(at(std::chrono::seconds(1)));
+    worker.end->send(manager_peer, wire::encode(hello("a")));
+    turn(at(std::chrono::seconds(2)));
+    EXPECT_LE(manager_.wakeup(), at(std::chrono::seconds(31)).instant);
+    turn(at(std::chrono::seconds(30)));
+    EXPECT_THAT(heard(silent), IsEmpty());
+    turn(at(std::chrono::seconds(31)));
+    const auto last = heard(silent);
+    ASSERT_NE(first<wire::Dismiss>(last), nullptr);
+    EXPECT_THAT(first<wire::Dismiss>(last)->why, HasSubstr("no hello within 30s"));
+    EXPECT_FALSE(first<wire::Dismiss>(last)->for_good) << "a worker that was only slow calls again";
+    EXPECT_TRUE(silent.left);
+    EXPECT_THAT(said_, HasSubstr("it sent no hello within 30s"));
+    turn(at(std::chrono::seconds(100)));
+    heard(worker);
+    EXPECT_FALSE(worker.left);
+    EXPECT_EQ(manager_.reactor().workers().size(), 1U);
+}
+
+TEST_F(Sessions, WhoJoinedAndSaidNoHelloYetIsCountedApart) {
+    Peer worker = peer();
+    turn();
+    EXPECT_EQ(manager_.stats().workers_init, 1);
+    EXPECT_EQ(manager_.stats().workers_connected, 0);
+    say(worker, {hello("a")});
+    EXPECT_EQ(manager_.stats().workers_init, 0);
+    EXPECT_EQ(manager_.stats().workers_connected, 1);
+}
+
+// A clock that ticks with each look at it.
+TEST_F(Sessions, TasksResultsAndTheRestHaveTheirTimesApart) {
+    manager_.clock = [ticks = Instant{}]() mutable { return ticks += std::chrono::milliseconds(1); };
+    Peer worker = peer();
+    const auto answers = say(worker, {hello("a")});
+    const core::ManagerStats first_turn = manager_.stats();
+    EXPECT_GT(first_turn.time_send, 0);
+    EXPECT_GT(first_turn.time_status_msgs, 0) << "of its hello";
+    EXPECT_EQ(first_turn.time_receive, 0);
+    say(worker, {wire::Ended{TaskId(0), 1, {}, {}}});
+    const core::ManagerStats second_turn = manager_.stats();
+    EXPECT_GT(second_turn.time_receive, 0);
+    EXPECT_EQ(second_turn.time_receive_good, second_turn.time_receive);
+    EXPECT_EQ(second_turn.time_status_msgs, first_turn.time_status_msgs);
+    say(worker, {wire::Beat{}});
+    EXPECT_GT(manager_.stats().time_status_msgs, second_turn.time_status_msgs);
+    EXPECT_EQ(manager_.stats().time_receive, second_turn.time_receive);
+}
+
+TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {
+    wire::Hello old = hello("a");
+    old.version = 1;
+    expect_refused({old}, "protocol 1, the manager " + std::to_string(wire::protocol_version));
+}
+
+TEST_F(Sessions, WhatMakesNoSenseIsRefused) {
+    wire::Hello rank = hello("a");
+    rank.rank = 0;
+    expect_refused({rank}, "a rank cannot join over TCP");
+    expect_refused({hello("")}, "no identity");
+    wire::Hello huge = hello("a");
+    huge.offers.cores = 2'000'000;
+    expect_refused({huge}, "its offer is impossible");
+    wire::Hello named = hello("a");
+    named.host = "node\nTASK 1 DONE";
+    expect_refused({named}, "name is invalid");
+    wire::Hello able = hello("able");
+    for (std::size_t each = 0; each <= core::most_functions; ++each)
+        able.features.push_back("function:" + std::to_string(each));
+    expect_refused({able}, "more than 10000 functions");
+    for (std::string& feature : able.features) feature.erase(0, 9);
+    expect_refused({able}, "more than 1000 features");
+    wire::Hello wordy = hello("wordy");
+    wordy.features = {"function:" + std::string(core::longest_feature + 1, 'f')};
+    expect_refused({wordy}, "is too long");
+}
+
+TEST(Plausible, ThousandsOfFunctionsAreNoNonsense) {
+    wire::Hello able;
+    able.identity = able.host = "able";
+    able.features.assign(core::most_features, std::string(core::longest_feature, 'f'));
+    able.features.resize(core::most_features + core::most_functions,
+                         std::string(core::function_feature) + std::string(core::longest_feature, 'f'));
+    EXPECT_EQ(session::nonsense_in(able), std::nullopt);
+}
+
+TEST_F(Sessions, TheRightMessageInTheWrongStateEndsThatConnection) {
+    expect_refused({wire::Ended{TaskId(0), 1, {}, {}}}, "its first message was not a hello");
+    expect_refused({wire::GivenBack{TaskId(0), 1}}, "its first message was not a hello");
+    expect_refused({wire::Draining{}}, "its first message was not a hello");
+    expect_refused({wire::Goodbye{}}, "its first message was not a hello");
+    expect_refused({hello("x"), hello("x")}, "hello twice");
+    expect_refused({hello("y"), wire::Tickets{}}, "only managers send");
+    expect_refused({hello("z"), wire::Welcome{}}, "only managers send");
+    EXPECT_EQ(manager_.reactor().workers().size(), 0U);
+}
+
+TEST_F(Sessions, GarbageEndsOnlyItsOwnConnection) {
+    Peer good = peer();
+    ASSERT_NE(first<wire::Welcome>(say(good, {hello("good")})), nullptr);
+    Peer bad = peer();
+    bad.end->send(manager_peer, "\xff\xfe garbage");
+    turn();
+    EXPECT_NE(first<wire::Refused>(heard(bad)), nullptr);
+    EXPECT_THAT(heard(good), IsEmpty());
+    EXPECT_FALSE(good.left);
+}
+
+TEST_F(Sessions, ASecondWorkerOfTheSameIdentityIsRefused) {
+    Peer one = peer();
+    ASSERT_NE(first<wire::Welcome>(say(one, {hello("same"), wire::Beat{}})), nullptr);
+    say(one, {wire::Beat{}});
+    expect_refused({hello("same")}, "another worker with this identity is connected");
+    wire::Hello guessed = hello("same");
+    guessed.resume = "guessed";
+    expect_refused({guessed}, "another worker with this identity is connected");
+    EXPECT_FALSE(one.left);
+}
+
+// The half-open link is given up, what the worker still holds stays leased, its answers count on.
+TEST_F(Sessions, WithItsTokenItTakesItsSessionOver) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("same")});
+    const wire::Welcome welcome = *first<wire::Welcome>(answers);
+    const wire::Lease lease = *first<wire::Lease>(answers);
+    EXPECT_EQ(first<wire::Acknowledged>(say(one, {wire::Ended{lease.task, lease.attempt, {}, {}}}))->answers,
+              1U);
+    Peer again = peer();
+    wire::Hello back = hello("same");
+    back.resume = welcome.resume;
+    const auto resumed = say(again, {back});
+    const auto* second = first<wire::Welcome>(resumed);
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(second->worker, welcome.worker);
+    EXPECT_EQ(second->resume, welcome.resume);
+    EXPECT_EQ(second->answers_received, 1U);
+    heard(one);
+    EXPECT_TRUE(one.left);
+    EXPECT_EQ(manager_.reactor().workers().size(), 1U);
+    EXPECT_THAT(said_, HasSubstr(" reconnected"));
+}
+
+// The workers of a host are those too whose link is cut just now.
+TEST_F(Sessions, WhoIsAwayWhenItsHostIsDrainedComesBackDrained) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("a"), wire::Beat{}});
+    wire::Hello back = hello("a");
+    back.resume = first<wire::Welcome>(answers)->resume;
+    std::vector<wire::Message> words;
+    for (const wire::Message& message : answers)
+        if (const auto* lease = std::get_if<wire::Lease>(&message)) {
+            back.holding.emplace_back(lease->task, lease->attempt);
+            words.emplace_back(wire::Ended{lease->task, lease->attempt, {}, {}});
+        }
+    ASSERT_FALSE(words.empty());
+    network_.cut(manager_peer, ids_.back(), "cut");
+    turn();
+    EXPECT_EQ(manager_.release().drain("node", true, {}), 1U);
+    turn();
+    Peer again = peer();
+    EXPECT_EQ(first<wire::Lease>(say(again, {back})), nullptr);
+    const auto last = say(again, words);
+    EXPECT_EQ(first<wire::Lease>(last), nullptr);
+    ASSERT_NE(first<wire::Dismiss>(last), nullptr);
+    EXPECT_TRUE(first<wire::Dismiss>(last)->for_good);
+    EXPECT_EQ(manager_.stats().workers_released, 1);
+    EXPECT_EQ(recorder_.workers().back().departure, records::Departure::asked);
+}
+
+TEST_F(Sessions, WhoLeavesByItselfGetsNothingMoreAlsoIfItsHostIsNoLongerDrained) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("a")});
+    const auto* lease = first<wire::Lease>(answers);
+    ASSERT_NE(lease, nullptr);
+    say(one, {wire::Draining{}});
+    manager_.release().drain("node", true, {});
+    manager_.release().drain("node", false, {});
+    const auto last = say(one, {wire::Ended{lease->task, lease->attempt, {}, {}}});
+    EXPECT_EQ(first<wire::Lease>(last), nullptr);
+    EXPECT_EQ(first<wire::Dismiss>(last), nullptr);
+}
+
+TEST_F(Sessions, AHostThatIsNoLongerDrainedGetsTasksAgain) {
+    Peer one = peer();
+    const auto answers = say(one, {hello("a")});
+    const auto* lease = first<wire::Lease>(answers);
+    ASSERT_NE(lease, nullptr);
+    manager_.release().drain("node", true, {});
+    manager_.release().drain("node", false, {});
+    EXPECT_NE(first<wire::Lease>(say(one, {wire::Ended{lease->task, lease->attempt, {}, {}}})), nullptr);
+}
+
+TEST_F(Sessions, WhoLeavesForWantOfTasksIsCountedAsThat) {
+    for (const bool idle : {true, false}) {
+        Peer worker = peer();
+        say(worker, {hello(idle ? "idle" : "told"), wire::Draining{}, wire::Goodbye{"why", idle}});
+        EXPECT_EQ(recorder_.workers().back().departure,
+                  idle ? records::Departure::idle_out : records::Departure::asked);
+        EXPECT_EQ(recorder_.workers().back().rank, records::no_rank);
+    }
+    EXPECT_EQ(manager_.stats().workers_idled_out, 1);
+    EXPECT_EQ(manager_.stats().workers_released, 0);
+}
+
+TEST_F(Sessions, ResultsAreBytesReceivedToo) {
+    Peer worker = peer();
+    const wire::Lease lease = *first<wire::Lease>(say(worker, {hello("a")}));
+    core::Output output{"out", "err"};
+    output.result = "12345";
+    say(worker, {wire::Ended{lease.task, lease.attempt, {}, output}});
+    EXPECT_EQ(manager_.stats().bytes_received, 11);
+}
+
+TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
+    Peer worker = peer();
+    wire::Hello ahead = hello("a");
+    ahead.clock = std::int64_t{7} * 3600 * 1'000'000;
+    const wire::Lease lease = *first<wire::Lease>(say(worker, {ahead}));
+    core::Outcome outcome;
+    outcome.started_us = ahead.clock + 5;
+    say(worker, {wire::Ended{lease.task, lease.attempt, outcome, {}}});
+    recorder_.write();
+    ASSERT_EQ(recorder_.written().size(), 1U);
+    EXPECT_EQ(recorder_.written().front().record.outcome.started_us, 5);
+}
+
+TEST(Plausible, WhatNoTaskUsesIsCut) {
+    core::Outcome outcome;
+    outcome.wall_us = INT64_MIN;
+    outcome.user_us = INT64_MAX;
+    outcome.bytes_read = -1;
+    session::make_plausible(outcome);
+    EXPECT_EQ(outcome.wall_us, 0);
+    EXPECT_LT(outcome.user_us, INT64_MAX / 1000);
+    EXPECT_EQ(outcome.bytes_read, 0);
+}
+
+}  // namespace
+}  // namespace wq::manager

@@ -1,0 +1,127 @@
+// The core with a program's manager: workers come and go, and nothing is given up.
+#include "core/hungry.h"
+#include "unit/scheduling/run_fixture.h"
+
+namespace wq::scheduling {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Hungry, ForAsManyTasksAsTheWorkersWillSoonHaveDone) {
+    ManagerStats stats;
+    EXPECT_EQ(hungry(stats), 10);
+    stats.tasks_waiting = 9;
+    EXPECT_EQ(hungry(stats), 1);
+    stats.tasks_waiting = 10;
+    EXPECT_EQ(hungry(stats), 0);
+    stats.workers_connected = 6;
+    EXPECT_EQ(hungry(stats), 2);
+    EXPECT_EQ(hungry(stats, {.minimum = 10, .minimum_factor = 1}), 0);
+    EXPECT_EQ(hungry(stats, {.minimum = 0, .minimum_factor = 0}), 0);
+    EXPECT_EQ(hungry(stats, {.minimum = 10.5, .minimum_factor = 0}), 1);
+    EXPECT_GT(hungry(stats, {.minimum = 1e300}), 1'000'000);
+}
+
+class ProgramTest : public RunFixture {
+  protected:
+    void SetUp() override {
+        options({.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true, .seal_batches = true});
+    }
+};
+
+TEST_F(ProgramTest, WaitsForWorkersAsLongAsItTakes) {
+    add(1);
+    end_input();
+    idle(24h);
+    expect({});
+    EXPECT_EQ(reactor_.waiting_for(), "workers: none has joined");
+    join_watched(1);
+    expect({"lease 0.1 to 1"});
+    lose(1);
+    idle(24h);
+    expect({"0.1 ended: worker lost: worker 1 on node1: gone"});
+    EXPECT_EQ(reactor_.waiting_for(), "workers: none is left");
+}
+
+TEST_F(ProgramTest, TheOneOfAKindThatIsLargeEnoughIsFoundAmongMany) {
+    WorkerJoined joined{WorkerId(0), "node", {1, 1000, 1100, 0}, {}};
+    joined.watched = true;
+    for (std::uint32_t id = 0; id < 100; ++id) {
+        joined.worker = WorkerId(id);
+        joined.offers.disk_mb = id == 99 ? 1500 : 1100;
+        event(joined);
+    }
+    Shape large = cores(1);
+    large.needs.disk_mb = 1400;
+    add(1, large);
+    expect({"lease 0.1 to 99"});
+    large.needs.disk_mb = 1600;
+    add(1, large);
+    EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end");
+    ok(99, 0);
+    expect({"0.1 ended for good: exit 0"});
+    EXPECT_THAT(reactor_.waiting_for(), ::testing::HasSubstr("a worker with 1 core, 1600 MB disk"));
+}
+
+TEST_F(ProgramTest, WhatFitsNowhereWaitsForAWorkerThatHoldsIt) {
+    join_watched(1);
+    add(1, cores(4));
+    add(1);
+    end_input();
+    expect({"lease 1.1 to 1"});
+    ok(1, 1);
+    expect({"1.1 ended for good: exit 0"});
+    idle(24h);
+    expect(
+        {"warning: tasks wait for a worker with 4 cores; the largest of those that are here have 1 core, "
+         "1000 MB memory"});
+    join_watched(2, 4);
+    expect({"lease 0.1 to 2"});
+}
+
+TEST_F(ProgramTest, ATaskMayBeLostWithAnyNumberOfWorkers) {
+    add(1);
+    for (std::uint32_t worker = 1; worker < 20; ++worker) {
+        join_watched(worker, 4);
+        lose(worker);
+        const std::string attempt = "0." + std::to_string(worker);
+        const std::string id = std::to_string(worker);
+        const std::string leased = "lease " + attempt + " to " + id;
+        const std::string lost = attempt + " ended: worker lost: worker " + id + " on node" + id + ": gone";
+        expect({leased.c_str(), lost.c_str()});
+    }
+}
+
+TEST_F(ProgramTest, SealsForWhateverRanksThereAre) {
+    join(1, 1, true);
+    add(40);
+    expect({"seal batch 1: 0-39"});
+}
+
+TEST_F(ProgramTest, HoldsUntilSoManyWorkersWereThereAtOnce) {
+    options({.expected_workers = 0, .away_limit = 60s, .wait_for_fitting = true, .hold_until_workers = 2});
+    join_watched(1);
+    add(4);
+    away(1);
+    join_watched(2);
+    expect({});
+    EXPECT_EQ(reactor_.waiting_for(), "2 workers to be there at once: 1 are");
+    back(1);
+    std::set<std::string> leases;
+    take([&](const std::string& line) { leases.insert(line); });
+    EXPECT_EQ(leases, (std::set<std::string>{"lease 0.1 to 1", "lease 1.1 to 2"}));
+    lose(2);  // and never any more
+    ok(1, 0);
+    expect(
+        {"1.1 ended: worker lost: worker 2 on node2: gone", "0.1 ended for good: exit 0", "lease 1.2 to 1"});
+    event(Tuned{3});
+    ok(1, 1, 2);
+    expect({"1.2 ended for good: exit 0"});
+    event(Tuned{});
+    expect({});
+    event(Tuned{0});
+    expect({"lease 2.1 to 1"});
+}
+
+}  // namespace
+}  // namespace wq::scheduling

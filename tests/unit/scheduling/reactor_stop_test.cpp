@@ -1,0 +1,132 @@
+// Ending a run early.
+#include "unit/scheduling/run_fixture.h"
+
+namespace wq::scheduling {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StopTest : public RunFixture {};
+
+TEST_F(StopTest, LetsRunningTasksFinishWithinTheGrace) {
+    join(1, 2);
+    add(3);
+    expect({"lease 0.1 to 1", "lease 1.1 to 1"});
+    stop(StopReason::interrupted, 10s);
+    expect({"recall 2 from 1"});
+    ok(1, 0);
+    expect({"0.1 ended for good: exit 0"});  // no further dispatch
+    fail(1, 1);
+    expect({"1.1 ended for good: exit 1", "finished 75 stopped"});
+}
+
+TEST_F(StopTest, KillsAfterTheGraceAndWaitsForTheReports) {
+    join(1);
+    add(1);
+    stop(StopReason::out_of_time, 3s);
+    expect({"lease 0.1 to 1", "recall 1 from 1"});
+    idle(3s);
+    expect({"kill all on 1"});
+    end(1, 0, 1, Ending::killed);
+    expect({"0.1 ended: killed", "finished 75 stopped"});
+    EXPECT_EQ(reactor_.ledger().count(TaskState::ready), 1u);  // for a resume
+}
+
+TEST_F(StopTest, DoesNotWaitForAWorkerThatDoesNotAnswer) {
+    join(1);
+    add(1);
+    stop(StopReason::interrupted, 0s);
+    expect({"lease 0.1 to 1", "recall 1 from 1", "kill all on 1"});
+    idle(499ms);
+    expect({});
+    idle(1ms);
+    expect({"finished 75 stopped"});
+}
+
+TEST_F(StopTest, ASecondOneIsAtOnce) {
+    join(1);
+    add(1);
+    stop(StopReason::interrupted, 10s);
+    stop();
+    expect({"lease 0.1 to 1", "recall 1 from 1", "kill all on 1"});
+    lose(1);
+    expect({"0.1 ended: worker lost: worker 1 on node1: gone", "finished 75 stopped"});
+}
+
+TEST_F(StopTest, ARetryIsLeftForTheResume) {
+    join(1);
+    add(1, retries(1));
+    stop();
+    fail(1, 0);
+    expect({"lease 0.1 to 1", "recall 1 from 1", "0.1 ended: exit 1", "finished 75 stopped"});
+    EXPECT_EQ(reactor_.ledger().count(TaskState::failed), 0u);
+}
+
+TEST_F(StopTest, HaltsOnTheFirstFinalFailure) {
+    options({.halt_on_failure = true});
+    join(1, 2);
+    add(3, retries(1));
+    expect({"lease 0.1 to 1", "lease 1.1 to 1"});
+    fail(1, 0);
+    expect({"0.1 ended: exit 1", "lease 0.2 to 1"});
+    fail(1, 0, 2);
+    expect({"0.2 ended for good: exit 1", "recall 1 from 1", "kill all on 1"});
+    end(1, 1, 1, Ending::killed);
+    expect({"1.1 ended: killed", "finished 1 stopped"});
+}
+
+TEST_F(StopTest, AStopAfterTheLastTaskChangesNothing) {
+    join(1);
+    add(1);
+    end_input();
+    stop();
+    ok(1, 0);
+    expect({"lease 0.1 to 1", "recall 1 from 1", "0.1 ended for good: exit 0", "finished 0"});
+}
+
+TEST_F(StopTest, StorageTroubleHoldsTasksBack) {
+    join(1, 2);
+    add(1);
+    event(StorageTrouble{true});
+    add(1);
+    ok(1, 0);
+    expect({"lease 0.1 to 1", "0.1 ended for good: exit 0"});
+    EXPECT_EQ(reactor_.waiting_for(), "storage: results wait to be written");
+    event(StorageTrouble{false});
+    expect({"lease 1.1 to 1"});
+}
+
+TEST_F(StopTest, FiguresCountWhatHappened) {
+    join(1, 2);
+    join(2, 4);
+    add(5, {}, {});
+    ok(2, 0);
+    take([](const std::string&) {});
+    const ManagerStats stats = reactor_.stats();
+    EXPECT_EQ(stats.workers_connected, 2);
+    EXPECT_EQ(stats.tasks_submitted, 5);
+    EXPECT_EQ(stats.tasks_done, 1);
+    EXPECT_EQ(stats.tasks_running, 4);
+    EXPECT_EQ(stats.committed_cores, 4);
+    EXPECT_EQ(stats.total_cores, 6);
+    EXPECT_EQ(stats.max_cores, 4);
+    EXPECT_EQ(stats.min_memory, 2000);
+}
+
+TEST_F(StopTest, AbleAreTheWorkersThatHoldTheMostThatAWaitingTaskNeeds) {
+    join(1, 2);
+    join(2, 4);
+    join(3, 8);
+    EXPECT_EQ(reactor_.stats().workers_able, 3) << "nothing waits";
+    Shape many_cores, much_memory;
+    many_cores.needs.cores = 4;
+    much_memory.needs.memory_mb = 8000;
+    for (int n = 0; n < 2; ++n) add(3, many_cores);
+    EXPECT_EQ(reactor_.stats().workers_able, 2);
+    add(20, much_memory);
+    EXPECT_EQ(reactor_.stats().workers_able, 1) << "4 cores and 8000 MB of memory";
+    take([](const std::string&) {});
+}
+
+}  // namespace
+}  // namespace wq::scheduling

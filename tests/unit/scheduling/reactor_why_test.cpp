@@ -1,0 +1,86 @@
+// The manager's explanation of a task that does not run.
+#include "unit/scheduling/run_fixture.h"
+
+namespace wq::scheduling {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class WhyTest : public RunFixture {
+  protected:
+    void SetUp() override {
+        options({.max_losses = 0, .expected_workers = 0, .away_limit = 60s, .wait_for_fitting = true});
+    }
+    std::string why(std::uint64_t task) const { return reactor_.why(TaskId(task), now()); }
+};
+
+TEST_F(WhyTest, NobodyIsThereOrNobodyIsLargeEnough) {
+    EXPECT_EQ(why(0), "not now: the manager has yet to take it in");
+    add(1, cores(8));
+    EXPECT_EQ(why(0), "not now: no worker is there");
+    join_watched(1, 4);
+    EXPECT_EQ(why(0),
+              "not before a larger worker comes: it needs 8 cores; the largest of those that are here have "
+              "4 cores, 4000 MB memory");
+    join_watched(2, 8);
+    expect({"lease 0.1 to 2"});
+    EXPECT_EQ(why(0), "it is with worker 2 on node2, as attempt 1, and has 8 cores, 8000 MB memory there");
+    away(2);
+    EXPECT_THAT(why(0), HasSubstr("link is cut"));
+    back(2, {{TaskId(0), 1}});
+    ok(2, 0);
+    expect({"0.1 ended for good: exit 0"});
+    EXPECT_EQ(why(0), "it has ended");
+}
+
+TEST_F(WhyTest, ThoseThatAreLargeEnoughAreBusyOrLeave) {
+    join_watched(1, 2);
+    add(2, cores(2));
+    expect({"lease 0.1 to 1"});
+    EXPECT_EQ(why(1), "not now: it gets 2 cores, 2000 MB memory, and 1 worker that could run it is busy");
+    drain(1);
+    EXPECT_EQ(why(1), "not now: 1 worker that could run it ends, or its link is cut");
+    join_watched(2, 1);
+    join_watched(3, 2, {"special"});
+    expect({"lease 1.1 to 3"});
+    Shape special = cores(1);
+    special.features = {"gold"};
+    add(1, special);
+    EXPECT_THAT(why(2), StartsWith("not before a larger worker comes: it needs feature gold"));
+    take([](const std::string&) {});
+}
+
+TEST_F(WhyTest, OthersComeFirstOrItsTimeHasNotCome) {
+    join_watched(1, 4);
+    Shape later = cores(1);
+    later.not_before = now().wall + 90'000'000;
+    add(1, later);
+    EXPECT_EQ(why(0), "not now: it is to start in 1m30s at the earliest");
+    add(1);
+    expect({"lease 1.1 to 1"});
+    barrier();
+    add(1);
+    EXPECT_THAT(why(2), StartsWith("not now: it waits for others"));
+}
+
+TEST_F(WhyTest, ItsHostsAreBlocked) {
+    join_watched(1, 4);
+    event(HostBlocked{"node1", std::nullopt});
+    add(1);
+    EXPECT_THAT(why(0), HasSubstr("all hosts that could run it are blocked: node1"));
+    take([](const std::string&) {});
+}
+
+TEST_F(WhyTest, TheRunIsBeingStopped) {
+    join_watched(1, 1);
+    add(2);
+    expect({"lease 0.1 to 1"});
+    stop();
+    EXPECT_EQ(why(1), "never: the run is being stopped");
+    take([](const std::string&) {});
+}
+
+}  // namespace
+}  // namespace wq::scheduling

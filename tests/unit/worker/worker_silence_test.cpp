@@ -1,0 +1,147 @@
+// A manager that seems silent: whether it is, or its worker did not look.
+#include <gmock/gmock.h>
+
+#include "net/loopback.h"
+#include "run/rank_worker.h"
+#include "support/idle_launcher.h"
+#include "worker/worker_session.h"
+
+namespace wq::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class WorkerSilence : public ::testing::Test {
+  protected:
+    static constexpr net::PeerId manager{0};
+    static constexpr net::PeerId self{1};
+
+    WorkerSilence() {
+        network_.advance(1h);
+        session_.emplace(
+            WorkerSessionOptions{}, worker_, [this](bool) -> Result<Call> { return call(); },
+            [this](const std::string& line) { said_.push_back(line); }, network_.now());
+        turn();
+        turn();
+        wire::Welcome welcome;
+        welcome.resume = "token";
+        welcome.grace = 58s;
+        manager_end_->send(self, wire::encode(welcome));
+        turn();
+    }
+
+    static WorkerOptions over_tcp() {
+        WorkerOptions options;
+        options.hello.identity = "one";
+        return options;
+    }
+    Call call() {
+        Call call;
+        call.transport = network_.endpoint(self);
+        call.manager = manager;
+        network_.connect(manager, self);
+        call.heard = [this](Instant) { return heard_; };
+        heard_ = {network_.now(), network_.now()};
+        return call;
+    }
+    void turn(Duration after = 10ms) {
+        network_.advance(after);
+        session_->turn(network_.now());
+    }
+
+    net::LoopbackNetwork network_{2};
+    std::unique_ptr<net::Transport> manager_end_ = network_.endpoint(manager);
+    testing::IdleLauncher launcher_;
+    Worker worker_{over_tcp(), launcher_};
+    net::Heard heard_;
+    std::vector<std::string> said_;
+    std::optional<WorkerSession> session_;
+};
+
+TEST_F(WorkerSilence, OfTheManagerEndsTheLink) {
+    heard_.as_of = network_.now() + 44s;
+    turn(40s);
+    EXPECT_NE(session_->link(), nullptr);
+    turn(4s);
+    EXPECT_THAT(said_, Contains(HasSubstr("it was silent for 44")));
+}
+
+TEST_F(WorkerSilence, WhileItWasStoppedItselfIsNoneOfTheManager) {
+    turn(80s);  // before the thread of the sockets looked again
+    EXPECT_NE(session_->link(), nullptr);
+    ASSERT_TRUE(session_->wakeup());
+    EXPECT_GT(*session_->wakeup(), network_.now()) << "it does not spin";
+    heard_ = {network_.now() - 10s, network_.now()};
+    turn();
+    EXPECT_NE(session_->link(), nullptr);
+    EXPECT_THAT(said_, Each(Not(HasSubstr("was silent"))));
+}
+
+class RankSilence : public ::testing::Test {
+  protected:
+    static constexpr net::PeerId manager{0};
+    static constexpr net::PeerId self{1};
+
+    void start(int rank) {
+        network_.connect(manager, self);
+        run::RankWorkerOptions options;
+        options.rank = rank;
+        worker_.emplace(run::rank_worker(options, run::NodeShare()), *end_, manager, launcher_);
+        worker_->start(network_.now());
+    }
+    // As its loop does: it looks when the worker wants to, until `time` has passed.
+    void idle(Duration time) {
+        const Instant end = network_.now() + time;
+        while (!worker_->ended() && *worker_->wakeup() <= end) {
+            network_.advance(*worker_->wakeup() - network_.now());
+            worker_->tick(network_.now());
+        }
+        stand_still(end - network_.now());
+    }
+    void stand_still(Duration time) { network_.advance(time); }
+    void look() { worker_->tick(network_.now()); }
+
+    net::LoopbackNetwork network_{2};
+    std::unique_ptr<net::Transport> end_ = network_.endpoint(self);
+    testing::IdleLauncher launcher_;
+    std::optional<Worker> worker_;
+};
+
+TEST_F(RankSilence, OfTheManagerEndsAWorker) {
+    start(1);
+    idle(8900ms);
+    EXPECT_FALSE(worker_->ended());
+    worker_->on_frame(wire::encode(wire::Beat{}), network_.now());
+    idle(8900ms);
+    EXPECT_FALSE(worker_->ended());
+    idle(100ms);
+    EXPECT_TRUE(worker_->manager_lost());
+}
+
+TEST_F(RankSilence, WhileItWasStoppedItselfIsNoneOfTheManager) {
+    start(1);
+    idle(8s);
+    stand_still(13s);
+    look();
+    EXPECT_FALSE(worker_->ended());
+    EXPECT_GT(*worker_->wakeup(), network_.now()) << "it does not spin";
+    idle(8s);
+    EXPECT_FALSE(worker_->ended());
+    idle(1s);
+    EXPECT_TRUE(worker_->manager_lost());
+}
+
+TEST_F(RankSilence, IsNoneOfAManagerInTheSameProcess) {
+    start(0);
+    idle(1h);
+    stand_still(13s);
+    look();
+    EXPECT_FALSE(worker_->ended());
+}
+
+}  // namespace
+}  // namespace wq::worker
