@@ -119,8 +119,8 @@ void ProgramManager::run() {
 // The core may be torn, so nothing of it is used any more. Workers that came over TCP find the connection
 // closed; ranks have no other manager, and are told to end.
 void ProgramManager::fail(const char* why) noexcept {
+    failed_ = true;  // first, so that whom the closed queue refuses finds failure() said
     queue_.close(why);
-    failed_ = true;
     source_.drop_requests();
     const auto as_far_as_memory_is_left = [](const auto& work) {
         try {
