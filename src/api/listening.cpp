@@ -57,7 +57,7 @@ Result<net::TlsIdentity> identity_of(const ManagerOptions& options) {
     return net::read_identity(options.ssl_key, options.ssl_certificate);
 }
 
-constexpr const char* cure =
+constexpr const char* remedy =
     "give it a password file, work_queue_specify_password_file() in C (workers: --password FILE), or a "
     "contact_file (workers: --contact FILE)";
 
@@ -67,14 +67,14 @@ Status check_open(const ManagerOptions& options, const Variables& variables) {
     if (!options.require_key && !by_variable) return success();
     return Error{ExitCode::not_allowed, std::string("a key is required (") +
                                             (options.require_key ? "require_key" : "WORK_QUEUE_REQUIRE_KEY") +
-                                            ") and there is none: " + cure};
+                                            ") and there is none: " + remedy};
 }
 
 // As a user of Work Queue expects; only a key keeps strangers out.
 std::string warning_of_open(int port) {
     return "port " + std::to_string(port) +
            " has no password: anyone who can reach it can run tasks for this manager and send it results; " +
-           cure;
+           remedy;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "capi/guard.h"
-#include "capi/living.h"
+#include "capi/live_objects.h"
 #include "capi/queue.h"
 #include "work_queue/mpi.h"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr int bug = 70;
 
 work_queue_mpi* ranks_of(const char* function, work_queue_mpi* ranks) {
-    if (ranks != nullptr && Living<work_queue_mpi>::all().has(ranks)) return ranks;
+    if (ranks != nullptr && LiveObjects<work_queue_mpi>::all().has(ranks)) return ranks;
     complain(function,
              ranks == nullptr ? "the ranks are NULL" : "these are not ranks, or they were finished");
     return nullptr;
@@ -32,13 +32,13 @@ work_queue_mpi* ranks_of(const char* function, work_queue_mpi* ranks) {
 
 // Ends the session.
 void finish(work_queue_mpi* ranks) {
-    Living<work_queue_mpi>::all().remove(ranks);
+    LiveObjects<work_queue_mpi>::all().remove(ranks);
     delete ranks;
 }
 
 // What a program has not finished when it exits; its queue has been ended before.
 void finish_all() {
-    for (const work_queue_mpi* ranks : Living<work_queue_mpi>::all().list())
+    for (const work_queue_mpi* ranks : LiveObjects<work_queue_mpi>::all().list())
         if (ranks->process == ::getpid()) finish(const_cast<work_queue_mpi*>(ranks));
 }
 
@@ -53,7 +53,7 @@ work_queue_mpi* work_queue_mpi_start(work_queue_mpi_mode_t mode) {
         wq::MpiOptions options;
         options.manager_only = mode == WORK_QUEUE_MPI_MANAGER_ONLY;
         auto* ranks = new work_queue_mpi(options);
-        Living<work_queue_mpi>::all().add(ranks);
+        LiveObjects<work_queue_mpi>::all().add(ranks);
         [[maybe_unused]] static const int once = std::atexit(finish_all);
         return ranks;
     });
@@ -101,7 +101,7 @@ void work_queue_mpi_finish(work_queue_mpi* ranks) {
     if (ranks == nullptr) return;
     guarded(__func__, [&](const char* me) {
         if (ranks_of(me, ranks) == nullptr) return;
-        if (Living<work_queue>::all().has(ranks->queue)) return complain(me, "delete its queue first");
+        if (LiveObjects<work_queue>::all().has(ranks->queue)) return complain(me, "delete its queue first");
         finish(ranks);
     });
 }

@@ -10,14 +10,14 @@
 #include "api/shapes.h"
 #include "api/task_data.h"
 #include "capi/debug_log.h"
-#include "capi/living.h"
+#include "capi/live_objects.h"
 #include "capi/messages.h"
 
 using wq::capi::TaskBox;
 
 namespace {
 
-using Queues = wq::capi::Living<work_queue>;
+using Queues = wq::capi::LiveObjects<work_queue>;
 
 // Programs may return from main() with a queue: its thread is to end before what it uses is destroyed.
 void end_all() {
@@ -168,7 +168,7 @@ work_queue* queue_of(const char* function, const work_queue* queue) {
         complain(function, "the queue is NULL");
         return nullptr;
     }
-    if (!Living<work_queue>::all().has(queue)) {
+    if (!LiveObjects<work_queue>::all().has(queue)) {
         complain(function, "this is not a queue, or it was deleted");
         return nullptr;
     }

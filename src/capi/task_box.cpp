@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "capi/living.h"
+#include "capi/live_objects.h"
 #include "capi/messages.h"
 #include "capi/summaries.h"
 
@@ -95,7 +95,7 @@ TaskBox* task_of(const char* function, const work_queue_task* task) {
         complain(function, "the task is NULL");
         return nullptr;
     }
-    if (!Living<work_queue_task>::all().has(task)) {
+    if (!LiveObjects<work_queue_task>::all().has(task)) {
         complain(function, "this is not a task, or it was deleted");
         return nullptr;
     }

@@ -1,7 +1,7 @@
 // Tasks are made, copied and deleted, and told what to run.
 #include <memory>
 
-#include "capi/living.h"
+#include "capi/live_objects.h"
 #include "capi/specify.h"
 
 namespace wq::capi {
@@ -9,7 +9,7 @@ namespace wq::capi {
 namespace {
 
 work_queue_task* living_one(std::unique_ptr<TaskBox> box) {
-    Living<work_queue_task>::all().add(box.get());
+    LiveObjects<work_queue_task>::all().add(box.get());
     return box.release();
 }
 
@@ -56,7 +56,7 @@ void work_queue_task_delete(work_queue_task* t) {
     guarded(__func__, [&](const char* me) {
         TaskBox* box = task_to_specify(me, t);
         if (box == nullptr) return;
-        Living<work_queue_task>::all().remove(t);
+        LiveObjects<work_queue_task>::all().remove(t);
         delete box;
     });
 }

@@ -63,7 +63,7 @@ class Run {
         scheduling::ReactorOptions reactor;
         reactor.max_losses = rank.options.max_losses;
         reactor.halt_on_failure = rank.options.halt_on_failure;
-        reactor.sets_hosts_aside = !rank.options.keep_hosts;
+        reactor.excludes_failing_hosts = !rank.options.keep_hosts;
         reactor.monitoring = rank.options.monitoring;
         reactor.limits_memory = !rank.options.ends_none;
         reactor.expected_workers = expected_workers(rank);
@@ -72,7 +72,7 @@ class Run {
         manager::ManagerOptions options;
         options.reactor = reactor;
         options.ranks = static_cast<std::uint32_t>(rank.session.size());
-        options.storage_patience = rank.options.storage_patience;
+        options.storage_retry_limit = rank.options.storage_retry_limit;
         options.output_limit = rank.options.output_limit;
         options.directory = rank.worker.launcher.working_directory;
         options.how_to_keep_hosts = "--keep-hosts prevents this";
@@ -87,7 +87,7 @@ class Run {
         manager_ = std::make_unique<manager::Manager>(std::move(options), tasks_, *recorder_, started_);
         if (rank.options.speculate > 0) manager_->ask(core::Tuned{{}, {}, rank.options.speculate}, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
-        if (listening_) manager_->expect_strangers(listening_->workers());
+        if (listening_) manager_->expect_tcp_workers(listening_->workers());
         run::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
                                   rank.options.monitoring.measures, std::move(categories)};
         source_ = run::open_source(rank.options.source, std::move(source), tasks_).or_throw();
@@ -242,7 +242,7 @@ class Run {
         summary.failures = &manager_->records().failures();
         summary.categories = report::category_figures(*manager_, rank_.options.monitoring.measures);
         summary.attempts = manager_->records().attempts_ended();
-        summary.outputs_cut = manager_->records().outputs_cut();
+        summary.outputs_truncated = manager_->records().outputs_truncated();
         summary.output_limit = rank_.options.output_limit;
         summary.started = {rank_.command_line, rank_.launched_by};
         const bool quick_end =

@@ -209,7 +209,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
     if (given.count("walltime") != 0) run.walltime = walltime;
-    check(take(given, "storage-timeout", run.storage_patience, duration()));
+    check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
     check(take(given, "reconnect-timeout", run.away_limit, away_limit));
     check(take_port(given, run.listen));
     check(take_monitoring(given, run));

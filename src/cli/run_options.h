@@ -38,7 +38,7 @@ struct RunOptions {
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
-    Duration storage_patience = std::chrono::seconds(60);
+    Duration storage_retry_limit = std::chrono::seconds(60);
     std::optional<machine::Binding> bind;         // nothing: to cores, where each rank has its own
     std::optional<std::size_t> threads_per_core;  // nothing: all of them
     std::string index_variable;                   // a further name of WORK_QUEUE_TASK_INDEX; empty: none

@@ -227,7 +227,7 @@ class Program {
         worker.kept_cache = kept_cache();
         worker.hello.os = options_.os;
         worker.hello.arch = options_.arch;
-        worker.fetch_patience = std::chrono::ceil<std::chrono::seconds>(options_.url_timeout);
+        worker.fetch_timeout = std::chrono::ceil<std::chrono::seconds>(options_.url_timeout);
         if (!options_.factory.empty()) worker.hello.features.push_back("factory:" + options_.factory);
         worker.leaves_at = leaves_at_;
         launcher_->begin_anew(worker.launcher, launcher_close_limit).or_throw();

@@ -51,13 +51,13 @@ struct WorkerJoined {
 };
 // The worker disconnected. It gets no new leases, and keeps the ones it has for
 // scheduling::ReactorOptions::away_limit.
-struct WorkerAway {
+struct WorkerDisconnected {
     WorkerId worker;
     std::string why;
 };
 // It reconnected. Leases that it does not name never reached it, or their answers have arrived: they are
 // requeued without blame.
-struct WorkerBack {
+struct WorkerReconnected {
     WorkerId worker;
     std::vector<std::pair<TaskId, Attempt>> holding;
 };
@@ -125,7 +125,7 @@ struct Monitoring {
 };
 struct Tuned {  // changes by a program during the run; nullopt: unchanged
     std::optional<std::uint32_t> hold_until_workers;
-    std::optional<bool> sets_hosts_aside{};
+    std::optional<bool> excludes_failing_hosts{};
     std::optional<double> copies_from{};  // multiple of the category's mean; below 1: no copies
     std::optional<AllocationRules> allocation{};
     std::optional<double> submit_multiplier{};
@@ -163,10 +163,11 @@ struct FastAbortSet {  // see RunTimes::set()
 };
 struct Tick {};  // the time from scheduling::Reactor::wakeup() has come
 
-using Event = std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerAway,
-                           WorkerBack, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
-                           TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tuned,
-                           CategorySet, FastAbortSet, HostBlocked, HostUnblocked, Tick>;
+using Event =
+    std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerDisconnected,
+                 WorkerReconnected, WorkerDraining, WorkerLeft, TaskReported, RangeReported, TaskGivenBack,
+                 TicketsReported, CancelRequested, StopRequested, StorageTrouble, Tuned, CategorySet,
+                 FastAbortSet, HostBlocked, HostUnblocked, Tick>;
 
 // ---- actions ----
 
@@ -228,7 +229,7 @@ struct AttemptEnded {
     Outcome outcome;
 };
 // A lease that had not started is requeued. The records know of the lease, so they need this too.
-struct GoneBack {
+struct LeaseRequeued {
     TaskId task;
     Attempt attempt = 0;
     CategoryId category;
@@ -253,7 +254,7 @@ struct Skipped {  // these can never run
     std::string detail{};           // how to fix it
 };
 // Tasks fail there that succeed elsewhere, so the host is excluded.
-struct HostSetAside {
+struct HostExcluded {
     std::string host;
     std::string why;
     WallMicros until = 0;
@@ -277,7 +278,7 @@ struct Finished {
 };
 
 using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOver, Dismiss, AttemptEnded,
-                            GoneBack, RangeEnded, Cancelled, Skipped, HostSetAside, HostReleased,
+                            LeaseRequeued, RangeEnded, Cancelled, Skipped, HostExcluded, HostReleased,
                             CategoryChanged, Warning, Finished>;
 
 }  // namespace wq::core

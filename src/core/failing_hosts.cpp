@@ -25,16 +25,17 @@ constexpr std::size_t most_rows = 16;
 // If more hosts fail at once, the hosts are not the cause.
 constexpr std::size_t most_hosts = 256;
 
-constexpr Duration first_time_aside = std::chrono::minutes(1);
-constexpr Duration longest_time_aside = std::chrono::hours(1);
+constexpr Duration first_exclusion_time = std::chrono::minutes(1);
+constexpr Duration longest_exclusion_time = std::chrono::hours(1);
 constexpr std::uint32_t good_again = 10;
 
 double micros(Duration time) {
     return static_cast<double>(time / std::chrono::microseconds(1));
 }
 
-Duration time_aside(std::uint32_t times_before) {
-    return std::min(first_time_aside * (std::int64_t{1} << std::min(times_before, 10U)), longest_time_aside);
+Duration exclusion_time(std::uint32_t times_before) {
+    return std::min(first_exclusion_time * (std::int64_t{1} << std::min(times_before, 10U)),
+                    longest_exclusion_time);
 }
 
 // Failures since `begun` are compared with tasks that started up to the same time before it. So wrong tasks
@@ -85,8 +86,8 @@ void FailingHosts::succeeded(const Ended& ended, std::uint64_t tasks) {
     if (found == hosts_.end()) return;
     Host& host = found->second;
     std::erase(host.rows, ended.alike);
-    if (host.times_aside > 0 && ++host.good >= good_again) host.times_aside = 0;
-    if (host.times_aside == 0 && host.rows.empty()) hosts_.erase(found);
+    if (host.times_excluded > 0 && ++host.good >= good_again) host.times_excluded = 0;
+    if (host.times_excluded == 0 && host.rows.empty()) hosts_.erase(found);
 }
 
 std::optional<FailingHosts::Verdict> FailingHosts::failed(const Ended& ended, Instant now,
@@ -127,11 +128,11 @@ std::optional<FailingHosts::Verdict> FailingHosts::failed(const Ended& ended, In
         if (!is_no_chance(counted, failed_there, elsewhere)) return std::nullopt;
     }
     return Verdict{bad.failures, std::chrono::microseconds(static_cast<std::int64_t>(each_us)), elsewhere,
-                   failed_there, time_aside(hosts_[ended.host].times_aside)};
+                   failed_there, exclusion_time(hosts_[ended.host].times_excluded)};
 }
 
 // What is known of the other hosts since it began to fail stays valid until it succeeds.
-void FailingHosts::set_aside(const std::string& name) {
+void FailingHosts::note_exclusion(const std::string& name) {
     Host& host = hosts_[name];
     for (const AlikeId alike : host.rows) {
         Row& row = kind(alike).rows.at(name);
@@ -139,7 +140,7 @@ void FailingHosts::set_aside(const std::string& name) {
         row.wall_us = 0;
     }
     host.good = 0;
-    ++host.times_aside;
+    ++host.times_excluded;
 }
 
 void FailingHosts::spared(const std::string& name, AlikeId alike) {
@@ -156,7 +157,7 @@ void FailingHosts::forget(const std::string& name) {
 
 void FailingHosts::forget_unless_bad(const std::string& name) {
     const auto found = hosts_.find(name);
-    if (found != hosts_.end() && found->second.times_aside == 0) forget(name);
+    if (found != hosts_.end() && found->second.times_excluded == 0) forget(name);
 }
 
 void FailingHosts::forget_all() {

@@ -45,7 +45,7 @@ class FailingHosts {
     std::optional<Verdict> failed(const Ended& ended, Instant now, const Running& running_elsewhere);
 
     // It was excluded. The next exclusion will be longer, unless it does well in between.
-    void set_aside(const std::string& host);
+    void note_exclusion(const std::string& host);
     // It was not excluded because no other host could run the waiting tasks; it is judged again after some
     // more failures.
     void spared(const std::string& host, AlikeId alike);
@@ -77,7 +77,7 @@ class FailingHosts {
     };
     struct Host {
         std::vector<AlikeId> rows;  // oldest first
-        std::uint32_t times_aside = 0;
+        std::uint32_t times_excluded = 0;
         std::uint32_t good = 0;  // successes since it was excluded
     };
     Kind& kind(AlikeId alike);

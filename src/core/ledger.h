@@ -34,9 +34,9 @@ struct Attempted {
     std::uint32_t aborted = 0;    // killed because it took too long
     Attempt last = 0;             // the highest attempt number so far, copies included
     bool leased = false;
-    bool told_to_end = false;  // because it takes too long
-    bool by_ticket = false;    // the current or last attempt was claimed, not leased
-    WorkerId worker;           // the holder while leased
+    bool kill_ordered = false;  // because it takes too long
+    bool by_ticket = false;     // the current or last attempt was claimed, not leased
+    WorkerId worker;            // the holder while leased
     Resources given;
     WallMicros dispatched_us = 0;
     Instant since;                        // leased at

@@ -63,7 +63,7 @@ WorkerKind WorkerTable::kind_of(const Worker& worker) const {
     return kind;
 }
 
-bool WorkerTable::cut_disk(std::int64_t demand_mb) {
+bool WorkerTable::split_by_disk(std::int64_t demand_mb) {
     if (demand_mb <= 0 || disk_cuts_.size() >= most_cuts || !disk_cuts_.insert(demand_mb).second)
         return false;
     for (const auto& [kind, of_kind] : std::exchange(kinds_, {}))
@@ -144,8 +144,8 @@ void WorkerTable::enter(Worker& worker) {
     host.workers.insert(worker.id);
     if (worker.available() && host.available++ == 0) ++hosts_available_;
     if (worker.available()) enter_kind(worker);
-    if (worker.away()) {
-        away_.insert({*worker.away_until, worker.id});
+    if (worker.disconnected()) {
+        disconnected_.insert({*worker.disconnected_until, worker.id});
         return;
     }
     if (!worker.watched) by_heard_.insert({worker.last_heard, worker.id});
@@ -172,8 +172,8 @@ void WorkerTable::leave(const Worker& worker) {
             if (keeps_order(what)) worker.kind->second.by(what).erase(worker.place(what));
         if (worker.kind->second.by(Scarce::cores).empty()) kinds_.erase(worker.kind);
     }
-    if (worker.away()) {
-        away_.erase({*worker.away_until, worker.id});
+    if (worker.disconnected()) {
+        disconnected_.erase({*worker.disconnected_until, worker.id});
         return;
     }
     by_heard_.erase({worker.last_heard, worker.id});
@@ -182,17 +182,17 @@ void WorkerTable::leave(const Worker& worker) {
     if (!worker.leases.empty()) --busy_;
 }
 
-void WorkerTable::go_away(Worker& worker, Instant until, std::string why) {
+void WorkerTable::set_disconnected(Worker& worker, Instant until, std::string why) {
     leave(worker);
-    worker.away_until = until;
-    worker.away_why = std::move(why);
+    worker.disconnected_until = until;
+    worker.disconnected_why = std::move(why);
     worker.recalled = 0;
     enter(worker);
 }
 
-void WorkerTable::come_back(Worker& worker, Instant now) {
+void WorkerTable::set_reconnected(Worker& worker, Instant now) {
     leave(worker);
-    worker.away_until.reset();
+    worker.disconnected_until.reset();
     worker.recalled = 0;
     worker.last_heard = now;
     enter(worker);
@@ -227,7 +227,7 @@ void WorkerTable::block(Worker& worker, bool on) {
 }
 
 const Worker* WorkerTable::first_given_up() const {
-    return away_.empty() ? nullptr : find(away_.begin()->second);
+    return disconnected_.empty() ? nullptr : find(disconnected_.begin()->second);
 }
 
 Worker* WorkerTable::find(WorkerId id) {
@@ -240,7 +240,7 @@ const Worker* WorkerTable::find(WorkerId id) const {
 }
 
 void WorkerTable::heard(Worker& worker, Instant now) {
-    if (worker.watched || worker.away() || now - worker.last_heard < heard_grain) return;
+    if (worker.watched || worker.disconnected() || now - worker.last_heard < heard_grain) return;
     by_heard_.erase({worker.last_heard, worker.id});
     worker.last_heard = now;
     by_heard_.insert({now, worker.id});
@@ -271,7 +271,7 @@ void WorkerTable::move(Worker& worker, Change&& change) {
 }
 
 void WorkerTable::use(Worker& worker, const Resources& used) {
-    if (!worker.away()) {
+    if (!worker.disconnected()) {
         committed_ -= worker.used;
         committed_ += used;
     }
@@ -279,7 +279,7 @@ void WorkerTable::use(Worker& worker, const Resources& used) {
 }
 
 void WorkerTable::lease(Worker& worker, TaskId task, const Resources& give) {
-    if (worker.leases.empty() && !worker.away()) ++busy_;
+    if (worker.leases.empty() && !worker.disconnected()) ++busy_;
     queued_ -= worker.queue();
     move(worker, [&] {
         worker.leases.insert(task);
@@ -301,7 +301,7 @@ void WorkerTable::release(Worker& worker, TaskId task, const Resources& given) {
         Resources used = worker.used;
         use(worker, used -= given);
     });
-    if (worker.leases.empty() && !worker.away()) --busy_;
+    if (worker.leases.empty() && !worker.disconnected()) --busy_;
     queued_ = queued_ - queued + worker.queue();
     // A lease that left the queue has started and cannot be recalled.
     worker.recalled = std::min(worker.recalled, worker.queue());
@@ -333,13 +333,13 @@ std::optional<std::string> WorkerTable::audit() const {
     std::size_t judged = 0;
     for (const auto& [id, worker] : workers_) {
         const std::string name = "worker " + std::to_string(id.value());
-        if (!worker.away()) {
+        if (!worker.disconnected()) {
             total += worker.whole;
             committed += worker.used;
             if (!worker.leases.empty()) ++busy;
         }
         queued += worker.queue();
-        const bool silence = !worker.away() && !worker.watched;
+        const bool silence = !worker.disconnected() && !worker.watched;
         if (silence) ++judged;
         if (worker.available()) ++available;
         const auto kind = kinds_.find(kind_of(worker));
@@ -351,7 +351,8 @@ std::optional<std::string> WorkerTable::audit() const {
         if (in_kinds != worker.available() || !knows_it ||
             by_heard_.contains({worker.last_heard, id}) != silence)
             return name + " is not indexed";
-        if (worker.away() && !away_.contains({*worker.away_until, id})) return name + " is not disconnected";
+        if (worker.disconnected() && !disconnected_.contains({*worker.disconnected_until, id}))
+            return name + " is not disconnected";
         if (worker.suspect && !worker.leases.contains(*worker.suspect)) return name + " lost its suspect";
         if (worker.alone && (!worker.suspect || worker.leases.size() != 1))
             return name + " runs more than the task that is to be alone";

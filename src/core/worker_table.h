@@ -28,8 +28,8 @@ struct Offer {
 
 // Workers that are searched as one. No two nodes of a cluster have the same free disk, and no two jobs end at
 // once. So a kind has upper bounds: memory and disk within a factor of two (disk more finely if tasks need
-// it, see WorkerTable::cut_disk), and the end within six hours. Everything else is equal. A pool of thousands
-// has few kinds.
+// it, see WorkerTable::split_by_disk), and the end within six hours. Everything else is equal. A pool of
+// thousands has few kinds.
 struct WorkerKind {
     Offer at_most;
     std::optional<Instant> leaves_by;
@@ -80,11 +80,11 @@ struct Worker {
     std::optional<Instant> leaves_at;
     std::vector<std::string> features;  // sorted, each once
     bool takes_tickets = false;
-    bool watched = false;               // its silence means nothing
-    bool draining = false;              // gets no more tasks
-    bool blocked = false;               // its host gets no tasks
-    std::optional<Instant> away_until;  // disconnected; lost at this time
-    std::string away_why;
+    bool watched = false;                       // its silence means nothing
+    bool draining = false;                      // gets no more tasks
+    bool blocked = false;                       // its host gets no tasks
+    std::optional<Instant> disconnected_until;  // disconnected; lost at this time
+    std::string disconnected_why;
     std::uint64_t recalled = 0;  // leases that it was asked to return and has not answered for
     bool has_changed = false;    // is in the list of take_changed()
     std::unordered_set<TaskId> leases;
@@ -95,8 +95,8 @@ struct Worker {
     Instant last_heard;
     WorkerKinds::iterator kind;  // its position there is valid while it is available
 
-    bool away() const { return away_until.has_value(); }
-    bool available() const { return !away() && !draining && !blocked; }  // gets tasks
+    bool disconnected() const { return disconnected_until.has_value(); }
+    bool available() const { return !disconnected() && !draining && !blocked; }  // gets tasks
     Offer offer() const { return {whole, features}; }
     std::int64_t room(Scarce what) const;
     Place place(Scarce what) const { return {room(what), !leases.empty(), whole.memory_mb, leaves_at, id}; }
@@ -135,13 +135,13 @@ class WorkerTable {
     const Worker* quietest() const;
 
     // It disconnected or reconnected.
-    void go_away(Worker& worker, Instant until, std::string why);
-    void come_back(Worker& worker, Instant now);
+    void set_disconnected(Worker& worker, Instant until, std::string why);
+    void set_reconnected(Worker& worker, Instant now);
     void drain(Worker& worker, bool on);
     void block(Worker& worker, bool on);
     // The disconnected worker that is given up first.
     const Worker* first_given_up() const;
-    std::size_t away() const { return away_.size(); }
+    std::size_t disconnected_count() const { return disconnected_.size(); }
 
     void lease(Worker& worker, TaskId task, const Resources& give);
     void release(Worker& worker, TaskId task, const Resources& given);
@@ -162,7 +162,7 @@ class WorkerTable {
     bool keeps_order(Scarce what) const { return kept_[static_cast<std::size_t>(what)]; }
     // Separates workers with at least this much disk from the others, as different kinds. False: no effect;
     // only the first few cuts are made, because every search visits all kinds.
-    bool cut_disk(std::int64_t demand_mb);
+    bool split_by_disk(std::int64_t demand_mb);
     // All workers, including disconnected ones: how many of each.
     const std::map<Offer, std::uint64_t>& offers() const { return offers_; }
     const std::unordered_map<WorkerId, Worker>& all() const { return workers_; }
@@ -198,7 +198,7 @@ class WorkerTable {
     std::set<std::int64_t> disk_cuts_;  // the lower bounds above the cuts
     std::map<Offer, std::uint64_t> offers_;
     std::set<std::pair<Instant, WorkerId>> by_heard_;
-    std::set<std::pair<Instant, WorkerId>> away_;  // by the time they are given up
+    std::set<std::pair<Instant, WorkerId>> disconnected_;  // by the time they are given up
     std::vector<WorkerId> changed_;
     std::uint64_t busy_ = 0;
     std::uint64_t queued_ = 0;

@@ -22,12 +22,12 @@ constexpr std::size_t checked_at_once = 4 << 20;
 constexpr std::uint64_t worth_taking_back = 1 << 20;
 
 // Tasks may link to a cached file: its time of change tells nothing.
-std::string print_of(const std::string& path) {
+std::string fingerprint_of(const std::string& path) {
     return fingerprint_of(path, Compared::modification).print;
 }
 
 // Of a copy: a write, a change of rights or another file in its place shows.
-std::string exact_print_of(const std::string& path) {
+std::string exact_fingerprint_of(const std::string& path) {
     return fingerprint_of(path, Compared::any_change).print;
 }
 
@@ -60,7 +60,7 @@ bool Cache::check_some(const std::string& key) {
     if (found == trees_.end() || found->second.trusted) return false;
     auto begun = checks_.find(key);
     if (begun == checks_.end()) {
-        Check check{TreeReader(path_of(key)), print_of(path_of(key)), {}, 0};
+        Check check{TreeReader(path_of(key)), fingerprint_of(path_of(key)), {}, 0};
         begun = checks_.emplace(key, std::move(check)).first;
     }
     Check& check = begun->second;
@@ -79,7 +79,7 @@ bool Cache::check_some(const std::string& key) {
 bool Cache::fresh(const std::string& key) {
     const auto found = trees_.find(key);
     if (found == trees_.end()) return false;
-    if (print_of(path_of(key)) == found->second.fingerprint) return true;
+    if (fingerprint_of(path_of(key)) == found->second.fingerprint) return true;
     drop(key);
     return false;
 }
@@ -118,7 +118,7 @@ Trouble Cache::place(const std::string& key, const std::string& to, Sharing shar
     const bool large = sharing == Sharing::copied && tree.bytes >= worth_taking_back;
     if (!large || !place_spare(key, to))
         if (auto trouble = copy_tree(path_of(key), to, sharing)) return trouble;
-    if (large) handed_out_[to] = {key, exact_print_of(to)};
+    if (large) placed_copies_[to] = {key, exact_fingerprint_of(to)};
     return std::nullopt;
 }
 
@@ -126,7 +126,7 @@ bool Cache::place_spare(const std::string& key, const std::string& to) {
     for (auto spare = spares_.find(key); spare != spares_.end(); spare = spares_.find(key)) {
         const Copy copy = std::move(spare->second);
         spares_.erase(spare);
-        const bool untouched = exact_print_of(copy.path) == copy.fingerprint;
+        const bool untouched = exact_fingerprint_of(copy.path) == copy.fingerprint;
         if (untouched && ::rename(copy.path.c_str(), to.c_str()) == 0) return true;
         remove_tree(AT_FDCWD, copy.path);
     }
@@ -134,12 +134,12 @@ bool Cache::place_spare(const std::string& key, const std::string& to) {
 }
 
 void Cache::take_back(const std::string& at) {
-    const auto handed_out = handed_out_.extract(at);
-    if (handed_out.empty()) return;
-    const auto& [key, fingerprint] = handed_out.mapped();
-    if (!trees_.contains(key) || exact_print_of(at) != fingerprint) return;
+    const auto placed_copy = placed_copies_.extract(at);
+    if (placed_copy.empty()) return;
+    const auto& [key, fingerprint] = placed_copy.mapped();
+    if (!trees_.contains(key) || exact_fingerprint_of(at) != fingerprint) return;
     const std::string aside = folder_ + "/.spare." + std::to_string(++placements_);
-    if (::rename(at.c_str(), aside.c_str()) == 0) spares_.insert({key, {aside, exact_print_of(aside)}});
+    if (::rename(at.c_str(), aside.c_str()) == 0) spares_.insert({key, {aside, exact_fingerprint_of(aside)}});
 }
 
 Cache::Incoming::Incoming(Cache& cache, std::string key)
@@ -157,7 +157,7 @@ Trouble Cache::Incoming::finish() {
                        cache_.path_of(key_) + ": the bytes that arrived differ from those announced"};
     if (cache_.has(key_)) return std::nullopt;  // it came twice
     if (auto trouble = writer_.finish()) return trouble;
-    cache_.trees_[key_] = {stream_bytes_, true, ++cache_.placements_, print_of(cache_.path_of(key_))};
+    cache_.trees_[key_] = {stream_bytes_, true, ++cache_.placements_, fingerprint_of(cache_.path_of(key_))};
     cache_.bytes_ += stream_bytes_;
     return std::nullopt;
 }

@@ -76,7 +76,7 @@ class Cache {
         std::string path;
         std::string fingerprint;
     };
-    struct HandedOut {
+    struct PlacedCopy {
         std::string key;
         std::string fingerprint;
     };
@@ -94,9 +94,9 @@ class Cache {
 
     std::string folder_;
     std::map<std::string, Tree> trees_;
-    std::map<std::string, Check> checks_;          // that were begun
-    std::multimap<std::string, Copy> spares_;      // by key: copies that no task has
-    std::map<std::string, HandedOut> handed_out_;  // large copies, by where they were placed
+    std::map<std::string, Check> checks_;              // that were begun
+    std::multimap<std::string, Copy> spares_;          // by key: copies that no task has
+    std::map<std::string, PlacedCopy> placed_copies_;  // large copies, by where they were placed
     std::uint64_t placements_ = 0;
     std::uint64_t bytes_ = 0;
 };

@@ -17,7 +17,7 @@ Result<OpenPort> open_port(net::TcpListenOptions options, const std::string& nam
     auto listener = net::TcpListener::open(std::move(options));
     if (!listener) return listener.error();
     contact.port = (*listener)->port();
-    contact.certificate_print = (*listener)->certificate_print();
+    contact.certificate_digest = (*listener)->certificate_digest();
     contact.started = wall_now();
     OpenPort port(std::move(*listener), std::move(contact));
     if (name.empty()) return port;

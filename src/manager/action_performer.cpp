@@ -45,7 +45,7 @@ void ActionPerformer::act_on(core::AttemptEnded& action, core::Now now) {
     to_.storage.look_if_full(now);
 }
 
-void ActionPerformer::act_on(const core::GoneBack& action, core::Now now) {
+void ActionPerformer::act_on(const core::LeaseRequeued& action, core::Now now) {
     to_.leases.forget(action.task, action.attempt);
     to_.records.requeued(action, now);
 }
@@ -94,7 +94,7 @@ void ActionPerformer::act_on(const core::Dismiss& action, core::Now now) {
         to_.sessions.end(action.worker, action.why, departure, now);
 }
 
-void ActionPerformer::act_on(const core::HostSetAside& action, core::Now) {
+void ActionPerformer::act_on(const core::HostExcluded& action, core::Now) {
     router_.tell_user("host " + action.host + " is excluded until " + local_time(action.until, "%H:%M:%S") +
                       ": " + action.why + (how_to_keep_hosts_.empty() ? "" : "; " + how_to_keep_hosts_));
 }

@@ -50,7 +50,7 @@ class ActionPerformer {
     void act_on(const core::KillAll& action, core::Now now);
     void act_on(const core::Recall& action, core::Now now);
     void act_on(core::AttemptEnded& action, core::Now now);
-    void act_on(const core::GoneBack& action, core::Now now);
+    void act_on(const core::LeaseRequeued& action, core::Now now);
     void act_on(core::RangeEnded& action, core::Now now);
     void act_on(const core::Cancelled& action, core::Now now);
     void act_on(core::Skipped& action, core::Now now);
@@ -60,7 +60,7 @@ class ActionPerformer {
     void act_on(const core::BatchOver& action, core::Now now);
     // Of workers and hosts.
     void act_on(const core::Dismiss& action, core::Now now);
-    void act_on(const core::HostSetAside& action, core::Now now);
+    void act_on(const core::HostExcluded& action, core::Now now);
     void act_on(const core::HostReleased& action, core::Now now);
     // Of the run.
     void act_on(const core::CategoryChanged& action, core::Now now);

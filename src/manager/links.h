@@ -41,7 +41,7 @@ struct Link {
 class Links {
   public:
     // Peers of this transport are strangers.
-    void expect_strangers(const net::Transport& from) { strangers_.insert(&from); }
+    void expect_tcp_workers(const net::Transport& from) { strangers_.insert(&from); }
     // `hello_limit`: how long a stranger may take to say hello.
     void open(net::Transport& from, const net::Joined& joined, Duration hello_limit, Instant now);
     // From now on the worker is reached by this link, whatever it was before.

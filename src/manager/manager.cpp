@@ -35,7 +35,7 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       records_({std::move(options.categories), std::move(options.earlier_attempts), options.output_limit,
                 options.sample_every},
                tasks, recorder, *this, started.instant),
-      storage_({options.most_unwritten_bytes, options.storage_patience}, recorder, *this),
+      storage_({options.most_unwritten_bytes, options.storage_retry_limit}, recorder, *this),
       leases_(tasks, links_, records_, *this, options.background),
       notices_({environment_, leases_, tickets_, records_, release_}),
       sessions_(session_options(options), links_, *this, notices_),
@@ -180,7 +180,7 @@ core::ManagerStats brief_stats(const scheduling::Reactor& reactor) {
     core::ManagerStats stats;
     const core::Ledger& ledger = reactor.ledger();
     const core::WorkerTable& workers = reactor.workers();
-    stats.workers_connected = static_cast<std::int64_t>(workers.size() - workers.away());
+    stats.workers_connected = static_cast<std::int64_t>(workers.size() - workers.disconnected_count());
     stats.tasks_waiting = static_cast<std::int64_t>(ledger.count(core::TaskState::blocked) +
                                                     ledger.count(core::TaskState::ready));
     stats.tasks_submitted = static_cast<std::int64_t>(ledger.size());

@@ -51,7 +51,7 @@ struct ManagerOptions {
     // Records and output that wait to be written: above it dispatching pauses until half of it is written.
     std::uint64_t most_unwritten_bytes = 512u << 20;
     // For how long writing results is retried; then the run stops, to be resumed.
-    Duration storage_patience = std::chrono::seconds(60);
+    Duration storage_retry_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of each stream of a task
     // How the user can keep a host from being excluded; it follows the line that says so.
     std::string how_to_keep_hosts;
@@ -87,7 +87,7 @@ class Manager final : private Router {
     // ---- workers ----
     // Peers of this transport are workers that come by themselves (over TCP): none of them is a rank, and
     // nothing that they say is trusted.
-    void expect_strangers(const net::Transport& from) { links_.expect_strangers(from); }
+    void expect_tcp_workers(const net::Transport& from) { links_.expect_tcp_workers(from); }
     // Returns whether it was more than a sign of life.
     bool on_arrival(net::Transport& from, const net::Arrival& arrival, core::Now now);
     // Whether a call of a function has ended with a result since this was asked last.

@@ -97,7 +97,7 @@ void RunRecords::waiting(TaskId task, CategoryId category, WallMicros when, bool
                                          requested(said, category, at_maximum), at_maximum));
 }
 
-void RunRecords::requeued(const core::GoneBack& action, core::Now now) {
+void RunRecords::requeued(const core::LeaseRequeued& action, core::Now now) {
     if (recorder_.wants_beginning(action.task))
         waiting(action.task, action.category, now.wall, at_maximum(action.task));
 }
@@ -140,7 +140,7 @@ void RunRecords::ended(core::AttemptEnded& action, const Link* link, core::Outpu
                        tasks_.command(action.task), record.outcome, last_lines(recorded.output.err, 5), 1,
                        categories_[action.category.value()]});
     const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
-    if (record.final && longest > options_.output_limit) ++outputs_cut_;
+    if (record.final && longest > options_.output_limit) ++outputs_truncated_;
     ++ended_;
     recorder_.task(std::move(recorded));
     if (!action.final && !action.goes_on)

@@ -60,7 +60,7 @@ class RunRecords {
     };
     // Work Queue's transaction log has the beginnings, too. `address`: of the worker.
     void dispatched(const Dispatch& dispatch, const std::string& address);
-    void requeued(const core::GoneBack& action, core::Now now);
+    void requeued(const core::LeaseRequeued& action, core::Now now);
     // `link`: of its worker; null: it is gone. `output`: null where nothing came.
     void ended(core::AttemptEnded& action, const Link* link, core::Output* output, core::Now now);
     void ended(core::RangeEnded& action, core::Now now);
@@ -81,7 +81,9 @@ class RunRecords {
     // Of these, those that are not in the journal yet.
     std::int64_t unwritten() const { return static_cast<std::int64_t>(ended_ - recorder_.acknowledged()); }
     bool all_written() const { return recorder_.acknowledged() >= ended_; }
-    std::uint64_t outputs_cut() const { return outputs_cut_; }  // tasks whose last attempt lost some output
+    std::uint64_t outputs_truncated() const {
+        return outputs_truncated_;
+    }  // tasks whose last attempt lost some output
     Failures& failures() { return failures_; }
     const Failures& failures() const { return failures_; }
 
@@ -97,7 +99,7 @@ class RunRecords {
     std::map<CategoryId, core::CategoryChanged> category_told_;  // to the recorder
     Failures failures_;
     std::uint64_t ended_ = 0;
-    std::uint64_t outputs_cut_ = 0;
+    std::uint64_t outputs_truncated_ = 0;
     std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, by workers that have not left
     Instant next_sample_;
     Duration sample_every_;

@@ -48,7 +48,7 @@ void WorkerRelease::release(WorkerId worker, core::Now now) {
 void WorkerRelease::dismiss_the_empty(core::Now now) {
     for (const WorkerId id : std::vector<WorkerId>(releasing_.begin(), releasing_.end())) {
         const core::Worker* const worker = router_.reactor().workers().find(id);
-        if (worker != nullptr && (worker->away() || router_.reactor().may_run(*worker))) continue;
+        if (worker != nullptr && (worker->disconnected() || router_.reactor().may_run(*worker))) continue;
         releasing_.erase(id);
         const Link* const link = links_.of(id);
         if (link == nullptr) continue;

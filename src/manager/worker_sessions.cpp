@@ -151,7 +151,7 @@ void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) 
     links_.tell(link, welcome(*session));
     events_.welcomed(link);
     router_.tell_user(named(session->record) + " reconnected");
-    router_.react(core::WorkerBack{worker, std::move(message.holding)}, now);
+    router_.react(core::WorkerReconnected{worker, std::move(message.holding)}, now);
 }
 
 wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
@@ -201,7 +201,7 @@ void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, core::No
     events_.disconnected(worker);
     router_.tell_user(named(session->record) + " is disconnected: " + why + "; it may reconnect within " +
                       format_duration(options_.disconnect_limit));
-    router_.react(core::WorkerAway{worker, why}, now);
+    router_.react(core::WorkerDisconnected{worker, why}, now);
 }
 
 void WorkerSessions::drop(LinkKey key, const std::string& why, records::Departure departure, core::Now now) {
@@ -270,7 +270,7 @@ void WorkerSessions::note_departures_at_the_end(const std::string& why, core::No
         if (link != nullptr)
             events_.departed(*link->record, why, records::Departure::asked, now);
         else if (session != nullptr)
-            events_.departed(session->record, worker.away_why, records::Departure::failure, now);
+            events_.departed(session->record, worker.disconnected_why, records::Departure::failure, now);
     }
 }
 

@@ -92,7 +92,7 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
     // rank 0 would be killed at once, before it has saved: in 4 of 7 runs it was.
     const bool doomed = end.launcher_ends_us && environment.kills_after_signal;
     if (!story.finalized && !doomed) say_goodbye(environment.manager, options.goodbye);
-    if (!story.finalized && doomed && story.rank != 0) wait_to_be_killed(options.kill_patience);
+    if (!story.finalized && doomed && story.rank != 0) wait_to_be_killed(options.kill_wait_limit);
     return story.rank == 0 ? code : 0;
 }
 

@@ -46,7 +46,7 @@ struct GuardOptions {
     // Gets one line if rank 0 was killed, or any rank while MPI started; may be empty.
     std::function<void(const std::string&)> tell;
     // How long a worker's guard waits for the SIGKILL that its launcher announced by SIGTERM.
-    Duration kill_patience = std::chrono::seconds(5);
+    Duration kill_wait_limit = std::chrono::seconds(5);
 };
 
 // Call first in main(), before any thread. If a launcher started us, it forks, runs `main_of_rank` in the

@@ -24,7 +24,7 @@ constexpr const char* kind = "work_queue contact";
 constexpr int version = 1;
 constexpr std::size_t most_contact_addresses = 1000;
 constexpr std::size_t most_key_bytes = 64u << 10;
-constexpr std::size_t print_digits = 64;
+constexpr std::size_t digest_digits = 64;
 
 // A field of the right type, or its default if missing. Any other type clears `sound`.
 template <class T>
@@ -81,7 +81,7 @@ std::string to_json(const Contact& contact) {
                         {"port", contact.port},
                         {"key", to_hex(contact.key)},
                         {"tls", contact.tls},
-                        {"certificate_print", contact.certificate_print},
+                        {"certificate_print", contact.certificate_digest},
                         {"name", contact.name},
                         {"pid", contact.pid},
                         {"host", contact.host},
@@ -105,14 +105,14 @@ Result<Contact> parse_contact(const std::string& from) {
     contact.port = static_cast<std::uint16_t>(port);
     contact.key = from_hex(text(whole, "key", sound), sound);
     contact.tls = field<bool>(whole, "tls", sound, &json::is_boolean);
-    contact.certificate_print = text(whole, "certificate_print", sound);
+    contact.certificate_digest = text(whole, "certificate_print", sound);
     contact.name = text(whole, "name", sound);
     contact.pid = number(whole, "pid", sound);
     contact.host = text(whole, "host", sound);
     contact.started = number(whole, "started_us", sound);
-    const std::string& print = contact.certificate_print;
+    const std::string& digest = contact.certificate_digest;
     if (!sound || port < 1 || port > 65535 ||
-        (!print.empty() && (print.size() != print_digits || !all_hex(print))))
+        (!digest.empty() && (digest.size() != digest_digits || !all_hex(digest))))
         return Error{ExitCode::bad_input, "a field is missing or invalid"};
     return contact;
 }
@@ -128,9 +128,9 @@ TcpDialOptions dial_options(const Contact& contact) {
     options.key = contact.key;
     if (!contact.tls) return options;
     // Without a digest the certificate cannot be checked, unless the user names a CA file.
-    options.tls = contact.certificate_print.empty()
+    options.tls = contact.certificate_digest.empty()
                       ? TlsTrust{}
-                      : TlsTrust{TlsTrust::By::print, contact.certificate_print};
+                      : TlsTrust{TlsTrust::By::digest, contact.certificate_digest};
     return options;
 }
 

@@ -16,9 +16,9 @@ struct Contact {
     std::uint16_t port = 0;
     std::string key;  // bytes; hex in the file. Empty: no key
     bool tls = false;
-    std::string certificate_print;  // SHA-256 in hex; empty: no TLS, or checked by a CA file
-    std::string name;               // of the run; may be empty
-    std::int64_t pid = 0;           // of the manager, on `host`
+    std::string certificate_digest;  // SHA-256 in hex; empty: no TLS, or checked by a CA file
+    std::string name;                // of the run; may be empty
+    std::int64_t pid = 0;            // of the manager, on `host`
     std::string host;
     WallMicros started = 0;
 };

@@ -188,7 +188,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     std::string describe() const {
         std::string text = "no TLS";
         if (options_.tls) {
-            text = options_.tls->by == TlsTrust::By::print     ? "TLS 1.3, certificate checked by its digest"
+            text = options_.tls->by == TlsTrust::By::digest    ? "TLS 1.3, certificate checked by its digest"
                    : options_.tls->by == TlsTrust::By::ca_file ? "TLS 1.3, certificate checked by the CA file"
                                                                : "TLS 1.3, certificate not verified";
         }

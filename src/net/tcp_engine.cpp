@@ -37,7 +37,7 @@ Error cannot_begin(const std::exception& why) {
 TcpEngine::TcpEngine(TcpLinkPlan plan, TcpEngineUser& user)
     : plan_(std::move(plan)),
       user_(user),
-      mailbox_([this] { boost::asio::post(context_, [this] { heed_orders(); }); }),
+      mailbox_([this] { boost::asio::post(context_, [this] { carry_out_orders(); }); }),
       buffer_(buffer_bytes),
       budget_(plan_.limits.most_half_received_bytes),
       tick_every_(tick_for(plan_)) {}
@@ -83,7 +83,7 @@ void TcpEngine::stop() {
 }
 
 void TcpEngine::say_goodbye() {
-    heed_orders();
+    carry_out_orders();
     stopping_ = true;
     user_.on_stop();
     std::vector<std::shared_ptr<TcpLink>> links;
@@ -234,7 +234,7 @@ void TcpEngine::tell_untold() {
 // ---- the caller's orders ----
 
 // An exception loses no order: the rest is handled next time, at the latest at the next tick.
-void TcpEngine::heed_orders() {
+void TcpEngine::carry_out_orders() {
     if (stopping_) return;
     resume_paused();
     finish_orders();
@@ -243,11 +243,11 @@ void TcpEngine::heed_orders() {
 }
 
 void TcpEngine::finish_orders() {
-    for (; heeded_ < orders_.size(); ++heeded_) heed(orders_[heeded_]);
+    for (; carried_out_ < orders_.size(); ++carried_out_) carry_out(orders_[carried_out_]);
     for (const TcpOrder& order : orders_)
         if (order.what == TcpOrder::What::send) flush(order.peer);
     orders_.clear();
-    heeded_ = 0;
+    carried_out_ = 0;
 }
 
 void TcpEngine::flush(PeerId peer) {
@@ -269,7 +269,7 @@ void TcpEngine::close(PeerId peer) {
     mailbox_.closed(peer);
 }
 
-void TcpEngine::heed(TcpOrder& order) {
+void TcpEngine::carry_out(TcpOrder& order) {
     if (order.what == TcpOrder::What::close) return close(order.peer);
     const auto found = peers_.find(order.peer);
     const bool sends = order.what == TcpOrder::What::send;
@@ -298,7 +298,7 @@ void TcpEngine::tick() {
     if (links_.empty() && untold_.empty()) return;
     await_tick();  // first, so that ticks continue after an exception below
     tell_untold();
-    heed_orders();
+    carry_out_orders();
     const bool stood_still = late > std::max<Duration>(plan_.limits.silence / 4, 4 * tick_every_);
     std::vector<std::shared_ptr<TcpLink>> links;
     links.reserve(links_.size());

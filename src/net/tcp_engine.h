@@ -80,9 +80,9 @@ class TcpEngine final : public TcpLinkOwner {
 
     void run() noexcept;
     void turn();
-    void heed_orders();
+    void carry_out_orders();
     void finish_orders();
-    void heed(TcpOrder& order);
+    void carry_out(TcpOrder& order);
     void flush(PeerId peer);
     void close(PeerId peer);
     void resume_paused();
@@ -101,7 +101,7 @@ class TcpEngine final : public TcpLinkOwner {
     std::thread thread_;
     std::vector<char> buffer_;
     std::vector<TcpOrder> orders_;
-    std::size_t heeded_ = 0;  // the executed ones
+    std::size_t carried_out_ = 0;  // the executed ones
 
     std::unordered_map<std::uint64_t, Member> links_;  // by serial number
     std::map<std::uint64_t, TcpLink*> unfinished_;     // of these, oldest first

@@ -25,7 +25,7 @@ std::string text_of(int error) {
 }
 
 std::size_t stranger_frame(const TcpLimits& limits) {
-    return std::min(limits.most_frame_bytes, limits.most_frame_bytes_of_strangers);
+    return std::min(limits.most_frame_bytes, limits.most_frame_bytes_before_admit);
 }
 
 bool looks_like_tls(std::string_view bytes) {

@@ -69,10 +69,10 @@ std::string busy_frame() {
 
 class Listener final : public TcpListener, private TcpEngineUser {
   public:
-    Listener(TcpLinkPlan plan, std::size_t most_handshakes, Listening sockets, std::string print,
+    Listener(TcpLinkPlan plan, std::size_t most_handshakes, Listening sockets, std::string digest,
              rlimit original)
         : port_(sockets.port),
-          print_(std::move(print)),
+          digest_(std::move(digest)),
           original_limit_(original),
           shares_(shares_of(most_handshakes)),
           spare_(spare_descriptor()),
@@ -101,7 +101,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
         boost::asio::post(engine_.context(), [=, this] { engine_.set_keep_alive(keep_alive, silence); });
     }
     std::uint16_t port() const override { return port_; }
-    std::string certificate_print() const override { return print_; }
+    std::string certificate_digest() const override { return digest_; }
     rlimit original_file_limit() const override { return original_limit_; }
 
     TcpListenCounts counts() const override {
@@ -241,7 +241,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
     }
 
     const std::uint16_t port_;
-    const std::string print_;
+    const std::string digest_;
     const rlimit original_limit_;
     const Shares shares_;
     mutable std::mutex mutex_;
@@ -261,14 +261,14 @@ class Listener final : public TcpListener, private TcpEngineUser {
 
 Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options) {
     TcpLinkPlan plan{Role::manager, std::move(options.key), nullptr, options.limits, Duration{0}};
-    std::string print;
+    std::string digest;
     if (options.tls) {
         auto context = TlsContext::of_manager(*options.tls);
         if (!context) return context.error();
         plan.tls = *context;
-        auto found = net::certificate_print(*options.tls);
+        auto found = net::certificate_digest(*options.tls);
         if (!found) return found.error();
-        print = *found;
+        digest = *found;
     }
     const rlimit original = raise_file_limit();
     auto sockets = options.sockets.empty() ? listen_on(options.bind, options.low_port, options.high_port)
@@ -276,7 +276,7 @@ Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options)
     if (!sockets) return sockets.error();
     try {
         return std::unique_ptr<TcpListener>(new Listener(std::move(plan), options.most_handshakes,
-                                                         std::move(*sockets), std::move(print), original));
+                                                         std::move(*sockets), std::move(digest), original));
     } catch (const Failure& failure) {
         return failure.error;
     } catch (const std::exception& error) {

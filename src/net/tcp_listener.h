@@ -50,7 +50,7 @@ class TcpListener : public Transport {
     // From now on, instead of TcpLimits::keep_alive and silence; applies to existing peers too.
     virtual void set_keep_alive(Duration keep_alive, Duration silence) = 0;
     virtual std::uint16_t port() const = 0;
-    virtual std::string certificate_print() const = 0;  // SHA-256 in hex; empty without TLS
+    virtual std::string certificate_digest() const = 0;  // SHA-256 in hex; empty without TLS
     virtual TcpListenCounts counts() const = 0;
     // RLIMIT_NOFILE before it was raised: tasks get this limit.
     virtual rlimit original_file_limit() const = 0;

@@ -40,7 +40,7 @@ struct TcpLimits {
     // Joined the limit is 4 KiB, and from then until a manager's admit() the second one: it fits the hello of
     // a reconnecting worker with 10,000 functions and 20,000 leases.
     std::size_t most_frame_bytes = std::size_t{1} << 30;
-    std::size_t most_frame_bytes_of_strangers = std::size_t{4} << 20;
+    std::size_t most_frame_bytes_before_admit = std::size_t{4} << 20;
     // Memory of incomplete frames over all peers. Above it one peer at a time continues its frame and the
     // others wait; each exceeds the limit by at most 128 KiB. A peer that delivers less than 64 KiB a second
     // does not delay the others; when such peers hold this much again, the largest is disconnected.
@@ -60,7 +60,7 @@ struct TlsIdentity {
 // How a worker checks the manager's certificate.
 struct TlsTrust {
     enum class By {
-        print,    // `value` is the SHA-256 of the certificate in hex, from the contact file
+        digest,   // `value` is the SHA-256 of the certificate in hex, from the contact file
         ca_file,  // `value` is a file of PEM certificates; the certificate must also name the requested host
         unverified,  // encrypted, but the peer is unknown, unless both have a key (which is bound to the
                      // channel)

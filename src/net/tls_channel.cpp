@@ -28,7 +28,7 @@ std::string library_says() {
 
 // The digest that the worker expects, and the one found instead.
 struct Expected {
-    std::string print;
+    std::string digest;
     std::string found;
 };
 
@@ -38,12 +38,12 @@ int expected_index() {
 }
 
 // Replaces the library's check of chains and names.
-int check_print(X509_STORE_CTX* store, void*) {
+int check_digest(X509_STORE_CTX* store, void*) {
     auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
     auto* expected = static_cast<Expected*>(SSL_get_ex_data(ssl, expected_index()));
     X509* certificate = X509_STORE_CTX_get0_cert(store);
-    expected->found = certificate == nullptr ? std::string() : print_of(certificate);
-    if (!expected->found.empty() && expected->found == expected->print) return 1;
+    expected->found = certificate == nullptr ? std::string() : digest_of(certificate);
+    if (!expected->found.empty() && expected->found == expected->digest) return 1;
     X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
     return 0;
 }
@@ -101,7 +101,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::of_worker(const TlsTrust& trust)
     } else {
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     }
-    if (trust.by == TlsTrust::By::print) SSL_CTX_set_cert_verify_callback(context, check_print, nullptr);
+    if (trust.by == TlsTrust::By::digest) SSL_CTX_set_cert_verify_callback(context, check_digest, nullptr);
     if (trust.by == TlsTrust::By::ca_file &&
         SSL_CTX_load_verify_locations(context, trust.value.c_str(), nullptr) != 1) {
         return Error{ExitCode::bad_input, "cannot read certificates of authorities from " +
@@ -124,7 +124,7 @@ std::unique_ptr<TlsChannel> TlsContext::channel(const std::string& host) const {
         return std::make_unique<TlsChannel>(std::move(handle));
     }
     SSL_set_connect_state(ssl);
-    handle->expected.print = handle_->trust.value;
+    handle->expected.digest = handle_->trust.value;
     SSL_set_ex_data(ssl, expected_index(), &handle->expected);
     if (handle_->trust.by == TlsTrust::By::ca_file) {
         if (is_address(host)) {
@@ -189,7 +189,7 @@ std::string TlsChannel::problem() const {
     if (!expected.found.empty())
         return "this contact file is old, or another manager has the port: its certificate differs"
                "\nthe digest of its certificate is " +
-               expected.found + ", expected " + expected.print;
+               expected.found + ", expected " + expected.digest;
     return std::string("its certificate is not trusted: ") + X509_verify_cert_error_string(verdict);
 }
 

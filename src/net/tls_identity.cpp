@@ -101,11 +101,11 @@ void Free::operator()(BIO* object) const {
     BIO_free_all(object);
 }
 
-std::string print_of(const X509* certificate) {
-    unsigned char print[EVP_MAX_MD_SIZE];
+std::string digest_of(const X509* certificate) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned bytes = 0;
-    if (X509_digest(certificate, EVP_sha256(), print, &bytes) != 1) return {};
-    return to_hex({reinterpret_cast<const char*>(print), bytes});
+    if (X509_digest(certificate, EVP_sha256(), digest, &bytes) != 1) return {};
+    return to_hex({reinterpret_cast<const char*>(digest), bytes});
 }
 
 Status use_identity(SSL_CTX* context, const TlsIdentity& identity) {
@@ -152,11 +152,11 @@ Result<TlsIdentity> read_identity(const std::string& key_file, const std::string
     return identity;
 }
 
-Result<std::string> certificate_print(const TlsIdentity& identity) {
+Result<std::string> certificate_digest(const TlsIdentity& identity) {
     const Bio text = reader(identity.certificate_pem);
     const Certificate own = next_certificate(text.get());
     if (!own) return Error{ExitCode::bad_input, "the certificate for TLS is not a PEM certificate"};
-    return print_of(own.get());
+    return digest_of(own.get());
 }
 
 }  // namespace wq::net

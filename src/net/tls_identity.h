@@ -17,6 +17,6 @@ Result<TlsIdentity> make_identity();
 Result<TlsIdentity> read_identity(const std::string& key_file, const std::string& certificate_file);
 
 // SHA-256 of the first certificate, 64 hex digits. Error (bad_input): no certificate.
-Result<std::string> certificate_print(const TlsIdentity& identity);
+Result<std::string> certificate_digest(const TlsIdentity& identity);
 
 }  // namespace wq::net

@@ -23,7 +23,7 @@ struct Free {
     void operator()(bio_st* object) const;
 };
 
-std::string print_of(const x509_st* certificate);  // SHA-256, 64 hex digits
+std::string digest_of(const x509_st* certificate);  // SHA-256, 64 hex digits
 Status use_identity(ssl_ctx_st* context, const TlsIdentity& identity);
 
 }  // namespace wq::net

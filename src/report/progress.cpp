@@ -91,16 +91,16 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
     return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count()) + " elapsed";
 }
 
-std::string away_text(const core::WorkerTable& workers, Instant now) {
-    if (workers.away() == 0) return "";
+std::string disconnected_text(const core::WorkerTable& workers, Instant now) {
+    if (workers.disconnected_count() == 0) return "";
     std::uint64_t tasks = 0;
     std::uint64_t holders = 0;
     Duration longest{0};
     for (const auto& [id, worker] : workers.all()) {
-        if (!worker.away() || worker.leases.empty()) continue;
+        if (!worker.disconnected() || worker.leases.empty()) continue;
         ++holders;
         tasks += worker.leases.size();
-        longest = std::max(longest, *worker.away_until - now);
+        longest = std::max(longest, *worker.disconnected_until - now);
     }
     if (tasks == 0) return "";
     const std::string who =
@@ -132,9 +132,9 @@ void ProgressLine::update(const core::ManagerStats& stats, const core::WorkerTab
                           Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_);
-    const std::string away = away_text(workers, now);
+    const std::string disconnected = disconnected_text(workers, now);
     write(progress_text(stats, total_known, now - started_, rate(stats, now)) +
-          (away.empty() ? "" : " | " + away));
+          (disconnected.empty() ? "" : " | " + disconnected));
 }
 
 void ProgressLine::write(const std::string& text) {

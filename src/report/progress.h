@@ -21,7 +21,7 @@ bool stderr_ends_at_terminal();
 std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate);
 
 // "4 on a disconnected worker (up to 57s to reconnect)": tasks that run unseen. Empty: there are none.
-std::string away_text(const core::WorkerTable& workers, Instant now);
+std::string disconnected_text(const core::WorkerTable& workers, Instant now);
 
 class ProgressLine {
   public:

@@ -181,8 +181,8 @@ std::string summary_text(const Summary& summary) {
                 " exceeded the task's allocation\n";
     if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
     if (!summary.plots.empty()) text += "Plots: " + summary.run_directory + "/plots\n";
-    if (summary.outputs_cut > 0)
-        text += "Output of " + count_of(summary.outputs_cut, "task") + " was cut at " +
+    if (summary.outputs_truncated > 0)
+        text += "Output of " + count_of(summary.outputs_truncated, "task") + " was cut at " +
                 format_size(static_cast<std::int64_t>(summary.output_limit)) +
                 "; --output-limit keeps more\n";
     text += categories_text(summary.categories);
@@ -209,7 +209,7 @@ std::string summary_json(const Summary& summary) {
     root["failed_earlier"] = failed_earlier(summary);
     root["attempts"] = summary.attempts;
     root["exhausted_attempts"] = stats.tasks_exhausted_attempts;
-    root["output_cut"] = summary.outputs_cut;
+    root["output_cut"] = summary.outputs_truncated;
     root["workers"] = {{"joined", stats.workers_joined}, {"lost", stats.workers_lost}};
     root["stale_reports"] = summary.stale_reports;
     root["run_directory"] = summary.run_directory;

@@ -30,9 +30,9 @@ struct Summary {
     std::uint64_t skipped = 0;     // can never run
     std::uint64_t unrecorded = 0;  // ended, but the journal could not take it: not in `stats`
     std::uint64_t stale_reports = 0;
-    std::uint64_t attempts = 0;      // that ended in this run: its rows of joblog.tsv
-    std::uint64_t outputs_cut = 0;   // tasks that wrote more than is kept
-    std::uint64_t output_limit = 0;  // bytes of a stream
+    std::uint64_t attempts = 0;           // that ended in this run: its rows of joblog.tsv
+    std::uint64_t outputs_truncated = 0;  // tasks that wrote more than is kept
+    std::uint64_t output_limit = 0;       // bytes of a stream
     double seconds = 0;
     ExitCode code = ExitCode::ok;
     std::optional<core::StopReason> stopped;

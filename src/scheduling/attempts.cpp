@@ -31,7 +31,7 @@ void Attempts::lease(Worker& worker, TaskId task, ShapeId shape, bool suspect) {
     attempted.given = fit_.given_now(shape, worker);
     attempted.dispatched_us = state_.now.wall;
     attempted.since = state_.now.instant;
-    attempted.told_to_end = false;
+    attempted.kill_ordered = false;
     state_.workers.lease(worker, task, attempted.given);
     // Leases that wait in a launcher for a resource are recalled by the order of workers by that resource.
     for (const Scarce what_it_holds : orders_for(attempted.given)) state_.workers.keep_order(what_it_holds);
@@ -52,7 +52,7 @@ void Attempts::adopt_ticket(Worker& worker, TaskId task) {
     claim_ticket(worker.id, task, state_.now.wall);
     Attempted& attempted = ledger_.attempted(task);
     attempted.since = state_.now.instant;
-    attempted.told_to_end = false;
+    attempted.kill_ordered = false;
     state_.workers.lease(worker, task, attempted.given);
     hooks_.leased(task, attempted);
     state_.count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
@@ -112,7 +112,7 @@ void Attempts::give_back(TaskId task) {
     free(task);
     const Attempted& attempted = ledger_.attempted(task);
     if (!attempted.by_ticket && !state_.copies.contains(task))
-        state_.act(GoneBack{task, attempted.attempt, state_.shape_of(task).category, attempted.given});
+        state_.act(LeaseRequeued{task, attempted.attempt, state_.shape_of(task).category, attempted.given});
     requeue(task);
 }
 
@@ -253,7 +253,7 @@ void Attempts::promote_copy(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     attempted.attempt = copy.attempt;
     attempted.by_ticket = false;
-    attempted.told_to_end = false;
+    attempted.kill_ordered = false;
     attempted.worker = copy.worker;
     attempted.given = copy.given;
     attempted.since = copy.since;

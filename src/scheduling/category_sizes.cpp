@@ -238,7 +238,7 @@ std::int64_t CategorySizes::able_workers(CategoryId id) const {
         largest.at(kind) = state_.categories[id.value()].category.largest(kind).size;
     const Ask ask(needs_of(largest));
     return std::count_if(workers_.all().begin(), workers_.all().end(), [&](const auto& each) {
-        return !each.second.away() && ever_fits(ask, each.second.whole);
+        return !each.second.disconnected() && ever_fits(ask, each.second.whole);
     });
 }
 

@@ -171,7 +171,7 @@ std::optional<Worker*> Dispatch::roomiest_of(const Places& places, ShapeId shape
             if (takes(*worker, shape, suspect)) return worker;
             // One that the task avoids says nothing about the others.
             if (state_.avoided.has_one_for(shape, suspect, *worker) && ++looked == workers_looked_at) break;
-        } else if (++too_small == too_small_looked_at && workers_.cut_disk(disk_mb)) {
+        } else if (++too_small == too_small_looked_at && workers_.split_by_disk(disk_mb)) {
             return std::nullopt;
         }
         ++it;

@@ -42,8 +42,8 @@ void Hooks::range_succeeded(const Worker& worker, ShapeId shape, std::uint64_t t
 void Hooks::succeeded(TaskId task, const Outcome& outcome) const {
     WQ_TELL(succeeded, task, outcome);
 }
-void Hooks::ended_as_told(TaskId task, Outcome outcome) const {
-    WQ_TELL(ended_as_told, task, outcome);
+void Hooks::killed_as_slow(TaskId task, Outcome outcome) const {
+    WQ_TELL(killed_as_slow, task, outcome);
 }
 void Hooks::failed(TaskId task) const {
     WQ_TELL(failed, task);
@@ -63,7 +63,7 @@ void Hooks::pool_changed(bool grew) const {
 void Hooks::worker_joined(const Worker& worker) const {
     WQ_TELL(worker_joined, worker);
 }
-void Hooks::worker_gone(const GoneWorker& worker) const {
+void Hooks::worker_gone(const RemovedWorker& worker) const {
     WQ_TELL(worker_gone, worker);
 }
 void Hooks::lease_kept(TaskId task) const {

@@ -12,7 +12,7 @@ namespace wq::scheduling {
 struct Policies;
 
 // A worker that has been removed.
-struct GoneWorker {
+struct RemovedWorker {
     WorkerId id;
     std::string host;
     Resources whole;
@@ -39,8 +39,8 @@ class Hooks {
     void succeeded(TaskId task, const Outcome& outcome) const;
     // It took more than it was given. True: a policy has dealt with it. It may also say more in the outcome.
     bool exhausted(TaskId task, Outcome& outcome) const;
-    // It ended because Attempted::told_to_end was set.
-    void ended_as_told(TaskId task, Outcome outcome) const;
+    // It ended because Attempted::kill_ordered was set.
+    void killed_as_slow(TaskId task, Outcome outcome) const;
     // It failed for good.
     void failed(TaskId task) const;
 
@@ -54,7 +54,7 @@ class Hooks {
     // More tasks wait, or workers have joined (`grew`) or left.
     void pool_changed(bool grew) const;
     void worker_joined(const Worker& worker) const;
-    void worker_gone(const GoneWorker& worker) const;
+    void worker_gone(const RemovedWorker& worker) const;
     // The worker is connected again and still has the task.
     void lease_kept(TaskId task) const;
     // It is connected again, and holds these tickets.

@@ -58,7 +58,7 @@ void HostExclusion::block(const std::string& host, const HostBlock& block) {
         ++state_.counters.workers_blocked;
         state_.stop_dispatching_to(worker);
         if (state_.may_claim(worker)) state_.revoke_batch();
-        if (!worker.leases.empty() && !worker.away()) act(Recall{id, worker.leases.size()});
+        if (!worker.leases.empty() && !worker.disconnected()) act(Recall{id, worker.leases.size()});
     }
 }
 
@@ -116,12 +116,12 @@ std::vector<std::string> HostExclusion::excluded_here() const {
 }
 
 void HostExclusion::tuned(const Tuned& event) {
-    if (!event.sets_hosts_aside) return;
-    state_.options.sets_hosts_aside = *event.sets_hosts_aside;
-    if (!*event.sets_hosts_aside) release_all();
+    if (!event.excludes_failing_hosts) return;
+    state_.options.excludes_failing_hosts = *event.excludes_failing_hosts;
+    if (!*event.excludes_failing_hosts) release_all();
 }
 
-void HostExclusion::worker_gone(const GoneWorker& worker) {
+void HostExclusion::worker_gone(const RemovedWorker& worker) {
     if (workers_.of_host(worker.host) == nullptr) failing_hosts_.forget_unless_bad(worker.host);
 }
 
@@ -140,7 +140,7 @@ AlikeId HostExclusion::alike(ShapeId shape) {
 }
 
 void HostExclusion::reported(const Worker& worker, TaskId task, const Outcome& outcome, Instant began) {
-    if (!state_.options.sets_hosts_aside || state_.stopping) return;
+    if (!state_.options.excludes_failing_hosts || state_.stopping) return;
     const Tells tells = what_it_tells(outcome);
     if (tells == Tells::nothing) return;
     const ShapeId shape = ledger_.shape_of(task);
@@ -158,18 +158,18 @@ void HostExclusion::reported(const Worker& worker, TaskId task, const Outcome& o
 
 void HostExclusion::exclude(const std::string& host, const FailingHosts::Verdict& verdict,
                             const Outcome& last) {
-    failing_hosts_.set_aside(host);
+    failing_hosts_.note_exclusion(host);
     std::string why = "its last " + std::to_string(verdict.failures) + " tasks failed, after " +
                       format_duration(verdict.each) + " each (the last one: " + core::describe(last) + ");";
     why += " elsewhere " + std::to_string(verdict.failed_elsewhere) + " of " +
            std::to_string(verdict.elsewhere) + " did";
-    act(HostSetAside{host, std::move(why), state_.now.wall + verdict.time / std::chrono::microseconds(1)});
+    act(HostExcluded{host, std::move(why), state_.now.wall + verdict.time / std::chrono::microseconds(1)});
     block(host, {now() + verdict.time, true});
 }
 
 void HostExclusion::range_succeeded(const Worker& worker, ShapeId shape, std::uint64_t tasks, Duration all,
                                     Duration each) {
-    if (state_.options.sets_hosts_aside)
+    if (state_.options.excludes_failing_hosts)
         failing_hosts_.succeeded({worker.host, alike(shape), all, now() - each}, tasks);
 }
 
@@ -188,7 +188,7 @@ std::uint64_t HostExclusion::running_elsewhere(const std::string& host, AlikeId 
     std::uint64_t count = tickets_elsewhere(host, kind, from, to);
     for (const auto& [id, worker] : workers_.all()) {
         if (count >= FailingHosts::most_running) break;
-        if (worker.host == host || worker.away()) continue;
+        if (worker.host == host || worker.disconnected()) continue;
         std::uint64_t there = 0;
         for (const TaskId task : worker.leases) {
             const Attempted& attempted = *ledger_.find_attempted(task);

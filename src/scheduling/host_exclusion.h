@@ -25,7 +25,7 @@ class HostExclusion : Policy {
     void range_succeeded(const Worker& worker, ShapeId shape, std::uint64_t tasks, Duration all,
                          Duration each);
     void awakened(ShapeId shape);
-    void worker_gone(const GoneWorker& worker);
+    void worker_gone(const RemovedWorker& worker);
     void tuned(const Tuned& event);
     void tick();
     std::optional<Instant> next_due() const { return state_.blocks.next_end(); }

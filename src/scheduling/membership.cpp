@@ -38,23 +38,23 @@ void Membership::on(const WorkerLeft& event) {
     if (Worker* worker = workers_.find(event.worker)) remove(*worker, event.why, event.lost);
 }
 
-void Membership::on(const WorkerAway& event) {
+void Membership::on(const WorkerDisconnected& event) {
     Worker* worker = workers_.find(event.worker);
-    if (worker == nullptr || worker->away()) return;
+    if (worker == nullptr || worker->disconnected()) return;
     if (state_.options.away_limit <= Duration{0}) return remove(*worker, event.why, true);
-    workers_.go_away(*worker, state_.listening.now() + state_.options.away_limit, event.why);
+    workers_.set_disconnected(*worker, state_.listening.now() + state_.options.away_limit, event.why);
     state_.stop_dispatching_to(*worker);
 }
 
 // Anything may have been lost between the two ends of a connection that was cut: what the worker names
 // decides.
-void Membership::on(const WorkerBack& event) {
+void Membership::on(const WorkerReconnected& event) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr) {
         ++state_.stale;
         return;
     }
-    workers_.come_back(*worker, state_.listening.now());
+    workers_.set_reconnected(*worker, state_.listening.now());
     if (worker->available()) state_.start_dispatching_to(*worker);
     std::set<TaskId> kept;
     IntervalSet tickets;
@@ -90,8 +90,9 @@ void Membership::on(const WorkerDraining& event) {
 void Membership::remove(Worker& worker, const std::string& why, bool lost) {
     const WorkerId id = worker.id;
     const bool took_tickets = worker.takes_tickets;
-    const GoneWorker gone{id, worker.host, worker.whole,
-                          "worker " + std::to_string(id.value()) + " on " + worker.host + ": " + why, lost};
+    const RemovedWorker gone{id, worker.host, worker.whole,
+                             "worker " + std::to_string(id.value()) + " on " + worker.host + ": " + why,
+                             lost};
     // Nobody can tell which of its leases ran, which were queued, and which one is to blame. All of them are
     // suspects, and the last chance of a suspect is to run alone, where there is no doubt.
     const std::vector<TaskId> leases(worker.leases.begin(), worker.leases.end());
@@ -125,8 +126,10 @@ void Membership::remove_silent_workers() {
 
 void Membership::remove_those_disconnected_too_long() {
     for (const Worker* first = workers_.first_given_up();
-         first != nullptr && state_.listening.now() >= *first->away_until; first = workers_.first_given_up())
-        dismiss(first->id, first->away_why + "; not back after " + whole_seconds(state_.options.away_limit));
+         first != nullptr && state_.listening.now() >= *first->disconnected_until;
+         first = workers_.first_given_up())
+        dismiss(first->id, first->disconnected_why + "; did not reconnect within " +
+                               whole_seconds(state_.options.away_limit));
 }
 
 void Membership::tick() {
@@ -139,7 +142,7 @@ std::optional<Instant> Membership::next_due() const {
     if (const Worker* worker = workers_.quietest())
         next = state_.listening.next_look(state_.listening.patience_ends(worker->last_heard));
     if (const Worker* worker = workers_.first_given_up())
-        next = std::min(next, state_.listening.next_look(*worker->away_until));
+        next = std::min(next, state_.listening.next_look(*worker->disconnected_until));
     for (const Instant at : {state_.settled_at, state_.ranks_settled_at})
         if (now() < at) next = std::min(next, at);
     return next == Instant::max() ? std::nullopt : std::optional(next);

@@ -15,8 +15,8 @@ class Membership : Policy {
     void on(const WorkerJoined& event);
     void on(const WorkerHeard& event);
     void on(const WorkerLeft& event);
-    void on(const WorkerAway& event);
-    void on(const WorkerBack& event);
+    void on(const WorkerDisconnected& event);
+    void on(const WorkerReconnected& event);
     void on(const WorkerDraining& event);
 
     void tick();

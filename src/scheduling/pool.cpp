@@ -133,10 +133,9 @@ std::string Pool::largest_with(const std::vector<std::string>& features, const s
         with_most_cores = std::max(with_most_cores, offer.whole);
         raise_to(of_each, offer.whole);
     }
-    return with_most_cores == of_each
-               ? "the largest" + which + " have " + core::describe(of_each)
-               : "none" + which + " has all of it at once: the one with most cores has " +
-                     core::describe(with_most_cores);
+    return with_most_cores == of_each ? "the largest" + which + " have " + core::describe(of_each)
+                                      : "none" + which + " has all of it: the one with the most cores has " +
+                                            core::describe(with_most_cores);
 }
 
 std::string Pool::what_is_missing(ShapeId shape) const {
@@ -144,9 +143,9 @@ std::string Pool::what_is_missing(ShapeId shape) const {
     const auto& offers = state_.workers.offers();
     const bool has_features = std::any_of(offers.begin(), offers.end(),
                                           [&](const auto& each) { return has_all(each.first, wanted); });
-    if (!has_features) return describe(wanted) + ", which none of those that are here has";
+    if (!has_features) return describe(wanted) + ", which no connected worker has";
     return core::describe(state_.asked(shape)) + (wanted.empty() ? "" : " and " + describe(wanted)) + "; " +
-           largest_with(wanted, " of those that are here");
+           largest_with(wanted, " of the connected workers");
 }
 
 bool Pool::some_share_a_host() const {

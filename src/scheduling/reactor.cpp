@@ -20,8 +20,8 @@ struct Reactor::Parts {
     void route(const InputEnded& event) { policies.source.on(event); }
     void route(const WorkerJoined& event) { policies.membership.on(event); }
     void route(const WorkerHeard& event) { policies.membership.on(event); }
-    void route(const WorkerAway& event) { policies.membership.on(event); }
-    void route(const WorkerBack& event) { policies.membership.on(event); }
+    void route(const WorkerDisconnected& event) { policies.membership.on(event); }
+    void route(const WorkerReconnected& event) { policies.membership.on(event); }
     void route(const WorkerDraining& event) { policies.membership.on(event); }
     void route(const WorkerLeft& event) { policies.membership.on(event); }
     void route(const TaskReported& event) { policies.reports.on(event); }

@@ -63,7 +63,7 @@ class Reactor {
     std::string waiting_for() const;
 
     // Why a task does not run, or where it does, in one line: "not now: ..." if time or other tasks are in
-    // the way, "not before a larger worker comes: ..." if no connected worker can hold it, "never: ...".
+    // the way, "not now: it needs a larger worker: ..." if no connected worker can hold it, "never: ...".
     std::string why(TaskId task, core::Now now) const;
 
     // The first contradiction among all indexes, recomputed from scratch. For tests.

@@ -26,7 +26,7 @@ struct ReactorOptions {
     // the pool is complete: for programs, whose workers come and go.
     bool wait_for_fitting = false;
     std::uint32_t hold_until_workers = 0;  // nothing is dispatched before so many were there at once
-    bool sets_hosts_aside = true;          // exclude hosts that fail what succeeds elsewhere
+    bool excludes_failing_hosts = true;    // exclude hosts that fail what succeeds elsewhere
     bool seal_batches = false;             // use tickets where many tasks have one shape
     core::AllocationRules allocation{};    // how much of a worker a task gets
     bool limits_memory = true;             // a task that says how much memory it needs is killed above that

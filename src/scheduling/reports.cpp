@@ -29,7 +29,7 @@ void Reports::on(const TaskReported& event) {
         return attempts_.lose(task, outcome.reason, true);
     attempts_.free(task);
     // The time of a task that was told to end says nothing about others.
-    if (outcome.ending != Ending::killed || !attempted.told_to_end)
+    if (outcome.ending != Ending::killed || !attempted.kill_ordered)
         attempts_.learn(ledger_.shape_of(task), static_cast<double>(outcome.wall_us));
     settle(task, outcome);
 }
@@ -56,9 +56,9 @@ void Reports::on(const TaskGivenBack& event) {
     const bool ticket = ledger_.state(task) == TaskState::sealed;
     if (ticket) attempts_.claim_ticket(event.worker, task, 0);
     // Its time was over before it had started. If it went back as it is, it would end the same way again.
-    if (!ticket && !state_.stopping && ledger_.attempted(task).told_to_end) {
+    if (!ticket && !state_.stopping && ledger_.attempted(task).kill_ordered) {
         attempts_.free(task);
-        return hooks_.ended_as_told(task, {});
+        return hooks_.killed_as_slow(task, {});
     }
     attempts_.give_back(task);
 }
@@ -85,8 +85,8 @@ void Reports::settle(TaskId task, const Outcome& outcome) {
         hooks_.succeeded(task, outcome);
         return attempts_.succeed(task, outcome);
     }
-    if (outcome.ending == Ending::killed && ledger_.attempted(task).told_to_end && !state_.stopping)
-        return hooks_.ended_as_told(task, outcome);
+    if (outcome.ending == Ending::killed && ledger_.attempted(task).kill_ordered && !state_.stopping)
+        return hooks_.killed_as_slow(task, outcome);
     if (outcome.ending == Ending::killed) return attempts_.kill(task, outcome);
     Outcome told = outcome;
     if (is_exhaustion(outcome.ending) && hooks_.exhausted(task, told)) return;

@@ -12,7 +12,7 @@ void RunEnd::on(const StopRequested& event) {
     stop_ = Stop{event.reason, now() + event.grace, false};
     state_.stopping = true;
     for (const auto& [id, worker] : workers_.all())
-        if (!worker.leases.empty() && !worker.away()) act(Recall{id, worker.leases.size()});
+        if (!worker.leases.empty() && !worker.disconnected()) act(Recall{id, worker.leases.size()});
     state_.revoke_batch();
     if (event.grace <= Duration{0}) kill_what_runs();
 }
@@ -21,7 +21,7 @@ void RunEnd::kill_what_runs() {
     if (stop_->killed) return;
     stop_->killed = true;
     for (const auto& [id, worker] : workers_.all())
-        if (!worker.away()) act(KillAll{id});
+        if (!worker.disconnected()) act(KillAll{id});
 }
 
 void RunEnd::on(const StorageTrouble& event) {

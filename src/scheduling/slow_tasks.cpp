@@ -38,7 +38,7 @@ void SlowTasks::on(const FastAbortSet& event) {
             attempted.run_time.reset();
             if (!watches_) continue;
             watch(task, attempted);
-            if (attempted.told_to_end) look_again(task, attempted, now() + kill_grace);
+            if (attempted.kill_ordered) look_again(task, attempted, now() + kill_grace);
         }
 }
 
@@ -71,28 +71,28 @@ void SlowTasks::tick() {
 void SlowTasks::kill_slow(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     const Worker& worker = *workers_.find(attempted.worker);
-    if (state_.stopping || worker.away()) return look_again(task, attempted, now() + kill_grace);
+    if (state_.stopping || worker.disconnected()) return look_again(task, attempted, now() + kill_grace);
     state_.kill(worker.id, task, attempted.attempt);
-    if (!attempted.told_to_end) {
-        attempted.told_to_end = true;
+    if (!attempted.kill_ordered) {
+        attempted.kill_ordered = true;
         return look_again(task, attempted, now() + kill_grace);
     }
     Outcome outcome;
     outcome.wall_us = (now() - attempted.since) / std::chrono::microseconds(1);
     outcome.reason = "its worker has not said for " + format_duration(kill_grace) + " that it has ended it";
     attempts_.free(task);
-    ended_as_told(task, std::move(outcome));
+    killed_as_slow(task, std::move(outcome));
 }
 
 // The order to kill it may have been lost with the connection.
 void SlowTasks::lease_kept(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
-    if (!attempted.told_to_end || !attempted.run_time) return;
+    if (!attempted.kill_ordered || !attempted.run_time) return;
     state_.kill(attempted.worker, task, attempted.attempt);
     look_again(task, attempted, now() + kill_grace);
 }
 
-void SlowTasks::ended_as_told(TaskId task, Outcome outcome) {
+void SlowTasks::killed_as_slow(TaskId task, Outcome outcome) {
     const Attempted& attempted = ledger_.attempted(task);
     const CategoryId category = state_.shape_of(task).category;
     outcome.ending = Ending::too_slow;

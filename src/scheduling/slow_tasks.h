@@ -25,7 +25,7 @@ class SlowTasks : Policy {
     void succeeded(TaskId task, const Outcome& outcome);
     void range_succeeded(const Worker& worker, ShapeId shape, std::uint64_t tasks, Duration all,
                          Duration each);
-    void ended_as_told(TaskId task, Outcome outcome);
+    void killed_as_slow(TaskId task, Outcome outcome);
     void lease_kept(TaskId task);
     void tick();
     std::optional<Instant> next_due() const;

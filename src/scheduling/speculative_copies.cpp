@@ -66,7 +66,7 @@ void SpeculativeCopies::tick() {
     while (const auto task = run_times_.due(now())) {
         Attempted& attempted = ledger_.attempted(*task);
         Worker* worker = nullptr;
-        if (attempted.losses == 0 && !attempted.told_to_end) worker = room_elsewhere(*task);
+        if (attempted.losses == 0 && !attempted.kill_ordered) worker = room_elsewhere(*task);
         if (worker != nullptr) {
             unwatch(*task, attempted);
             attempts_.copy(*task, *worker);

@@ -13,7 +13,7 @@ State::State(const ReactorOptions& said, Now started)
 }
 
 void State::kill(WorkerId worker, Interval tasks, Attempt attempt) {
-    if (const Worker* it = workers.find(worker); it != nullptr && !it->away())
+    if (const Worker* it = workers.find(worker); it != nullptr && !it->disconnected())
         act(Kill{worker, tasks, attempt});
 }
 

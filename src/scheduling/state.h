@@ -107,7 +107,7 @@ struct State {
     bool may_claim(const Worker& worker) const {
         return batch && batch->members.contains(worker.id) && !batch->dry.contains(worker.id);
     }
-    std::size_t connected_workers() const { return workers.size() - workers.away(); }
+    std::size_t connected_workers() const { return workers.size() - workers.disconnected_count(); }
 
     // The first contradiction among its tables, recomputed from scratch.
     std::optional<std::string> audit() const;

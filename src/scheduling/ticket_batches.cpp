@@ -119,7 +119,7 @@ void TicketBatches::account(Worker& worker, const IntervalSet& holding) {
     reconcile();
 }
 
-void TicketBatches::worker_gone(const GoneWorker& worker) {
+void TicketBatches::worker_gone(const RemovedWorker& worker) {
     if (!state_.batch || state_.batch->members.erase(worker.id) == 0) return;
     if (state_.batch->dry.erase(worker.id) == 0 && !worker.lost) state_.batch->left = true;
     if (worker.lost) state_.batch->lost.push_back({worker.id, worker.reason, worker.whole});

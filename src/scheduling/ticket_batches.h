@@ -17,7 +17,7 @@ class TicketBatches : Policy {
     void on(const TicketsReported& event);
 
     void reconnected(Worker& worker, const IntervalSet& tickets);
-    void worker_gone(const GoneWorker& worker);
+    void worker_gone(const RemovedWorker& worker);
     void tuned(const Tuned& event);
     std::optional<std::string> audit() const;
 

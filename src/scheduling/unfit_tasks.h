@@ -16,7 +16,7 @@ class UnfitTasks : Policy {
     using Policy::Policy;
 
     void worker_joined(const Worker& worker);
-    void worker_gone(const GoneWorker&) { look_at_all_ = true; }
+    void worker_gone(const RemovedWorker&) { look_at_all_ = true; }
     void asks_changed() { look_at_all_ = true; }
     void pool_changed(bool grew);
     void host_unblocked() { told_blocked_ = false; }

@@ -8,7 +8,7 @@ namespace wq::scheduling {
 
 namespace {
 
-std::string count_of(std::size_t count, const char* one, const char* more) {
+std::string with_verb(std::size_t count, const char* one, const char* more) {
     return std::to_string(count) + " " + (count == 1 ? one : more);
 }
 
@@ -20,7 +20,7 @@ View::Lanes View::lanes_of_batch() const {
     auto left = static_cast<std::int64_t>(ledger_.count(TaskState::sealed));
     for (const WorkerId id : state_.batch->members) {
         const Worker& member = *workers_.find(id);
-        if (member.away()) continue;
+        if (member.disconnected()) continue;
         const Resources each = fit_.share_by_ticket(member.whole);
         const std::int64_t here = std::min(left, how_many_fit(each, member.whole));
         lanes.count += here;
@@ -37,7 +37,8 @@ ManagerStats View::stats() const {
     std::int64_t ticket_busy = 0;
     Lanes by_ticket;
     if (state_.batch) {
-        for (const WorkerId id : state_.batch->members) ticket_busy += workers_.find(id)->away() ? 0 : 1;
+        for (const WorkerId id : state_.batch->members)
+            ticket_busy += workers_.find(id)->disconnected() ? 0 : 1;
         by_ticket = lanes_of_batch();
     }
     stats.workers_busy = std::max(static_cast<std::int64_t>(workers_.busy()), ticket_busy);
@@ -93,7 +94,7 @@ std::int64_t View::able_workers() const {
     }
     return std::count_if(workers_.all().begin(), workers_.all().end(), [&](const auto& each) {
         const Worker& worker = each.second;
-        return !worker.away() && ever_fits(largest, worker.whole);
+        return !worker.disconnected() && ever_fits(largest, worker.whole);
     });
 }
 
@@ -145,7 +146,7 @@ std::string View::what_is_blocked() const {
         const std::string hosts = pool_.blocked_hosts_for(head.shape);
         if (hosts.empty()) continue;
         return "a host that is not blocked, for task " + std::to_string(head.task.value()) +
-               ": unblock_host() lets it run on " + hosts;
+               "; unblock_host() would let it run on " + hosts;
     }
     return "";
 }
@@ -153,44 +154,45 @@ std::string View::what_is_blocked() const {
 std::string View::waiting_for() const {
     const auto count = [&](TaskState state) { return ledger_.count(state); };
     const std::uint64_t out = count(TaskState::leased) + count(TaskState::sealed);
-    const std::string away =
-        workers_.away() == 0 ? ""
-                             : "; away, and perhaps back: " + std::to_string(workers_.away()) + " workers";
-    if (state_.storage_trouble) return "storage: results wait to be written";
-    if (state_.stopping) return std::to_string(out) + " running tasks to end (stopping)";
+    const std::string disconnected =
+        workers_.disconnected_count() == 0
+            ? ""
+            : "; " + count_of(workers_.disconnected_count(), "worker") + " disconnected, may reconnect";
+    if (state_.storage_trouble) return "storage: results cannot be written yet";
+    if (state_.stopping) return count_of(out, "running task") + " to end (stopping)";
     if (const auto there = state_.connected_workers(); there < state_.hold_until_workers)
         return std::to_string(state_.hold_until_workers) +
-               " workers to be there at once: " + std::to_string(there) + " are";
-    if (workers_.empty()) return state_.joined == 0 ? "workers: none has joined" : "workers: none is left";
-    if (out > 0) return std::to_string(out) + " tasks to end" + away;
+               " workers connected at the same time: " + std::to_string(there) + " are";
+    if (workers_.empty()) return state_.joined == 0 ? "workers: none has joined" : "workers: all have left";
+    if (out > 0) return count_of(out, "task") + " to end" + disconnected;
     if (const std::string what = what_is_blocked(); !what.empty()) return what;
-    if (const std::string what = what_fits_nowhere(); !what.empty()) return what + away;
+    if (const std::string what = what_fits_nowhere(); !what.empty()) return what + disconnected;
     if (const std::uint64_t early = ledger_.early().count(); early > 0 && early == count(TaskState::ready))
-        return "the start time of " + std::to_string(early) + " tasks";
+        return "the start time of " + count_of(early, "task");
     if (count(TaskState::ready) > 0)
-        return "a worker with room and time for " + std::to_string(count(TaskState::ready)) + " ready tasks" +
-               away;
+        return "a worker with room and time for " + count_of(count(TaskState::ready), "ready task") +
+               disconnected;
     if (!state_.input_ended) return "more lines of the task list";
     return "nothing";
 }
 
 std::string View::why(TaskId task, Now now) const {
-    if (task.value() >= ledger_.size()) return "not now: the manager has yet to take it in";
+    if (task.value() >= ledger_.size()) return "not now: the manager has not read it yet";
     switch (ledger_.state(task)) {
         case TaskState::blocked:
-            return "not now: it waits for others, by a group or a barrier of its list";
+            return "not now: it waits for earlier tasks, because of a group or a barrier in the list";
         case TaskState::ready:
             return why_not_dispatched(task, now);
         case TaskState::leased: {
             const Attempted& attempted = *ledger_.find_attempted(task);
             const Worker& worker = *workers_.find(attempted.worker);
-            return "it is with worker " + std::to_string(worker.id.value()) + " on " + worker.host +
-                   ", as attempt " + std::to_string(attempted.attempt) + ", and has " +
-                   core::describe(attempted.given) + " there" +
-                   (worker.away() ? "; that worker's link is cut, and may come back" : "");
+            return "it is on worker " + std::to_string(worker.id.value()) + " on " + worker.host +
+                   ", as attempt " + std::to_string(attempted.attempt) + ", with " +
+                   core::describe(attempted.given) +
+                   (worker.disconnected() ? "; that worker is disconnected and may reconnect" : "");
         }
         case TaskState::sealed:
-            return "a rank takes it by ticket, or has taken it";
+            return "a rank takes it by a ticket, or has already taken it";
         default:
             return "it has ended";
     }
@@ -200,16 +202,17 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
     const ShapeId shape = ledger_.shape_of(task);
     const Shape& what = ledger_.shape(shape);
     if (state_.storage_trouble)
-        return "not now: results wait to be written, and until they are no task is dispatched";
+        return "not now: results cannot be written; no task is dispatched until they are";
     if (state_.stopping) return "never: the run is being stopped";
     const auto not_before = ledger_.times(task).not_before;
     if (not_before && *not_before > now.wall)
-        return "not now: it is to start in " +
-               format_duration(std::chrono::microseconds(*not_before - now.wall)) + " at the earliest";
+        return "not now: it starts in " + format_duration(std::chrono::microseconds(*not_before - now.wall)) +
+               " at the earliest";
     if (state_.hold_until_workers > 0)
-        return "not now: nothing is given out before " +
-               count_of(state_.hold_until_workers, "worker was", "workers were") + " there at once";
-    if (workers_.empty()) return "not now: no worker is there";
+        return "not now: no task is dispatched until " +
+               with_verb(state_.hold_until_workers, "worker is", "workers are") +
+               " connected at the same time";
+    if (workers_.empty()) return "not now: no worker is connected";
     std::size_t able = 0;
     std::size_t taking = 0;
     for (const auto& [id, worker] : workers_.all()) {
@@ -218,23 +221,23 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
         if (worker.available()) ++taking;
     }
     if (able == 0 && !what.workers.empty())
-        return "never: none of the workers that it names is there and has room";
+        return "never: the workers that it names are not connected, or are too small";
     if (able == 0)
-        return "not before a larger worker comes: it needs " + pool_.what_is_missing(shape) +
+        return "not now: it needs a larger worker: " + pool_.what_is_missing(shape) +
                (what.min_time > Duration{0} ? "; and " + format_duration(what.min_time) + " of their time"
                                             : "");
     if (const std::string hosts = pool_.blocked_hosts_for(shape); !hosts.empty())
         return "not now: all hosts that could run it are blocked: " + hosts +
                "; unblock_host() or unblock_all() ends that";
-    if (!fit_.category_has_room(what)) return "not now: as many tasks of its category run as may at once";
+    if (!fit_.category_has_room(what)) return "not now: its category has as many running tasks as it may";
     if (const AvoidedHosts::Avoided* avoided = state_.avoided.find(task))
-        return "not now: it was too slow on " + avoided->host + ", and waits for another host for " +
-               format_duration(avoided->until - now.instant) + " more";
+        return "not now: it was too slow on " + avoided->host + "; it waits up to " +
+               format_duration(avoided->until - now.instant) + " more for another host";
     if (taking == 0)
-        return "not now: " + count_of(able, "worker that could run it ends, or its link is cut",
-                                      "workers that could run it end, or their links are cut");
-    return "not now: it gets " + core::describe(fit_.share(shape, largest_for(shape, now))) + ", and " +
-           count_of(taking, "worker that could run it is busy", "workers that could run it are busy");
+        return "not now: " + with_verb(able, "worker that could run it is leaving or disconnected",
+                                       "workers that could run it are leaving or disconnected");
+    return "not now: it will get " + core::describe(fit_.share(shape, largest_for(shape, now))) + "; " +
+           with_verb(taking, "worker that could run it is busy", "workers that could run it are busy");
 }
 
 // The worker that it is given the most of, among those that could hold it.

@@ -14,20 +14,20 @@ constexpr Duration again = std::chrono::seconds(1);  // SIGKILL once more, for w
 
 void Limits::watch(RunningTask& task) {
     const Duration timeout = task.order.order.timeout;
-    task.has_deed = timeout > Duration::zero();
-    if (task.has_deed) task.next_deed = task.started + timeout;
+    task.has_next_action = timeout > Duration::zero();
+    if (task.has_next_action) task.next_action_at = task.started + timeout;
 }
 
 void Limits::kill(RunningTask& task, Verdict verdict, Instant now) {
     if (task.verdict == Verdict::none) task.verdict = verdict;
     signal(task, SIGKILL);
-    task.has_deed = true;
-    task.next_deed = now + again;
+    task.has_next_action = true;
+    task.next_action_at = now + again;
 }
 
 void Limits::check(Instant now) {
     for (RunningTask* task : running_.all())
-        if (task->has_deed && now >= task->next_deed) time_over(*task, now);
+        if (task->has_next_action && now >= task->next_action_at) time_over(*task, now);
 }
 
 void Limits::time_over(RunningTask& task, Instant now) {
@@ -35,13 +35,13 @@ void Limits::time_over(RunningTask& task, Instant now) {
     task.verdict = Verdict::timed_out;
     signal(task, SIGTERM);
     signal(task, SIGCONT);  // a stopped process would not take the SIGTERM
-    task.next_deed = now + grace;
+    task.next_action_at = now + grace;
 }
 
 std::optional<Instant> Limits::next() const {
     std::optional<Instant> first;
     for (const RunningTask* task : running_.all())
-        if (task->has_deed && (!first || task->next_deed < *first)) first = task->next_deed;
+        if (task->has_next_action && (!first || task->next_action_at < *first)) first = task->next_action_at;
     return first;
 }
 

@@ -8,7 +8,7 @@ void RunningTask::begin_anew() {
     pid = 0;
     outcome = {};
     verdict = Verdict::none;
-    has_deed = false;
+    has_next_action = false;
 }
 
 namespace {

@@ -30,8 +30,8 @@ struct RunningTask {
     Instant started;
     core::Outcome outcome;  // filled as it becomes known
     Verdict verdict = Verdict::none;
-    Instant next_deed;  // when the time is over, or when to kill what a SIGTERM did not end
-    bool has_deed = false;
+    Instant next_action_at;  // when the time is over, or when to kill what a SIGTERM did not end
+    bool has_next_action = false;
     std::unique_ptr<Monitor> monitor;  // null: what it takes is not looked at
     std::unique_ptr<TaskGroup> group;  // null: it has none of its own
 };

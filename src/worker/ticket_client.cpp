@@ -9,7 +9,7 @@ namespace wq::worker {
 
 namespace {
 // A rank that was to fetch the next range and has not for so long may be gone: another one asks.
-constexpr Duration refill_patience = std::chrono::milliseconds(50);
+constexpr Duration refill_timeout = std::chrono::milliseconds(50);
 }  // namespace
 
 void TicketClient::on_message(const wire::SealedBatch& message) {
@@ -177,7 +177,7 @@ bool TicketClient::refill_from_spare() {
 }
 
 void TicketClient::ask(Instant now, session::Outbox& outbox) {
-    if (asked_ || !pool_.refill_turn(now, refill_patience)) return;
+    if (asked_ || !pool_.refill_turn(now, refill_timeout)) return;
     if (by_counter_) return draw();
     asked_ = true;
     outbox.put(wire::WantTickets{batch_->id()});

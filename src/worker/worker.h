@@ -41,9 +41,9 @@ struct WorkerOptions {
     // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given
     // it. None: it has no silence, as one in this process. TCP tells by itself.
     std::optional<Duration> manager_silence = std::chrono::seconds(9);
-    std::optional<Instant> leaves_at;         // its batch job ends then
-    bool forks_calls = true;                  // false: its launcher has no functions
-    std::chrono::seconds fetch_patience{60};  // for a URL to answer, and to go on
+    std::optional<Instant> leaves_at;        // its batch job ends then
+    bool forks_calls = true;                 // false: its launcher has no functions
+    std::chrono::seconds fetch_timeout{60};  // for a URL to answer, and to go on
     std::string kept_cache;  // cached inputs stay in this folder; empty: they go with the worker
     std::string wrapper;     // of `--task-wrapper`: a command that is given each line; empty: none
 };

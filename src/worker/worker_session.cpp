@@ -125,7 +125,7 @@ void WorkerSession::tell_notes() {
 
 // A link that is silent is given up while there is time to come back by another. Without a grace there is
 // nothing to come back to, and the transport's own patience is enough.
-void WorkerSession::heed_silence(Instant now) {
+void WorkerSession::check_silence(Instant now) {
     silent_from_.reset();
     if (state_ != State::serving || worker_.grace() <= Duration{0}) return;
     const net::Heard heard = call_->heard(now);
@@ -267,7 +267,7 @@ void WorkerSession::turn(Instant now) {
         backoff_.reset();
         idle_since_ = now;
     }
-    heed_silence(now);
+    check_silence(now);
     if (state_ == State::greeting && now >= state_until_)
         link_lost("the manager was silent for " + format_duration(options_.welcome_limit), now);
     if (!end_) check_times(now);

@@ -83,7 +83,7 @@ class WorkerSession {
     void say_not_reached();
     void manager_said_no(Instant now);
     void manager_is_done(Instant now);
-    void heed_silence(Instant now);
+    void check_silence(Instant now);
     void check_times(Instant now);
     void give_manager_up(const std::string& why, Instant now);
     void drain(std::optional<Duration> grace, Instant now, bool idle = false);

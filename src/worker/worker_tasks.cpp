@@ -132,7 +132,7 @@ void Worker::make(WorkerFiles::Make& input) {
     if (fetches) {
         order.argv.clear();
         order.timeout = Duration{0};  // it is given up where nothing comes
-        order.call = process::call_of({input.from, input.path, options_.fetch_patience});
+        order.call = process::call_of({input.from, input.path, options_.fetch_timeout});
     }
     order.directory = input.folder;
     order.variables.emplace_back("WORK_QUEUE_SANDBOX", input.folder);

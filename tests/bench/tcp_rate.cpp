@@ -66,7 +66,7 @@ struct Pair {
         TcpDialOptions dialing;
         dialing.managers = {{"127.0.0.1", manager->port()}};
         dialing.key = "key";
-        if (tls) dialing.tls = TlsTrust{TlsTrust::By::print, manager->certificate_print()};
+        if (tls) dialing.tls = TlsTrust{TlsTrust::By::digest, manager->certificate_digest()};
         worker = TcpDialer::open(std::move(dialing)).or_throw();
         std::vector<Arrival> inbox;
         take(*manager, inbox);

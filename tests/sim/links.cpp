@@ -34,7 +34,7 @@ void Simulation::send_down(Life* life, const core::Action& action) {
     const core::Worker* worker = reactor_.workers().find(life->worker->id());
     // The manager does not know a new connection before the worker's hello on it.
     const bool same = life->link.up && life->link.manager_number == life->link.number;
-    if (!same || worker == nullptr || worker->away()) return;
+    if (!same || worker == nullptr || worker->disconnected()) return;
     life->down.last = std::max(life->down.last, now_ + up_to(random_, faults_.most_delay));
     at(life->down.last, [life, action, on = life->link.number] {
         if (life->link.number == on) life->worker->tell(action);
@@ -50,7 +50,7 @@ void Simulation::cut(Life* life) {
     const std::uint64_t next = ++link.number;
     later(up_to(random_, 2s), [this, life, next] {
         if (life->known && life->link.manager_number < next && life->link.number == next)
-            tell_manager(core::WorkerAway{life->worker->id(), "cut"});
+            tell_manager(core::WorkerDisconnected{life->worker->id(), "cut"});
     });
     const bool for_long = chance(random_, faults_.long_cuts);
     later(up_to(random_, for_long ? 2 * faults_.away_limit : faults_.away_limit / 2),
@@ -89,7 +89,7 @@ void Simulation::arrive_again(Life* life, std::vector<std::pair<TaskId, Attempt>
     }
     life->link.manager_number = life->link.number;
     ++counts_.kept;
-    tell_manager(core::WorkerBack{id, std::move(holding)});
+    tell_manager(core::WorkerReconnected{id, std::move(holding)});
 }
 
 void Simulation::drain(Life* life) {
@@ -117,7 +117,7 @@ void Simulation::lose_link_for_good(Life* life, bool told) {
     later(up_to(random_, faults_.most_delay + 1s), [this, life, told] {
         ++life->link.number;
         if (!life->known) return;
-        if (!told) return tell_manager(core::WorkerAway{life->worker->id(), "gone"});
+        if (!told) return tell_manager(core::WorkerDisconnected{life->worker->id(), "gone"});
         life->known = false;
         tell_manager(core::WorkerLeft{life->worker->id(), "gone", true});
     });
@@ -135,7 +135,7 @@ void Simulation::cancel_some() {
 
 void Simulation::check_told(WorkerId id, const char* what) {
     const core::Worker* worker = reactor_.workers().find(id);
-    if (worker == nullptr || worker->away())
+    if (worker == nullptr || worker->disconnected())
         wrong(std::string(what) + " for worker " + std::to_string(id.value()) + ", which is not there");
 }
 

@@ -284,7 +284,7 @@ void Simulation::obey(const core::Action& action) {
         board_.revoke(revoke->batch);
         for (const auto& life : lives_)
             if (life->known) send(life->worker->id());
-    } else if (std::holds_alternative<core::HostSetAside>(action)) {
+    } else if (std::holds_alternative<core::HostExcluded>(action)) {
         ++counts_.aside;
     } else if (std::holds_alternative<core::HostReleased>(action)) {
         ++counts_.released;
@@ -339,7 +339,7 @@ void Simulation::check_lease(const core::Lease& lease) {
     if (worker == nullptr) return wrong(name + " is leased to nobody");
     check_times_and_priority(lease, name);
     if (faults_.categories > 0) check_category(lease, name);
-    if (!worker->available()) wrong(name + " is leased to a worker that is away or drains");
+    if (!worker->available()) wrong(name + " is leased to a worker that is disconnected or drains");
     if (worker->alone) ++counts_.alone;
     if (worker->free().cores < 0) ++counts_.queued;
     const bool queues = faults_.short_tasks || faults_.broken;

@@ -87,7 +87,7 @@ std::unique_ptr<net::TcpListener> listen(const Options& options, net::Contact& c
     contact.addresses = {options.bind};
     contact.port = listener->port();
     contact.tls = options.tls;
-    contact.certificate_print = listener->certificate_print();
+    contact.certificate_digest = listener->certificate_digest();
     contact.pid = ::getpid();
     contact.started = wall_now();
     return listener;
@@ -116,7 +116,7 @@ int run(const Options& options) {
     std::optional<BackgroundThread> files;
     if (!options.files.empty()) managing.background = &files.emplace();
     manager::Manager manager(std::move(managing), tasks, *recorder, run::now());
-    manager.expect_strangers(*listener);
+    manager.expect_tcp_workers(*listener);
     manager.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
     run::SourceSpec spec;
     spec.path = options.list;

@@ -349,7 +349,7 @@ class ComesBack(TcpCase):
         worker = self.worker("--cores", 1, "--time-scale", "0.01", "-i", "0.05")
         bell.wait(1)
         worker.signal(signal.SIGSTOP)
-        manager.wait_for_text("not back after")
+        manager.wait_for_text("did not reconnect within")
         worker.signal(signal.SIGCONT)
         bell.wait(2)
         gate.open()

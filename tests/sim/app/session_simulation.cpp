@@ -30,7 +30,7 @@ SessionSimulation::SessionSimulation(SessionFaults faults, std::uint64_t seed)
       manager_end_(network_.endpoint(session_manager_peer)) {
     network_.advance(std::chrono::hours(1));
     manager_ = std::make_unique<manager::Manager>(session_manager_options(faults), tasks_, recorder_, now());
-    manager_->expect_strangers(*manager_end_);
+    manager_->expect_tcp_workers(*manager_end_);
     for (std::uint64_t line = 1; line <= faults.tasks; ++line) {
         core::TaskRange range{TaskId(tasks_.size()), 1, {}, {}};
         range.shape.needs.cores = static_cast<std::int64_t>(1 + random_() % 2);

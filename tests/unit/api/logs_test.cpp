@@ -332,7 +332,7 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
     auto listener = net::TcpListener::open(std::move(listening)).or_throw();
     net::TcpDialOptions dialing;
     dialing.managers = {{"127.0.0.1", listener->port()}};
-    dialing.tls = net::TlsTrust{net::TlsTrust::By::print, listener->certificate_print()};
+    dialing.tls = net::TlsTrust{net::TlsTrust::By::digest, listener->certificate_digest()};
     const std::uint16_t port = listener->port();
     api::ProgramManagerOptions options;
     options.logs.debug = path("d.log");

@@ -99,7 +99,7 @@ TEST_F(SummariesTest, WhileTooManyWaitToBeWrittenNoTaskStarts) {
     hang();
     submit(Task("x"));
     await_said("to be written to " + path("") + ": no task is dispatched until some are written");
-    EXPECT_THAT(program_->why(submit(Task("y"))), HasSubstr("not now: results wait to be written"));
+    EXPECT_THAT(program_->why(submit(Task("y"))), HasSubstr("not now: results cannot be written"));
     answer();
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(wait()) << i;
 }

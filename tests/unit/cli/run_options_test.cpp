@@ -48,7 +48,7 @@ TEST(RunOptions, AreReadWithTheirUnits) {
     EXPECT_EQ(run.grace, std::chrono::milliseconds(500));
     EXPECT_EQ(run.walltime, std::chrono::hours(24));
     EXPECT_EQ(run.output_limit, 64u << 10);
-    EXPECT_EQ(run.storage_patience, std::chrono::minutes(5));
+    EXPECT_EQ(run.storage_retry_limit, std::chrono::minutes(5));
     EXPECT_EQ(run.index_variable, "SLURM_ARRAY_TASK_ID");
     EXPECT_EQ(run.source.path, "tasks.sh");
     EXPECT_TRUE(run.verbose);
@@ -177,7 +177,7 @@ TEST(RunOptions, MayHaveTheNamesOfEarlierVersionsAndOfTheWorker) {
     ASSERT_TRUE(command) << command.error().message;
     EXPECT_EQ(command->run.walltime, std::chrono::hours(1));
     EXPECT_EQ(command->run.away_limit, std::chrono::minutes(2));
-    EXPECT_EQ(command->run.storage_patience, std::chrono::minutes(5));
+    EXPECT_EQ(command->run.storage_retry_limit, std::chrono::minutes(5));
 }
 
 TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {

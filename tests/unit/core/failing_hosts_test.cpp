@@ -172,7 +172,7 @@ TEST_F(FailingHostsTest, EachTimeItIsForLongerUntilItDoesWell) {
     for (const auto minutes : {1, 2, 4, 8, 16, 32, 60, 60}) {
         ASSERT_LE(fail_until_aside("bad", 100, good), 30);
         EXPECT_EQ(verdict_->time, minutes * 1min);
-        watch_.set_aside("bad");
+        watch_.note_exclusion("bad");
         EXPECT_FALSE(fail("bad")) << "it begins anew";
     }
     watch_.forget_unless_bad("bad");  // it left and rejoined
@@ -181,7 +181,7 @@ TEST_F(FailingHostsTest, EachTimeItIsForLongerUntilItDoesWell) {
     for (int i = 0; i < 10; ++i) succeed("bad");
     ASSERT_LE(fail_until_aside("bad", 100, good), 30);
     EXPECT_EQ(verdict_->time, 1min);
-    watch_.set_aside("bad");
+    watch_.note_exclusion("bad");
     watch_.forget("bad");  // the user overrides
     ASSERT_LE(fail_until_aside("bad", 100, good), 30);
     EXPECT_EQ(verdict_->time, 1min);

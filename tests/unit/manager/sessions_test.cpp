@@ -31,7 +31,7 @@ class Sessions : public ::testing::Test {
     };
 
     Sessions() : manager_(options(), tasks_, recorder_, {}) {
-        manager_.expect_strangers(*end_);
+        manager_.expect_tcp_workers(*end_);
         manager_.say = [this](const std::string& text) { said_ += text + "\n"; };
         for (int n = 0; n < 4; ++n) tasks_.add_line("task", 1, 0);
         manager_.add({TaskId(0), 4, {}, {}}, {}, {}, {});

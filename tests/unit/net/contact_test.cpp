@@ -49,7 +49,7 @@ Contact whole() {
     contact.port = 9123;
     contact.key = std::string("\0\xff key\n", 7);
     contact.tls = true;
-    contact.certificate_print = std::string(64, 'a');
+    contact.certificate_digest = std::string(64, 'a');
     contact.name = "my run \"1\" \xc3\xa9";
     contact.pid = 4711;
     contact.host = "node3";
@@ -64,7 +64,7 @@ TEST_F(ContactTest, WhatIsWrittenIsRead) {
     EXPECT_EQ(read.port, 9123);
     EXPECT_EQ(read.key, whole().key);
     EXPECT_TRUE(read.tls);
-    EXPECT_EQ(read.certificate_print, whole().certificate_print);
+    EXPECT_EQ(read.certificate_digest, whole().certificate_digest);
     EXPECT_EQ(read.name, whole().name);
     EXPECT_EQ(read.pid, 4711);
     EXPECT_EQ(read.host, "node3");
@@ -185,7 +185,7 @@ TEST_F(ContactTest, TellsAWorkerWhomToDialAndHowToTrust) {
                                               HostPort{"127.0.0.1", 9123}));
     EXPECT_EQ(options.key, whole().key);
     ASSERT_TRUE(options.tls.has_value());
-    EXPECT_EQ(options.tls->by, TlsTrust::By::print);
+    EXPECT_EQ(options.tls->by, TlsTrust::By::digest);
     Contact plain = whole();
     plain.tls = false;
     EXPECT_FALSE(dial_options(plain).tls.has_value());

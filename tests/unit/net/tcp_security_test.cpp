@@ -176,9 +176,9 @@ TEST(TcpKeys, OtherVersionsNameBothNumbers) {
 TEST(TcpTls, CheckedByThePrint) {
     const TlsIdentity own = identity();
     Manager manager = listen_with("key", own);
-    EXPECT_EQ(manager->certificate_print(), certificate_print(own).or_throw());
+    EXPECT_EQ(manager->certificate_digest(), certificate_digest(own).or_throw());
     Worker worker =
-        dial(with(manager->port(), "key", TlsTrust{TlsTrust::By::print, manager->certificate_print()}));
+        dial(with(manager->port(), "key", TlsTrust{TlsTrust::By::digest, manager->certificate_digest()}));
     expect_talk(manager, worker);
     EXPECT_EQ(worker->security(), "TLS 1.3, certificate checked by its digest, key");
 }
@@ -188,7 +188,7 @@ TEST(TcpTls, NothingOfTheTalkIsReadableOnTheWire) {
     Manager manager = listen_with("key", identity());
     RawDoor door;
     Worker worker =
-        dial(with(door.port(), "key", TlsTrust{TlsTrust::By::print, manager->certificate_print()}));
+        dial(with(door.port(), "key", TlsTrust{TlsTrust::By::digest, manager->certificate_digest()}));
     Raw near = door.accept();
     Raw far = Raw::to(manager->port());
     std::string seen_up, seen_down;
@@ -215,8 +215,8 @@ TEST(TcpTls, NothingOfTheTalkIsReadableOnTheWire) {
 
 TEST(TcpTls, AnotherPrintIsNotTheManager) {
     Manager manager = listen_with("", identity());
-    const std::string other = certificate_print(identity()).or_throw();
-    expect_refused(manager, with(manager->port(), "", TlsTrust{TlsTrust::By::print, other}),
+    const std::string other = certificate_digest(identity()).or_throw();
+    expect_refused(manager, with(manager->port(), "", TlsTrust{TlsTrust::By::digest, other}),
                    "this contact file is old, or another manager has the port", "alert");
 }
 
@@ -224,8 +224,8 @@ TEST(TcpTls, AnotherPrintIsNotTheManager) {
 TEST(TcpTls, AnOldContactFileIsToldOnceForAllAddresses) {
     Manager one = listen_with("", identity());
     Manager other = listen_with("", identity());
-    const std::string print = certificate_print(identity()).or_throw();
-    TcpDialOptions options = with(one->port(), "", TlsTrust{TlsTrust::By::print, print});
+    const std::string print = certificate_digest(identity()).or_throw();
+    TcpDialOptions options = with(one->port(), "", TlsTrust{TlsTrust::By::digest, print});
     options.managers.push_back({"127.0.0.1", other->port()});
     Worker worker = dial(options);
     EXPECT_THAT(worker.why(), ::testing::MatchesRegex(

@@ -40,7 +40,7 @@ TEST(TcpStrangers, WhoTricklesItsHandshakeIsDroppedInTheSameTime) {
 
 TEST(TcpStrangers, WhoIsNotAdmittedSendsSmallFramesOnly) {
     TcpListenOptions options = on_loopback();
-    options.limits.most_frame_bytes_of_strangers = 1000;
+    options.limits.most_frame_bytes_before_admit = 1000;
     Manager manager = listen(std::move(options));
     manager.admits = false;
     Raw small = Raw::to(manager->port());
@@ -54,7 +54,7 @@ TEST(TcpStrangers, WhoIsNotAdmittedSendsSmallFramesOnly) {
 
 TEST(TcpStrangers, WhoIsAdmittedSendsLargeOnes) {
     TcpListenOptions options = on_loopback();
-    options.limits.most_frame_bytes_of_strangers = 1000;
+    options.limits.most_frame_bytes_before_admit = 1000;
     Manager manager = listen(std::move(options));
     Worker worker = dial(to_port(manager->port()));
     manager->admit(manager.first_peer());
@@ -87,7 +87,7 @@ TEST(TcpStrangers, HalfFramesOfAllTogetherAreBoundedAndAllComeWholeInTheEnd) {
     constexpr std::size_t count = 12;
     TcpListenOptions options = on_loopback();
     options.limits.most_half_received_bytes = 8u << 20;
-    options.limits.most_frame_bytes_of_strangers = 16u << 20;
+    options.limits.most_frame_bytes_before_admit = 16u << 20;
     Manager manager = listen(std::move(options));
     std::vector<std::unique_ptr<Talker>> talkers;
     // One uses up the memory: its frame is announced and half sent.
@@ -125,7 +125,7 @@ TEST(TcpStrangers, WhoseFrameIsWholeGivesWayEvenIfItsNextOneHasBegun) {
     constexpr std::size_t bytes = (8u << 20) + 77;
     TcpListenOptions options = on_loopback();
     options.limits.most_half_received_bytes = 1u << 20;
-    options.limits.most_frame_bytes_of_strangers = 16u << 20;
+    options.limits.most_frame_bytes_before_admit = 16u << 20;
     Manager manager = listen(std::move(options));
     Raw first = Raw::to(manager->port());
     ASSERT_TRUE(first.join());
@@ -144,7 +144,7 @@ TEST(TcpStrangers, WhoseFrameIsWholeGivesWayEvenIfItsNextOneHasBegun) {
 TEST(TcpStrangers, WhoBringsLittleHoldsNobodyUp) {
     TcpListenOptions options = on_loopback();
     options.limits.most_half_received_bytes = 1u << 20;
-    options.limits.most_frame_bytes_of_strangers = 16u << 20;
+    options.limits.most_frame_bytes_before_admit = 16u << 20;
     Manager manager = listen(std::move(options));
     const auto head = frame_head(16u << 20);
     std::vector<Raw> slow;
@@ -171,7 +171,7 @@ TEST(TcpStrangers, WhoBringsLittleHoldsNobodyUp) {
 TEST(TcpStrangers, WhoHoldsTheMemoryAndBringsNothingIsCut) {
     TcpListenOptions options = on_loopback();
     options.limits.most_half_received_bytes = 1u << 20;
-    options.limits.most_frame_bytes_of_strangers = 16u << 20;
+    options.limits.most_frame_bytes_before_admit = 16u << 20;
     Manager manager = listen(std::move(options));
     Raw first = Raw::to(manager->port());
     ASSERT_TRUE(first.join());

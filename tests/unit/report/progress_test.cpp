@@ -25,15 +25,15 @@ TEST(AwayText, TellsOfTasksThatGoOnUnseenAndHowLongTheyAreWaitedFor) {
         joined.offers.cores = 2;
         core::Worker& worker = workers.add(joined, now);
         for (std::uint64_t task = 0; task < tasks; ++task) workers.lease(worker, TaskId(100 * id + task), {});
-        workers.go_away(worker, now + left, "cut");
+        workers.set_disconnected(worker, now + left, "cut");
     };
-    EXPECT_EQ(away_text(workers, now), "");
+    EXPECT_EQ(disconnected_text(workers, now), "");
     cut_off(1, 0, 60s);
-    EXPECT_EQ(away_text(workers, now), "");
+    EXPECT_EQ(disconnected_text(workers, now), "");
     cut_off(2, 4, 56500ms);
-    EXPECT_EQ(away_text(workers, now), "4 on a disconnected worker (up to 57s to reconnect)");
+    EXPECT_EQ(disconnected_text(workers, now), "4 on a disconnected worker (up to 57s to reconnect)");
     cut_off(3, 1, 5s);
-    EXPECT_EQ(away_text(workers, now), "5 on 2 disconnected workers (up to 57s to reconnect)");
+    EXPECT_EQ(disconnected_text(workers, now), "5 on 2 disconnected workers (up to 57s to reconnect)");
 }
 
 TEST(ProgressText, SaysWhatIsKnown) {

@@ -117,7 +117,7 @@ TEST_F(SummaryTest, ShowsAFailureByItsTaskAndItsBareCommand) {
 
 TEST_F(SummaryTest, SaysWhenOutputWasCut) {
     EXPECT_THAT(summary_text(summary_), Not(HasSubstr("--output-limit")));
-    summary_.outputs_cut = 1;
+    summary_.outputs_truncated = 1;
     summary_.output_limit = 8u << 20;
     EXPECT_THAT(summary_text(summary_),
                 HasSubstr("Output of 1 task was cut at 8.0 MiB; --output-limit keeps more\n"));

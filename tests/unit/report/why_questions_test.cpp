@@ -46,9 +46,9 @@ class WhyTest : public ::testing::Test {
 };
 
 TEST_F(WhyTest, ALineIsFoundByItsNumber) {
-    EXPECT_THAT(why(2), HasSubstr("task 1 (line 2): not now: no worker is there"));
+    EXPECT_THAT(why(2), HasSubstr("task 1 (line 2): not now: no worker is connected"));
     EXPECT_THAT(why(3), HasSubstr("task 2 (line 3): not now: "));
-    EXPECT_EQ(why(7), "task 3 (line 7): not now: the manager has yet to take it in");
+    EXPECT_EQ(why(7), "task 3 (line 7): not now: the manager has not read it yet");
     for (const std::uint64_t line : {1U, 5U, 8U}) EXPECT_EQ(why(line), "?no task there");
     EXPECT_EQ(why(8, false), "not now: the manager has not read this line yet");
     EXPECT_EQ(why(5, false), "?no task there");

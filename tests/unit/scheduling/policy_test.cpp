@@ -130,11 +130,11 @@ TEST_F(PolicyTest, NothingIsDispatchedUntilSoManyWorkersAreThere) {
 TEST_F(PolicyTest, HostsAreExcludedOrNotAsTheProgramSays) {
     HostExclusion hosts(shared_);
     Tuned tuned;
-    tuned.sets_hosts_aside = false;
+    tuned.excludes_failing_hosts = false;
     hosts.tuned(tuned);
-    EXPECT_FALSE(state_.options.sets_hosts_aside);
+    EXPECT_FALSE(state_.options.excludes_failing_hosts);
     hosts.tuned({});
-    EXPECT_FALSE(state_.options.sets_hosts_aside);
+    EXPECT_FALSE(state_.options.excludes_failing_hosts);
 }
 
 TEST_F(PolicyTest, MonitoringHoldsForTheNextBatch) {

@@ -26,7 +26,7 @@ TEST_F(BlockTest, ABlockedHostGetsNothingAndEndsWhatItRuns) {
     block("node1");
     add(1);
     expect({"recall 1 from 1"});
-    EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end");
+    EXPECT_EQ(reactor_.waiting_for(), "1 task to end");
     ok(1, 0);
     expect({"0.1 ended for good: exit 0"});
     const char* const blocked = "a host that is not blocked, for task 1: unblock_host() lets it run on node1";
@@ -329,7 +329,8 @@ TEST_F(AsideTest, AListThatFailsEverywhereSetsNobodyAside) {
 }
 
 TEST_F(AsideTest, TheUserMayWantThemAll) {
-    options({.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true, .sets_hosts_aside = false});
+    options(
+        {.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true, .excludes_failing_hosts = false});
     join_watched(1);
     join_watched(2, 8);
     add(100);

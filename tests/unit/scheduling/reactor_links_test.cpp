@@ -31,7 +31,7 @@ TEST_F(LinksTest, WhoIsAwayKeepsItsLeasesAndGetsNothing) {
     EXPECT_EQ(reactor_.stats().workers_busy, 0);
     EXPECT_EQ(reactor_.stats().total_cores, 0);
     EXPECT_EQ(reactor_.stats().tasks_on_workers, 1);
-    EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end; away, and perhaps back: 1 workers");
+    EXPECT_EQ(reactor_.waiting_for(), "1 task to end; 1 worker disconnected, may reconnect");
     idle(59s);
     expect({});
     back(1, {{TaskId(0), 1}});

@@ -40,7 +40,7 @@ TEST_F(ProgramTest, WaitsForWorkersAsLongAsItTakes) {
     lose(1);
     idle(24h);
     expect({"0.1 ended: worker lost: worker 1 on node1: gone"});
-    EXPECT_EQ(reactor_.waiting_for(), "workers: none is left");
+    EXPECT_EQ(reactor_.waiting_for(), "workers: all have left");
 }
 
 TEST_F(ProgramTest, TheOneOfAKindThatIsLargeEnoughIsFoundAmongMany) {
@@ -57,7 +57,7 @@ TEST_F(ProgramTest, TheOneOfAKindThatIsLargeEnoughIsFoundAmongMany) {
     expect({"lease 0.1 to 99"});
     large.needs.disk_mb = 1600;
     add(1, large);
-    EXPECT_EQ(reactor_.waiting_for(), "1 tasks to end");
+    EXPECT_EQ(reactor_.waiting_for(), "1 task to end");
     ok(99, 0);
     expect({"0.1 ended for good: exit 0"});
     EXPECT_THAT(reactor_.waiting_for(), ::testing::HasSubstr("a worker with 1 core, 1600 MB disk"));
@@ -73,7 +73,7 @@ TEST_F(ProgramTest, WhatFitsNowhereWaitsForAWorkerThatHoldsIt) {
     expect({"1.1 ended for good: exit 0"});
     idle(24h);
     expect(
-        {"warning: tasks wait for a worker with 4 cores; the largest of those that are here have 1 core, "
+        {"warning: tasks wait for a worker with 4 cores; the largest of the connected workers have 1 core, "
          "1000 MB memory"});
     join_watched(2, 4);
     expect({"lease 0.1 to 2"});
@@ -105,7 +105,7 @@ TEST_F(ProgramTest, HoldsUntilSoManyWorkersWereThereAtOnce) {
     away(1);
     join_watched(2);
     expect({});
-    EXPECT_EQ(reactor_.waiting_for(), "2 workers to be there at once: 1 are");
+    EXPECT_EQ(reactor_.waiting_for(), "2 workers connected at the same time: 1 are");
     back(1);
     std::set<std::string> leases;
     take([&](const std::string& line) { leases.insert(line); });

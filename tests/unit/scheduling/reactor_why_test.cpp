@@ -17,18 +17,18 @@ class WhyTest : public RunFixture {
 };
 
 TEST_F(WhyTest, NobodyIsThereOrNobodyIsLargeEnough) {
-    EXPECT_EQ(why(0), "not now: the manager has yet to take it in");
+    EXPECT_EQ(why(0), "not now: the manager has not read it yet");
     add(1, cores(8));
-    EXPECT_EQ(why(0), "not now: no worker is there");
+    EXPECT_EQ(why(0), "not now: no worker is connected");
     join_watched(1, 4);
     EXPECT_EQ(why(0),
-              "not before a larger worker comes: it needs 8 cores; the largest of those that are here have "
+              "not now: it needs a larger worker: 8 cores; the largest of the connected workers have "
               "4 cores, 4000 MB memory");
     join_watched(2, 8);
     expect({"lease 0.1 to 2"});
-    EXPECT_EQ(why(0), "it is with worker 2 on node2, as attempt 1, and has 8 cores, 8000 MB memory there");
+    EXPECT_EQ(why(0), "it is on worker 2 on node2, as attempt 1, with 8 cores, 8000 MB memory");
     away(2);
-    EXPECT_THAT(why(0), HasSubstr("link is cut"));
+    EXPECT_THAT(why(0), HasSubstr("disconnected"));
     back(2, {{TaskId(0), 1}});
     ok(2, 0);
     expect({"0.1 ended for good: exit 0"});
@@ -39,16 +39,16 @@ TEST_F(WhyTest, ThoseThatAreLargeEnoughAreBusyOrLeave) {
     join_watched(1, 2);
     add(2, cores(2));
     expect({"lease 0.1 to 1"});
-    EXPECT_EQ(why(1), "not now: it gets 2 cores, 2000 MB memory, and 1 worker that could run it is busy");
+    EXPECT_EQ(why(1), "not now: it will get 2 cores, 2000 MB memory; 1 worker that could run it is busy");
     drain(1);
-    EXPECT_EQ(why(1), "not now: 1 worker that could run it ends, or its link is cut");
+    EXPECT_EQ(why(1), "not now: 1 worker that could run it is leaving or disconnected");
     join_watched(2, 1);
     join_watched(3, 2, {"special"});
     expect({"lease 1.1 to 3"});
     Shape special = cores(1);
     special.features = {"gold"};
     add(1, special);
-    EXPECT_THAT(why(2), StartsWith("not before a larger worker comes: it needs feature gold"));
+    EXPECT_THAT(why(2), StartsWith("not now: it needs a larger worker: feature gold"));
     take([](const std::string&) {});
 }
 
@@ -57,12 +57,12 @@ TEST_F(WhyTest, OthersComeFirstOrItsTimeHasNotCome) {
     Shape later = cores(1);
     later.not_before = now().wall + 90'000'000;
     add(1, later);
-    EXPECT_EQ(why(0), "not now: it is to start in 1m30s at the earliest");
+    EXPECT_EQ(why(0), "not now: it starts in 1m30s");
     add(1);
     expect({"lease 1.1 to 1"});
     barrier();
     add(1);
-    EXPECT_THAT(why(2), StartsWith("not now: it waits for others"));
+    EXPECT_THAT(why(2), StartsWith("not now: it waits for earlier tasks"));
 }
 
 TEST_F(WhyTest, ItsHostsAreBlocked) {

@@ -89,9 +89,9 @@ class RunFixture : public ::testing::Test {
         joined.features = std::move(features);
         event(joined);
     }
-    void away(std::uint32_t worker) { event(WorkerAway{WorkerId(worker), "cut"}); }
+    void away(std::uint32_t worker) { event(WorkerDisconnected{WorkerId(worker), "cut"}); }
     void back(std::uint32_t worker, std::vector<std::pair<TaskId, Attempt>> holding = {}) {
-        event(WorkerBack{WorkerId(worker), std::move(holding)});
+        event(WorkerReconnected{WorkerId(worker), std::move(holding)});
     }
     void drain(std::uint32_t worker) { event(WorkerDraining{WorkerId(worker)}); }
     void cancel(std::uint64_t task) { cancel(task, task + 1); }
@@ -194,7 +194,7 @@ class RunFixture : public ::testing::Test {
         return s(a.task) + "." + std::to_string(a.attempt) + (a.final ? " ended for good: " : " ended: ") +
                describe(a.outcome);
     }
-    static std::string text(const GoneBack& a) { return s(a.task) + " goes back"; }
+    static std::string text(const LeaseRequeued& a) { return s(a.task) + " goes back"; }
     static std::string text(const Skipped& a) {
         return "skip " + text(a.tasks) + ": " + a.reason + (a.detail.empty() ? "" : "; " + a.detail);
     }
@@ -206,7 +206,7 @@ class RunFixture : public ::testing::Test {
         return "ended " + text(a.tasks) + " on " + std::to_string(a.worker.value());
     }
     static std::string text(const Cancelled& a) { return "cancelled " + text(a.tasks); }
-    std::string text(const HostSetAside& a) const {
+    std::string text(const HostExcluded& a) const {
         return "set aside " + a.host + " for " + std::to_string((a.until - now().wall) / 1'000'000) +
                " s: " + a.why;
     }

@@ -9,11 +9,11 @@
 namespace wq::capi {
 
 template <class Object>
-class Living {
+class LiveObjects {
   public:
-    static Living& all() {
+    static LiveObjects& all() {
         // Never destroyed: programs call us from their own atexit().
-        static Living& objects = *new Living;
+        static LiveObjects& objects = *new LiveObjects;
         return objects;
     }
     void add(const Object* object) {
