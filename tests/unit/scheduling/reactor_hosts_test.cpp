@@ -29,7 +29,8 @@ TEST_F(BlockTest, ABlockedHostGetsNothingAndEndsWhatItRuns) {
     EXPECT_EQ(reactor_.waiting_for(), "1 task to end");
     ok(1, 0);
     expect({"0.1 ended for good: exit 0"});
-    const char* const blocked = "a host that is not blocked, for task 1: unblock_host() lets it run on node1";
+    const char* const blocked =
+        "a host that is not blocked, for task 1; unblock_host() would let it run on node1";
     EXPECT_EQ(reactor_.waiting_for(), blocked);
     idle(24h);
     expect({told});
@@ -76,7 +77,7 @@ TEST_F(BlockTest, ThatAllHostsForATaskAreBlockedIsToldOnce) {
     ok(2, 3);
     add(1, cores(3));
     expect({"3.1 ended for good: exit 0"});
-    EXPECT_THAT(reactor_.waiting_for(), ::testing::StartsWith("a host that is not blocked, for task 0: "));
+    EXPECT_THAT(reactor_.waiting_for(), ::testing::StartsWith("a host that is not blocked, for task 0; "));
     idle(24h);
     expect({});
     unblock("node1");

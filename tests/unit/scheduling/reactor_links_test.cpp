@@ -66,8 +66,8 @@ TEST_F(LinksTest, WhoStaysAwayIsLostWithItsLeases) {
     add(1);
     away(1);
     idle(61s);
-    expect({"lease 0.1 to 1", "dismiss 1: cut; not back after 60 s",
-            "0.1 ended: worker lost: worker 1 on node1: cut; not back after 60 s"});
+    expect({"lease 0.1 to 1", "dismiss 1: cut; did not reconnect within 60 s",
+            "0.1 ended: worker lost: worker 1 on node1: cut; did not reconnect within 60 s"});
     EXPECT_EQ(reactor_.stats().workers_lost, 1);
     EXPECT_TRUE(reactor_.workers().empty());
     back(1, {{TaskId(0), 1}});  // too late: its leases are forgotten
@@ -237,8 +237,8 @@ TEST_F(LinksTest, AMemberOfABatchThatStaysAwayIsLostWithItsTickets) {
         idle(1s);
         hear(1);
     }
-    expect({"revoke batch 1", "dismiss 2: cut; not back after 60 s",
-            "39.1 ended: worker lost: worker 2 on node2: cut; not back after 60 s", "batch 1 over",
+    expect({"revoke batch 1", "dismiss 2: cut; did not reconnect within 60 s",
+            "39.1 ended: worker lost: worker 2 on node2: cut; did not reconnect within 60 s", "batch 1 over",
             "lease 39.2 to 1"});
 }
 

@@ -276,7 +276,7 @@ TEST_F(SizedRun, WhatIsMissingIsToldOfWorkersThatThereAre) {
     join_with(2, much_memory);
     add_asking(1, {.cores = 32, .memory_mb = 200'000});
     const std::string why = reactor_.why(TaskId(0), now());
-    EXPECT_THAT(why, HasSubstr("no connected worker has all of it at once: the one with most cores "
+    EXPECT_THAT(why, HasSubstr("none of the connected workers has all of it: the one with the most cores "
                                "has 32 cores, 64000 MB memory"));
     forget_actions();
 }

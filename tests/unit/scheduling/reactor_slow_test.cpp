@@ -281,8 +281,9 @@ TEST_F(SlowTest, AWorkerThatIsAwayKeepsItsTaskAndIsToldWhenItIsBack) {
     expect({});
     away(1);
     idle(61s);
-    expect({"dismiss 1: cut; not back after 60 s",
-            "0.1 ended: worker lost: worker 1 on node1: cut; not back after 60 s", "lease 0.2 to 2"});
+    expect({"dismiss 1: cut; did not reconnect within 60 s",
+            "0.1 ended: worker lost: worker 1 on node1: cut; did not reconnect within 60 s",
+            "lease 0.2 to 2"});
     EXPECT_EQ(aborted(), 0);
 }
 

@@ -91,7 +91,7 @@ TEST_F(StopTest, StorageTroubleHoldsTasksBack) {
     add(1);
     ok(1, 0);
     expect({"lease 0.1 to 1", "0.1 ended for good: exit 0"});
-    EXPECT_EQ(reactor_.waiting_for(), "storage: results wait to be written");
+    EXPECT_EQ(reactor_.waiting_for(), "storage: results cannot be written yet");
     event(StorageTrouble{false});
     expect({"lease 1.1 to 1"});
 }

@@ -271,7 +271,7 @@ TEST_F(ReactorTest, MinimumTimeKeepsATaskOffAWorkerThatLeavesSoon) {
     shape.min_time = 2min;
     add(1, shape);
     expect({});  // neither dispatched nor skipped: the next job has more time
-    EXPECT_EQ(reactor_.waiting_for(), "a worker with room and time for 1 ready tasks");
+    EXPECT_EQ(reactor_.waiting_for(), "a worker with room and time for 1 ready task");
     join(2, 1, false, 10min);
     expect({"lease 0.1 to 2"});
 }

@@ -57,7 +57,7 @@ TEST_F(WhyTest, OthersComeFirstOrItsTimeHasNotCome) {
     Shape later = cores(1);
     later.not_before = now().wall + 90'000'000;
     add(1, later);
-    EXPECT_EQ(why(0), "not now: it starts in 1m30s");
+    EXPECT_EQ(why(0), "not now: it starts in 1m30s at the earliest");
     add(1);
     expect({"lease 1.1 to 1"});
     barrier();
