@@ -127,7 +127,7 @@ void TaskRunner::finish(Lane& lane, bool may_be_held) {
     if (order.call) output.result = CallStarter::take_result(lane);
     reports_.add(lane.order.serial,
                  TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
-    if (!std::exchange(lane.watched, false)) --unwatched_;
+    outputs_.end(lane);
     if (may_be_held) {
         // The killed may not be dead yet, and still hold the other end. Where this fails, the next task's
         // start tries again.

@@ -10,10 +10,6 @@ namespace wq::launcher {
 
 namespace {
 
-// The output of a task is watched only after this time. Most have ended by then: to be woken by what they
-// write and once more by their end would cost a good part of a short task.
-constexpr Duration unwatched_time = std::chrono::milliseconds(1);
-
 // Raises our limit of descriptors where so many lanes need it; returns what tasks are to get back.
 std::optional<rlimit> make_room_for_files(std::size_t lanes) {
     // A lane has up to 8 of its own: two pipes and where their overflow goes, its folder, a shell's go line,
@@ -46,7 +42,8 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       watch_(leftovers_, limits_, poller, oom_),
       files_(make_room_for_files(options.slice.cores.size())),
       starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr),
-      calls_(functions, files_ ? &*files_ : nullptr) {
+      calls_(functions, files_ ? &*files_ : nullptr),
+      outputs_(poller) {
     if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);
     if (!options.environment_lines) return;
     shell_ =
@@ -58,7 +55,6 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
 void TaskRunner::enqueue(process::OrderMessage message, Instant now) {
     if (shell_left_at_ && message.order.environment_position >= *shell_left_at_) return give_back(message);
     if (accounts_.ever_fits(message.order.give)) {
-        alike_ = queue_.empty() || (alike_ && queue_.back().order.give == message.order.give);
         queue_.push_back(std::move(message));
         return;
     }
@@ -82,8 +78,7 @@ void TaskRunner::tell(EnvironmentLine line) {
 void TaskRunner::recall(std::uint64_t most, Instant now) {
     now_ = now;
     for (; most > 0 && !queue_.empty(); --most) {
-        give_back(queue_.back());
-        queue_.pop_back();
+        give_back(queue_.pop_back());
     }
 }
 
@@ -94,12 +89,7 @@ void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
         if (lane->pid == 0) shell_->abandon();  // it was on its way through the shell
         return;
     }
-    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const process::OrderMessage& message) {
-        return message.order.task == task && message.order.attempt == attempt;
-    });
-    if (queued == queue_.end()) return;
-    give_back(*queued);
-    queue_.erase(queued);
+    if (const auto queued = queue_.take(task, attempt)) give_back(*queued);
 }
 
 void TaskRunner::kill_all(Instant now) {
@@ -117,12 +107,12 @@ void TaskRunner::check(Instant now) {
     now_ = now;
     limits_.check(now);
     watch_.check(now);
-    if (unwatched_ > 0) watch_outputs(now);
+    if (outputs_.owed()) watch_outputs(now);
     if (leftovers_.owed() && now >= leftovers_.owed_at()) leftovers_.sweep();
 }
 
 Instant TaskRunner::next_check(Instant now) const {
-    Instant next = unwatched_ > 0 ? now + unwatched_time : Instant::max();
+    Instant next = outputs_.next(now);
     if (leftovers_.owed()) next = std::min(next, leftovers_.owed_at());
     next = std::min(next, watch_.next().value_or(Instant::max()));
     return std::min(next, limits_.next().value_or(Instant::max()));
@@ -135,7 +125,7 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
         case process::Source::lane_err: {
             Lane& lane = lanes_.at(number);
             if (lane.watched)
-                drain(source == process::Source::lane_out ? lane.out : lane.err, source, number);
+                outputs_.drain(source == process::Source::lane_out ? lane.out : lane.err, source, number);
             return;
         }
         case process::Source::shell_reply:
@@ -145,9 +135,9 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
             shell_->on_script_room();
             return watch_shell();
         case process::Source::shell_out:
-            return drain(shell_->out(), source, 0);
+            return outputs_.drain(shell_->out(), source, 0);
         case process::Source::shell_err:
-            return drain(shell_->err(), source, 0);
+            return outputs_.drain(shell_->err(), source, 0);
         case process::Source::disk_meter:
             return watch_.take_disk_answer(now);
         default:
@@ -173,26 +163,8 @@ bool TaskRunner::announce_starts(Instant now) {
 void TaskRunner::watch_outputs(Instant now) {
     for (watch::RunningTask* task : lanes_.running().all()) {
         Lane& lane = Lanes::lane_of(*task);
-        if (lane.watched || lane.pid == 0 || now - lane.started < unwatched_time || !is_executed(lane))
-            continue;
-        lane.watched = true;
-        --unwatched_;
-        watch_stream(lane.out, process::Source::lane_out, lane.index);
-        watch_stream(lane.err, process::Source::lane_err, lane.index);
+        if (lane.pid != 0 && OutputWatch::due(lane, now) && is_executed(lane)) outputs_.watch(lane);
     }
-}
-
-// For one event; the pipe stays in the set, disarmed.
-void TaskRunner::watch_stream(process::Capture& capture, process::Source source, std::size_t number) {
-    if (std::exchange(capture.in_poller, true))
-        poller_.change(capture.read_end(), source, EPOLLIN | EPOLLONESHOT, number);
-    else
-        poller_.add(capture.read_end(), source, EPOLLIN | EPOLLONESHOT, number);
-}
-
-void TaskRunner::drain(process::Capture& capture, process::Source source, std::size_t number) {
-    // A closed stream is let be: it would be ready for ever.
-    if (capture.drain() != process::Capture::State::closed) watch_stream(capture, source, number);
 }
 
 }  // namespace wq::launcher

@@ -2,7 +2,6 @@
 // launcher_process.h does.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,8 @@
 #include "launcher/environment_shell.h"
 #include "launcher/lane.h"
 #include "launcher/launcher_wire.h"
+#include "launcher/order_queue.h"
+#include "launcher/output_watch.h"
 #include "launcher/report_buffer.h"
 #include "launcher/shared_page.h"
 #include "launcher/task_starter.h"
@@ -55,11 +56,8 @@ class TaskRunner final : private ShellListener {
     void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
 
-    using Queue = std::deque<process::OrderMessage>;
     bool start_next(Instant now);
-    bool start_behind_head(Instant now);
-    bool start(Queue::iterator order, Holding holding, Instant now);
-    void begin(Queue::const_iterator order) const;
+    bool start(OrderQueue::Next next, Instant now);
     bool do_without_lane();
     void started(Lane& lane);
     bool is_executed(Lane& lane);
@@ -76,8 +74,6 @@ class TaskRunner final : private ShellListener {
     void give_back(const process::OrderMessage& message);
     void refuse(const process::OrderMessage& message, std::string reason);
     void watch_outputs(Instant now);
-    void watch_stream(process::Capture& capture, process::Source source, std::size_t number);
-    void drain(process::Capture& capture, process::Source source, std::size_t number);
     void watch_shell();
 
     const LauncherOptions options_;
@@ -97,10 +93,9 @@ class TaskRunner final : private ShellListener {
     CallStarter calls_;
     std::unique_ptr<EnvironmentShell> shell_;
     std::optional<std::uint64_t> shell_left_at_;  // position of the `#!` line that ended the shell
-    Queue queue_;
-    bool alike_ = true;  // all that waits takes as much as the head
+    OrderQueue queue_;
+    OutputWatch outputs_;
     Instant now_{};
-    std::size_t unwatched_ = 0;        // running tasks whose output is not yet watched
     bool forks_fail_ = false;          // until a lane comes free
     std::uint64_t ended_ = 0;          // tasks
     std::uint64_t shell_watched_ = 0;  // generation

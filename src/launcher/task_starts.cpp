@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "launcher/task_runner.h"
 
@@ -17,40 +16,25 @@ void TaskRunner::start_tasks(Instant now) {
 bool TaskRunner::start_next(Instant now) {
     const process::Order& head = queue_.front().order;
     if (shell_ && head.environment_position > 0 && !shell_->idle()) return false;
-    if (auto holding = accounts_.take(head.give)) return start(queue_.begin(), std::move(*holding), now);
-    return !alike_ && start_behind_head(now);
+    std::optional<OrderQueue::Next> next = queue_.next(accounts_);
+    return next && start(std::move(*next), now);
 }
 
-// Not past one that sees other `#!` lines: the shell goes through them in order.
-bool TaskRunner::start_behind_head(Instant now) {
-    const process::Order& head = queue_.front().order;
-    std::optional<core::Resources> in_vain;
-    const std::size_t end = std::min(queue_.size(), most_passed_over + 1);
-    for (std::size_t at = 1; at < end; ++at) {
-        const process::Order& order = queue_[at].order;
-        if (order.environment_position != head.environment_position) return false;
-        if (order.give == in_vain) continue;
-        if (auto holding = accounts_.take_behind(head.give, order.give))
-            return start(queue_.begin() + static_cast<std::ptrdiff_t>(at), std::move(*holding), now);
-        in_vain = order.give;
-    }
-    return false;
-}
-
-bool TaskRunner::start(Queue::iterator next, Holding holding, Instant now) {
+bool TaskRunner::start(OrderQueue::Next next, Instant now) {
     Lane* const lane = lanes_.acquire();
     if (lane == nullptr) {
-        accounts_.give_back(holding);
+        accounts_.give_back(next.holding);
         return do_without_lane();
     }
-    begin(next);  // before it can do anything, so that a task that kills the launcher is known to have run
+    const std::vector<std::uint64_t> ahead = queue_.ahead_of(next.position);
+    lane->order = queue_.take(next.position);
+    // Before it can do anything, so that a task that kills the launcher is known to have run.
+    shared_.begun.begin(lane->order.serial, ahead);
     lane->ended_before = ended_;
-    lane->order = std::move(*next);
-    queue_.erase(next);
     const bool by_shell = shell_ && lane->order.order.environment_position > 0;
-    lane->cores_list = accounts_.cores_list(holding);
-    lane->visible_gpus = accounts_.visible_gpus(holding);
-    lane->holding = std::move(holding);
+    lane->holding = std::move(next.holding);
+    lane->cores_list = accounts_.cores_list(lane->holding);
+    lane->visible_gpus = accounts_.visible_gpus(lane->holding);
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
     lane->out.begin(most);
     lane->err.begin(most);
@@ -83,25 +67,17 @@ bool TaskRunner::start(Queue::iterator next, Holding holding, Instant now) {
     return true;
 }
 
-void TaskRunner::begin(Queue::const_iterator next) const {
-    std::array<std::uint64_t, most_passed_over> ahead;
-    const auto end = std::transform(queue_.begin(), next, ahead.begin(),
-                                    [](const process::OrderMessage& message) { return message.serial; });
-    shared_.begun.begin(next->serial, {ahead.begin(), end});
-}
-
 // No pipes can be made for the head. When one of ours ends there may be room; when there is none of ours,
 // nothing would ever wake us to try again.
 bool TaskRunner::do_without_lane() {
     forks_fail_ = !lanes_.running().all().empty();
     if (forks_fail_) return false;
-    refuse(queue_.front(), "no descriptors are left for its output: raise their limit (ulimit -n)");
-    queue_.pop_front();
+    refuse(queue_.pop_front(), "no descriptors are left for its output: raise their limit (ulimit -n)");
     return true;
 }
 
 void TaskRunner::started(Lane& lane) {
-    ++unwatched_;
+    outputs_.begin();
     limits_.watch(lane);
     reports_.note_unreported(now_);
     is_executed(lane);
@@ -125,10 +101,10 @@ void TaskRunner::start_anew(Lane& lane) {
             is_executed(lane);
             return;
         case TaskStarter::Result::impossible:
-            --unwatched_;
+            outputs_.end(lane);
             return start_failed(lane);
         case TaskStarter::Result::try_later:
-            --unwatched_;
+            outputs_.end(lane);
             return put_back(lane);
     }
 }
@@ -147,7 +123,6 @@ void TaskRunner::put_back(Lane& lane) {
     const bool may_be_room = lane.ended_before != ended_;
     if (!may_be_room && lanes_.running().all().size() == 1) return start_failed(lane);
     lanes_.retire(lane);
-    alike_ = queue_.empty() || (alike_ && queue_.front().order.give == lane.order.order.give);
     queue_.push_front(std::move(lane.order));
     release(lane);
     forks_fail_ = !may_be_room;
@@ -181,9 +156,8 @@ void TaskRunner::line_left(EnvironmentExit exit, Lane& lane) {
     lanes_.retire(lane);
     give_back(lane.order);
     release(lane);
-    std::deque<process::OrderMessage> rest;
-    std::swap(rest, queue_);
-    for (process::OrderMessage& message : rest) enqueue(std::move(message), now_);
+    OrderQueue rest = std::exchange(queue_, {});
+    while (!rest.empty()) enqueue(rest.pop_front(), now_);
 }
 
 // After anything that may have started a new shell or left it more to read.
@@ -192,8 +166,8 @@ void TaskRunner::watch_shell() {
         shell_watched_ = shell_->generation();
         script_in_poller_ = false;  // a new pipe
         leftovers_.add_own(shell_->pid());
-        watch_stream(shell_->out(), process::Source::shell_out, 0);
-        watch_stream(shell_->err(), process::Source::shell_err, 0);
+        outputs_.watch_stream(shell_->out(), process::Source::shell_out, 0);
+        outputs_.watch_stream(shell_->err(), process::Source::shell_err, 0);
     }
     if (!shell_->script_pending()) return;
     if (std::exchange(script_in_poller_, true))
