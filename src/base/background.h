@@ -1,8 +1,8 @@
-// A thread for what may block, as everything on a file system may: a network's can hang for minutes, and no
-// heartbeat waits for it. Jobs run there one after the other, in the order given; what a job leaves to be
-// done is called on the thread of the loop.
+// A thread for work that may block, such as file access: a network file system can hang for minutes, and
+// heartbeats must not wait for it. Jobs run one after the other, in the order given. A job may return a
+// function that is then called on the thread of the loop.
 //
-// Long work is cut into jobs that post the next one, so that others have their turn between.
+// Long work is split into jobs that each post the next one, so that other jobs run in between.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace wq {
 
-inline constexpr std::size_t bytes_a_job = 4 << 20;  // at most, of a job that reads or writes files
+inline constexpr std::size_t bytes_a_job = 4 << 20;  // limit for a job that reads or writes files
 
 class Background {
   public:
@@ -22,7 +22,7 @@ class Background {
     virtual void post(Job job) = 0;
     // Readable when a job has ended.
     virtual int descriptor() const = 0;
-    // Calls what jobs that have ended left to be done. Returns whether there was any.
+    // Calls the functions that ended jobs returned. Returns whether there were any.
     virtual bool finish() = 0;
 };
 

@@ -16,7 +16,7 @@ namespace wq {
 BackgroundThread::BackgroundThread() : ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!ended_.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
     keep_freed_memory();
-    const SignalsHeld held;  // they are for the threads that wait for them
+    const SignalsHeld held;  // other threads handle signals
     thread_ = std::thread([this] { run(); });
 }
 
@@ -37,7 +37,7 @@ void BackgroundThread::post(Job job) {
     changed_.notify_one();
 }
 
-// What a job throws (memory that ran out) is thrown where its outcome is awaited.
+// An exception in a job (out of memory) is rethrown on the thread that calls finish().
 BackgroundThread::Then BackgroundThread::outcome_of(const Job& job) {
     try {
         return job();
@@ -55,7 +55,7 @@ void BackgroundThread::run() {
         jobs_.pop_front();
         lock.unlock();
         Then then = outcome_of(job);
-        job = nullptr;  // what it holds may be files
+        job = nullptr;  // it may hold open files
         lock.lock();
         if (!then) continue;
         finished_.push_back(std::move(then));
@@ -65,8 +65,8 @@ void BackgroundThread::run() {
     }
 }
 
-// The loop asks each turn: without a system call. What ends meanwhile is for the next turn, or transfers that
-// go on and on would keep the loop from everything else.
+// The loop calls this each turn, so the common case makes no system call. Jobs that end meanwhile wait for
+// the next turn; otherwise endless transfers would block the loop.
 bool BackgroundThread::finish() {
     if (!any_finished_) return false;
     for (std::size_t left = waiting(); left > 0; --left) take()();
@@ -77,7 +77,7 @@ bool BackgroundThread::finish() {
 std::size_t BackgroundThread::waiting() {
     const std::lock_guard lock(mutex_);
     if (finished_.empty()) {
-        // Under the lock, so that what is written for the next one is not taken with it.
+        // Under the lock, so that a notification for the next job is not lost.
         std::uint64_t count = 0;
         [[maybe_unused]] const auto read = ::read(ended_.get(), &count, sizeof count);
         any_finished_ = false;

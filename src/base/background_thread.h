@@ -1,5 +1,5 @@
-// The Background of programs: a separate thread that ends with it. Jobs that have not started by then never
-// run.
+// Implements Background with a separate thread. The thread ends with the object; jobs that have not started
+// by then never run.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace wq {
 
 class BackgroundThread final : public Background {
   public:
-    BackgroundThread();  // throws std::system_error where no thread can be had
+    BackgroundThread();  // throws std::system_error if no thread can be created
     ~BackgroundThread() override;
 
     void post(Job job) override;

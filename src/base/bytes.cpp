@@ -24,7 +24,8 @@ void ByteWriter::f64(double value) {
     for (int shift = 0; shift < 64; shift += 8) u8(static_cast<std::uint8_t>(bits >> shift));
 }
 
-// std::string grows to the very size of what is long: the next byte would move all of it.
+// Reserves extra room, because std::string grows to exactly the size of a long value, and the next byte would
+// move all of it.
 void ByteWriter::raw(std::string_view value) {
     constexpr std::size_t room_behind = 256;
     if (bytes_.capacity() - bytes_.size() < value.size())

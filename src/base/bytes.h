@@ -1,6 +1,6 @@
-// Bytes out and in. Numbers are LEB128 varints (zigzag where signed), strings and blobs are length-prefixed.
-// The reader never throws and never reads past its end: after the first bad field every field reads as zero
-// and ok() is false, so a decoder reads straight through and checks once.
+// Writes and reads binary fields. Numbers are LEB128 varints (zigzag if signed); strings and blobs are
+// length-prefixed. The reader never throws and never reads past its end: after the first bad field every
+// field reads as zero and ok() is false, so a decoder reads all fields and checks once.
 #pragma once
 
 #include <cstddef>
@@ -38,16 +38,16 @@ class ByteReader {
 
     std::uint8_t u8();
     std::uint64_t u64();
-    std::uint32_t u32();  // bad when above 2^32 - 1
+    std::uint32_t u32();  // bad if above 2^32 - 1
     std::int64_t i64();
     double f64();
-    bool boolean();           // bad when neither 0 nor 1
+    bool boolean();           // bad if neither 0 nor 1
     std::string_view blob();  // points into the bytes given
     std::vector<std::string> blobs();
     std::vector<std::pair<std::string, std::string>> pairs();
     std::string_view rest() const { return rest_; }
 
-    // A count of elements that follow; bad when fewer than count * least_bytes bytes remain, so that a short
+    // A count of elements that follow; bad if fewer than count * least_bytes bytes remain, so that a short
     // message cannot make its reader reserve gigabytes. An element has at least one byte.
     std::uint64_t count(std::size_t least_bytes = 1);
 

@@ -13,11 +13,11 @@ namespace wq {
 
 class Count {
   public:
-    // No machine has more.
+    // More than any machine has.
     static constexpr std::int64_t most = std::int64_t{1} << 50;
 
     constexpr Count() = default;
-    // Implicit, as whole numbers are counts. Beyond +-`most`: that.
+    // Implicit, because whole numbers are counts. Clamped to +-`most`.
     constexpr Count(std::int64_t whole) : thousandths_(std::clamp(whole, -most, most) * 1000) {}
     static constexpr Count of_thousandths(std::int64_t thousandths) {
         Count count;
@@ -27,7 +27,7 @@ class Count {
 
     constexpr std::int64_t thousandths() const { return thousandths_; }
     constexpr bool is_whole() const { return thousandths_ % 1000 == 0; }
-    // Of counts that are not negative.
+    // For counts that are not negative.
     constexpr std::int64_t rounded_down() const { return thousandths_ / 1000; }
     constexpr std::int64_t rounded_up() const { return (thousandths_ + 999) / 1000; }
     constexpr double as_double() const { return static_cast<double>(thousandths_) / 1000; }
@@ -45,8 +45,8 @@ class Count {
     std::int64_t thousandths_ = 0;
 };
 
-// "2", "0.5", "1.25": up to three digits behind the point. Error (usage) for anything else, and outside
-// [low, high].
+// "2", "0.5", "1.25": up to three digits after the point. Error (usage) for anything else, or outside [low,
+// high].
 Result<Count> parse_count_with_fraction(std::string_view text, Count low, Count high);
 
 std::string format_count_with_fraction(Count count);  // "2", "0.5", "-1"

@@ -8,8 +8,8 @@ namespace {
 
 using Table = std::array<std::uint32_t, 256>;
 
-// Table k is the effect of a byte that k more bytes follow, so that eight bytes need no result of one
-// another: five times as fast as byte by byte.
+// Table k has the effect of a byte that is followed by k more bytes. So eight bytes are computed
+// independently, which is five times as fast as byte by byte.
 constexpr std::array<Table, 8> make_tables() {
     std::array<Table, 8> tables{};
     for (std::uint32_t index = 0; index < 256; ++index) {

@@ -10,7 +10,8 @@ namespace wq {
 
 void close_from(int first) {
     if (close_range(static_cast<unsigned>(first), ~0U, 0) == 0) return;
-    // Before Linux 5.9. Not closed while the folder is read: its own descriptor is among them.
+    // For kernels before Linux 5.9. Closes them after reading the folder, because the folder's own descriptor
+    // is among them.
     std::vector<int> open;
     {
         const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);

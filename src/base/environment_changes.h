@@ -1,4 +1,4 @@
-// Changes of a task's environment relative to its worker's; no value: the variable is unset.
+// Changes of a task's environment relative to its worker's. No value means that the variable is unset.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Exit codes of every program of the project (those of sysexits.h where it has one).
+// Exit codes of all programs of the project (from sysexits.h, if it has one).
 #pragma once
 
 namespace wq {
@@ -10,7 +10,7 @@ enum class ExitCode : int {
     bad_input = 65,    // a file that cannot be used; the message names file and line
     unreachable = 69,  // no manager or no worker can be reached
     internal = 70,     // our bug
-    interrupted = 75,  // stopped before the end; --resume goes on
+    interrupted = 75,  // stopped before the end; --resume continues
     not_allowed = 77,  // permission or authentication
 };
 

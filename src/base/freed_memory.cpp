@@ -20,7 +20,7 @@ bool set_by_user() {
 void keep_freed_memory() {
 #ifdef __GLIBC__
     constexpr int kept = 16 << 20;
-    constexpr int mapped_from = 4 << 20;  // a frame with a part of a file is smaller
+    constexpr int mapped_from = 4 << 20;  // frames with file parts are smaller
     static const bool done =
         !set_by_user() && mallopt(M_TRIM_THRESHOLD, kept) == 1 && mallopt(M_MMAP_THRESHOLD, mapped_from) == 1;
     static_cast<void>(done);

@@ -24,7 +24,7 @@ class Id {
 using TaskId = Id<struct TaskTag, std::uint64_t>;
 // A worker of the run. An MPI rank's worker id is its rank.
 using WorkerId = Id<struct WorkerTag, std::uint32_t>;
-// In records, where nobody can tell which worker it was.
+// Used in records if the worker is not known.
 inline constexpr WorkerId unknown_worker{0xffff'ffff};
 // A sealed sequence of tasks that is claimed by ticket.
 using BatchId = Id<struct BatchTag, std::uint32_t>;

@@ -10,7 +10,8 @@ void IntervalSet::insert(Interval range) {
     auto next = ranges_.upper_bound(range.first);
     auto it = next;
     if (next != ranges_.begin() && std::prev(next)->second >= range.first) {
-        // Tasks mostly end in order: the range before grows in its place, without a node made or freed.
+        // Tasks mostly end in order, so the previous range is extended in place, without allocating or
+        // freeing a node.
         it = std::prev(next);
         if (it->second >= range.end) return;
         count_ += range.end - it->second;

@@ -18,16 +18,16 @@ struct Interval {
 class IntervalSet {
   public:
     void insert(std::uint64_t value) { insert({value, value + 1}); }
-    void insert(Interval range);  // parts already present stay
+    void insert(Interval range);  // parts already present are kept
     void erase(std::uint64_t value) { erase({value, value + 1}); }
-    void erase(Interval range);  // parts not present are passed over
+    void erase(Interval range);  // parts not present are skipped
     bool contains(std::uint64_t value) const;
     std::uint64_t count() const { return count_; }  // numbers, not ranges
     std::size_t ranges() const { return ranges_.size(); }
     bool empty() const { return ranges_.empty(); }
     std::optional<Interval> front() const;  // the lowest range
     std::optional<Interval> back() const;   // the highest
-    // What lies from `value` on of the first range that reaches so far.
+    // The first range that ends after `value`, without its part below `value`.
     std::optional<Interval> from(std::uint64_t value) const;
     std::optional<Interval> take_front(
         std::uint64_t most);  // removes and returns up to `most` of the lowest range

@@ -1,4 +1,4 @@
-// The local time of this machine as text.
+// Formats the local time of this machine.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace wq {
 
-// `format` as of strftime.
+// `format`: as for strftime.
 std::string local_time(WallMicros when, const char* format);
 
 }  // namespace wq

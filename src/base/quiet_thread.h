@@ -1,4 +1,5 @@
-// A thread of this library within a program: signals are the program's, so no handler of its runs there.
+// Starts a library thread within a user's program. Signals belong to the program, so its handlers must not
+// run on the thread.
 #pragma once
 
 #include <thread>

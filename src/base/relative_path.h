@@ -1,4 +1,4 @@
-// Relative paths of files that somebody else names.
+// Checks relative paths that come from others.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace wq {
 
-// In one form: without empty components and ".". Nothing: it is none that stays below (empty, absolute, with
-// "..", a NUL, or longer than the system's paths).
+// The path in normal form, without empty components and ".". nullopt if it may lead out of its folder, or is
+// invalid (empty, absolute, with ".." or a NUL, or longer than the system allows).
 std::optional<std::string> relative_path(std::string_view path);
 
 }  // namespace wq

@@ -24,12 +24,12 @@ Descriptor open_folder(int at, const std::string& name) {
     return folder;
 }
 
-// Calls `visit` with each name in `folder` until one returns false, which it then returns itself.
+// Calls `visit` with each name in `folder` until one call returns false; then returns false.
 template <class Visit>
 bool for_each_in(Descriptor folder, const Visit& visit) {
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(folder.get()), ::closedir);
     if (!stream) return true;
-    const int descriptor = folder.release();  // the stream's
+    const int descriptor = folder.release();  // the stream now owns it
     while (const dirent* entry = ::readdir(stream.get())) {
         const std::string_view name = entry->d_name;
         if (name != "." && name != ".." && !visit(descriptor, entry->d_name)) return false;

@@ -1,4 +1,4 @@
-// Removes a file or whole folder, even if folders in it forbid that to their owner.
+// Removes a file or a whole folder, even if folders in it are write-protected.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,13 @@
 
 namespace wq {
 
-// `name` in the folder `at` (AT_FDCWD: a path). No link is followed. What cannot be removed stays.
+// Removes `name` in the folder `at` (AT_FDCWD: a path). Links are not followed. What cannot be removed stays.
 void remove_tree(int at, const std::string& name);
 
-// The same, but no more than `most` of what is in it, which is less by what was removed. False: there is
-// more.
+// The same, but removes at most `most` entries, and reduces `most` by their number. False if there are more.
 bool remove_some(int at, const std::string& name, std::size_t& most);
 
-// A folder, in which `last` is removed only after everything else was.
+// Removes a folder; `last` in it is removed after everything else.
 void remove_folder(const std::string& path, std::string_view last);
 
 }  // namespace wq

@@ -1,6 +1,6 @@
-// Result<T>: the value, or an Error that says in one line what is wrong and what to do about it.
-// Expected failures (bad input, a peer that left, a full disk) travel as values; see DESIGN rules in
-// share/doc/developer.md. `value()` of an error is our bug and ends the program.
+// Result<T>: a value, or an Error that says in one line what is wrong and what to do about it. Expected
+// failures (bad input, a peer that left, a full disk) are returned as values; see the DESIGN rules in
+// share/doc/developer.md. Calling `value()` on an error is a bug and aborts the program.
 #pragma once
 
 #include <cstdio>
@@ -42,7 +42,7 @@ class [[nodiscard]] Result {
 
     const Error& error() const { return std::get<1>(state_); }
 
-    // The value, or Failure thrown: for main() and for start-up code.
+    // Returns the value, or throws Failure. For main() and start-up code.
     T or_throw() && {
         if (!ok()) throw Failure{error()};
         return std::move(checked());

@@ -1,5 +1,5 @@
-// Signals as a descriptor. They are blocked before MPI starts its threads, which inherit the mask, so that
-// only we see them.
+// Delivers signals through a descriptor. They are blocked before MPI starts its threads, which inherit the
+// mask, so that only we receive them.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace wq {
 
 class Signals {
   public:
-    // INT, TERM, HUP, USR1 and USR2: batch systems differ in what they send before the end.
+    // INT, TERM, HUP, USR1 and USR2, because batch systems send different signals before the end of a job.
     static Result<Signals> block();
     Signals(Signals&& other) noexcept;
     Signals& operator=(Signals&&) = delete;

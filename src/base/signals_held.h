@@ -1,5 +1,6 @@
-// While it exists, no signal of the process reaches this thread or those that it starts: signals belong to
-// the program, and its handlers never run on our threads. Signals caused by a thread's own fault remain.
+// Blocks signals on this thread, and on threads that it starts, while the object exists. Signals belong to
+// the program, and its handlers must not run on our threads. Signals caused by a thread's own fault are not
+// blocked.
 #pragma once
 
 #include <signal.h>

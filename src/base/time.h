@@ -1,4 +1,4 @@
-// Time as values. The core never reads a clock: every event brings its Instant.
+// Types for time. The core never reads a clock: every event carries its Instant.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace wq {
 
 using Duration = std::chrono::nanoseconds;
 
-// Monotonic time of one process. Only differences mean something.
+// Monotonic time of one process. Only differences are meaningful.
 struct RunClock {
     using duration = Duration;
     using rep = Duration::rep;
@@ -19,7 +19,7 @@ struct RunClock {
 };
 using Instant = RunClock::time_point;
 
-// Microseconds since 1970-01-01 UTC: what logs and records hold.
+// Microseconds since 1970-01-01 UTC, as in logs and records.
 using WallMicros = std::int64_t;
 inline constexpr std::int64_t micros_per_second = 1'000'000;
 
@@ -27,7 +27,7 @@ inline Instant instant_now() {
     return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
 }
 
-// `next`, or `other` where it comes before that.
+// Sets `next` to `other` if that is earlier.
 inline void earliest(std::optional<Instant>& next, std::optional<Instant> other) {
     if (other && (!next || *other < *next)) next = other;
 }

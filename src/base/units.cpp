@@ -17,7 +17,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// A non-negative decimal as written: no binary fraction stands between "0.1s" and its nanoseconds.
+// A non-negative decimal number, exact: no binary fraction is used between "0.1s" and its nanoseconds.
 struct Decimal {
     std::int64_t whole = 0;
     std::int64_t billionths = 0;
@@ -73,8 +73,8 @@ std::optional<Duration> parse_units(std::string_view text) {
     return Duration(nanos);
 }
 
-// "MM:SS", "HH:MM:SS", "D-HH[:MM[:SS]]" as batch systems print them. Only the first field of all, and the
-// hours after days, may pass their usual bound.
+// "MM:SS", "HH:MM:SS", "D-HH[:MM[:SS]]" as batch systems print them. Only the first field, and the hours
+// after days, may exceed their usual limits.
 std::optional<Duration> parse_clock(std::string_view text) {
     std::optional<std::int64_t> days;
     if (text.find('-') != std::string_view::npos) {
@@ -102,7 +102,7 @@ std::optional<Duration> parse_clock(std::string_view text) {
     return Duration(total * nanos_per_second);
 }
 
-// The unit behind a size: nullopt when it is none.
+// The unit after a size; nullopt if it is not one.
 std::optional<std::int64_t> size_unit(std::string_view suffix, std::int64_t bare_unit) {
     if (suffix.empty()) return bare_unit;
     if (suffix == "B" || suffix == "b") return 1;

@@ -7,7 +7,7 @@ namespace wq {
 
 namespace {
 
-// "3m05s": two neighbouring units, the smaller with two digits.
+// "3m05s": two adjacent units, the smaller with two digits.
 std::string pair_of_units(std::int64_t large, char large_unit, std::int64_t small, char small_unit) {
     std::string text = std::to_string(large) + large_unit;
     if (small < 10) text += '0';
@@ -19,7 +19,7 @@ std::int64_t divide_rounded(std::int64_t value, std::int64_t by) {
 }
 
 // The length of the valid UTF-8 sequence at the front of `text`, else 0. The C1 controls U+0080..9F count as
-// invalid: terminals obey them.
+// invalid: terminals interpret them.
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
     const unsigned lead = byte(0);
@@ -41,7 +41,7 @@ std::size_t utf8_length(std::string_view text) {
 std::string shown(std::string_view text, std::string_view quote, std::size_t most) {
     const std::string cut = std::string(quote) + "...";
     std::string out(quote);
-    std::size_t last_fit = out.size();  // where the text can end so that the mark of a cut still fits
+    std::size_t last_fit = out.size();  // where to truncate the text so that "..." still fits
     while (!text.empty()) {
         const auto lead = static_cast<unsigned char>(text.front());
         const std::size_t size = lead < 0x20 || lead == 0x7F ? 0 : utf8_length(text);

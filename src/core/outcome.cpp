@@ -93,6 +93,12 @@ Usage within_bounds(const Usage& usage) {
     return within;
 }
 
+void set_not_started(Outcome& outcome, std::string reason, int exit_code) {
+    outcome.ending = Ending::not_started;
+    outcome.exit_code = exit_code;
+    outcome.reason = std::move(reason);
+}
+
 std::int64_t busy_cores(const Outcome& outcome) {
     if (!outcome.measured) return unsaid;
     const Usage& usage = outcome.measured->usage;

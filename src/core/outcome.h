@@ -62,6 +62,12 @@ struct Outcome {
     bool succeeded() const { return ending == Ending::exited && exit_code == 0; }
 };
 
+// Exit codes of what could not be executed, as the shell has them.
+inline constexpr int exit_cannot_execute = 126;
+inline constexpr int exit_not_found = 127;
+// `started_us` stays: it says whether the command was tried.
+void set_not_started(Outcome& outcome, std::string reason, int exit_code = exit_cannot_execute);
+
 // The largest number of cores that it kept busy, in thousandths; unsaid: not measured. A task too short to
 // measure (under a second) is counted as if it ran for one second.
 std::int64_t busy_cores(const Outcome& outcome);

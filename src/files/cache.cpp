@@ -18,15 +18,15 @@ namespace wq::files {
 namespace {
 
 constexpr std::size_t checked_at_once = 4 << 20;
-// What is smaller is copied as fast as it is looked at and renamed.
+// Copying a smaller tree is as fast as checking and renaming it.
 constexpr std::uint64_t worth_taking_back = 1 << 20;
 
-// Tasks may link to a cached file: its time of change tells nothing.
+// Ignores the time of change, because tasks may link to a cached file.
 std::string fingerprint_of(const std::string& path) {
     return fingerprint_of(path, Compared::modification).print;
 }
 
-// Of a copy: a write, a change of rights or another file in its place shows.
+// For a copy: detects a write, a change of permissions, or a replaced file.
 std::string exact_fingerprint_of(const std::string& path) {
     return fingerprint_of(path, Compared::any_change).print;
 }
@@ -155,7 +155,7 @@ Trouble Cache::Incoming::finish() {
     if (maker_.key() != key_)
         return Problem{Problem::Kind::refused,
                        cache_.path_of(key_) + ": the bytes that arrived differ from those announced"};
-    if (cache_.has(key_)) return std::nullopt;  // it came twice
+    if (cache_.has(key_)) return std::nullopt;  // it arrived twice
     if (auto trouble = writer_.finish()) return trouble;
     cache_.trees_[key_] = {stream_bytes_, true, ++cache_.placements_, fingerprint_of(cache_.path_of(key_))};
     cache_.bytes_ += stream_bytes_;

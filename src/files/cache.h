@@ -1,9 +1,9 @@
-// A worker's cache of trees by their content keys, in a folder of its own. What it hands out can change
-// nothing in it: where a linked file was written to all the same, the tree is noticed by fresh() and dropped.
+// A worker's cache of trees by their content keys, in a separate folder. Tasks cannot damage it: if a task
+// writes to a linked file, fresh() detects that and drops the tree.
 //
-// A tree comes in under a temporary name, and has its key as its name once all of it is there and its bytes
-// have that key: so the folder may outlive a SIGKILL, and be taken up by another worker (keep-cache), which
-// makes the key of each tree anew before it trusts it.
+// A tree arrives under a temporary name. It is renamed to its key after it is complete and its bytes match
+// the key. So the folder survives a SIGKILL, and another worker may reuse it (keep-cache), after recomputing
+// the key of each tree.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ namespace wq::files {
 
 class Cache {
   public:
-    // `folder` is made if missing; trees of an earlier worker are taken up, what it had half is removed.
+    // Creates `folder` if missing. Keeps complete trees of an earlier worker, and removes incomplete ones.
     explicit Cache(std::string folder);
 
     Trouble open();
 
     bool has(const std::string& key);
-    // Reads the next few megabytes of a tree of an earlier worker, whose key is not made yet. True: there are
-    // more to read before has() answers at once.
+    // Reads the next few megabytes of an earlier worker's tree whose key is not verified yet. True if more
+    // must be read before has() can answer at once.
     bool check_some(const std::string& key);
 
-    // A tree on its way in: the bytes of its stream, cut anywhere.
+    // A tree that is arriving. Its stream may be split anywhere.
     class Incoming {
       public:
         Incoming(Cache& cache, std::string key);
         Trouble write(std::string_view bytes);
-        // All was written. A stream of another key is refused.
+        // Called when all was written. A stream with another key is refused.
         Trouble finish();
 
       private:
@@ -49,29 +49,29 @@ class Cache {
         std::uint64_t stream_bytes_ = 0;
     };
 
-    // The tree `key`, which must be there, as `to` in a sandbox.
+    // Places the tree `key`, which must be in the cache, as `to` in a sandbox.
     Trouble place(const std::string& key, const std::string& to, Sharing sharing);
-    // The task is over: a large copy at `at`, where place() has put it, is the next one's if nobody has
-    // written to it.
+    // Called when a task is over: takes back a large copy that place() put at `at`, for the next task, if it
+    // was not changed.
     void take_back(const std::string& at);
-    // Whether nobody has written to it; else it is dropped.
+    // Whether the tree is unchanged; if not, drops it.
     bool fresh(const std::string& key);
     void drop(const std::string& key);
-    // The disk is full: drops copies that wait for a task, or else half of the trees, those that were not
-    // placed for longest. False: there is none.
+    // Called when the disk is full: drops copies that wait for a task, or else the half of the trees that
+    // were not placed for longest. False if there is nothing to drop.
     bool make_room();
 
-    std::uint64_t bytes() const { return bytes_; }  // of the streams of what is there
+    std::uint64_t bytes() const { return bytes_; }  // sum of the streams of its trees
 
   private:
     struct Tree {
         std::uint64_t bytes = 0;
-        bool trusted = true;       // its key was made by this process
+        bool trusted = true;       // this process computed its key
         std::uint64_t placed = 0;  // the number of its last placement here
-        std::string fingerprint;   // of names, sizes and times, as they were when it came
+        std::string fingerprint;   // of names, sizes and times when it arrived
     };
 
-    // A copy of a tree, and what it looked like, by its path, when nobody had touched it.
+    // A copy of a tree, and its fingerprint from before any task used it.
     struct Copy {
         std::string path;
         std::string fingerprint;
@@ -94,8 +94,8 @@ class Cache {
 
     std::string folder_;
     std::map<std::string, Tree> trees_;
-    std::map<std::string, Check> checks_;              // that were begun
-    std::multimap<std::string, Copy> spares_;          // by key: copies that no task has
+    std::map<std::string, Check> checks_;              // unfinished checks
+    std::multimap<std::string, Copy> spares_;          // by key: copies that no task uses
     std::map<std::string, PlacedCopy> placed_copies_;  // large copies, by where they were placed
     std::uint64_t placements_ = 0;
     std::uint64_t bytes_ = 0;

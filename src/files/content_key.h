@@ -1,5 +1,5 @@
-// The name of a tree by its content: the SHA-256 (FIPS 180-4) of its stream. Equal keys are taken for equal
-// trees.
+// Computes the content key of a tree: the SHA-256 (FIPS 180-4) of its stream. Trees with equal keys count as
+// equal.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class KeyMaker {
     KeyMaker& operator=(KeyMaker&&) noexcept;
 
     void add(std::string_view bytes);
-    std::string key();  // hexadecimal, in small letters; nothing may be added after it
+    std::string key();  // lower-case hexadecimal; the last call
 
   private:
     struct State;
@@ -28,7 +28,7 @@ class KeyMaker {
 
 bool is_key(std::string_view text);
 
-// Of a stream, and how long it is.
+// A stream's key and length.
 struct Content {
     std::string key;
     std::uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// The content of an input as a stream (tree_format.h): a file, a folder, a piece of a file, or bytes.
+// Reads the content of an input as a stream (tree_format.h): a file, a folder, a piece of a file, or bytes.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace wq::files {
 
 class ContentReader {
   public:
-    // `input`: a file or a buffer, whose bytes stay where they are; what the worker makes by itself has no
-    // stream here.
+    // `input`: a file, or a buffer whose bytes stay in place. Inputs that the worker creates have no stream
+    // here.
     explicit ContentReader(const Input& input);
 
-    // As TreeReader's.
+    // As TreeReader::read().
     Trouble read(std::string& out, std::size_t most);
     bool done() const;
 

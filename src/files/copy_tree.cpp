@@ -84,7 +84,7 @@ class Copier {
                 if (sent < 0) return failed();
             }
         }
-        // Of a whole second: a write right after shows, within the same tick of the clock, too.
+        // Rounded to a whole second, so that even a write within the same clock tick is detected.
         const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, timespec{status.st_mtim.tv_sec, 0}};
         // A copy is the task's own: it may write to it.
         const mode_t mode = (status.st_mode & 0777) | 0200;

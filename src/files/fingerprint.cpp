@@ -39,7 +39,7 @@ Fingerprint fingerprint_of(const std::string& path, Compared compared) {
     const auto add = [&](const std::filesystem::path& one, bool follow) {
         struct stat status {};
         if ((follow ? ::stat(one.c_str(), &status) : ::lstat(one.c_str(), &status)) != 0) return;
-        // Folders: what is added to them or leaves them is seen by the names.
+        // Skips folders: the names show what is added to them or removed.
         if (compared == Compared::modification && !S_ISREG(status.st_mode)) return;
         std::string line = one.string() + '\0' + number(status.st_size) +
                            number(nanoseconds(status.st_mtim)) + number(std::int64_t{status.st_mode});
@@ -57,7 +57,7 @@ Fingerprint fingerprint_of(const std::string& path, Compared compared) {
          !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error))
         all.push_back(at->path());
     std::sort(all.begin(), all.end());
-    // What a link leads to is read where it lies outside.
+    // TreeReader reads the target of a link that leads out, so the target counts too.
     const bool follow = compared == Compared::any_change;
     add(path, true);
     for (const auto& one : all) {

@@ -7,23 +7,23 @@
 namespace wq::files {
 
 enum class Compared : std::uint8_t {
-    modification,  // the time of the last write; a further name of a file changes nothing
-    any_change  // and inode, names and time of change, which no program can set back; and what links lead to
+    modification,  // the time of the last write; a new hard link changes nothing
+    any_change     // also inode, names, time of change (which programs cannot set back), and link targets
 };
 
 struct Fingerprint {
-    std::string print;  // equal: nothing was written, as far as times tell
-    // The last change, in nanoseconds since 1970. A write within the same tick of the file system's clock may
-    // leave the same times: what changed so shortly before it was looked at may change again unseen.
+    std::string print;  // if equal, nothing was written, as far as times show
+    // The last change, in nanoseconds since 1970. Writes within one tick of the file system's clock may leave
+    // the same times, so if this is just before taken_ns, a later write may go unnoticed.
     std::int64_t newest_ns = 0;
-    std::int64_t taken_ns = 0;  // when it was looked at
+    std::int64_t taken_ns = 0;  // when the fingerprint was taken
 
-    // Whether a later write shows. Clocks of file systems tick every 4 to 10 ms; where all times are whole
-    // seconds, as FAT's, in 2 s.
+    // Whether a later write would be noticed. File systems' clocks tick every 4 to 10 ms, or every 2 s if all
+    // times are whole seconds, as on FAT.
     bool settled() const;
 };
 
-// Of a file or a folder with all in it.
+// The fingerprint of a file, or of a folder with all its contents.
 Fingerprint fingerprint_of(const std::string& path, Compared compared);
 
 }  // namespace wq::files

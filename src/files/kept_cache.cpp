@@ -10,7 +10,7 @@
 namespace wq::files {
 
 namespace {
-constexpr int most_parts = 4096;  // of workers on one host
+constexpr int most_parts = 4096;  // for the workers of one host
 }
 
 Trouble KeptCache::take(const std::string& folder, const std::string& host) {
@@ -21,7 +21,7 @@ Trouble KeptCache::take(const std::string& folder, const std::string& host) {
         if (error) return problem_of_errno(path, error.value());
         const std::string name = path + "/lock";
         Descriptor lock(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-        if (!lock.valid() && errno == EACCES) continue;  // another user's
+        if (!lock.valid() && errno == EACCES) continue;  // belongs to another user
         if (!lock.valid()) return problem_of_errno(name, errno);
         if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
             lock_ = std::move(lock);

@@ -11,13 +11,14 @@ namespace wq::files {
 
 class KeptCache {
   public:
-    // Takes a part of `folder` that nobody has, or makes one; parts are of one `host`, since locks may be.
+    // Takes an unused part of `folder`, or creates one. Each part belongs to one `host`, because locks may be
+    // local to a host.
     Trouble take(const std::string& folder, const std::string& host);
-    const std::string& path() const { return path_; }  // of the contents; empty: none was taken
+    const std::string& path() const { return path_; }  // of the cache; empty: no part was taken
 
   private:
     std::string path_;
-    Descriptor lock_;  // goes with its process, however that ends
+    Descriptor lock_;  // released when the process ends in any way
 };
 
 }  // namespace wq::files

@@ -1,5 +1,4 @@
-// Remembers content keys until their source changes, so that a gigabyte is read once and not for every
-// task.
+// Remembers content keys until their source changes, so that a gigabyte is read once, not for every task.
 #pragma once
 
 #include <map>
@@ -13,10 +12,10 @@ namespace wq::files {
 
 class KeyMemo {
   public:
-    // Of what has this fingerprint (Compared::any_change) now; nothing: it is to be read. `name`: the path,
-    // and what part of it.
+    // The content that has this fingerprint (Compared::any_change) now; nullopt if it must be read. `name`:
+    // the path, and which part of it.
     std::optional<Content> known(const std::string& name, const Fingerprint& now) const;
-    // `before`: from before it was read.
+    // `before`: the fingerprint from before it was read.
     void keep(const std::string& name, const Fingerprint& before, Content content);
 
   private:

@@ -15,7 +15,7 @@ std::string replaced(std::string_view text, std::string_view what, std::string_v
     return result.append(text);
 }
 
-// As it is where a shell takes it so: users write "%%", too.
+// Quotes the path only if needed, because users also write "%%" in quotes.
 std::string quoted(const std::string& path) {
     constexpr std::string_view plain =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+:@";
@@ -29,7 +29,7 @@ std::optional<std::string> conflict(const TaskFiles& files) {
     std::set<std::string> names;
     for (const Input& input : files.inputs)
         if (!names.insert(input.name).second) return "two input files have the name '" + input.name + "'";
-    // Which of two nested ones came last would decide what is there.
+    // If inputs were nested, the one placed last would decide the content.
     const std::string* before = nullptr;
     std::set<std::string> inputs;
     for (const Input& input : files.inputs) inputs.insert(input.name + '/');

@@ -12,11 +12,11 @@
 namespace wq::files {
 
 enum class Source : std::uint8_t {
-    file,    // a file or folder at the manager; $OS and $ARCH in its path are the worker's
+    file,    // a file or folder at the manager; its path may have the worker's $OS and $ARCH
     buffer,  // bytes
-    folder,  // an empty one
+    folder,  // an empty folder
     url,     // fetched by the worker
-    command  // a shell line that the worker runs: its stdout, or the file that it makes as %%
+    command  // a shell line that the worker runs: its stdout, or the file that it creates as %%
 };
 
 inline bool made_by_worker(Source source) {
@@ -26,7 +26,7 @@ inline bool made_by_worker(Source source) {
 struct Input {
     Source source = Source::file;
     std::string from;            // path, bytes, URL or shell line
-    std::optional<Piece> piece;  // of a file: this part of it
+    std::optional<Piece> piece;  // only this part of a file
     std::string name;            // in the sandbox
     bool cached = false;         // stays at the worker for other tasks
 };
@@ -34,7 +34,7 @@ struct Input {
 struct Output {
     std::string name;      // in the sandbox
     std::string to;        // path at the manager
-    bool watched = false;  // what the task appends to it is sent while it runs
+    bool watched = false;  // appended data is sent while the task runs
     bool on_failure = true;
     bool on_success = true;
 };
@@ -44,14 +44,14 @@ struct TaskFiles {
     std::vector<Output> outputs;
 };
 
-// Why these cannot be the files of one task, in one line; nothing: they can. Names are in the one form of
+// Why these cannot be the files of one task, in one line; nullopt if they can. Names are as from
 // relative_path().
 std::optional<std::string> conflict(const TaskFiles& files);
 
-// The path with $OS and $ARCH as uname(2) of a worker has them; another $NAME stays.
+// The path with $OS and $ARCH replaced by a worker's uname(2) values; any other $NAME stays.
 std::string for_platform(std::string_view path, std::string_view os, std::string_view arch);
 
-// The shell line that leaves what it makes in `path`: as %%, or where it has none, as its stdout.
+// The shell line that writes its result to `path`: as %%, or, if the line has no %%, as its stdout.
 std::string command_into(std::string_view line, const std::string& path);
 
 }  // namespace wq::files

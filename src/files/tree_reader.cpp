@@ -13,7 +13,7 @@ namespace wq::files {
 
 namespace {
 
-constexpr int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a FIFO must not be waited for
+constexpr int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // opening a FIFO must not block
 
 std::string join(const std::string& folder, const std::string& name) {
     return name.empty() ? folder : folder + "/" + name;
@@ -23,7 +23,7 @@ Problem no_tree(const std::string& path) {
     return {Problem::Kind::unreadable, path + ": not a file, folder or link"};
 }
 
-// Names of a folder, the last first; nothing: errno says why.
+// Names in a folder, the last first. On nullopt, errno says why.
 std::optional<std::vector<std::string>> names_of(int folder) {
     const int copy = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return std::nullopt;
@@ -80,7 +80,7 @@ Trouble TreeReader::next_entry(std::string& out) {
     return take(&folder, name, false, out);
 }
 
-// The entry `name` of a folder; of none: the root.
+// The entry `name` of folder `parent`; the root if that is null.
 Trouble TreeReader::take(const Folder* parent, const std::string& name, bool follow, std::string& out) {
     const int at = parent != nullptr ? parent->descriptor.get() : AT_FDCWD;
     const std::string path = parent != nullptr ? join(parent->path, name) : path_;

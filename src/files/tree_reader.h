@@ -1,8 +1,8 @@
-// Reads a file, or a folder with all in it, as the stream of tree_format.h.
+// Reads a file, or a folder with all its contents, as a stream (tree_format.h).
 //
-// A link in a folder is sent as a link where it stays inside; one that leads out is read as the file that it
-// leads to. A link at the top is followed. What is no file, folder or link is a problem, and so is a file
-// that others write to meanwhile: what was read then is no state that it ever had.
+// A link in a folder is sent as a link if it stays inside. If it leads out, its target file is sent. A link
+// at the top is followed. Anything but a file, folder or link is a problem. A file that is written to
+// meanwhile is also a problem, because the bytes read may match no state of it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace wq::files {
 
-// Bytes first to last of a file, both included, from 0.
+// The bytes `first` to `last` of a file, both included, counted from 0.
 struct Piece {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
@@ -25,11 +25,11 @@ struct Piece {
 
 class TreeReader {
   public:
-    // Opens nothing yet: the first read() tells what is wrong with the path.
+    // Opens nothing yet; the first read() reports problems with the path.
     explicit TreeReader(std::string path, std::optional<Piece> piece = std::nullopt);
 
-    // Appends at least one byte and about `most` of the stream, unless it is over: then done(). After a
-    // problem nothing more is to be read.
+    // Appends at least one byte, and about `most` bytes, of the stream, unless it is done(). Do not read
+    // after a problem.
     Trouble read(std::string& out, std::size_t most);
     bool done() const { return done_; }
 
@@ -37,13 +37,13 @@ class TreeReader {
     struct Folder {
         Descriptor descriptor;
         std::string path;
-        std::vector<std::string> names;  // that are left, the last first
+        std::vector<std::string> names;  // not yet read, the last first
     };
     struct File {
         Descriptor descriptor;
         std::string path;
         std::uint64_t left = 0;
-        // As it was when it was opened.
+        // Values when it was opened.
         std::int64_t modified_s = 0;
         std::int64_t modified_ns = 0;
         std::int64_t size = 0;
@@ -63,7 +63,7 @@ class TreeReader {
     bool begun_ = false;
     bool done_ = false;
     std::vector<Folder> folders_;
-    std::optional<File> file_;  // in the middle of
+    std::optional<File> file_;  // the one being read
 };
 
 }  // namespace wq::files

@@ -28,10 +28,10 @@ std::string random_suffix() {
     return text;
 }
 
-// Invalid: errno says why not.
+// If invalid, errno says why.
 Descriptor open_there(int folder, const std::string& name) {
     constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    Descriptor there(::openat(folder, name.c_str(), O_RDWR | flags));  // NFS locks what can be written
+    Descriptor there(::openat(folder, name.c_str(), O_RDWR | flags));  // NFS locks need write access
     if (!there.valid() && errno == EISDIR) there.reset(::openat(folder, name.c_str(), O_RDONLY | flags));
     return there;
 }
@@ -40,7 +40,7 @@ bool lock(int file) {
     return ::flock(file, LOCK_EX | LOCK_NB) == 0;
 }
 
-// Whether it is still what the name means.
+// Whether `name` still refers to this file.
 bool is_named(int file, int folder, const std::string& name) {
     struct stat opened {};
     struct stat named {};
@@ -52,8 +52,8 @@ bool is_there(int folder, const std::string& name) {
     return ::faccessat(folder, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
-// What a process that was killed has left there goes: nobody has it locked any more. Where no locks can be
-// had, it is never taken for that.
+// Whether the name is free. Removes what a killed process left there, which nobody locks any more. Without
+// file locks, nothing counts as left behind.
 bool is_free(int folder, const std::string& name) {
     const Descriptor left = open_there(folder, name);
     if (!left.valid()) return errno == ENOENT;
@@ -77,7 +77,7 @@ TreeWriter::~TreeWriter() {
     if (beside_.valid() && !temporary_.empty() && is_ours()) remove_tree(beside_.get(), temporary_);
 }
 
-// Where locks hold on one host only, another host may have taken the common name for left.
+// If locks are local to a host, another host may have removed our temporary file.
 bool TreeWriter::is_ours() const {
     return !is_common_ || is_named(hold_.get(), beside_.get(), temporary_);
 }
@@ -93,7 +93,7 @@ Trouble TreeWriter::write(std::string_view bytes) {
         if (before > 0) pending_.append(bytes.substr(0, entry_head_bytes + most_entry_bytes - before));
         const auto decoded = decode(before > 0 ? pending_ : bytes);
         if (!decoded) return refused(target_, "the data received is not a file");
-        if (decoded->used == 0) {  // entries are bounded: all of `bytes` is a part of one
+        if (decoded->used == 0) {  // entries are bounded, so `bytes` is a part of one
             if (before == 0) pending_ = bytes;
             return std::nullopt;
         }
@@ -125,7 +125,7 @@ Trouble TreeWriter::make_root(const Entry& entry) {
     is_common_ = durable() && is_free(beside_.get(), temporary_);
     if (is_common_) restore();
     if (is_common_ && !make_inner(entry)) return std::nullopt;
-    // Another one writes the same target.
+    // Another process writes the same target.
     folders_.clear();
     file_.reset();
     if (hold_.valid() && is_ours()) remove_tree(beside_.get(), temporary_);
@@ -135,7 +135,7 @@ Trouble TreeWriter::make_root(const Entry& entry) {
     return make_inner(entry);
 }
 
-// The old one, where a process was killed while there was neither.
+// Restores the old target, if a process was killed between removing the old and placing the new one.
 void TreeWriter::restore() {
     const int at = beside_.get();
     const std::string old = aside(temporary_);
@@ -143,7 +143,7 @@ void TreeWriter::restore() {
     remove_tree(at, old);
 }
 
-// Between our making it and locking it, another one may have taken it for left.
+// Before we lock the new file, another process may have mistaken it for a leftover.
 bool TreeWriter::hold(int root) {
     if (!is_common_) return true;
     if (!lock(root) && errno == EWOULDBLOCK) return false;
@@ -228,9 +228,9 @@ Trouble TreeWriter::write_file(std::string_view& bytes) {
 Trouble TreeWriter::end_file() {
     if (::fchmod(file_->get(), purpose_ == Purpose::shared ? file_mode_ : file_mode_ | 0200) != 0)
         return problem_of_errno(target_, errno);
-    // Of a folder, one syncfs() at the end: 100,000 of these would take minutes.
+    // A folder gets one syncfs() at the end, because 100,000 calls of fsync() would take minutes.
     if (durable() && !is_folder_ && ::fsync(file_->get()) != 0) return problem_of_errno(target_, errno);
-    // close() tells of writes that a network file system has put off.
+    // close() reports errors of writes that a network file system has delayed.
     if (::close(file_->release()) != 0) return problem_of_errno(target_, errno);
     file_.reset();
     return std::nullopt;
@@ -240,12 +240,12 @@ Trouble TreeWriter::finish() {
     if (!complete_) return refused(target_, "the data received has no end");
     if (durable() && is_folder_ && ::syncfs(beside_.get()) != 0) return problem_of_errno(target_, errno);
     if (auto trouble = move_to_target()) return trouble;
-    hold_.reset();  // a program that somebody has open for writing cannot be started (ETXTBSY)
+    hold_.reset();  // a program that is open for writing cannot be started (ETXTBSY)
     if (durable() && ::fsync(beside_.get()) != 0) return problem_of_errno(target_, errno);
     return std::nullopt;
 }
 
-// A user's own: what is no output of before is not to be lost by a wrong name.
+// Protects the user's data: a wrong name must not overwrite anything that is not an earlier output.
 Trouble TreeWriter::refuse_what_is_there() const {
     struct stat there {};
     if (::fstatat(beside_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
@@ -263,17 +263,18 @@ Trouble TreeWriter::move_to_target() {
     if (!is_ours()) return refused(target_, "another task writes it, too");
     if (auto trouble = durable() ? refuse_what_is_there() : std::nullopt) return trouble;
     if (::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0) return temporary_.clear(), std::nullopt;
-    // A folder that is not empty, or where one is a folder and the other is not: they change places.
+    // The old folder is not empty, or only one of them is a folder: exchange them.
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EISDIR && errno != ENOTDIR)
         return problem_of_errno(target_, errno);
-    // The old one is locked before it has the common name, or the next writer would take it for left.
+    // The old one is locked before it gets the common name, or the next writer would mistake it for a
+    // leftover.
     const Descriptor old = open_there(at, name_);
     if (old.valid()) lock(old.get());
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) == 0) {
         if (!old.valid() || is_named(old.get(), at, temporary_)) remove_tree(at, temporary_);
         return temporary_.clear(), std::nullopt;
     }
-    // NFS and Lustre cannot: for a moment there is neither.
+    // NFS and Lustre cannot exchange: for a moment there is neither.
     if (errno != EINVAL && errno != ENOSYS) return problem_of_errno(target_, errno);
     const std::string away = aside(temporary_);
     remove_tree(at, away);

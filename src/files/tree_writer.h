@@ -1,8 +1,8 @@
-// Makes the file or folder of a stream (tree_format.h): under a name of its own beside the target, which it
-// gets in one step when all is there. What is to be kept has the same name of its own each time: what a
-// killed process has left there, the next writer of the target removes. Whatever the stream says, nothing
-// outside the target is touched: names are single components, each folder is entered by its descriptor, and
-// links that would lead out are refused.
+// Writes the file or folder of a stream (tree_format.h). It writes under a temporary name beside the target,
+// and renames it in one step when it is complete. For kept files the temporary name is always the same, so
+// that the next writer of the target removes what a killed process left there. No stream can change anything
+// outside the target: names are single components, folders are entered by descriptor, and links that would
+// lead out are refused.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ namespace wq::files {
 class TreeWriter {
   public:
     enum class Purpose {
-        kept,     // the user's: its owner may write to it, and all is on the disk before it has its name
+        kept,     // the user's: its owner may write to it, and it is on the disk before it is renamed
         sandbox,  // a task's own: its owner may write to it
-        shared    // of a cache: nobody may write to its files
+        shared    // in a cache: nobody may write to its files
     };
-    // `target`: its folder is made if missing.
+    // `target`: its folder is created if missing.
     TreeWriter(std::string target, Purpose purpose);
-    ~TreeWriter();  // of an unfinished one nothing is left
+    ~TreeWriter();  // removes an unfinished file or folder
     TreeWriter(TreeWriter&&) noexcept = default;
     TreeWriter& operator=(TreeWriter&&) = delete;
 
-    // The next bytes of the stream, cut anywhere. After a problem nothing more is to be written.
+    // Writes the next bytes of the stream, which may be split anywhere. Do not write after a problem.
     Trouble write(std::string_view bytes);
-    bool complete() const { return complete_; }  // the end was there
+    bool complete() const { return complete_; }  // the end was written
 
-    // Once complete(): the target is there, in place of what had its name.
+    // Called once complete(): puts the result in place of the target.
     Trouble finish();
 
     std::uint64_t bytes_of_files() const { return bytes_of_files_; }
@@ -70,9 +70,9 @@ class TreeWriter {
     Purpose purpose_;
     Descriptor beside_;       // the target's folder
     std::string name_;        // the target's name in it
-    std::string temporary_;   // the same of what is not complete; empty: nothing is made yet
-    bool is_common_ = false;  // that name: other writers of the target look for it, too
-    Descriptor hold_;         // locked then, for as long as this process has it
+    std::string temporary_;   // the temporary name in it; empty: nothing is created yet
+    bool is_common_ = false;  // temporary_ is the name that all writers of the target use
+    Descriptor hold_;         // then locked while this process writes
     std::string pending_;     // a part of an entry
     std::vector<Folder> folders_;
     std::optional<Descriptor> file_;

@@ -13,7 +13,7 @@
 
 namespace wq::files {
 
-// What is no file yet has not grown.
+// A file that does not exist yet counts as not grown.
 Growth growth_of(const std::string& path, std::uint64_t offset, std::size_t most) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};

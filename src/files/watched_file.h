@@ -9,15 +9,15 @@
 
 namespace wq::files {
 
-// What was appended to `path` behind `offset`, at most `most` bytes. Shrunk: it is no file that grows.
+// The bytes appended to `path` after `offset`, at most `most`. `shrunk`: it is not a growing file.
 struct Growth {
     std::string bytes;
     bool shrunk = false;
 };
 Growth growth_of(const std::string& path, std::uint64_t offset, std::size_t most);
 
-// Puts `bytes` there. Offset 0 begins a file of its own in place of what has the name, whose folder is made
-// if missing; a link is never followed.
+// Writes `bytes` at `offset`. Offset 0 replaces `path` by a new file, and creates its folder if missing.
+// Links are never followed.
 Trouble write_growth(const std::string& path, std::uint64_t offset, std::string_view bytes);
 
 }  // namespace wq::files

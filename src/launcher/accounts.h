@@ -1,4 +1,4 @@
-// What of the slice is free: cores and GPUs by name, memory and disk by amount.
+// Keeps account of the free resources of the slice: cores and GPUs by name, memory and disk by amount.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace wq::launcher {
 
-// What one running task holds.
+// The resources that one running task holds.
 struct Holding {
     core::Resources amount;
     machine::Seat seat;  // indexes into Slice::cores and Slice::gpus
@@ -22,27 +22,26 @@ class Accounts {
   public:
     explicit Accounts(machine::Slice slice);
 
-    // Whether the slice could hold it if nothing ran: a task that does not would block the queue for ever.
+    // Whether the slice could hold it if nothing ran. A task that never fits would block the queue forever.
     bool ever_fits(const core::Resources& give) const { return give.fits_in(whole_); }
-    // Takes it if it fits now.
+    // Allocates it if it fits now.
     std::optional<Holding> take(const core::Resources& give);
-    // The same for one behind `head`, which has to wait: it takes nothing of what the head waits for, and
-    // leaves it all else that it needs. So the head starts as early as if nothing went past it.
+    // The same for a task behind `head`, which has to wait. It takes nothing that the head waits for, and
+    // leaves enough of all else that the head needs, so that the head starts no later.
     std::optional<Holding> take_behind(const core::Resources& head, const core::Resources& give);
     void give_back(const Holding& holding);
 
-    // Not empty: the mask that the task is to be bound to. Empty: it may use all cores of the slice.
+    // The mask to bind the task to; empty if it may use all cores of the slice.
     machine::CpuMask mask(const Holding& holding) const;
     const machine::CpuMask& all_cores() const { return all_; }  // empty: not this machine's
-    // "0,4,1,5": OS indexes of the units of its cores, whatever it is bound to; empty where nobody says which
-    // they are.
+    // "0,4,1,5": OS indexes of the units of its cores, whether it is bound or not; empty if they are unknown.
     std::string cores_list(const Holding& holding) const;
     std::string visible_gpus(const Holding& holding) const;  // "0,2"; empty for none
     const std::string& gpu_variable() const { return slice_.gpu_variable; }
     bool any_core_free() const { return free_.cores > 0; }
 
   private:
-    struct Lack {  // what of a task's needs has no room
+    struct Lack {  // which of a task's needs do not fit
         bool cores = false;
         bool memory = false;
         bool disk = false;

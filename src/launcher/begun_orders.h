@@ -1,8 +1,8 @@
-// Which orders a launcher has begun, in memory that outlives it: a task may kill it between any two stores,
-// and no order that has begun may then be taken for one that has not.
+// Records which orders a launcher has begun, in memory that outlives it. A task may kill the launcher between
+// any two stores, and even then a begun order must never count as not begun.
 //
-// Orders come in the sequence of their serials and begin nearly in it: the greatest that has begun, and those
-// below it that were passed over and wait.
+// Orders arrive in the sequence of their serials and begin almost in that sequence. So the record is the
+// greatest serial that has begun, and those below it that were skipped and wait.
 #pragma once
 
 #include <array>
@@ -13,13 +13,12 @@
 
 namespace wq::launcher {
 
-// As many as the manager lets wait of one kind.
+// How many orders of one kind the manager lets wait.
 inline constexpr std::size_t most_passed_over = 256;
 
 class BegunOrders {
   public:
-    // Before it can do anything. `ahead`: those that wait in front of it, all that it passes over and no more
-    // than most_passed_over.
+    // Called before the order can do anything. `ahead`: the orders that it skips, at most most_passed_over.
     void begin(std::uint64_t serial, std::span<const std::uint64_t> ahead);
     bool has(std::uint64_t serial) const;
 
@@ -28,7 +27,8 @@ class BegunOrders {
     bool put(std::uint64_t serial);
 
     std::atomic<std::uint64_t> last_{0};
-    // 0: free. One that was given back stays until its place is needed: nobody knows when that is heard.
+    // 0: free. The serial of a returned order stays until its place is needed, because the launcher does not
+    // know when the rank hears of the return.
     std::array<std::atomic<std::uint64_t>, most_passed_over> passed_over_{};
 };
 

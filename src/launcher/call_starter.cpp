@@ -19,12 +19,12 @@ namespace wq::launcher {
 
 namespace {
 
-// At the front of the memory, written last.
+// At the start of the memory, written last.
 struct Header {
     std::uint64_t mark = 0;
     std::int32_t ending = 0;
     std::int32_t exit_code = 0;
-    std::uint64_t bytes = 0;  // behind it: the result, or the reason
+    std::uint64_t bytes = 0;  // size of what follows: the result, or the reason
 };
 constexpr std::uint64_t whole_mark = 0x57515f43414c4c31;
 constexpr int result_place = 3;
@@ -46,7 +46,7 @@ bool write_end(int fd, const process::CallEnd& end) {
            write_all(fd, {reinterpret_cast<const char*>(&header), sizeof header}, 0);
 }
 
-// What is not whole, or was written over by the function, is nothing.
+// Returns nullopt if the result is incomplete, or was overwritten by the function.
 std::optional<process::CallEnd> read_end(int fd) {
     Header header;
     struct stat file {};
@@ -100,14 +100,14 @@ TaskStarter::Result CallStarter::start(Lane& lane, const machine::CpuMask& mask,
     if (pid < 0) return TaskStarter::put_off(lane, process::no_process);
     if (pid == 0) child_main(lane, mask, envp);
     lane.pid = pid;
-    setpgid(pid, pid);  // in the child too: whoever comes first
+    setpgid(pid, pid);  // also done in the child; either may be first
     return TaskStarter::Result::started;
 }
 
 void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, char* const* envp) const {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (lane.group) lane.group->join();  // or it is watched without
+    if (lane.group) lane.group->join();  // else the call is watched without a group
     const process::Call& call = *lane.order.order.call;
     prctl(PR_SET_NAME, call.function.c_str());
     if (mask.bytes() != 0) mask.apply_to(0);
@@ -115,7 +115,7 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     const int out = open(lane.out.writer_path(), O_WRONLY | O_CLOEXEC);
     const int err = open(lane.err.writer_path(), O_WRONLY | O_CLOEXEC);
     if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(127);
-    // The launcher's own descriptors must not outlive it here.
+    // The launcher's own descriptors must not outlive the launcher in this process.
     if (lane.result.get() != result_place) dup2(lane.result.get(), result_place);
     fcntl(result_place, F_SETFD, FD_CLOEXEC);
     close_from(result_place + 1);
@@ -126,11 +126,11 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
 
     const std::string& directory = lane.order.order.directory;
     const bool entered = directory.empty() || chdir(directory.c_str()) == 0;
-    process::CallEnd end =
-        entered
-            ? process::run_call(*table_of(call.function), call)
-            : process::CallEnd{
-                  core::Ending::not_started, 126, "cannot enter '" + directory + "': " + strerror(errno), {}};
+    process::CallEnd end = entered ? process::run_call(*table_of(call.function), call)
+                                   : process::CallEnd{core::Ending::not_started,
+                                                      core::exit_cannot_execute,
+                                                      "cannot enter '" + directory + "': " + strerror(errno),
+                                                      {}};
     std::cout.flush();
     std::cerr.flush();
     std::fflush(nullptr);
@@ -138,7 +138,7 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
         end = {core::Ending::raised, 0, std::string("its result cannot be kept: ") + strerror(errno), {}};
         static_cast<void>(ftruncate(result_place, 0) == 0 && write_end(result_place, end));
     }
-    // Not exit(): what the program has registered for its end is not this process' to do.
+    // Not exit(): the program's exit handlers must not run in this process.
     _exit(0);
 }
 
@@ -153,7 +153,7 @@ std::string CallStarter::take_result(Lane& lane) {
         return {};
     }
     outcome.ending = end->ending;
-    if (outcome.ending == core::Ending::not_started) outcome.started_us = 0;  // its function did not begin
+    if (outcome.ending == core::Ending::not_started) outcome.started_us = 0;  // the function did not begin
     outcome.exit_code = end->exit_code;
     outcome.reason = std::move(end->reason);
     return std::move(end->result);

@@ -1,7 +1,7 @@
-// From an order that calls a function to a forked process, and from its end to its result.
+// Starts a forked process for an order that calls a function, and takes the result after the process ends.
 //
-// The launcher has one thread, so what it forks can do all that a process can. The result comes in a piece of
-// memory that both have: no pipe that could fill up, and nothing of it counts before it is whole.
+// The launcher has one thread, so a forked child may do anything. The result comes in shared memory: there is
+// no pipe that could fill up, and a result counts only when it is complete.
 #pragma once
 
 #include <sys/resource.h>
@@ -16,18 +16,18 @@ namespace wq::launcher {
 
 class CallStarter {
   public:
-    // `functions`: null: there are none. `files`: RLIMIT_NOFILE for calls; nullptr: ours.
+    // `functions`: null if there are none. `files`: RLIMIT_NOFILE for calls; nullptr: ours.
     CallStarter(const process::FunctionTable* functions, const rlimit* files)
         : functions_(functions), files_(files) {}
 
     TaskStarter::Result start(Lane& lane, const machine::CpuMask& mask, char* const* envp);
 
-    // Of a call whose process has ended: what it gave, where lane.outcome is a success; which is no success
-    // any more where the function threw, or its process ended before it returned.
+    // Returns the result of a call whose process has ended, if lane.outcome is a success. Changes
+    // lane.outcome if the function threw, or its process ended before the function returned.
     static std::string take_result(Lane& lane);
 
   private:
-    // Null: nobody knows it.
+    // Null if the function is unknown.
     const process::FunctionTable* table_of(const std::string& name) const;
     [[noreturn]] void child_main(const Lane& lane, const machine::CpuMask& mask, char* const* envp) const;
 

@@ -31,13 +31,13 @@ struct CallThreads::State {
     std::deque<CallJob> waiting;
     std::vector<CallReport> reports;
     std::vector<std::pair<TaskId, Attempt>> running;
-    std::vector<std::pair<TaskId, Attempt>> killed;  // of those
+    std::vector<std::pair<TaskId, Attempt>> killed;  // of the running ones
     std::size_t idle = 0;
     std::size_t alive = 0;
     bool armed = true;
     bool rung = false;
     bool over = false;
-    std::atomic<std::uint64_t> range_stops{0};  // raised by one: the ranges that run stop
+    std::atomic<std::uint64_t> range_stops{0};  // raising it by one stops the running ranges
 
     void return_job(const CallJob& job) {
         if (const auto* call = std::get_if<CallOrder>(&job)) {
@@ -53,7 +53,7 @@ struct CallThreads::State {
     void ring() {
         if (std::exchange(rung, true)) return;
         const std::uint64_t one = 1;
-        static_cast<void>(!write(bell->get(), &one, sizeof one));  // full: it rings already
+        static_cast<void>(!write(bell->get(), &one, sizeof one));  // fails only if it rings already
     }
 };
 
@@ -135,7 +135,7 @@ struct CallThreads::Runner {
         state.reports.emplace_back(std::move(progress));
     }
 
-    // From `task` on, for as long as one report covers; at least one.
+    // Runs tasks from `task` on, for the time that one report covers; at least one.
     RangeProgress run_some(const RangeOrder& order, const std::function<void(std::int64_t)>& call,
                            std::uint64_t& task, std::uint64_t stops) {
         RangeProgress progress;
@@ -214,7 +214,7 @@ void CallThreads::make_threads() {
         }
         try {
             running_.emplace_back([state = state_] { Runner{*state}.run(); });
-        } catch (const std::system_error&) {  // no more threads: those that there are do it
+        } catch (const std::system_error&) {  // no more threads: the existing ones run the calls
             const std::lock_guard lock(state_->mutex);
             --state_->alive;
             return;

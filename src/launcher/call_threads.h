@@ -1,8 +1,8 @@
-// Threads of this process that run calls, one after the other each. They end with the object, but for one
-// whose function does not return: that one is let go, and the process should leave by _exit.
+// Runs calls on threads of this process. The threads end with the object, except a thread whose function does
+// not return: it is detached, and the process should leave by _exit.
 //
-// What has ended is collected, not sent: a wake-up for each would cost more than a short call. The bell rings
-// for the first end after listen(), and whenever nothing is left to run.
+// Ended calls are collected, not sent, because a wake-up for each would cost more than a short call. The bell
+// rings for the first end after listen(), and whenever nothing is left to run.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ struct CallOrder {
     Attempt attempt = 1;
     process::Call call;
 };
-// The function for each of `tasks`, all of one batch and attempt 1: task t with index t - tasks.first +
-// first_index.
+// Calls the function for each of `tasks`, all of one batch and attempt 1. Task t gets the index t -
+// tasks.first + first_index.
 struct RangeOrder {
     BatchId batch;
     Interval tasks;
@@ -38,39 +38,39 @@ struct RangeOrder {
 };
 using CallJob = std::variant<CallOrder, RangeOrder>;
 
-// Of a RangeOrder, at most every 100 ms and at its end.
+// Reported for a RangeOrder, at most every 100 ms and at its end.
 struct RangeProgress {
     BatchId batch;
     IntervalSet done;
     IntervalSet returned;           // not run, by order
     std::vector<TaskEnded> failed;  // one by one
     WallMicros started_us = 0;
-    std::int64_t wall_us = 0;  // of all in `done`, summed
+    std::int64_t wall_us = 0;  // sum over `done`
 };
 using CallReport = std::variant<TaskEnded, OrderReturned, RangeProgress>;
 
 class CallThreads {
   public:
-    // `bell`: an eventfd, which outlives this object.
+    // `bell`: an eventfd that outlives this object.
     CallThreads(std::shared_ptr<const process::FunctionTable> functions, std::size_t threads,
                 std::shared_ptr<const Descriptor> bell);
     ~CallThreads();
     CallThreads(const CallThreads&) = delete;
     CallThreads& operator=(const CallThreads&) = delete;
 
-    // False: no thread can be made to run them; `jobs` is as it was.
+    // False if no thread can be created to run them; `jobs` is then unchanged.
     bool add(std::vector<CallJob>& jobs);
     void collect(std::vector<CallReport>& reports);
     void listen(bool armed);
 
-    // Calls that have not begun come back, the last first, at most `most`; how many did. Ranges stay.
+    // Returns up to `most` calls that have not begun, the last first, and says how many. Ranges stay.
     std::uint64_t recall(std::uint64_t most);
-    // It comes back, or, where it runs, its end counts as killed.
+    // Returns the call, or, if it runs, makes its end count as killed.
     void kill(TaskId task, Attempt attempt);
     void kill_all();
     void return_ranges();
 
-    // Waits until what runs has ended. False: not within `limit`.
+    // Waits until all running calls have ended. False if they do not end within `limit`.
     bool end(Duration limit);
 
   private:

@@ -31,7 +31,7 @@ int exit_code_of(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// "/proc/1763/fd/15: line 1: cd: x: No such file or directory" tells users nothing until "cd".
+// In "/proc/1763/fd/15: line 1: cd: x: No such file or directory", nothing before "cd" helps users.
 std::string without_script_name(const std::string& text, const std::string& script) {
     std::string out;
     for (std::string_view rest = text; !rest.empty();) {
@@ -95,7 +95,7 @@ void EnvironmentShell::abandon() {
     if (lane != nullptr) listener_.task_not_started(*lane, {});
 }
 
-// The next step towards the task of lane_.
+// Takes the next step towards starting the task of lane_.
 void EnvironmentShell::advance() {
     const std::uint64_t position = lane_->order.order.environment_position;
     const bool too_far = done_ > 0 && lines_[done_ - 1].position > position;
@@ -107,9 +107,9 @@ void EnvironmentShell::advance() {
     begin_task();
 }
 
-// Nothing: it runs.
+// Returns nullopt if the shell runs.
 std::optional<ShellProblem> EnvironmentShell::launch() {
-    // Without these its lines would wait for answers for ever, and they are made only once.
+    // Without these its lines would wait for answers forever, and they are created only once.
     const bool heard = reply_read_.valid() && out_.has_pipe() && err_.has_pipe();
     if (!heard) return ShellProblem{no_pipe};
     if (!make_pipe(script_read_, script_write_)) return ShellProblem{no_pipe, true};
@@ -128,7 +128,7 @@ std::optional<ShellProblem> EnvironmentShell::launch() {
     plan.out = out_.writer_path();
     plan.err = err_.writer_path();
     plan.files = files_;
-    plan.own_group = false;  // ours, by which what it starts is told from what tasks start
+    plan.own_group = false;  // our group: separates its processes from those of tasks
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
     if (pid_ != 0) return std::nullopt;
@@ -136,7 +136,7 @@ std::optional<ShellProblem> EnvironmentShell::launch() {
     return ShellProblem{"cannot execute '" + shell_ + "': " + std::strerror(child.error)};
 }
 
-// Ends the shell and what it started, a subshell that waits for its go among it.
+// Ends the shell and all that it started, including a subshell that waits for its go.
 void EnvironmentShell::discard() {
     if (pid_ > 0) process::signal_tree(pid_, SIGKILL);
     if (subshell_ > 0) ::kill(subshell_, SIGKILL);
@@ -151,7 +151,7 @@ void EnvironmentShell::discard() {
     listener_.shell_gone();
 }
 
-// Nobody but the subshell of this very start may take it for its own.
+// The word is unique, so that only the subshell of this start accepts it.
 std::string EnvironmentShell::go_word() const {
     return std::to_string(generation_) + "." + std::to_string(restarts_) + "." +
            std::to_string(lane_->order.serial);
@@ -167,8 +167,8 @@ void EnvironmentShell::on_script_room() {
     if (put > 0) script_text_.erase(0, static_cast<std::size_t>(put));
 }
 
-// `command` in front of a builtin: a list may define functions of such names, and an error in a special
-// builtin would end a dash.
+// Each builtin is called with `command`, because a list may define functions of the same name, and an error
+// in a special builtin would end dash.
 void EnvironmentShell::run_line(const std::string& text) {
     state_ = State::running_line;
     out_.begin(output_limit_);
@@ -250,11 +250,11 @@ void EnvironmentShell::release_task() {
     state_ = State::idle;
     lane.pid = task;
     listener_.task_started(lane);
-    // After the launcher knows its process: a task may end at once.
+    // Written only after the launcher knows its process, because a task may end at once.
     if (write(lane.go_write.get(), word.data(), word.size()) < 0) ::kill(task, SIGKILL);
 }
 
-// With a new shell. That several of them fail means that no process can be forked.
+// Tries again with a new shell. If several shells fail, no process can be forked.
 void EnvironmentShell::try_again(std::string reason) {
     discard();
     if (++restarts_ < most_restarts) return advance();

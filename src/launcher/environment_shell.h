@@ -1,11 +1,10 @@
-// The persistent shell of a worker whose list has `#!` lines. It reads a script without end that the launcher
-// writes:
-// `#!` lines, evaluated in order, and tasks, each in a subshell of it.
+// Runs the persistent shell of a worker whose list has `#!` lines. The shell reads an endless script that the
+// launcher writes: `#!` lines, evaluated in order, and tasks, each in a subshell of it.
 //
-// A task's subshell must be a child of the launcher, or its exact status and usage could not be waited for:
-// so it is forked twice, its parent ends, and it comes to the launcher, the nearest subreaper. Before it does
-// anything it waits for a line from the launcher, which meanwhile gives it its process group and its cores.
-// One order is fed at a time.
+// A task's subshell must be a child of the launcher, or the launcher could not wait for its exact status and
+// usage. So it is forked twice, its parent ends, and the launcher, the nearest subreaper, adopts it. It first
+// waits for a line from the launcher, which meanwhile sets its process group and its cores. One order is fed
+// at a time.
 //
 //   launcher                       shell                      task's subshell
 //   script "( (...) & echo p $! )" fork, fork
@@ -27,17 +26,17 @@ namespace wq::launcher {
 // Why a task was not started.
 struct ShellProblem {
     std::string reason;
-    bool may_pass = false;  // processes, memory or descriptors are lacking: there may be some later
+    bool may_pass = false;  // processes, memory or descriptors are short at the moment
 };
 
-// What becomes of what was fed.
+// Receives what happens to fed orders and lines.
 class ShellListener {
   public:
     virtual void task_started(Lane& lane) = 0;  // lane.pid is set
     virtual void task_not_started(Lane& lane, ShellProblem problem) = 0;
     virtual void line_ended(EnvironmentOutput output) = 0;
-    virtual void shell_gone() = 0;  // what it had started is to be killed
-    // A line ended the shell; `lane` is the task that had waited for it and was not begun.
+    virtual void shell_gone() = 0;  // the processes it had started must be killed
+    // A line ended the shell; `lane` is the task that waited for it and has not begun.
     virtual void line_left(EnvironmentExit exit, Lane& lane) = 0;
 
   protected:
@@ -53,9 +52,9 @@ class EnvironmentShell {
     bool idle() const { return state_ == State::idle; }
     // Brings the shell to the order's position and starts it there. Only when idle.
     void feed(Lane& lane, const machine::CpuMask& mask);
-    void abandon();  // the order being fed is no longer wanted: as if the shell had died
+    void abandon();  // drops the order being fed, as if the shell had died
 
-    // To be watched: reply() and the outputs for input, script() for room while script_pending().
+    // The owner polls reply() and the outputs for input, and script() for room while script_pending().
     int reply() const { return reply_read_.get(); }
     int script() const { return script_write_.get(); }
     bool script_pending() const { return !script_text_.empty(); }
@@ -66,7 +65,7 @@ class EnvironmentShell {
     void on_script_room();
     pid_t pid() const { return pid_; }
     std::uint64_t generation() const { return generation_; }  // counts the shells started
-    void died(int status);                                    // it was reaped
+    void died(int status);                                    // called when it was reaped
 
   private:
     enum class State : std::uint8_t { idle, running_line, starting_task };
@@ -96,14 +95,14 @@ class EnvironmentShell {
     process::Capture err_;
     Descriptor reply_read_, reply_write_;
     Descriptor script_read_, script_write_;
-    std::string script_name_;  // by which the shell opened its script, and calls it in its messages
-    std::string script_text_;  // not yet taken by the pipe
+    std::string script_name_;  // the script's path, as in the shell's messages
+    std::string script_text_;  // not yet written to the pipe
     std::string reply_text_;   // an unfinished line
     std::vector<EnvironmentLine> lines_;
 
     State state_ = State::idle;
     pid_t pid_ = 0;
-    std::uint64_t generation_ = 0;  // of the shell: what an earlier one still says is passed over
+    std::uint64_t generation_ = 0;  // of the shell: output of earlier shells is skipped
     std::size_t done_ = 0;          // how many of lines_ this shell has run
     Lane* lane_ = nullptr;
     machine::CpuMask mask_;

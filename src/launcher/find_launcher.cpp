@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In a prefix; absolute, where the installation has it so.
+// Relative to a prefix; absolute if the installation configured it so.
 constexpr const char* place = WQ_LAUNCHER_PLACE;
 constexpr int levels = 3;  // PREFIX/lib/x86_64-linux-gnu/libwork_queue_mpi.so.0, PREFIX/bin/program
 
@@ -24,14 +24,14 @@ bool executable(const fs::path& path) {
     return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// As /tmp: what is found there may be anybody's, and it would be executed.
+// A folder such as /tmp: anybody could have put a program there, and it would be executed.
 bool everybody_writes_in(const fs::path& folder) {
     std::error_code error;
     const fs::file_status found = fs::status(folder, error);
     return fs::exists(found) && (found.permissions() & fs::perms::others_write) != fs::perms::none;
 }
 
-// In a prefix that `folder` is below of.
+// Looks in the prefixes above `folder`.
 std::optional<std::string> above(fs::path folder) {
     for (int level = 0; level < levels && !folder.empty() && !everybody_writes_in(folder); ++level) {
         if (executable(folder / place)) return (folder / place).string();
@@ -40,7 +40,7 @@ std::optional<std::string> above(fs::path folder) {
     return std::nullopt;
 }
 
-// Of the library that this is in, of the program, and those of PATH, where a prefix's commands are.
+// The folders of this library, of the program, and those in PATH, which hold a prefix's commands.
 std::vector<fs::path> folders() {
     std::vector<fs::path> all;
     std::error_code error;

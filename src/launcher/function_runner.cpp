@@ -9,15 +9,13 @@ namespace wq::launcher {
 
 namespace {
 
-// After reports came, those that follow are looked for only so much later: calls that take a microsecond come
-// in hundreds.
+// After reports arrive, the next ones are collected this much later, so that calls of a microsecond come in
+// hundreds.
 constexpr Duration pause = std::chrono::milliseconds(1);
 
 TaskEnded unable(TaskId task, Attempt attempt) {
     TaskEnded ended{task, attempt, {}, {}};
-    ended.outcome.ending = core::Ending::not_started;
-    ended.outcome.exit_code = 126;
-    ended.outcome.reason = "no thread can be made: raise the limit of processes (ulimit -u)";
+    core::set_not_started(ended.outcome, "no thread can be made: raise the limit of processes (ulimit -u)");
     return ended;
 }
 

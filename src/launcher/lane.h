@@ -1,4 +1,5 @@
-// A lane runs one task after the other: its pipes, environment and temporary directory are made once.
+// A lane runs one task after the other, so that pipes, environment and temporary directory are created once
+// per lane, not once per task.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +17,7 @@
 
 namespace wq::launcher {
 
-// With what a task's process begins. Its process reads this until it has executed the file.
+// What a task's process starts with. The process reads this memory until it has executed the file.
 struct Execution {
     process::ChildStack stack;
     std::string file;
@@ -36,19 +37,19 @@ struct Lane : watch::RunningTask {
     process::Capture err;
     process::TaskEnvironment environment;
 
-    // By which a subshell of the worker's shell is told to go on: of the lane, not of the shell, since a task
-    // that is killed before it has read its line would leave it to the next.
+    // Tells a subshell of the worker's shell to continue. It belongs to the lane, not the shell, because a
+    // task that is killed before it reads its line would leave that line to the next task.
     Descriptor go_read;
     Descriptor go_write;
 
-    // Of the task that runs in it.
+    // State of the running task.
     Execution execution;
-    bool executed = false;  // its process was seen to have come to its own program
+    bool executed = false;  // its process is known to run its own program
     Holding holding;
     std::string cores_list;
     std::string visible_gpus;
-    Descriptor result;               // of a call: memory that its process writes to
-    std::uint64_t ended_before = 0;  // tasks that had ended when its start began
+    Descriptor result;               // memory that a call's process writes to
+    std::uint64_t ended_before = 0;  // number of ended tasks when its start began
     bool announced = false;          // TaskStarted was reported
     bool watched = false;            // its pipes are in the epoll set
 };
@@ -59,8 +60,8 @@ class Lanes {
     Lanes(const process::BaseEnvironment& base, std::string scratch, std::string gpu_variable)
         : base_(base), scratch_(std::move(scratch)), gpu_variable_(std::move(gpu_variable)) {}
 
-    Lane* acquire();           // nullptr with errno set: no descriptors are left
-    void retire(Lane& lane);   // no longer running
+    Lane* acquire();           // nullptr, with errno set, if no descriptors are left
+    void retire(Lane& lane);   // its task no longer runs
     void release(Lane& lane);  // ready for the next task
     Lane& at(std::size_t index) { return *all_[index]; }
 
@@ -71,7 +72,7 @@ class Lanes {
     }
     static Lane& lane_of(watch::RunningTask& task) {
         return static_cast<Lane&>(task);
-    }  // of one of running()
+    }  // `task`: from running()
 
   private:
     const process::BaseEnvironment& base_;

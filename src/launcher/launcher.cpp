@@ -25,7 +25,7 @@ namespace wq::launcher {
 
 namespace {
 
-// The zygote may first have to kill what the launcher before has left, which it waits for up to 5 s.
+// The zygote may first have to kill the processes of the previous launcher, and wait up to 5 s for them.
 constexpr Duration fork_limit = std::chrono::seconds(10);
 
 std::string describe_end(int status) {
@@ -80,13 +80,13 @@ class RankEnd final : public Launcher {
     Descriptor epoll_;
     Descriptor socket_;
     MessageStream stream_;
-    SendBuffer leaving_;    // not yet taken by the socket
-    bool writing_ = false;  // the socket is watched for room
+    SendBuffer leaving_;    // not yet written to the socket
+    bool writing_ = false;  // we poll the socket for room
     std::vector<EnvironmentLine> lines_;
-    std::string directory_;                       // entered last
+    std::string directory_;                       // the last one entered
     std::map<std::uint64_t, Named> outstanding_;  // by serial
     std::uint64_t last_serial_ = 0;
-    std::string end_;  // how the launcher ended; empty: it runs, or never did
+    std::string end_;  // how the launcher ended; empty: it runs, or never ran
     int fork_error_ = 0;
     int scratch_error_ = 0;
     pid_t launcher_ = 0;
@@ -168,7 +168,7 @@ void RankEnd::say(const Command& command) {
     want_to_write();
 }
 
-// Makes descriptor() ready, so that next() comes to send what waits.
+// Makes descriptor() ready, so that the caller calls next(), which sends what waits.
 void RankEnd::want_to_write() {
     if (!alive() || std::exchange(writing_, true)) return;
     watch(socket_.get(), EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
@@ -176,7 +176,7 @@ void RankEnd::want_to_write() {
 
 void RankEnd::send() {
     if (!alive() || leaving_.empty()) return;
-    leaving_.send(socket_.get());  // a launcher that is gone shows as end of file
+    leaving_.send(socket_.get());  // if the launcher is gone, end of file shows it
     if (!leaving_.empty()) return want_to_write();
     if (std::exchange(writing_, false)) watch(socket_.get(), EPOLL_CTL_MOD, EPOLLIN);
 }
@@ -198,7 +198,7 @@ void RankEnd::read_reports(std::vector<Report>& reports) {
     const bool connected = stream_.receive(socket_.get());
     while (const auto message = stream_.next()) {
         auto report = decode_report(*message);
-        if (!report) return hang_up();  // nothing that follows can be trusted
+        if (!report) return hang_up();  // later messages cannot be trusted
         const bool settles = !std::holds_alternative<TaskStarted>(report->report);
         if (settles && report->serial != 0) outstanding_.erase(report->serial);
         reports.push_back(std::move(report->report));
@@ -207,7 +207,7 @@ void RankEnd::read_reports(std::vector<Report>& reports) {
 }
 
 void RankEnd::hang_up() {
-    socket_.reset();  // leaves the epoll set with it
+    socket_.reset();  // also leaves the epoll set
     leaving_.clear();
     writing_ = false;
 }
@@ -219,7 +219,7 @@ void RankEnd::hear() {
         switch (news->kind) {
             case ZygoteNews::Kind::forked:
                 launcher_ = news->value;
-                end_.clear();  // of one that was asked for before and came late
+                end_.clear();  // of a launcher requested earlier that came late
                 break;
             case ZygoteNews::Kind::not_forked:
                 fork_error_ = news->value;
@@ -242,7 +242,7 @@ LauncherDied RankEnd::obituary() {
     for (const auto& [serial, named] : outstanding_)
         (begun.has(serial) ? died.started : died.not_started).push_back(named);
     outstanding_.clear();
-    leaving_.clear();  // orders that came after the end of file were just given back
+    leaving_.clear();  // orders given after the end of file were just returned
     return died;
 }
 
@@ -271,7 +271,7 @@ void RankEnd::close(Duration limit) {
     end_launcher(limit);
     if (zygote_.pid <= 0) return;
     const bool ends_at_once = !end_.empty() || launcher_ == 0 || zygote_gone_;
-    zygote_.control.reset();  // it ends, and ends what still is there
+    zygote_.control.reset();  // it ends, and kills what is left
     zygote_gone_ = true;
     while (ends_at_once && waitpid(zygote_.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -281,7 +281,7 @@ void RankEnd::close(Duration limit) {
 }  // namespace
 
 Result<std::unique_ptr<Launcher>> Launcher::start(const process::FunctionTable* functions) {
-    if (functions != nullptr) {  // or every call would write once more what waits there
+    if (functions != nullptr) {  // or every call would write the buffered text again
         std::fflush(nullptr);
         std::cout.flush();
     }

@@ -62,7 +62,7 @@ int LauncherProcess::milliseconds_to_wait(Instant now) const {
     if (until == Instant::max()) return -1;
     if (until <= now) return 0;
     constexpr std::int64_t longest = 60000;
-    // Up to the next whole millisecond: to wake before the time would only mean to wait again.
+    // Rounds up to a whole millisecond: waking too early would only mean waiting again.
     return static_cast<int>(std::min((until - now).count() / 1000000 + 1, longest));
 }
 
@@ -116,7 +116,7 @@ void LauncherProcess::enter(const std::string& directory) {
     if (fchdir(home_.get()) != 0) over_ = true;
 }
 
-// Sends what is to be sent now: at once when the rank may have more work for us, else in batches.
+// Sends reports at once if the rank may have more work for us, else in batches.
 void LauncherProcess::report() {
     if (reports_.empty() || !(runner_.hungry() || reports_.due(now_))) return;
     const bool more = runner_.announce_starts(now_);
@@ -137,7 +137,7 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const process::Fu
     prctl(PR_SET_NAME, "wq_launcher");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     watch::offer_launcher_as_oom_victim();
-    // Everything but SIGKILL is a task's mistake (`kill $PPID`); tasks get an empty mask.
+    // Any signal but SIGKILL is a task's mistake (`kill $PPID`). Tasks get an empty mask.
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);

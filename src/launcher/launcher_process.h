@@ -12,12 +12,13 @@ namespace wq::launcher {
 
 class LauncherProcess {
   public:
-    // `rank`: the socket to the rank; `lifeline`: hangs up when the zygote dies; `stream`: what follows the
-    // options.
+    // `rank`: the socket to the rank; `lifeline`: hangs up when the zygote dies; `stream`: the messages after
+    // the options.
     LauncherProcess(int rank, int lifeline, SharedPage& shared, const process::FunctionTable* functions,
                     const LauncherOptions& options, char** inherited, MessageStream stream);
 
-    // Until the rank says close, or it or the zygote is gone. Then no process that was started is left.
+    // Returns when the rank says close, or the rank or the zygote is gone. No process that it started is left
+    // then.
     void run();
 
   private:
@@ -31,7 +32,7 @@ class LauncherProcess {
     void flush();
 
     int rank_;
-    Descriptor home_;  // the folder where it began
+    Descriptor home_;  // the folder where it started
     Descriptor signals_;
     process::Poller poller_;
     ReportBuffer reports_;
@@ -43,7 +44,7 @@ class LauncherProcess {
     bool over_ = false;
 };
 
-// What a forked child of the zygote does: waits for the options, runs, removes `scratch`. Never returns.
+// The main function of the zygote's child: waits for the options, runs, removes `scratch`.
 [[noreturn]] void launcher_main(int rank, int lifeline, SharedPage& shared,
                                 const process::FunctionTable* functions, process::ScratchFolder scratch);
 

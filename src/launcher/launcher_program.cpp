@@ -23,13 +23,13 @@ namespace wq::launcher {
 
 namespace {
 
-// Where the program finds what it is given.
+// The descriptors that the program is given.
 constexpr int control_place = 3;
 constexpr int memory_place = 4;
 constexpr int free_places = 5;
-constexpr std::string_view version = WQ_VERSION;  // both ends must be of one
+constexpr std::string_view version = WQ_VERSION;  // both ends must have the same
 
-// A copy above the places, so that the descriptors can be put into them in any order.
+// A copy above these numbers, so that the descriptors can be moved to them in any order.
 Descriptor aside(int fd) {
     return Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, free_places));
 }

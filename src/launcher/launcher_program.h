@@ -1,5 +1,5 @@
-// The zygote as a program, work_queue_launcher: for a rank whose MPI is there already, so that it must not
-// fork. It has none of the rank's descriptors and none of its functions.
+// The zygote as a separate program, work_queue_launcher, for a rank that has already started MPI and so must
+// not fork. The program has none of the rank's descriptors and functions.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace wq::launcher {
 
-// Its path: `wanted`; else what WORK_QUEUE_LAUNCHER says; else libexec/work_queue/ in a folder above that of
-// the library or program that asks, in one above a folder of PATH, or where this was installed. Error: it is
-// not there.
+// The program's path: `wanted`; else WORK_QUEUE_LAUNCHER; else libexec/work_queue/ in a folder above the
+// calling library or program, in a folder above one in PATH, or where this was installed. Error: it is not
+// there.
 Result<std::string> find_launcher_program(const std::string& wanted);
 
-// Starts it without a fork() of ours. `memory`: a descriptor of the SharedPage. Error: it cannot be started,
-// or does not answer as ours within `answer_limit` (it may come from a busy file server).
+// Starts the program without calling fork(). `memory`: a descriptor of the SharedPage. Error: it cannot be
+// started, or does not answer as our version within `answer_limit` (it may be read from a busy file server).
 Result<Zygote> spawn_zygote(const std::string& program, int memory,
                             Duration answer_limit = std::chrono::seconds(20));
 
-// Its main(): returns an exit code only where it was started otherwise.
+// Its main(). It returns an exit code only if it was not started by spawn_zygote().
 int launcher_program(int argc, char** argv);
 
 }  // namespace wq::launcher

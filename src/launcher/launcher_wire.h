@@ -1,6 +1,6 @@
-// What a rank and its launcher say to each other: length-prefixed messages over a stream socket, many to a
-// write. Both ends are the same program on the same machine, so there is no version; but a torn or wrong
-// message is still a value, never a crash.
+// The messages between a rank and its launcher: length-prefixed, over a stream socket, many per write. Both
+// ends are the same program on the same machine, so there is no version. A truncated or invalid message is
+// reported as a value and never causes a crash.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace wq::launcher {
 
-// rank -> launcher. An order's serial counts the orders of a rank from 1 and names it in what follows.
+// rank -> launcher. An order's serial counts the rank's orders from 1; later messages use it to name the
+// order.
 struct KillMessage {
     TaskId task;
     Attempt attempt = 0;
@@ -44,10 +45,10 @@ void append(std::string& batch, const ReportMessage& message);
 std::optional<Command> decode_command(std::string_view message);
 std::optional<ReportMessage> decode_report(std::string_view message);
 
-// Cuts a stream of bytes into messages.
+// Splits a stream of bytes into messages.
 class MessageStream {
   public:
-    // Reads what is there from a non-blocking socket, up to about a MiB. False: the other end is gone.
+    // Reads available bytes from a non-blocking socket, up to about a MiB. False if the other end is gone.
     bool receive(int socket);
     // The next whole message; it points into this object until the next receive().
     std::optional<std::string_view> next();
@@ -57,8 +58,8 @@ class MessageStream {
     std::size_t at_ = 0;
 };
 
-// Bytes on their way into a socket. What has left is cut off in large pieces: a result may have a GiB, of
-// which a socket takes some 200 KiB at a time.
+// Bytes to be written to a socket. Written bytes are removed in large pieces, because a result may have a
+// GiB, and a socket takes about 200 KiB at a time.
 class SendBuffer {
   public:
     bool empty() const { return size() == 0; }
@@ -69,7 +70,7 @@ class SendBuffer {
         std::exchange(bytes_, {});
         sent_ = 0;
     }
-    // As much as the socket takes. False: the other end is gone.
+    // Writes as much as the socket takes. False if the other end is gone.
     bool send(int socket);
 
   private:

@@ -1,4 +1,4 @@
-// Orders that wait for their start, in the order they came.
+// Queues orders that wait for their start, in order of arrival.
 #pragma once
 
 #include <cstdint>

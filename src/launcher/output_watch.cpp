@@ -37,7 +37,7 @@ void OutputWatch::watch_stream(process::Capture& capture, process::Source source
 }
 
 void OutputWatch::drain(process::Capture& capture, process::Source source, std::size_t number) {
-    // A closed stream would be ready for ever, so it is not watched again.
+    // A closed stream would always be ready, so it is not watched again.
     if (capture.drain() != process::Capture::State::closed) watch_stream(capture, source, number);
 }
 

@@ -21,7 +21,7 @@ class OutputWatch {
     static bool due(const Lane& lane, Instant now);  // it has run long enough, and is not watched yet
     void watch(Lane& lane);
 
-    // For one event: it is asked for anew each time. The pipe stays in the poller, disarmed.
+    // Watches for one event only, so it is called again after each. The pipe stays in the poller, disarmed.
     void watch_stream(process::Capture& capture, process::Source source, std::size_t number);
     void drain(process::Capture& capture, process::Source source, std::size_t number);
 

@@ -1,4 +1,4 @@
-// Reports on their way to the rank, gathered so that a short task does not cost the rank a wake-up.
+// Collects reports for the rank in batches, so that a short task does not cost the rank a wake-up.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,14 @@ namespace wq::launcher {
 class ReportBuffer {
   public:
     void add(std::uint64_t serial, Report report, Instant now);
-    void note_unreported(
-        Instant now);  // a start, which is reported only if the batch goes before the task ends
+    void note_unreported(Instant now);  // a start: reported only if the batch is sent before the task ends
 
     bool empty() const { return count_ == 0 && !first_; }
     // The batch is full, or its oldest part has waited long enough.
     bool due(Instant now) const;
     Instant due_at() const { return *first_ + patience; }
 
-    // Gives the batch to the socket. False: the rank is gone.
+    // Writes the batch to the socket. False if the rank is gone.
     bool flush(int socket);
     bool stuck() const { return !leaving_.empty(); }  // the rank does not read as fast as tasks write
     bool congested() const { return leaving_.size() > most_leaving; }

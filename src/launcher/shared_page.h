@@ -1,5 +1,5 @@
-// Memory that rank and launcher share: says what a launcher that was killed had begun, and where its
-// temporary folder is.
+// Memory that the rank and the launcher share. After the launcher was killed, it shows which orders had
+// begun, and where the launcher's temporary folder is.
 #pragma once
 
 #include <array>
@@ -15,8 +15,9 @@ struct SharedPage {
 
 class SharedMemory {
   public:
-    // Of a file that has the room, for who is no child of ours by fork() alone; -1: of none. Each of its
-    // owners begins it anew, so all do before it is used. Throws std::bad_alloc.
+    // `file`: backs the memory, for a process that is not our child by fork() alone; it must be large enough.
+    // -1: no file. Each owner initialises the memory, so all owners must be created before it is used. Throws
+    // std::bad_alloc.
     explicit SharedMemory(int file = -1);
     ~SharedMemory();
     SharedMemory(const SharedMemory&) = delete;

@@ -1,4 +1,4 @@
-// TaskRunner: how tasks end.
+// The part of TaskRunner that handles the ends of tasks.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -47,19 +47,19 @@ void TaskRunner::children_ended(Instant now) {
     }
     bool left = others;
     for (Lane* lane : ended) left = held_open(*lane) || left;
-    // Where orphans are costly to list, at least what stayed in the process group goes at once.
+    // If listing orphans is costly, at least the process group is killed at once.
     if (!leftovers_.cheap())
         for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
     const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
     for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
-    // Only now, since what has ended may have made room for them.
+    // Only now, because the ended tasks may have freed resources for them.
     for (Lane* lane : not_executed) start_anew(*lane);
     if (!shell_ended) return;
     shell_->died(*shell_ended);
     watch_shell();
 }
 
-// One that has ended, without waiting; 0 or -1: there is none.
+// Reaps an ended child without waiting; 0 or -1 if there is none.
 pid_t TaskRunner::wait_for_child(int& status, rusage& usage) {
     if (watch_.idle()) return wait4(-1, &status, WNOHANG | __WALL, &usage);
     siginfo_t info{};
@@ -85,7 +85,7 @@ void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant n
     outcome.bytes_written = usage.ru_oublock * rusage_block_bytes;
 }
 
-// Why it ended, where that is our doing or the kernel's.
+// Sets why the task ended, if we or the kernel ended it.
 void TaskRunner::judge(Lane& lane) {
     core::Outcome& outcome = lane.outcome;
     const bool by_kernel = watch_.ended_by_kernel(lane);
@@ -108,7 +108,7 @@ void TaskRunner::judge(Lane& lane) {
     if (by_kernel) outcome.ending = core::Ending::out_of_memory;
 }
 
-// Takes the rest of its output. True: some process still holds one of its streams.
+// Reads the rest of its output. True if some process still holds one of its streams.
 bool TaskRunner::held_open(Lane& lane) {
     const process::Capture::State out = lane.out.drain();
     const process::Capture::State err = lane.err.drain();
@@ -117,7 +117,7 @@ bool TaskRunner::held_open(Lane& lane) {
 
 void TaskRunner::finish(Lane& lane, bool may_be_held) {
     ++ended_;
-    if (may_be_held) held_open(lane);  // for what they wrote in the meantime
+    if (may_be_held) held_open(lane);  // reads what they wrote in the meantime
     judge(lane);
     watch_.finish(lane);
     lane.outcome.stdout_bytes = lane.out.total();
@@ -129,7 +129,7 @@ void TaskRunner::finish(Lane& lane, bool may_be_held) {
                  TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
     outputs_.end(lane);
     if (may_be_held) {
-        // The killed may not be dead yet, and still hold the other end. Where this fails, the next task's
+        // The killed processes may still be alive and hold the other end. If this fails, the next task's
         // start tries again.
         lane.out.renew();
         lane.err.renew();
@@ -145,7 +145,7 @@ void TaskRunner::release(Lane& lane) {
     forks_fail_ = false;
 }
 
-// In a process of its own: a task may have left a million files.
+// Done in a separate process, because a task may have left a million files.
 void TaskRunner::remove_aside(const std::string& path) {
     const pid_t pid = fork();
     if (pid > 0) leftovers_.add_own(pid);

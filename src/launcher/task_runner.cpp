@@ -10,10 +10,10 @@ namespace wq::launcher {
 
 namespace {
 
-// Raises our limit of descriptors where so many lanes need it; returns what tasks are to get back.
+// Raises our limit on descriptors if this many lanes need it. Returns the limit for tasks.
 std::optional<rlimit> make_room_for_files(std::size_t lanes) {
-    // A lane has up to 8 of its own: two pipes and where their overflow goes, its folder, a shell's go line,
-    // a call's result; and its control group.
+    // A lane has up to 8 descriptors: two pipes and their overflow files, its folder, a shell's go line, a
+    // call's result; one more for its control group.
     constexpr rlim_t of_lane = 9;
     constexpr rlim_t of_launcher = 64;
     rlimit limit{};
@@ -64,9 +64,7 @@ void TaskRunner::enqueue(process::OrderMessage message, Instant now) {
 
 void TaskRunner::refuse(const process::OrderMessage& message, std::string reason) {
     core::Outcome outcome;
-    outcome.ending = core::Ending::not_started;
-    outcome.exit_code = 126;
-    outcome.reason = std::move(reason);
+    core::set_not_started(outcome, std::move(reason));
     const process::Order& order = message.order;
     reports_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now_);
 }
@@ -86,7 +84,7 @@ void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
     now_ = now;
     if (Lane* lane = lanes_.by_task(task, attempt)) {
         limits_.kill(*lane, watch::Verdict::killed, now);
-        if (lane->pid == 0) shell_->abandon();  // it was on its way through the shell
+        if (lane->pid == 0) shell_->abandon();  // the shell was starting it
         return;
     }
     if (const auto queued = queue_.take(task, attempt)) give_back(*queued);

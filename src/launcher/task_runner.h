@@ -1,4 +1,4 @@
-// The tasks of a launcher: the queue of orders, their starts, ends and reports. It never waits;
+// Runs the tasks of a launcher: the queue of orders, their starts, ends and reports. It never waits;
 // launcher_process.h does.
 #pragma once
 
@@ -39,11 +39,11 @@ class TaskRunner final : private ShellListener {
     void start_tasks(Instant now);     // as many as fit
     void children_ended(Instant now);  // SIGCHLD came
     void ready(process::Source source, std::size_t number,
-               Instant now);  // one of the descriptors it put into the poller
-    void check(Instant now);  // what is due by the clock
+               Instant now);  // one of its descriptors in the poller
+    void check(Instant now);  // does what is due by the clock
     Instant next_check(Instant now) const;
 
-    // Reports what runs and was not reported. True: there are some whose program has not begun yet.
+    // Reports running tasks that were not reported. True if the program of some task has not begun yet.
     bool announce_starts(Instant now);
     bool hungry() const {
         return queue_.empty() && (accounts_.any_core_free() || lanes_.running().all().empty());
@@ -88,7 +88,7 @@ class TaskRunner final : private ShellListener {
     watch::OomCounter oom_;
     watch::ResourceWatch watch_;
     const watch::OomScore oom_score_;
-    std::optional<rlimit> files_;  // what tasks get back, where the launcher had to raise its own
+    std::optional<rlimit> files_;  // the tasks' limit, if the launcher had to raise its own
     TaskStarter starter_;
     CallStarter calls_;
     std::unique_ptr<EnvironmentShell> shell_;
@@ -96,7 +96,7 @@ class TaskRunner final : private ShellListener {
     OrderQueue queue_;
     OutputWatch outputs_;
     Instant now_{};
-    bool forks_fail_ = false;          // until a lane comes free
+    bool forks_fail_ = false;          // until a lane is free
     std::uint64_t ended_ = 0;          // tasks
     std::uint64_t shell_watched_ = 0;  // generation
     bool script_in_poller_ = false;

@@ -13,21 +13,19 @@ namespace wq::launcher {
 
 namespace {
 
-// A word of a command line may have 128 KiB (MAX_ARG_STRLEN); a longer line goes to the shell as a file.
+// An argument may have 128 KiB (MAX_ARG_STRLEN). A longer line is passed to the shell as a file.
 constexpr std::size_t longest_word = 120u << 10;
 
 char* writable(const char* text) {
     return const_cast<char*>(text);
 }  // execve promises not to write
 
-// The kernel, or a container's filter, lets nobody begin in a group: what else fails concerns this group.
+// Whether the kernel, or a container's filter, never lets a process start in a group. Other errors concern
+// this group only.
 bool is_refused(int error) {
     constexpr std::array errors{ENOSYS, EINVAL, E2BIG, EPERM, EACCES, EOPNOTSUPP, EBUSY};
     return std::find(errors.begin(), errors.end(), error) != errors.end();
 }
-
-constexpr int exit_not_executable = 126;
-constexpr int exit_not_found = 127;
 
 }  // namespace
 
@@ -59,8 +57,8 @@ TaskStarter::Result TaskStarter::start_words(Lane& lane, process::Until until) {
     const process::PathLookup::Found found = locate(lane);
     if (found.file.empty()) {
         const std::string name = "'" + lane.order.order.argv.front() + "'";
-        if (found.denied) return refuse(lane, exit_not_executable, name + " may not be executed");
-        return refuse(lane, exit_not_found, name + " is not in PATH");
+        if (found.denied) return refuse(lane, core::exit_cannot_execute, name + " may not be executed");
+        return refuse(lane, core::exit_not_found, name + " is not in PATH");
     }
     lane.execution.file = found.file;
     lane.execution.argv.clear();
@@ -104,7 +102,7 @@ TaskStarter::Result TaskStarter::run(Lane& lane, process::Until until, int keep)
     if (child.pid < 0 && lane.group && !child.at_exec && !child.at_directory &&
         !process::is_shortage(child.error)) {
         const bool refused = is_refused(child.error);
-        plan.control_group = -1;  // as if there were none: it is watched without
+        plan.control_group = -1;  // the task is watched without a group
         child = process::spawn(plan, execution.stack, until);
         if (child.pid > 0 && refused) {
             lane.group->remove();
@@ -126,7 +124,7 @@ TaskStarter::Result TaskStarter::go_on(Lane& lane, const process::Spawned& failu
     Execution& execution = lane.execution;
     if (execution.attempt != Execution::Try::by_shell) {
         const std::string& name = lane.order.order.argv.front();
-        if (failure.error == ENOEXEC) {  // a script without `#!`: as every shell does, the shell runs it
+        if (failure.error == ENOEXEC) {  // a script without `#!`: run by the shell, as all shells do
             execution.attempt = Execution::Try::by_shell;
             const std::string script = std::exchange(execution.file, shell_);
             execution.argv.assign({writable(shell_.c_str()), writable(script.c_str())});
@@ -135,20 +133,20 @@ TaskStarter::Result TaskStarter::go_on(Lane& lane, const process::Spawned& failu
         }
         if (failure.error == ENOENT && name.find('/') == std::string::npos) {
             if (execution.attempt == Execution::Try::searched_again)
-                return refuse(lane, exit_not_found, "'" + name + "' is not in PATH");
+                return refuse(lane, core::exit_not_found, "'" + name + "' is not in PATH");
             execution.attempt = Execution::Try::searched_again;
-            lookup_.forget(name);  // it was there when PATH was searched
+            lookup_.forget(name);  // it was found there earlier, and is gone
             return start_words(lane, process::Until::executed);
         }
     }
-    return refuse(lane, failure.error == ENOENT ? exit_not_found : exit_not_executable,
+    return refuse(lane, failure.error == ENOENT ? core::exit_not_found : core::exit_cannot_execute,
                   "cannot execute '" + execution.file + "': " + strerror(failure.error));
 }
 
-// Its command was never tried.
+// For a task whose command was never tried.
 TaskStarter::Result TaskStarter::give_up(Lane& lane, std::string reason) {
     lane.outcome.started_us = 0;
-    return refuse(lane, exit_not_executable, std::move(reason));
+    return refuse(lane, core::exit_cannot_execute, std::move(reason));
 }
 
 TaskStarter::Result TaskStarter::put_off(Lane& lane, std::string reason) {
@@ -157,9 +155,7 @@ TaskStarter::Result TaskStarter::put_off(Lane& lane, std::string reason) {
 }
 
 TaskStarter::Result TaskStarter::refuse(Lane& lane, int exit_code, std::string reason) {
-    lane.outcome.ending = core::Ending::not_started;
-    lane.outcome.exit_code = exit_code;
-    lane.outcome.reason = std::move(reason);
+    core::set_not_started(lane.outcome, std::move(reason), exit_code);
     return Result::impossible;
 }
 

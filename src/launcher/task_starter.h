@@ -1,4 +1,4 @@
-// From an order to a running process: which file with which words, and what to say when that cannot be
+// Turns an order into a running process: finds the file, builds the arguments, and describes why it cannot be
 // executed.
 #pragma once
 
@@ -19,16 +19,17 @@ class TaskStarter {
 
     enum class Result : std::uint8_t {
         started,     // lane.pid is set
-        try_later,   // something is lacking at the moment; if that is futile, lane.outcome says why
+        try_later,   // a resource is short now; lane.outcome says which, if waiting is futile
         impossible,  // lane.outcome says why
     };
-    // Waits for the exec only where the task is watched: until then its memory is ours. Else it may yet fail
-    // after it was started: then its process has ended, and lane.execution.stack.failure() says so.
+    // Waits for the exec only if the task is watched, because until then its memory is ours. Otherwise the
+    // exec may still fail after this returns: its process then ends, and lane.execution.stack.failure() says
+    // why.
     Result start(Lane& lane, const machine::CpuMask& mask, char* const* envp);
-    // For such a one: another try where there is another way. It waits.
+    // After such a failure: tries another way, if there is one. It waits for the exec.
     Result go_on(Lane& lane) { return go_on(lane, lane.execution.stack.failure()); }
 
-    // Result::try_later, for want of what `reason` names.
+    // Result::try_later, because `reason` is short.
     static Result put_off(Lane& lane, std::string reason);
 
   private:

@@ -1,4 +1,4 @@
-// TaskRunner: how tasks begin.
+// The part of TaskRunner that starts tasks.
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now) {
     }
     const std::vector<std::uint64_t> ahead = queue_.ahead_of(next.position);
     lane->order = queue_.take(next.position);
-    // Before it can do anything, so that a task that kills the launcher is known to have run.
+    // Recorded before the task can do anything, so that a task that kills the launcher is known to have run.
     shared_.begun.begin(lane->order.serial, ahead);
     lane->ended_before = ended_;
     const bool by_shell = shell_ && lane->order.order.environment_position > 0;
@@ -67,7 +67,7 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now) {
     return true;
 }
 
-// No pipes can be made for the head. When one of ours ends there may be room; when there is none of ours,
+// No pipes can be created for the head. If one of our tasks runs, its end may free descriptors; if none runs,
 // nothing would ever wake us to try again.
 bool TaskRunner::do_without_lane() {
     forks_fail_ = !lanes_.running().all().empty();
@@ -83,8 +83,8 @@ void TaskRunner::started(Lane& lane) {
     is_executed(lane);
 }
 
-// Until it is, nothing is done to a task that would be done to us, whose memory it has, and nobody has opened
-// its streams. One that failed never is.
+// Until then the task has our memory, so we must do nothing to it that would affect us, and its streams are
+// not opened yet. If the exec failed, this never becomes true.
 bool TaskRunner::is_executed(Lane& lane) {
     if (lane.executed) return true;
     if (lane.execution.stack.in_use() || lane.execution.stack.failure().pid < 0) return false;
@@ -94,7 +94,7 @@ bool TaskRunner::is_executed(Lane& lane) {
     return true;
 }
 
-// Its process has ended because it could not execute its file.
+// For a task whose process ended because it could not execute its file.
 void TaskRunner::start_anew(Lane& lane) {
     switch (starter_.go_on(lane)) {
         case TaskStarter::Result::started:
@@ -117,8 +117,8 @@ void TaskRunner::start_failed(Lane& lane) {
     release(lane);
 }
 
-// When one of ours ends there may be room: at once where one has ended since the start began (the shell tries
-// several times). When there is none of ours, waiting is futile, and lane.outcome says what is lacking.
+// The end of one of our tasks may free resources. If one has ended since the start began (the shell tries
+// several times), try at once. If none runs, waiting is futile, and lane.outcome says what is short.
 void TaskRunner::put_back(Lane& lane) {
     const bool may_be_room = lane.ended_before != ended_;
     if (!may_be_room && lanes_.running().all().size() == 1) return start_failed(lane);
@@ -140,9 +140,7 @@ void TaskRunner::task_not_started(Lane& lane, ShellProblem problem) {
         give_back(lane.order);
         return release(lane);
     }
-    lane.outcome.ending = core::Ending::not_started;
-    lane.outcome.exit_code = 126;
-    lane.outcome.reason = std::move(problem.reason);
+    core::set_not_started(lane.outcome, std::move(problem.reason));
     problem.may_pass ? put_back(lane) : start_failed(lane);
 }
 
@@ -160,7 +158,7 @@ void TaskRunner::line_left(EnvironmentExit exit, Lane& lane) {
     while (!rest.empty()) enqueue(rest.pop_front(), now_);
 }
 
-// After anything that may have started a new shell or left it more to read.
+// Called after anything that may have started a new shell or given it more to read.
 void TaskRunner::watch_shell() {
     if (shell_->generation() != shell_watched_) {
         shell_watched_ = shell_->generation();

@@ -1,4 +1,4 @@
-// The fields of the launcher's messages, each written and read side by side.
+// Writes and reads the fields of the launcher's messages. Each pair of functions stands side by side.
 #pragma once
 
 #include "base/bytes.h"
@@ -20,7 +20,7 @@ inline void write_task(ByteWriter& out, TaskId task, Attempt attempt) {
     out.u64(attempt);
 }
 
-// Any message that begins with the task and its attempt.
+// Reads any message that begins with the task and its attempt.
 template <class Message>
 Message read_task(ByteReader& in) {
     Message message;

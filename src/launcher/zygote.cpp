@@ -24,7 +24,7 @@ namespace wq::launcher {
 
 namespace {
 
-constexpr int launcher_end_ms = 8000;  // a launcher whose rank is gone kills and removes for so long at most
+constexpr int launcher_end_ms = 8000;  // after its rank is gone, a launcher cleans up for at most this long
 constexpr std::size_t longest_path = 4096;
 
 struct LauncherRequest {
@@ -32,7 +32,7 @@ struct LauncherRequest {
     std::string scratch;
 };
 
-// A request, or nothing when the rank is gone.
+// Returns nullopt if the rank is gone.
 std::optional<LauncherRequest> receive_request(int control) {
     std::array<char, longest_path> path;
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
@@ -47,7 +47,7 @@ std::optional<LauncherRequest> receive_request(int control) {
     if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return std::nullopt;
     int socket = -1;
     std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
-    // The first byte only says that there is a message: an empty path is one.
+    // The first byte only marks a message, because the path may be empty.
     return LauncherRequest{Descriptor(socket),
                            std::string(path.data() + 1, static_cast<std::size_t>(got - 1))};
 }
@@ -108,7 +108,7 @@ class ZygoteProcess {
         return tell(ZygoteNews::Kind::not_forked, why);
     }
 
-    // In a process of its own: there may be a million files, and nobody is to wait for them.
+    // Done in a separate process, because there may be a million files, and nobody should wait for them.
     static void clear_up(const std::string& parent) {
         if (fork() != 0) return;
         close_from(STDERR_FILENO + 1);
@@ -128,7 +128,7 @@ class ZygoteProcess {
         }
     }
 
-    // Its rank has given it up, and it has not ended within the time that it had.
+    // For a launcher that the rank has given up, and that did not end in time.
     void end_launcher() {
         const pid_t launcher = launcher_;
         kill(launcher, SIGKILL);
@@ -138,7 +138,7 @@ class ZygoteProcess {
         tell(ZygoteNews::Kind::ended, status, launcher);
     }
 
-    // All that the launcher started is ours now.
+    // All processes that the launcher started are our children now.
     void clean_up() {
         const pid_t launcher = std::exchange(launcher_, -1);
         lifeline_.reset();
@@ -147,7 +147,7 @@ class ZygoteProcess {
         scratch_.remove();
     }
 
-    // The rank is gone, and the launcher sees that for itself.
+    // The rank is gone, and the launcher notices that itself.
     void outlive_launcher() {
         lifeline_.reset();
         const Instant until = instant_now() + std::chrono::milliseconds(launcher_end_ms);
@@ -175,7 +175,7 @@ class ZygoteProcess {
     process::ScratchFolder scratch_;
 };
 
-// Nothing of the rank's stays: a descriptor of mpirun's that is open here delays mpirun's end.
+// Closes the rank's descriptors: if one of mpirun's stayed open here, it would delay mpirun's end.
 int keep_only(int control) {
     constexpr int place = 3;
     if (control != place) dup2(control, place);

@@ -1,12 +1,11 @@
-// The zygote: forked from a rank before MPI_Init, when the rank is small and has no thread, it does nothing
-// but fork launchers and see them end. It is a subreaper above them: whatever a launcher that was killed
-// leaves behind comes to the zygote, which kills it, removes the scratch folder and only then tells the rank.
-// It makes that folder too, so that no rank can be killed between making it and naming it to somebody who
-// lives.
+// The zygote only forks launchers and waits for their ends. It is forked from a rank before MPI_Init, while
+// the rank is small and has no threads. It is a subreaper: it adopts the processes that a killed launcher
+// leaves behind, kills them, removes the scratch folder and only then tells the rank. It also creates that
+// folder, because a rank could be killed before it had told anyone about the folder.
 //
-// Who sees whose end: the rank's by end of file on the control socket (zygote) and on the launcher's
-// (launcher); the zygote's by its lifeline, a pipe (launcher), and by the control socket (rank); the
-// launcher's by wait (zygote).
+// Ends are noticed as follows. The rank's end: the zygote sees end of file on the control socket, the
+// launcher on its own socket. The zygote's end: the launcher sees it on its lifeline, a pipe, and the rank on
+// the control socket. The launcher's end: the zygote waits for it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,12 +20,12 @@
 
 namespace wq::launcher {
 
-// The zygote says one of these for every launcher it was asked for: that it runs (or why not, or why it has
-// no scratch folder), then how it ended.
+// The zygote reports, for every requested launcher, that it runs (or why not, or why it has no scratch
+// folder), and later how it ended.
 struct ZygoteNews {
     enum class Kind : std::uint8_t { forked, not_forked, no_scratch, ended } kind = Kind::forked;
     int value = 0;       // pid; errno; errno; status as of wait()
-    pid_t launcher = 0;  // that ended: it may not be the last one
+    pid_t launcher = 0;  // the one that ended, maybe not the last one
 };
 
 struct Zygote {
@@ -34,15 +33,15 @@ struct Zygote {
     Descriptor control;
 };
 
-// `functions`: for the launchers' calls; may be null. Error: no process or socket can be made.
+// `functions`: for the launchers' calls; may be null. Error: no process or socket can be created.
 Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* functions);
-// What a zygote does, in a process of its own; it keeps no descriptor but `control`.
+// The zygote's main function, in its own process; it keeps no descriptor but `control`.
 [[noreturn]] void zygote_main(int control, SharedPage& shared, const process::FunctionTable* functions);
 
-// Asks for a launcher that speaks over `socket` and has its temporary folders below `scratch` (empty: has
-// none). One that there still is is killed first, with all that it started. False: the zygote is gone.
+// Asks for a launcher that uses `socket` and has its temporary folders below `scratch` (empty: none). The
+// zygote first kills an existing launcher, with all that it started. False if the zygote is gone.
 bool ask_for_launcher(int control, int socket, const std::string& scratch);
-// What the zygote said, without waiting. `gone` is set when it says no more.
+// The zygote's next message, without waiting. Sets `gone` if there will be no more.
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone);
 
 }  // namespace wq::launcher

@@ -59,6 +59,7 @@ struct SummaryWriter::Shared {
         : limits(with), calls(std::move(whom)), fewer(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
     void write(Job& job);
+    void write_files(const Summary& summary);
     void tell(const std::string& folder, const std::string& trouble);
     void ended(const Job& job);
     // Whether something was written meanwhile, or nothing is left to be.
@@ -85,8 +86,20 @@ struct SummaryWriter::Shared {
 
 // ---- the writer's thread ----
 
+// Without memory a summary is missing, but its task is not held up.
 void SummaryWriter::Shared::write(Job& job) {
-    const Summary& summary = job.summary;
+    try {
+        write_files(job.summary);
+    } catch (const std::bad_alloc&) {
+        try {
+            tell(job.summary.of_all.empty() ? job.summary.of_task : job.summary.of_all, "no memory left");
+        } catch (const std::bad_alloc&) {  // then without a message
+        }
+    }
+    job.written.set_value();
+}
+
+void SummaryWriter::Shared::write_files(const Summary& summary) {
     const std::string json =
         records::resource_summary(summary.record, {summary.category, summary.command, summary.host});
     const std::int64_t pid = ::getpid();
@@ -102,7 +115,6 @@ void SummaryWriter::Shared::write(Job& job) {
         if (const int error = append_summary(path, in_one_line(json)); error != 0)
             tell(summary.of_all, path + ": " + std::system_category().message(error));
     }
-    job.written.set_value();
 }
 
 void SummaryWriter::Shared::tell(const std::string& folder, const std::string& trouble) {

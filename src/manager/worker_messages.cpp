@@ -8,7 +8,10 @@ namespace wq::manager {
 
 WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, core::Now now) {
     const LinkKey key = link.key;
-    if (link.record) router_.react(core::WorkerHeard{link.record->worker}, now);
+    if (link.record) {
+        router_.react(core::WorkerHeard{link.record->worker}, now);
+        if (to_.links.find(key) == nullptr) return Heard::status;
+    }
     auto messages = wire::decode(bytes);
     if (!messages) {
         to_.sessions.refuse(link, "it sent bytes that are not a message", now);
@@ -77,7 +80,7 @@ void WorkerMessages::on(Link& link, wire::Ended& message, core::Now now) {
     if (link.session != nullptr) message.outcome.started_us -= link.session->clock_ahead_us;
     output_ = &message.output;
     output_of_ = {message.task, message.attempt};
-    call_ended_ = call_ended_ || !message.output.result.empty();  // commands never have a result
+    call_ended_ = call_ended_ || !message.output.result.empty();  // commands have no result
     bytes_received_ += static_cast<std::int64_t>(message.output.out.size() + message.output.err.size() +
                                                  message.output.result.size());
     router_.react(core::TaskReported{worker, message.task, message.attempt, std::move(message.outcome)}, now);

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::size_t longest_reason = 4096;
 constexpr std::size_t names_told = 20;
-constexpr int exit_no_function = 127;
-constexpr int exit_cannot_execute = 126;
 
 // A reason is one line.
 std::string one_line(std::string text) {
@@ -44,16 +42,16 @@ CallEnd no_such_function(const FunctionTable& functions, const std::string& name
     });
     const std::string unknown = "the worker knows no function '" + name + "'; it knows ";
     if (names.empty())
-        return end_with(core::Ending::not_started, exit_no_function,
+        return end_with(core::Ending::not_started, core::exit_not_found,
                         unknown + "none: calls need workers of your program, which run wq::worker_main()");
     if (told > names_told) names += ", and " + std::to_string(told - names_told) + " more";
-    return end_with(core::Ending::not_started, exit_no_function,
+    return end_with(core::Ending::not_started, core::exit_not_found,
                     unknown + names + ": add() it to the worker's functions");
 }
 
 CallEnd forks_no_calls() {
     return end_with(
-        core::Ending::not_started, exit_cannot_execute,
+        core::Ending::not_started, core::exit_cannot_execute,
         "this rank forks no calls, for its program called MPI_Init before it made the MpiSession: "
         "choose CallMode::thread or direct, or make the MpiSession first");
 }

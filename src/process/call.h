@@ -1,4 +1,4 @@
-// One call of a function, and what became of it. Nothing that the function throws gets out.
+// Runs one call of a function and describes how it ended. It catches all that the function throws.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace wq::process {
 
-// Of a result. A frame of any wire takes it.
+// The largest result. It fits into a frame of any wire.
 inline constexpr std::size_t most_result_bytes = std::size_t{960} << 20;
 
 struct CallEnd {
@@ -20,12 +20,12 @@ struct CallEnd {
 };
 CallEnd run_call(const FunctionTable& functions, const Call& call);
 
-// A call that no function here answers to: not_started, 127, and which names there are.
+// The end of a call of an unknown function: not_started, 127, and the known names.
 CallEnd no_such_function(const FunctionTable& functions, const std::string& name);
-// A call in fork mode where MPI was there before the session: not_started, 126.
+// The end of a call in fork mode if MPI was started before the session: not_started, 126.
 CallEnd forks_no_calls();
 CallEnd takes_no_index(const std::string& name);
-// Within a catch block: what was thrown, as a reason.
+// Called in a catch block: the end of a call whose reason is the exception.
 CallEnd raised();
 
 }  // namespace wq::process

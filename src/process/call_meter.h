@@ -1,6 +1,6 @@
-// Times of calls on one thread. Wall time of each; CPU time of those that took a millisecond: to ask the
-// kernel before and after a call that does nothing would take longer than the call. What it asks for at most
-// once a millisecond may count to a call what short ones before it used in that millisecond.
+// Measures calls on one thread: the wall time of each, and the CPU time of those that take a millisecond. For
+// a shorter call, asking the kernel would take longer than the call itself. Because the kernel is asked at
+// most once a millisecond, a call's CPU time may include short calls of the millisecond before it.
 #pragma once
 
 #include <sys/resource.h>

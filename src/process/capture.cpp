@@ -11,7 +11,7 @@ namespace wq::process {
 namespace {
 
 constexpr std::size_t chunk = 64u << 10;  // a pipe's size unless enlarged
-constexpr int large_pipe = 1 << 20;       // what a task that writes much gets: fewer wake-ups
+constexpr int large_pipe = 1 << 20;       // for tasks that write much: fewer wake-ups
 constexpr std::size_t splice_most = 1u << 20;
 
 }  // namespace
@@ -23,7 +23,7 @@ bool Capture::renew() {
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
     read_.reset(ends[0]);
     close(ends[1]);
-    // Not /proc/self: in each new process that would be new to the kernel, and cost it several allocations.
+    // Not /proc/self, because the kernel would have to allocate its entries in each new process.
     path_ = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(ends[0]);
     return true;
 }
@@ -42,7 +42,7 @@ Capture::State Capture::drain(std::uint64_t most) {
         total_ += static_cast<std::uint64_t>(got);
         if (static_cast<std::size_t>(got) < chunk || enlarged_) continue;
         enlarged_ = true;
-        fcntl(read_.get(), F_SETPIPE_SZ, large_pipe);  // a refusal costs speed only
+        fcntl(read_.get(), F_SETPIPE_SZ, large_pipe);  // failure only costs speed
     }
     return State::more;
 }

@@ -1,5 +1,5 @@
-// One output stream of a task: a pipe and what is kept of it. A task is never held up beyond the pipe: what
-// passes the limit is counted and thrown away.
+// Captures one output stream of a task through a pipe. A task is blocked only while the pipe is full: bytes
+// beyond the limit are counted and discarded.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@ namespace wq::process {
 class Capture {
   public:
     Capture() = default;
-    // A new pipe in place of the old, of which some process still holds the other end. False with errno set:
-    // no descriptor is left, and there is no pipe.
+    // Replaces the pipe, because some process still holds the other end of the old one. False, with errno
+    // set, if no descriptor is left; there is then no pipe.
     bool renew();
     bool has_pipe() const { return read_.valid(); }
 
     void begin(std::uint64_t limit);
 
     enum class State : std::uint8_t { more, empty, closed };
-    // Takes what is in the pipe without waiting, up to about `most` bytes.
-    // more: there may be more; empty: someone may yet write; closed: nobody can.
+    // Reads what is in the pipe without waiting, up to about `most` bytes. more: there may be more; empty:
+    // some process may still write; closed: none can.
     State drain(std::uint64_t most = 4u << 20);
 
     int read_end() const { return read_.get(); }
-    bool in_poller = false;  // for whoever polls it; a new pipe is not
+    bool in_poller = false;  // for the owner that polls it; false for a new pipe
     const char* writer_path() const {
         return path_.c_str();
-    }                                               // good in this process and its children until exec
+    }                                               // valid in this process, and in its children until exec
     std::uint64_t total() const { return total_; }  // bytes written by the task so far
-    std::string take(const char* stream);           // what was kept, with the marker when cut
+    std::string take(const char* stream);           // the kept bytes, with the marker if truncated
 
   private:
     std::int64_t read_some();

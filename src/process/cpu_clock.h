@@ -1,4 +1,4 @@
-// Processor time as values.
+// Converts CPU time to our types.
 #pragma once
 
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 
 namespace wq::process {
 
-// What `clock` has counted: CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID.
+// `clock`: CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID.
 inline Duration cpu_time(clockid_t clock) {
     timespec time{};
     clock_gettime(clock, &time);

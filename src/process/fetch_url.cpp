@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* fetch_name = "wq:fetch";
 
-// The two names of one library: Debian has it with OpenSSL and with GnuTLS.
+// Two names of one library: Debian builds it with OpenSSL and with GnuTLS.
 void* load() {
     for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"})
         if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
@@ -62,7 +62,7 @@ std::size_t put(const char* bytes, std::size_t, std::size_t size, void* to) {
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote <= 0) {
             target.error = wrote < 0 ? errno : EIO;
-            return done;  // fewer than there are: curl stops
+            return done;  // fewer than given: curl stops
         }
         done += static_cast<std::size_t>(wrote);
     }
@@ -80,7 +80,7 @@ FetchEnd fetch_url(const Fetch& fetch) {
     const auto failed = [&](const std::string& why) {
         return FetchEnd{FetchEnd::Kind::failed, fetch.url + ": " + why};
     };
-    ::signal(SIGPIPE, SIG_IGN);  // a server that goes away is an error like others
+    ::signal(SIGPIPE, SIG_IGN);  // a closed connection becomes an ordinary error
     void* const library = load();
     if (library == nullptr)
         return failed("the worker's host has no libcurl (Debian: apt-get install libcurl4)");
@@ -105,11 +105,11 @@ FetchEnd fetch_url(const Fetch& fetch) {
     curl.setopt(handle, CURLOPT_WRITEFUNCTION, &put);
     curl.setopt(handle, CURLOPT_WRITEDATA, &target);
     const CURLcode code = curl.perform(handle);
-    // A network file system may tell only now.
+    // A network file system may report an error only now.
     if (::close(target.file.release()) != 0 && target.error == 0) target.error = errno;
     if (target.error != 0) return not_written(fetch.path, target.error);
     if (code != CURLE_OK) return failed(error[0] != '\0' ? error.data() : curl.strerror(code));
-    return {};  // the process ends now, and the library with it
+    return {};  // not unloaded: the process ends now
 }
 
 Call call_of(const Fetch& fetch) {

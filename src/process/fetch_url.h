@@ -1,9 +1,9 @@
-// What a URL names, brought into a file by libcurl, which is loaded when the first URL is: a worker needs it
-// for that alone. It runs as a call in a process of its own (CallMode::fork), so that one that hangs can be
-// killed, and waits for nobody.
+// Fetches a URL into a file with libcurl. The library is loaded at the first fetch, because workers need it
+// for nothing else. A fetch runs as a call in a separate process (CallMode::fork), so that it can be killed
+// if it hangs, and blocks nothing else.
 //
-// http, https and ftp as curl(1) has them, with the proxies of the environment; redirections are followed, an
-// answer of 400 or above is a failure, and so is an answer that breaks off.
+// It supports http, https and ftp like curl(1), with the environment's proxies, and follows redirections. A
+// status of 400 or above is a failure, and so is a truncated answer.
 #pragma once
 
 #include <chrono>
@@ -16,24 +16,24 @@ namespace wq::process {
 
 struct Fetch {
     std::string url;
-    std::string path;  // is made, or written over
-    // To connect within, and then without a byte.
+    std::string path;  // created or overwritten
+    // The time limit for connecting, and later for receiving nothing.
     std::chrono::seconds patience{60};
 };
 
 struct FetchEnd {
     enum class Kind { done, failed, disk_full };
     Kind kind = Kind::done;
-    std::string why;  // one line; empty: done
+    std::string why;  // one line; empty if done
 };
 
 FetchEnd fetch_url(const Fetch& fetch);
 
-// As a call of the function that every launcher knows by itself.
+// The fetch as a call of a function that every launcher has.
 Call call_of(const Fetch& fetch);
 FetchEnd fetch_end_of(std::string_view result);
 
-// What a launcher knows besides the program's functions.
+// The functions that a launcher has in addition to the program's.
 FunctionTable built_in_functions();
 
 }  // namespace wq::process

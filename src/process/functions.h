@@ -1,8 +1,8 @@
-// Functions that a worker calls by name. Manager and worker are told the same names; what lies behind them
-// only the worker needs to know.
+// The table of functions that a worker calls by name. The manager and the worker know the same names; only
+// the worker needs the functions.
 //
-// Arguments and results are msgpack, so that this room knows no types: the typed face of it is
-// work_queue/functions.h. A function that throws ends its call as Ending::raised with what() as its reason.
+// Arguments and results are msgpack, so that this folder needs no types; the typed interface is
+// work_queue/functions.h. A function that throws ends its call as Ending::raised, with what() as the reason.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 namespace wq::process {
 
 struct Function {
-    // Takes an array of arguments, gives the result. Throws what the function throws, and
-    // std::invalid_argument where the arguments are not the function's.
+    // Takes an array of arguments and returns the result. Throws what the function throws, and
+    // std::invalid_argument if the arguments do not match the function's.
     std::function<std::string(std::string_view arguments)> call;
-    // The same for a single integer, without packing anything; the result is dropped. Empty: the function
-    // does not take one integer.
+    // The same for a single integer, without packing; the result is dropped. Empty if the function does not
+    // take one integer.
     std::function<void(std::int64_t index)> call_index;
 };
 
-// Of one of them, by name.
+// A call of one of the functions, by name.
 struct Call {
     std::string function;
-    std::string arguments;  // msgpack: an array of them
+    std::string arguments;  // msgpack array
 };
 
 class FunctionTable {
   public:
-    // A name that is there already is replaced.
+    // Replaces an existing function of that name.
     void add(std::string name, Function function) {
         functions_.insert_or_assign(std::move(name), std::move(function));
     }

@@ -1,4 +1,4 @@
-// What a launcher is told to start.
+// An order: what a launcher must start.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace wq::process {
 struct Order {
     TaskId task;
     Attempt attempt = 1;
-    core::Resources give;                    // what it occupies
+    core::Resources give;                    // its allocation
     Duration timeout{0};                     // 0: none
-    core::Watch watch{};                     // how it is watched, and what it is held to
-    std::uint64_t environment_position = 0;  // it sees the lines up to this position
+    core::Watch watch{};                     // how it is monitored, and its enforced limits
+    std::uint64_t environment_position = 0;  // it sees the `#!` lines up to this position
     std::string text;                        // the shell line
-    std::vector<std::string> argv;  // not empty: executed directly, by PATH (not with environment lines)
+    std::vector<std::string> argv;  // if not empty: executed directly, by PATH (not with environment lines)
     EnvironmentChanges variables;   // e.g. WORK_QUEUE_TASK_INDEX
-    std::optional<std::uint64_t> output_limit;  // nothing: LauncherOptions::output_limit
-    std::optional<Call> call;                   // instead of text and argv: a child of the launcher calls it
-    std::string directory;                      // it begins there; empty: where all begin
+    std::optional<std::uint64_t> output_limit;  // nullopt: LauncherOptions::output_limit
+    std::optional<Call> call;                   // instead of text and argv: called in a child of the launcher
+    std::string directory;                      // working directory; empty: the default one
 };
 
-// With its number among all that this launcher was given.
+// An order with its number among all orders of this launcher.
 struct OrderMessage {
     std::uint64_t serial = 0;
     Order order;

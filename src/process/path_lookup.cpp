@@ -7,10 +7,10 @@ namespace wq::process {
 
 namespace {
 
-// As execvp(): where there is no PATH these are searched, not the folder that a task begins in.
+// Used if PATH is not set, as in execvp(). The task's working directory is not searched.
 constexpr std::string_view path_of_none = "/bin:/usr/bin";
 
-// No folder of it is relative: that depends on where a task begins.
+// Whether no folder is relative: a relative one depends on where a task starts.
 bool is_same_everywhere(std::string_view path) {
     if (path.empty()) return true;
     for (;;) {
@@ -28,7 +28,7 @@ PathLookup::PathLookup(std::string path)
 
 const PathLookup::Found& PathLookup::find(const std::string& name, const std::string& directory) {
     if (const auto known = cache_.find(name); known != cache_.end()) return known->second;
-    // A miss is not kept: the command may yet be made by another task.
+    // A miss is not cached, because another task may create the command later.
     last_ = search(path_, name, directory);
     if (last_.file.empty() || !same_everywhere_) return last_;
     return cache_.insert_or_assign(name, last_).first->second;

@@ -1,4 +1,4 @@
-// Where a command's name leads to: PATH is searched once a name, not once a task.
+// Finds commands in PATH. It searches once per name, not once per task.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@ class PathLookup {
   public:
     explicit PathLookup(std::string path);
 
-    // The file to execute, seen from the folder that the task begins in. A name with a slash is itself;
-    // empty: no such command in PATH. `denied` tells whether something of that name is there that may not be
+    // `file`: the file to execute, relative to the folder where the task starts; a name with a slash is
+    // unchanged; empty if PATH has no such command. `denied`: a file of that name exists but may not be
     // executed.
     struct Found {
         std::string file;
         bool denied = false;
     };
-    // Valid until the next call. `directory`: of the task; empty: ours.
+    // Valid until the next call. `directory`: where the task starts; empty: ours.
     const Found& find(const std::string& name, const std::string& directory = {});
-    void forget(const std::string& name) { cache_.erase(name); }  // it has moved since
+    void forget(const std::string& name) { cache_.erase(name); }  // it was moved
 
-    // `path`: empty where the variable is not there.
+    // `path`: empty if the variable is not set.
     static Found search(std::string_view path, const std::string& name, const std::string& directory = {});
 
   private:
     std::string path_;
-    bool same_everywhere_;  // no folder in it is relative
+    bool same_everywhere_;  // it has no relative folder
     std::unordered_map<std::string, Found> cache_;
     Found last_;
 };

@@ -1,4 +1,4 @@
-// What the launcher waits for: an epoll set whose members are named by a source and a number.
+// The launcher's epoll set. Its members are named by a source and a number.
 #pragma once
 
 #include <sys/epoll.h>
@@ -35,8 +35,8 @@ class Poller {
     }
     void remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-    // Waits at most `milliseconds` (-1: for ever); calls visit(source, events, number) for each that is
-    // ready.
+    // Waits up to `milliseconds` (-1: forever), then calls visit(source, events, number) for each ready
+    // member.
     template <class Visit>
     void wait(int milliseconds, Visit&& visit) {
         std::array<epoll_event, 64> ready;

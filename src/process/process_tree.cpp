@@ -25,7 +25,7 @@ std::string proc_path(pid_t pid, const char* what) {
     return "/proc/" + std::to_string(pid) + "/" + what;
 }
 
-// Whole text of a small file; empty when it cannot be read.
+// The text of a small file; empty if it cannot be read.
 std::string slurp(const std::string& path) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::string text;
@@ -46,7 +46,7 @@ void parse_pids(std::string_view text, std::vector<pid_t>& pids) {
     }
 }
 
-// Names in a folder that are numbers.
+// The names in a folder that are numbers.
 std::vector<pid_t> numbers_in(const std::string& folder) {
     std::vector<pid_t> numbers;
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(folder.c_str()), closedir);
@@ -67,7 +67,7 @@ bool kernel_lists_children() {
     return there;
 }
 
-// The first bytes of /proc/PID/stat, without an allocation: a scan reads one for every process there is.
+// Parses the start of /proc/PID/stat without an allocation, because a scan reads it for every process.
 std::optional<ProcessFacts> read_facts(int proc, const char* pid) {
     std::array<char, 32> path;
     if (std::snprintf(path.data(), path.size(), "%s/stat", pid) >= static_cast<int>(path.size()))
@@ -77,9 +77,9 @@ std::optional<ProcessFacts> read_facts(int proc, const char* pid) {
     const ssize_t got = read(file.get(), text.data(), text.size());
     if (got <= 0) return std::nullopt;
     const std::string_view whole(text.data(), static_cast<std::size_t>(got));
-    const std::size_t name_end = whole.rfind(") ");  // the name before it may hold anything
+    const std::size_t name_end = whole.rfind(") ");  // the name before it may contain anything
     if (name_end == std::string_view::npos || name_end + 4 > whole.size()) return std::nullopt;
-    constexpr std::size_t start_time = 18;  // counted from 0 behind the state
+    constexpr std::size_t start_time = 18;  // counted from 0 after the state
     std::array<std::int64_t, start_time + 1> numbers{};
     const char* at = whole.data() + name_end + 4;  // past the state, a letter
     for (std::int64_t& number : numbers)
@@ -121,8 +121,8 @@ OwnChildren::OwnChildren(From from) : buffer_(4096, '\0') {
 const std::vector<pid_t>& OwnChildren::list() {
     pids_.clear();
     if (!file_.valid()) return pids_ = children_in(scan(), getpid());
-    // The kernel gives a page at most at a read, and whole numbers only: about 580 of six digits. So a read
-    // that is shorter than a page by more than a number was the last.
+    // The kernel returns at most a page per read, and whole numbers only: about 580 of six digits. So a read
+    // that is shorter than a page by more than one number is the last.
     constexpr std::size_t page = 4096;
     constexpr ssize_t full = page - 16;
     std::size_t length = 0;
@@ -193,8 +193,7 @@ void signal_tree(pid_t pid, int signal) {
 }
 
 bool end_all_children(int limit_ms) {
-    // The end of a child is not awaited by a signal: this runs where SIGCHLD may be blocked, handled or
-    // ignored.
+    // Does not wait for SIGCHLD, because the caller may block, handle or ignore it.
     const Instant until = instant_now() + std::chrono::milliseconds(limit_ms);
     OwnChildren children;
     for (;;) {

@@ -1,4 +1,5 @@
-// Who descends from whom, read from /proc. Answers are of the moment: processes come and go meanwhile.
+// Reads from /proc which process descends from which. Results may be outdated at once, because processes
+// start and end meanwhile.
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +15,13 @@
 
 namespace wq::process {
 
-// The children of this process, orphans that a subreaper was given among them.
+// The children of this process, including orphans that it adopted as a subreaper.
 class OwnChildren {
   public:
-    enum class From : std::uint8_t { kernels_list, scan };  // the former falls back to the latter
+    enum class From : std::uint8_t { kernels_list, scan };  // kernels_list falls back to scan
     explicit OwnChildren(From from = From::kernels_list);
-    // The kernel keeps a list (CONFIG_PROC_CHILDREN): list() is one pread. Else it is a scan of /proc, about
-    // a millisecond per hundred processes of the machine.
+    // If the kernel keeps a list (CONFIG_PROC_CHILDREN), list() costs one pread. Otherwise it scans /proc,
+    // which takes about a millisecond per hundred processes of the machine.
     bool cheap() const { return file_.valid(); }
     const std::vector<pid_t>& list();
 
@@ -30,42 +31,42 @@ class OwnChildren {
     std::vector<pid_t> pids_;
 };
 
-// The children of any process. Where the kernel keeps no lists, all of /proc is scanned once for all that is
-// asked until renew().
+// The children of any process. If the kernel keeps no lists, one scan of /proc serves all queries until
+// renew().
 class ChildLists {
   public:
     void renew() { scanned_.reset(); }
-    // `one_thread`: the process is known to have no other, which may have forked.
+    // `one_thread`: the process has no other thread that could have forked.
     void append(pid_t pid, bool one_thread, std::vector<pid_t>& to);
 
   private:
     std::optional<std::unordered_multimap<pid_t, pid_t>> scanned_;  // parent -> child
 };
 
-// All below `pid`, not itself.
+// All descendants of `pid`, without `pid` itself.
 std::vector<pid_t> descendants_of(pid_t pid);
 
 struct ProcessFacts {
     pid_t parent = 0;
     pid_t group = 0;
     pid_t session = 0;
-    std::uint64_t began = 0;  // in ticks since the machine's start: a pid may be given again
+    std::uint64_t began = 0;  // in ticks since boot; needed because pids are reused
 };
 std::optional<ProcessFacts> facts_of(pid_t pid);
 
 // The value of `name` in the environment that the process was started with.
 std::optional<std::string> environment_of(pid_t pid, std::string_view name);
 
-// Resident memory of a process in KiB, what it shares with others counted whole; and the share that is fairly
-// its own (PSS), which costs a walk over its mappings. 0: gone.
+// Resident memory of a process in KiB, with shared memory counted in full; and its proportional memory (PSS),
+// which costs a walk over its mappings. 0: the process is gone.
 std::int64_t resident_kb(pid_t pid);
 std::int64_t proportional_kb(pid_t pid);
 
-// Kills (or signals) a process and all below it.
+// Sends a signal to a process and all its descendants.
 void signal_tree(pid_t pid, int signal);
 
-// For a subreaper that wants no child left: kills all children and what they leave behind, and reaps them,
-// until none is left or `limit_ms` is over. True when none is left.
+// For a subreaper: kills and reaps all children and all that they leave behind, until none is left or
+// `limit_ms` has passed. True if none is left.
 bool end_all_children(int limit_ms);
 inline constexpr int kill_limit_ms = 5000;  // how long a launcher waits for them
 

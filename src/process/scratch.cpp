@@ -18,7 +18,7 @@ namespace wq::process {
 
 namespace {
 
-// What the kernel fills in for getdents64(2); libc has no name for it.
+// The entries of getdents64(2); libc does not declare them.
 struct KernelEntry {
     std::uint64_t inode;
     std::int64_t offset;
@@ -29,12 +29,12 @@ struct KernelEntry {
 
 enum class Contents { none, removed, too_much, gone };
 
-// One getdents64 tells the usual case, an empty folder, at the price of two system calls.
+// One getdents64 detects the usual case, an empty folder, with two system calls.
 Contents remove_few(int directory) {
     alignas(KernelEntry) std::array<char, 2048> buffer;
     if (lseek(directory, 0, SEEK_SET) != 0) return Contents::gone;
     const long got = syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
-    if (got <= 0) return Contents::gone;  // a living folder has at least . and ..
+    if (got <= 0) return Contents::gone;  // an existing folder has at least . and ..
     bool found = false;
     for (long at = 0; at < got;) {
         const char* const entry = buffer.data() + at;
@@ -67,7 +67,7 @@ std::string LaneDirectory::make_empty() {
             case Contents::none:
                 return {};
             case Contents::removed:
-                continue;  // there may have been more than fits one buffer
+                continue;  // there may be more than fit one buffer
             case Contents::gone:
                 create();
                 return {};

@@ -1,4 +1,4 @@
-// The temporary directory of a lane's tasks: one for all of them in turn, looked at after each, emptied when
+// The temporary directory of a lane. Its tasks use it in turn; it is checked after each task, and emptied if
 // needed.
 #pragma once
 
@@ -10,13 +10,13 @@ namespace wq::process {
 
 class LaneDirectory {
   public:
-    // Empty `path`: there is none, and every call does nothing.
+    // Empty `path`: there is no directory, and every call does nothing.
     explicit LaneDirectory(std::string path);
 
     const std::string& path() const { return path_; }
-    // Makes it ready for the next task. A few plain files are removed at once; anything larger is moved
-    // aside, to the returned path, for someone else to remove: a task may leave a million files. Empty:
-    // nothing was moved.
+    // Empties it for the next task. A few plain files are removed at once. Anything larger is moved to the
+    // returned path, for the caller to remove, because a task may leave a million files. Empty if nothing was
+    // moved.
     std::string make_empty();
 
   private:

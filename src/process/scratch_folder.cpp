@@ -27,14 +27,15 @@ std::string lock_of(const std::string& folder) {
     return folder + "/" + std::string(lock_name);
 }
 
-// The lock file holds it: on file systems whose locks are a host's own, other hosts' folders look abandoned.
+// Stored in the lock file: if a file system's locks are local to a host, folders of other hosts look
+// abandoned.
 std::string this_host() {
     utsname names{};
     uname(&names);
     return names.nodename;
 }
 
-// Written under the lock: a folder that is just being made names no host yet, and is let be.
+// The host is written under the lock, so a folder that is just being created names no host and is kept.
 bool is_abandoned(int lock, const std::string& host) {
     struct stat status {};
     if (fstat(lock, &status) != 0 || status.st_uid != geteuid()) return false;
@@ -55,7 +56,7 @@ std::optional<ScratchFolder> ScratchFolder::make(const std::string& parent) {
     const std::string lock = lock_of(folder.path_);
     folder.lock_.reset(open(lock.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     const std::string host = this_host();
-    // Where locks or bytes are refused the folder serves as well; it is only never taken for abandoned.
+    // If locking or writing fails, the folder can still be used; it just never counts as abandoned.
     if (!folder.lock_.valid() || flock(folder.lock_.get(), LOCK_EX) != 0 ||
         write(folder.lock_.get(), host.data(), host.size()) < 0)
         folder.lock_.reset();

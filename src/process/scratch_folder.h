@@ -1,6 +1,6 @@
-// The folder of a launcher's temporary directories: work_queue.XXXXXX in the one that the user gave. A locked
-// file in it says that its launcher, or the zygote above it, still lives: where SIGKILL ends all of them at
-// once, as at the end of a batch job, nobody is left to remove it, and a later run on that host does.
+// The folder of a launcher's temporary directories: work_queue.XXXXXX in the user's folder. A locked file in
+// it shows that its launcher, or the zygote, still lives. If SIGKILL ends both at once, as at the end of a
+// batch job, a later run on that host removes the folder.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ class ScratchFolder {
   public:
     ScratchFolder() = default;  // none: its path is empty, and remove() does nothing
 
-    // Makes `parent` too if it is missing. Nothing: errno says why.
+    // Also creates `parent` if it is missing. On nullopt, errno says why.
     static std::optional<ScratchFolder> make(const std::string& parent);
 
-    // Absolute if `parent` is. The lock belongs to this process and the children that it forks.
+    // Absolute if `parent` is. This process and its forked children hold the lock.
     const std::string& path() const { return path_; }
     void remove();
 
@@ -26,7 +26,7 @@ class ScratchFolder {
     Descriptor lock_;
 };
 
-// Removes the folders in `parent` that this user's runs on this host left there, and no longer hold.
+// Removes folders in `parent` that this user's runs on this host left behind and no longer lock.
 void remove_abandoned_scratch(const std::string& parent);
 
 }  // namespace wq::process

@@ -14,7 +14,8 @@
 #include <cstdint>
 #include <new>
 
-// glibc's own name of clone(), past the wrappers of sanitizers: they keep the argument on the caller's stack.
+// glibc's internal name of clone(). It bypasses the sanitizers' wrappers, which keep the argument on the
+// caller's stack.
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
 
 namespace wq::process {
@@ -23,13 +24,13 @@ namespace {
 
 constexpr std::size_t stack_bytes = 64u << 10;
 
-// On the stack's far end. The plan is a copy: spawn() may return before it is used.
+// Stored at the far end of the stack. The plan is a copy, because spawn() may return before it is used.
 struct ChildArgument {
     SpawnPlan plan;
-    const unsigned long* mask;  // of the plan, taken out of its class, which may be instrumented
+    const unsigned long* mask;  // the plan's mask, without its class, which may be instrumented
     std::size_t mask_bytes;
     sigset_t no_signals;
-    std::atomic<pid_t> in_use;  // the kernel makes it 0 when the child executes its file or ends
+    std::atomic<pid_t> in_use;  // the kernel sets it to 0 when the child executes its file or ends
     volatile int error;
     volatile bool at_exec;
     volatile bool at_directory;
@@ -42,8 +43,8 @@ ChildArgument& argument_of(const ChildStack& stack) {
 
 #define WQ_NOT_INSTRUMENTED __attribute__((no_sanitize("address", "undefined", "thread")))
 
-// System calls that leave errno alone: it is that of our thread, which may be running beside the child. They
-// return -errno.
+// System calls that return -errno and do not change errno, which belongs to our thread, and that may run at
+// the same time.
 #if defined(__x86_64__) && defined(__LP64__)
 constexpr bool can_run_beside = true;
 WQ_NOT_INSTRUMENTED inline long system_call(long number, long a, long b = 0, long c = 0, long d = 0) {
@@ -86,8 +87,8 @@ WQ_NOT_INSTRUMENTED void redirect(ChildArgument& argument, const char* path, int
     if (put < 0) give_up(argument, put);
 }
 
-// Runs on our memory, perhaps beside us, so it only makes system calls. Sanitizers must not look: their
-// bookkeeping is ours too.
+// Runs on our memory, perhaps at the same time as we, so it only makes system calls. It must not be
+// instrumented, because it would share the sanitizers' data with us.
 WQ_NOT_INSTRUMENTED int child_main(void* raw) {
     ChildArgument& argument = *static_cast<ChildArgument*>(raw);
     const SpawnPlan& plan = argument.plan;
@@ -113,7 +114,7 @@ WQ_NOT_INSTRUMENTED int child_main(void* raw) {
     give_up(argument, result);
 }
 
-// As in linux/sched.h from 5.7 on; the headers may be older than the kernel.
+// Copied from linux/sched.h (5.7), because the headers may be older than the kernel.
 struct CloneArguments {
     std::uint64_t flags = 0;
     std::uint64_t pidfd = 0;
@@ -128,10 +129,10 @@ struct CloneArguments {
     std::uint64_t control_group = 0;
 };
 constexpr std::uint64_t into_control_group = 0x200000000;  // CLONE_INTO_CGROUP
-constexpr long number_of_clone3 = 435;                     // on all architectures but Alpha
+constexpr long number_of_clone3 = 435;                     // on all architectures except Alpha
 
-// glibc's clone() takes a function and a stack; clone3() has no wrapper there. Without memory in common the
-// child goes on behind the call, as after a fork().
+// glibc's clone() takes a function and a stack, and clone3() has no wrapper. Without shared memory the child
+// continues after the call, as after fork().
 pid_t clone_into(int control_group, ChildArgument& argument) {
     CloneArguments how;
     how.flags = into_control_group | CLONE_VFORK;
@@ -190,11 +191,11 @@ Spawned spawn(const SpawnPlan& plan, ChildStack& stack, Until until) {
         const pid_t pid = __clone(child_main, stack.top(), CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
                                   &argument, nullptr, nullptr, &argument.in_use);
         if (pid > 0) {
-            if (plan.own_group) setpgid(pid, pid);  // in the child too: whoever comes first
+            if (plan.own_group) setpgid(pid, pid);  // also done in the child; either may be first
             return {pid, 0, false, false};
         }
         argument.in_use.store(0, std::memory_order_relaxed);
-        if (errno != EINVAL) return {-1, errno, false, false};  // else an emulator that knows vfork() alone
+        if (errno != EINVAL) return {-1, errno, false, false};  // an emulator that only has vfork()
     }
     const pid_t pid = plan.control_group >= 0
                           ? clone_into(plan.control_group, argument)

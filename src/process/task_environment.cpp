@@ -19,8 +19,8 @@ constexpr std::string_view of_the_launcher[] = {"OMPI_",
                                                 "MPI_LOCALRANKID",
                                                 "WORK_QUEUE_TASK_ID",
                                                 "WORK_QUEUE_ATTEMPT"};
-// Of these, mpirun itself sets OMPI_MCA_{ess,initial_wdir,orte,pmix,shmem}*; how MPI communicates is the
-// user's.
+// The user's settings for how MPI communicates. mpirun itself sets
+// OMPI_MCA_{ess,initial_wdir,orte,pmix,shmem}*.
 constexpr std::string_view of_the_user[] = {
     "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_MCA_btl", "OMPI_MCA_coll",      "OMPI_MCA_io",  "OMPI_MCA_mtl",
     "OMPI_MCA_osc",           "OMPI_MCA_pml", "OMPI_MCA_reachable", "OMPI_MCA_smsc"};
@@ -99,7 +99,7 @@ void TaskEnvironment::set(Index slot, std::string_view value) {
     entry += value;
 }
 
-// 0 is nothing that a task is held to: it would read it as none at all.
+// 0 means no limit, but a task would read it as having none of the resource, so the variable is not set.
 void TaskEnvironment::set_amount(Index slot, std::int64_t amount) {
     if (amount > 0)
         set(slot, std::to_string(amount));
@@ -119,7 +119,7 @@ void TaskEnvironment::update(const TaskFacts& facts) {
     if (facts.give.cores == last_cores_) return;
     last_cores_ = facts.give.cores;
     set(cores, format_count_with_fraction(facts.give.cores));
-    // A task that holds no core (GPUs only) still runs one thread, not as many as the node has cores.
+    // A task without cores (GPUs only) still runs one thread, not one per core of the node.
     const std::string threads = std::to_string(std::max<std::int64_t>(1, facts.give.cores.rounded_up()));
     for (const Index slot : {omp, openblas, mkl, numexpr, veclib}) set(slot, threads);
 }

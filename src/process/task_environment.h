@@ -1,4 +1,4 @@
-// The environment of the tasks of one lane: built once, of which a task changes a few entries.
+// The environment of a lane's tasks. It is built once; each task changes a few entries.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ namespace wq::process {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// What is the same for all tasks of a worker: what the launcher inherited, with `set` on top. What makes a
-// process a rank, or is of the task in which the launcher itself runs, is left out; a user's settings of MPI
-// are kept, for tasks that are MPI programs. `set` also wins over what a task is told of its resources (a
-// list may fix OMP_NUM_THREADS for all its tasks).
+// The part that is the same for all tasks of a worker: the launcher's inherited environment, overridden by
+// `set`. Variables that make a process a rank, or that belong to the task in which the launcher itself runs,
+// are removed. The user's MPI settings are kept, for tasks that are MPI programs. `set` also overrides the
+// variables for a task's resources (a list may fix OMP_NUM_THREADS for all its tasks).
 class BaseEnvironment {
   public:
     BaseEnvironment(char** inherited, const Variables& set);
     const std::vector<std::string>& entries() const { return entries_; }  // "NAME=value"
-    bool fixes(std::string_view name) const;                              // `set` has it
-    std::string value(std::string_view name) const;                       // empty when absent
+    bool fixes(std::string_view name) const;                              // whether `set` has it
+    std::string value(std::string_view name) const;                       // empty if absent
 
   private:
     std::vector<std::string> entries_;
@@ -41,14 +41,14 @@ struct TaskFacts {
 
 class TaskEnvironment {
   public:
-    // `temporary`: TMPDIR, empty to leave it. `gpu_variable`: empty when GPUs are not managed.
+    // `temporary`: TMPDIR; empty: unchanged. `gpu_variable`: empty if GPUs are not managed.
     TaskEnvironment(const BaseEnvironment& base, const std::string& temporary,
                     const std::string& gpu_variable);
 
     // For execve; valid until the next call.
     char* const* prepare(const TaskFacts& facts, const EnvironmentChanges& variables);
-    // The same as entries that differ from the base: for a shell that has the base already. (Only lists have
-    // such a shell, and they take nothing out.)
+    // The same, as entries that differ from the base, for a shell that already has the base. (Only lists have
+    // such a shell, and they remove no variables.)
     std::vector<std::string> differences(const TaskFacts& facts, const EnvironmentChanges& variables);
 
   private:

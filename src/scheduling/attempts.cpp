@@ -33,7 +33,7 @@ void Attempts::lease(Worker& worker, TaskId task, ShapeId shape, bool suspect) {
     attempted.since = state_.now.instant;
     attempted.kill_ordered = false;
     state_.workers.lease(worker, task, attempted.given);
-    // Leases that wait in a launcher for a resource are recalled by the order of workers by that resource.
+    // Recalls need the order of workers by each resource that a lease may wait for in a launcher.
     for (const Scarce what_it_holds : orders_for(attempted.given)) state_.workers.keep_order(what_it_holds);
     hooks_.leased(task, attempted);
     state_.avoided.remove(task);
@@ -260,8 +260,8 @@ void Attempts::promote_copy(TaskId task) {
     attempted.dispatched_us = copy.dispatched_us;
 }
 
-// The first attempt came to nothing and the task is ready again: its copy takes its place. But a last chance
-// is to run alone.
+// When the first attempt fails and the task is ready again, its copy takes its place, unless this is the
+// task's last chance: then it must run alone.
 void Attempts::go_on_with_copy(TaskId task) {
     if (!state_.copies.contains(task)) return;
     if (state_.stopping || last_chance(task)) return drop_copy(task, true);
@@ -272,7 +272,7 @@ void Attempts::go_on_with_copy(TaskId task) {
 
 // ---- facts ----
 
-// Attempts that were given too little, or were too slow, are no sign of a task that ends its workers.
+// Attempts that got too few resources, or were too slow, do not suggest that the task kills its workers.
 Attempts::Tries Attempts::tries(TaskId task) const {
     const Attempted* attempted = ledger_.find_attempted(task);
     if (const std::uint32_t own = ledger_.max_tries(task); own > 0)

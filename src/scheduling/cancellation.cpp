@@ -17,7 +17,7 @@ void Cancellation::on(const CancelRequested& event) {
     cancelled.for_each([&](Interval part) { attempts_.apply(state_.groups.failed(part)); });
 }
 
-// We do not know who has claimed which; what nobody has claimed, nobody may any more.
+// The manager does not know which rank claimed which ticket. Unclaimed tickets must not be claimed any more.
 void Cancellation::cancel_tickets(Interval tasks) {
     if (!state_.batch) return;
     IntervalSet sealed;

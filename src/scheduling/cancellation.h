@@ -1,5 +1,5 @@
-// Tasks that the user cancels. Cancelling a range of a thousand million calls costs only its pieces: the
-// tasks that workers hold, and the gaps between them.
+// Cancels tasks at the user's request. The cost of cancelling a range, even of a thousand million calls,
+// depends only on its pieces: the tasks that workers hold, and the gaps between them.
 #pragma once
 
 #include "scheduling/policy.h"
@@ -10,7 +10,7 @@ class Cancellation : Policy {
   public:
     using Policy::Policy;
 
-    // The tasks leave their workers at once. What those still report of them is stale.
+    // Takes the tasks from their workers at once. Later reports about them are stale.
     void on(const CancelRequested& event);
 
   private:

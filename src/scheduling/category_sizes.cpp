@@ -23,7 +23,7 @@ Needs needs_of(const Sizes& sizes) {
     return {count(sizes.cores), sizes.memory_mb, sizes.disk_mb, count(sizes.gpus)};
 }
 
-// Which limits it exceeded. Only memory is ever noticed without being measured.
+// Which limits the task exceeded. Only memory can be noticed without measuring.
 PerResource<bool> limits_of(const Outcome& outcome) {
     PerResource<bool> limits;
     if (outcome.measured)
@@ -33,8 +33,8 @@ PerResource<bool> limits_of(const Outcome& outcome) {
     return limits;
 }
 
-// The usage of a call on a thread of its worker cannot be told from the worker's own: it counts as one that
-// took nothing, which gets the least.
+// The usage of a call on a worker thread cannot be separated from the worker's own usage. Such a call counts
+// as using nothing, so it gets the minimum.
 constexpr Sizes taken_on_a_thread{.cores = 0, .memory_mb = 0, .disk_mb = 0};
 
 Sizes sampled_peaks(const Outcome& outcome) {
@@ -47,7 +47,7 @@ Ask ask_for(const CategoryRequest& request) {
     return Ask(needs_of(request.sizes), needs_of(request.at_least));
 }
 
-// Few amounts stand for all, so that few shapes do: of two with the same leading six bits, the lower.
+// Rounds amounts down to their leading six bits, so that there are few amounts and thus few shapes.
 std::int64_t coarse(std::int64_t amount) {
     std::int64_t step = 1;
     while (amount / step >= 64) step *= 2;
@@ -73,13 +73,13 @@ void CategorySizes::on(const CategorySet& event) {
     list(state_.limited, category.max_concurrent() >= 0);
     list(automatic_, category.mode() != AllocationMode::fixed);
     ask_anew(event.category);
-    // Ranks do not know how many may run at once, and allocate by what was sealed.
+    // Ranks do not know how many tasks may run at once, and allocate what the batch was sealed with.
     if (!state_.batch || ledger_.shape(state_.batch->shape).category != event.category) return;
     if (category.max_concurrent() >= 0 || state_.asked(state_.batch->shape) != state_.batch->ask)
         state_.revoke_batch();
 }
 
-// What is computed is bounded by the largest of each resource, which no single worker may have together.
+// Computed sizes are limited by the largest amount of each resource. No single worker may have all of these.
 CategoryRequest CategorySizes::request_of(const Shape& shape, const Category& category) const {
     const Sizes said = sizes_of(shape.needs);
     if (shape.at_maximum) return category.at_maximum(said, sizes_of(shape.at_least));
@@ -125,7 +125,7 @@ bool CategorySizes::asks_otherwise(const CategoryState& state) const {
     });
 }
 
-// Computed amounts do not wait for a larger worker than there is.
+// Limits computed sizes to the workers that exist, so that no task waits for a larger one.
 void CategorySizes::look_at_pool() {
     if (automatic_.empty() || state_.pool_version == largest_of_) return;
     largest_of_ = state_.pool_version;
@@ -154,9 +154,9 @@ bool CategorySizes::exhausted(TaskId task, Outcome& outcome) {
         try_with_more(task, std::move(*larger), outcome);
         return true;
     }
-    // A task that names its memory and needs more fails at once. One that does not got what its worker could
-    // give: another worker may have more, or fewer neighbours. But without a limit of tries it would never
-    // end.
+    // A task that requests memory and needs more fails at once. A task without a request got what its worker
+    // could give; another worker may have more memory, or fewer neighbours. Without a limit on tries it would
+    // be retried forever.
     if (outcome.ending == Ending::out_of_memory && ledger_.max_tries(task) > 0 &&
         state_.asked(ledger_.shape_of(task)).needs.memory_mb < 0) {
         attempts_.try_again(task, TaskEvent::exhaust, outcome);
@@ -166,7 +166,7 @@ bool CategorySizes::exhausted(TaskId task, Outcome& outcome) {
     return false;
 }
 
-// The shape of its next try; none: it has failed.
+// The shape of its next try; nullopt if the task has failed.
 std::optional<Shape> CategorySizes::asks_for_more(TaskId task, const Outcome& outcome) {
     Shape shape = state_.shape_of(task);
     Category& category = state_.category(shape.category).category;
@@ -176,8 +176,8 @@ std::optional<Shape> CategorySizes::asks_for_more(TaskId task, const Outcome& ou
     const auto after = category.after_exhaustion(sizes_of(shape.needs), measured, limits,
                                                  shape.at_maximum ? Try::at_maximum : Try::first);
     if (after == AfterExhaustion::fail) return std::nullopt;
-    // What it was given was too little, on any worker. If an amount is asked for, that is the bound: a shape
-    // for each size that was exceeded would say no more.
+    // Its allocation was too small, on any worker. If an amount is asked for, that is the limit: a shape for
+    // each exceeded size would add nothing.
     Sizes least = sizes_of(shape.at_least);
     const Sizes given = sizes_of(ledger_.attempted(task).given);
     const Sizes said = sizes_of(shape.needs);
@@ -189,7 +189,7 @@ std::optional<Shape> CategorySizes::asks_for_more(TaskId task, const Outcome& ou
     return shape;
 }
 
-// If the pool is complete, larger workers are not waited for, and a retry would end the same way.
+// If the pool is complete, no larger worker can join, and a retry would end the same way.
 void CategorySizes::try_with_more(TaskId task, Shape larger, const Outcome& outcome) {
     const Ask ask = ask_of(larger, state_.category(larger.category).category);
     if (pool_.settled() && !pool_.fits_somewhere(ask, larger)) {
@@ -200,12 +200,12 @@ void CategorySizes::try_with_more(TaskId task, Shape larger, const Outcome& outc
     }
     ledger_.reshape(task, std::move(larger));
     shapes_added();
-    // A copy with less would count as the try with the most.
+    // A smaller copy would count as the try with the maximum.
     if (!copy_has(ask, task)) attempts_.drop_copy(task, true);
     attempts_.try_again(task, TaskEvent::exhaust, outcome);
 }
 
-// Whether its copy has all that such an ask would get there.
+// Whether its copy has all that `ask` would get on the copy's worker.
 bool CategorySizes::copy_has(const Ask& ask, TaskId task) const {
     const Copy* const copy = state_.copies.find(task);
     if (copy == nullptr) return false;
@@ -213,8 +213,8 @@ bool CategorySizes::copy_has(const Ask& ask, TaskId task) const {
     return ever_fits(ask, whole) && allocate(ask, whole, state_.options.allocation).fits_in(copy->given);
 }
 
-// Why a task that got less than the maximum of its category does not run again with that; "": it got the
-// maximum, or took no more.
+// Why a task that got less than its category's maximum is not retried with the maximum; "" if it got the
+// maximum, or used no more.
 std::string CategorySizes::beyond_its_maximum(TaskId task, const Outcome& outcome) const {
     if (!outcome.measured) return {};
     const Shape& shape = state_.shape_of(task);

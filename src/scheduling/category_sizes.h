@@ -1,4 +1,5 @@
-// What tasks ask for: their own request, their category's settings, and the measurements of other tasks.
+// Decides which resources tasks ask for: from their own request, their category's settings, and the measured
+// usage of other tasks.
 #pragma once
 
 #include <optional>
@@ -20,11 +21,11 @@ class CategorySizes : Policy {
     void succeeded(TaskId task, const Outcome& outcome);
     bool exhausted(TaskId task, Outcome& outcome);
 
-    // How many connected workers hold the largest of its tasks.
+    // How many connected workers can hold the largest of its tasks.
     std::int64_t able_workers(CategoryId category) const;
 
-    // Before tasks are dispatched, and after: the pool may have changed, and tasks of limited categories
-    // ended.
+    // Called before and after dispatching, because the pool may have changed and tasks of limited categories
+    // may have ended.
     void look_at_pool();
     void awaken_those_with_room();
     void note_full();
@@ -39,10 +40,10 @@ class CategorySizes : Policy {
     bool copy_has(const Ask& ask, TaskId task) const;
     std::string beyond_its_maximum(TaskId task, const Outcome& outcome) const;
 
-    std::vector<CategoryId> automatic_;  // whose tasks get what was measured
-    std::set<CategoryId> full_;          // as many run as may
-    Resources largest_;                  // of any worker: the bound of what is computed
-    std::uint64_t largest_of_ = 0;       // pool version in which that was
+    std::vector<CategoryId> automatic_;  // whose tasks get measured sizes
+    std::set<CategoryId> full_;          // that run as many tasks as they may
+    Resources largest_;                  // of any worker: limits computed sizes
+    std::uint64_t largest_of_ = 0;       // pool version of largest_
 };
 
 }  // namespace wq::scheduling

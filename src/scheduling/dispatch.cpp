@@ -9,19 +9,19 @@ namespace wq::scheduling {
 namespace {
 
 constexpr std::size_t shapes_looked_at = 64;
-// Of one kind, in one order. If the roomiest are full, all those behind them run something, as the idle stand
-// first, and look again when it ends.
+// Workers of one kind that a search visits in one order. Idle workers come first: if the first ones are full,
+// all later ones run something, and look for tasks when it ends.
 constexpr int workers_looked_at = 8;
-// Of one kind, before it is cut.
+// Workers with too little disk that a search visits before it splits their kind.
 constexpr int too_small_looked_at = 8;
-// A shape passed over so often gets a worker reserved for it.
+// After being skipped this often, a shape gets a worker reserved for it.
 constexpr std::uint64_t turns_before_reserving = 200;
 
-// Before all with as much room and as much memory.
+// Sorts before all places with the same room and memory.
 Place first_of(const Place& like, std::int64_t memory_mb) {
     return {like.room, like.busy, memory_mb, Instant::max(), WorkerId(0)};
 }
-// Behind all that have an end, too.
+// Sorts after all places with the same room and memory, even those with an end time.
 Place last_of(const Place& like) {
     return {like.room, like.busy, like.memory_mb, Instant::min(), unknown_worker};
 }
@@ -41,7 +41,7 @@ void Dispatch::dispatch() {
         spread(awakened);
         hooks_.pool_changed(false);
     }
-    // A lease may end a reservation, which gives room on another worker.
+    // A lease may end a reservation, which frees room on another worker.
     for (auto changed = workers_.take_changed(); !changed.empty(); changed = workers_.take_changed())
         for (const WorkerId id : changed)
             if (Worker* worker = workers_.find(id); worker != nullptr && worker->available()) fill(*worker);
@@ -64,7 +64,7 @@ std::optional<TaskId> Dispatch::takes_suspect(const Worker& worker, ShapeId shap
                                               const Resources& give) const {
     const auto next = worker.suspect ? std::nullopt : state_.avoided.next_suspect_for(shape, worker);
     if (!next) return std::nullopt;
-    // On its last chance a task runs alone: if its worker is lost again, the task is to blame.
+    // On its last chance a task runs alone, so that if its worker is lost again, the task is to blame.
     const bool fits =
         attempts_.last_chance(*next)
             ? worker.leases.empty() && !(state_.batch && state_.batch->members.contains(worker.id))
@@ -82,7 +82,8 @@ void Dispatch::spread_suspects(ShapeId shape) {
     }
 }
 
-// A worker that got room besides may have it for tasks that are more urgent than those that look for one.
+// The shape to lease to `worker` first. If the worker has just got room, a ready shape with a higher priority
+// than `head` goes first.
 ShapeId Dispatch::most_urgent_for(const Worker& worker, const ReadyHead& head) const {
     if (!worker.has_changed) return head.shape;
     std::size_t looked = 0;
@@ -93,7 +94,7 @@ ShapeId Dispatch::most_urgent_for(const Worker& worker, const ReadyHead& head) c
     return head.shape;
 }
 
-// Of several shapes, the most urgent task first.
+// Leases the highest-priority task of all the shapes first.
 void Dispatch::spread(const std::vector<ShapeId>& shapes) {
     ReadyShapes heads;
     for (const ShapeId shape : shapes)
@@ -147,7 +148,7 @@ Worker* Dispatch::roomiest(ShapeId shape, bool suspect) {
     return best;
 }
 
-// Of one kind. Nothing: the kinds were cut.
+// Searches one kind of workers. Returns nullopt if the kind was split, and the search must start again.
 std::optional<Worker*> Dispatch::roomiest_of(const Places& places, ShapeId shape, bool suspect) {
     const Ask& ask = state_.asked(shape);
     const std::int64_t memory_mb = std::max(ask.needs.memory_mb, ask.at_least.memory_mb);
@@ -165,11 +166,11 @@ std::optional<Worker*> Dispatch::roomiest_of(const Places& places, ShapeId shape
             continue;
         }
         Worker* const worker = workers_.find(it->id);
-        // One with too little disk ends no search: nothing would make the others look again. If tasks ask for
-        // disk in more sizes than there are cuts, all of the kind may be looked at.
+        // A worker with too little disk does not end the search, because nothing would make the others look
+        // again. If tasks ask for more disk sizes than there are splits, the search may visit the whole kind.
         if (fit_.could_hold(*worker, shape)) {
             if (takes(*worker, shape, suspect)) return worker;
-            // One that the task avoids says nothing about the others.
+            // A worker that the task avoids says nothing about the others.
             if (state_.avoided.has_one_for(shape, suspect, *worker) && ++looked == workers_looked_at) break;
         } else if (++too_small == too_small_looked_at && workers_.split_by_disk(disk_mb)) {
             return std::nullopt;
@@ -185,13 +186,13 @@ void Dispatch::fill(Worker& worker) {
     fill_with_suspect(worker);
     if (worker.alone) return;
     fill_with_others(worker);
-    // Everything is in a batch that this worker has no part in.
+    // All work is in a batch, and this worker is not a member of it.
     if (state_.batch && worker.leases.empty() && !state_.batch->members.contains(worker.id) &&
         !state_.reserved && fit_.could_hold(worker, state_.batch->shape))
         state_.revoke_batch();
 }
 
-// Looks at the shapes with ready tasks that may run there, the most urgent first.
+// Visits the shapes with ready tasks that may run there, in order of priority.
 void Dispatch::fill_with_others(Worker& worker) {
     const ReadyShapes& any = ledger_.ready_shapes();
     const ReadyShapes& pinned = ledger_.ready_shapes_for(worker.id);
@@ -199,7 +200,7 @@ void Dispatch::fill_with_others(Worker& worker) {
     auto b = pinned.begin();
     std::uint64_t leased = 0;
     std::vector<std::pair<ShapeId, std::uint64_t>> passed_over;  // and how many were leased before
-    // An idle worker looks at all: nothing would make it look again.
+    // An idle worker visits all shapes, because nothing would make it look again.
     for (std::size_t looked = 0; looked < shapes_looked_at || worker.leases.empty(); ++looked) {
         if (a == any.end() && b == pinned.end()) break;
         const bool from_any = b == pinned.end() || (a != any.end() && *a < *b);
@@ -208,8 +209,7 @@ void Dispatch::fill_with_others(Worker& worker) {
             lease(worker, *task, head.shape);
             ++leased;
             --looked;
-            // What follows in the shape has its place behind this one, which is still there if it waits for
-            // another host.
+            // The shape's later tasks sort after this one, which is still ready if it waits for another host.
             (from_any ? a : b) = (from_any ? any : pinned).lower_bound(head);
         } else {
             if (fit_.could_hold(worker, head.shape) && fit_.category_has_room(ledger_.shape(head.shape)) &&
@@ -259,7 +259,8 @@ void Dispatch::end_reservation() {
     if (Worker* worker = workers_.find(id)) workers_.changed(*worker);
 }
 
-// Nothing of the shape waits for the worker any more, or the time that it has left became too short for it.
+// Ends the reservation if no task of the shape waits for the worker, or the worker's remaining time is too
+// short.
 void Dispatch::end_idle_reservation() {
     if (!state_.reserved) return;
     const Worker& worker = *workers_.find(state_.reserved->worker);

@@ -1,10 +1,10 @@
-// Which task goes to which worker.
+// Decides which task goes to which worker.
 //
-// A task that did not fit can only fit after a change. So an event triggers two kinds of searches: shapes
-// that got their first ready tasks look for workers, the one with most room first, so that work spreads; and
-// workers that got room look for tasks, by priority and then in the order of the list. A shape that does not
-// fit is skipped, but not forever: after a while a worker is reserved for it. Suspects, lost with a worker
-// before, go first, one at a time per worker.
+// A task that did not fit can only fit after a change, so each event triggers two kinds of searches. Shapes
+// that got their first ready tasks look for workers, the one with the most room first, so that work spreads.
+// Workers that got room look for tasks, by priority and then in the order of the list. A shape that does not
+// fit is skipped; after a while a worker is reserved for it. Suspects (tasks that were lost with a worker
+// before) go first, one at a time per worker.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class Dispatch : Policy {
   public:
     using Policy::Policy;
 
-    // After an event, if tasks are dispatched at all (Fit::dispatches()): first the reservation that has
-    // become idle ends, then tasks are leased.
+    // Called after each event while tasks are dispatched (Fit::dispatches()): first end an idle reservation,
+    // then lease tasks.
     void end_idle_reservation();
     void dispatch();
 
@@ -46,7 +46,7 @@ class Dispatch : Policy {
     void reserve(const Worker& worker, ShapeId shape, bool suspect);
     void end_reservation();
 
-    PerShape<std::uint64_t> passed_over_;  // leases of less urgent shapes while the shape waited
+    PerShape<std::uint64_t> passed_over_;  // leases of lower-priority shapes while the shape waited
 };
 
 }  // namespace wq::scheduling

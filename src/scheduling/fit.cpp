@@ -7,22 +7,22 @@ namespace wq::scheduling {
 
 namespace {
 
-// A worker's queue covers this much time of each task that it runs at once: the longest back-off of an idle
-// MPI rank is 10 ms, twice.
+// A worker's queue holds work for this long, per task that runs at once: twice the longest back-off of an
+// idle MPI rank (10 ms).
 constexpr double queue_cover_us = 20'000;
 constexpr double queue_longest_task_us =
     1'000'000;  // longer tasks are not queued: a wait of 10 ms is below 1 %
 constexpr std::int64_t queue_limit = 256;
-// A later end time is no limit (100 years; in nanoseconds it still is a number).
+// A later end time counts as no limit (100 years, which still fits in nanoseconds).
 constexpr WallMicros no_limit_us = 3'155'760'000'000'000;
 
-// Whether `give` fits into `free`, and `times` as much of it besides.
+// Whether `give` fits into `free` plus `times` times `give`.
 bool fits_queued(const Resources& give, const Resources& free, std::int64_t times) {
     return give.fits_in({free.cores + times * give.cores, free.memory_mb + times * give.memory_mb,
                          free.disk_mb + times * give.disk_mb, free.gpus + times * give.gpus});
 }
 
-// `times` of the whole besides what is free.
+// `free` plus `times` times `whole`.
 Resources with_more(const Resources& free, const Resources& whole, double times) {
     const auto part = [&](std::int64_t amount) {
         return static_cast<std::int64_t>(static_cast<double>(amount) * times);
@@ -32,7 +32,7 @@ Resources with_more(const Resources& free, const Resources& whole, double times)
             free.gpus + Count::of_thousandths(part(whole.gpus.thousandths()))};
 }
 
-// The memory limit that the user said. A category that only measures enforces none.
+// The memory limit that the user set. A category that only measures enforces none.
 std::int64_t memory_limit(const Shape& shape, const Category& category, const Monitoring& monitoring) {
     if (shape.needs.memory_mb > 0) return shape.needs.memory_mb;
     const bool only_measured = monitoring.measures && !monitoring.enforces;
@@ -96,8 +96,8 @@ Resources Fit::given_now(ShapeId shape, const Worker& worker) const {
 std::int64_t Fit::queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const {
     const MeanWallTime* const mean = state_.mean_wall.find(shape);
     if (mean == nullptr) return 0;
-    // Queued tasks keep what they were given, often a whole worker, although the category soon learns that
-    // they need less: a few hundred short tasks would all keep it.
+    // Queued tasks keep their allocation, often a whole worker, although the category soon learns that they
+    // need less. A few hundred queued short tasks would all keep it.
     const Shape& what = state_.ledger.shape(shape);
     const Category& category = state_.categories[what.category.value()].category;
     const bool learns = category.mode() != AllocationMode::fixed && !category.steady();
@@ -109,7 +109,7 @@ std::int64_t Fit::queue_depth(ShapeId shape, const Worker& worker, const Resourc
 }
 
 bool Fit::may_queue(ShapeId shape, const Worker& worker, const Resources& give) const {
-    // Not while the worker is to give some of its queue back.
+    // The worker was asked to return a part of its queue.
     if (worker.recalled > 0) return false;
     const std::int64_t depth = queue_depth(shape, worker, give);
     if (depth > 0 && fits_queued(give, worker.free(), depth)) return true;

@@ -1,4 +1,5 @@
-// What fits where: read-only questions about one task or shape and one worker.
+// Answers which task fits on which worker. Read-only; each function is about one task or shape and one
+// worker.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,11 @@ class Fit {
   public:
     explicit Fit(const State& state) : state_(state) {}
 
-    // Whether an idle worker with these `features` (sorted) can run it.
+    // Whether an idle worker with these `features` (sorted) could run the shape.
     bool ever_holds(const Resources& whole, const std::vector<std::string>& features, ShapeId shape) const;
     // Whether the worker could run it if it ran nothing else.
     bool could_ever_run(const Worker& worker, ShapeId shape) const;
-    // The same, and it has the time to.
+    // The same, and the worker has enough time left.
     bool could_hold(const Worker& worker, ShapeId shape) const {
         return could_hold(worker, shape, state_.now.instant);
     }
@@ -29,34 +30,35 @@ class Fit {
     bool has_time(std::optional<Instant> leaves, const Shape& shape) const {
         return has_time(leaves, shape, state_.now.instant);
     }
-    // What a task of the shape would get if it went to the worker now. Nothing: none of the shape can,
-    // however much is free there.
+    // What a task of the shape would get if it were dispatched to the worker now; nullopt if no task of the
+    // shape may go there, however much is free.
     std::optional<Resources> open_share(const Worker& worker, ShapeId shape, bool suspect) const;
     // Whether one more task of its category may run.
     bool category_has_room(const Shape& shape) const { return state_.limited.empty() || below_limit(shape); }
-    // Ranks run leases before tickets: so a rank gets no lease that is less urgent than its tickets.
+    // Ranks run leases before tickets, so a rank must get no lease with a lower priority than its tickets.
     bool has_more_urgent_tickets(const Worker& worker, double priority) const {
         return state_.batch && priority < state_.batch->priority && !state_.batch->revoked &&
                state_.may_claim(worker);
     }
 
-    // How much of a worker a task of the shape gets.
+    // How much of a worker a task of the shape is allocated.
     Resources share(ShapeId shape, const Resources& whole) const {
         return allocate(state_.asked(shape), whole, state_.options.allocation);
     }
-    // How much the ranks give to a task of the open batch, whatever was tuned or learned since it was sealed.
+    // How much ranks allocate to a task of the open batch, regardless of what changed since it was sealed.
     Resources share_by_ticket(const Resources& whole) const {
         return allocate(state_.batch->ask, whole, state_.batch->rules);
     }
-    // How much it gets now: at the end of the run all that is free, as nothing else will want it.
+    // How much it is allocated now. At the end of the run that is all that is free, because no other task
+    // needs it.
     Resources given_now(ShapeId shape, const Worker& worker) const;
-    // Whether it may wait in the worker's launcher beyond what runs there at once.
+    // Whether it may wait in the worker's launcher, in addition to the tasks that run there.
     bool may_queue(ShapeId shape, const Worker& worker, const Resources& give) const;
 
-    // The time limit and the watch of an attempt that is dispatched now.
+    // The time limit and the monitoring of an attempt that is dispatched now.
     Duration time_for(TaskId task) const;
     Watch watch_of(ShapeId shape, const Resources& given) const;
-    // Whether the limit of time_for() ended it, and not the timeout of the task.
+    // Whether its end time ended it (see time_for()), not its timeout.
     bool ended_by_its_end_time(TaskId task, const Outcome& outcome) const;
 
     // Whether tasks are dispatched at all at this moment.

@@ -1,17 +1,17 @@
-// Whether a policy has a hook, for hooks.cpp. A hook that is private or has other parameters would never be
-// called, so it has to be told from none.
+// Checks whether a policy has a hook, for hooks.cpp. A hook that is private or has other parameters would
+// silently never be called, so the check distinguishes it from no hook.
 #pragma once
 
 #include <type_traits>
 
 namespace wq::scheduling {
 
-// A name that both have is ambiguous here, whatever its access and parameters.
+// A name that both bases have is ambiguous here, whatever its access and parameters.
 template <class Policy, class Named>
 struct BothHave : Policy, Named {};
 
-// Declares two constants about `policy`: `answers`, that the function can be called so; `is_named`, that the
-// policy has a member of that name.
+// Declares two constants about `policy`: `answers` (the function can be called with these arguments) and
+// `is_named` (the policy has a member of that name).
 #define WQ_LOOK_FOR_HOOK(function, ...)                           \
     struct Named {                                                \
         int function;                                             \

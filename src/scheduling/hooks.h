@@ -1,5 +1,5 @@
-// How policies are notified. Each function here calls the function of the same name on every policy that has
-// one, in the order of policies.h: resolved by the compiler, with no virtual call and no list.
+// Notifies policies. Each function here calls the function of the same name on every policy that has one, in
+// the order of policies.h. The compiler resolves the calls: there is no virtual call and no list.
 #pragma once
 
 #include <optional>
@@ -22,26 +22,28 @@ struct RemovedWorker {
 
 class Hooks {
   public:
-    // Without policies nobody is told: for tests of one policy alone.
+    // Without this call nobody is notified, which tests of a single policy use.
     void connect(Policies* policies) { policies_ = policies; }
 
     // ---- attempts ----
 
-    // A worker got the task; or a copy took the place of its first attempt.
+    // A worker got the task, or a copy replaced its first attempt.
     void leased(TaskId task, Attempted& attempted) const;
-    // It has it no more.
+    // The worker no longer has the task.
     void freed(TaskId task, Attempted& attempted) const;
-    // A worker told how an attempt that it held since `began` ended.
+    // A worker reported how an attempt that it held since `began` ended.
     void reported(const Worker& worker, TaskId task, const Outcome& outcome, Instant began) const;
-    // A worker told of so many successes of a shape at once, which took `all` together and `each` on average.
+    // A worker reported `tasks` successes of a shape at once, which took `all` in total and `each` on
+    // average.
     void range_succeeded(const Worker& worker, ShapeId shape, std::uint64_t tasks, Duration all,
                          Duration each) const;
     void succeeded(TaskId task, const Outcome& outcome) const;
-    // It took more than it was given. True: a policy has dealt with it. It may also say more in the outcome.
+    // The task exceeded its allocation. Returns true if a policy has handled it; a policy may also add to the
+    // outcome.
     bool exhausted(TaskId task, Outcome& outcome) const;
-    // It ended because Attempted::kill_ordered was set.
+    // The task ended because Attempted::kill_ordered was set.
     void killed_as_slow(TaskId task, Outcome outcome) const;
-    // It failed for good.
+    // The task failed finally.
     void failed(TaskId task) const;
 
     // ---- tasks and workers ----
@@ -51,13 +53,13 @@ class Hooks {
     void asks_changed() const;
     // Ready tasks of the shape may run where they could not before.
     void awakened(ShapeId shape) const;
-    // More tasks wait, or workers have joined (`grew`) or left.
+    // Workers have joined (`grew`) or left, or more tasks wait.
     void pool_changed(bool grew) const;
     void worker_joined(const Worker& worker) const;
     void worker_gone(const RemovedWorker& worker) const;
-    // The worker is connected again and still has the task.
+    // The worker has reconnected and still has the task.
     void lease_kept(TaskId task) const;
-    // It is connected again, and holds these tickets.
+    // The worker has reconnected and holds these tickets.
     void reconnected(Worker& worker, const IntervalSet& tickets) const;
     void host_unblocked() const;
 

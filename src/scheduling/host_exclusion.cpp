@@ -11,7 +11,8 @@ namespace {
 
 enum class Tells { good, bad, nothing };
 
-// What an end tells about its host. Time, memory and the manager's own orders are no fault of the host.
+// What an ending says about its host. Exceeded time or memory and the manager's own orders are not the host's
+// fault.
 Tells what_it_tells(const Outcome& outcome) {
     switch (outcome.ending) {
         case Ending::exited:
@@ -21,7 +22,7 @@ Tells what_it_tells(const Outcome& outcome) {
         case Ending::raised:
         case Ending::output_missing:
         case Ending::disk_full:
-        case Ending::worker_lost:  // only its launcher was
+        case Ending::worker_lost:  // only its launcher was lost
             return Tells::bad;
         default:
             return Tells::nothing;
@@ -97,7 +98,7 @@ void HostExclusion::release_the_last_hosts() {
     needless_at_ = state_.pool_version;
 }
 
-// Releases the hosts that could run it, if none of those that get tasks ever could.
+// Releases the excluded hosts that could run the shape, if no other host ever could.
 void HostExclusion::awakened(ShapeId shape) {
     if (!state_.blocks.any_by_itself() || ledger_.ready(shape).empty() ||
         pool_.some_host_holds(shape, nullptr))
@@ -106,7 +107,7 @@ void HostExclusion::awakened(ShapeId shape) {
         if (pool_.host_holds(host, shape)) release(host);
 }
 
-// Excluded by the manager itself, and with workers.
+// Hosts that the manager itself excluded and that have workers.
 std::vector<std::string> HostExclusion::excluded_here() const {
     std::vector<std::string> hosts;
     if (!state_.blocks.any_by_itself()) return hosts;
@@ -127,7 +128,7 @@ void HostExclusion::worker_gone(const RemovedWorker& worker) {
 
 // ---- judging ----
 
-// Tasks are alike if they are of one category, and for workers that differ only in cores, memory and disk.
+// Tasks are alike if they have the same category, and fit workers that differ only in cores, memory and disk.
 AlikeId HostExclusion::alike(ShapeId shape) {
     std::optional<AlikeId>& known = alike_of_[shape];
     if (known) return *known;
@@ -173,7 +174,7 @@ void HostExclusion::range_succeeded(const Worker& worker, ShapeId shape, std::ui
         failing_hosts_.succeeded({worker.host, alike(shape), all, now() - each}, tasks);
 }
 
-// What failed there, and all that waits.
+// Whether other hosts could run the shape that failed there and all waiting shapes.
 bool HostExclusion::others_could_do(ShapeId failing, const std::string& host) const {
     if (!pool_.some_host_holds(failing, &host)) return false;
     const std::vector<ShapeId> waiting = pool_.what_waits_for(host);
@@ -181,8 +182,8 @@ bool HostExclusion::others_could_do(ShapeId failing, const std::string& host) co
                        [&](ShapeId shape) { return pool_.some_host_holds(shape, &host); });
 }
 
-// At most FailingHosts::most_running. This visits all workers: it is asked only if the answer could matter,
-// and when a host has failed a quarter more tasks than the last time.
+// Counts up to FailingHosts::most_running. It visits all workers, so it is called only if the answer could
+// matter, and when a host has failed a quarter more tasks than at the last call.
 std::uint64_t HostExclusion::running_elsewhere(const std::string& host, AlikeId kind, Instant from,
                                                Instant to) {
     std::uint64_t count = tickets_elsewhere(host, kind, from, to);
@@ -202,8 +203,7 @@ std::uint64_t HostExclusion::running_elsewhere(const std::string& host, AlikeId 
     return count;
 }
 
-// While there are tickets, every rank runs as many as it has room for. We know the start time of the first
-// ones only.
+// While there are tickets, every rank runs as many as fit. We know the start time of the first ones only.
 std::uint64_t HostExclusion::tickets_elsewhere(const std::string& host, AlikeId kind, Instant from,
                                                Instant to) {
     if (!state_.batch) return 0;

@@ -1,6 +1,6 @@
-// Hosts that get no tasks: those that the user blocks, and those where tasks fail that succeed elsewhere. A
-// failing host is excluded only while other hosts could run the waiting tasks. Tasks that run there continue,
-// and its workers may join and wait.
+// Excludes hosts: those that the user blocks, and those where tasks fail that succeed elsewhere. A failing
+// host is excluded only while other hosts could run the waiting tasks. Tasks that run on an excluded host
+// continue, and its workers may join and wait.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ class HostExclusion : Policy {
     std::optional<Instant> next_due() const { return state_.blocks.next_end(); }
     std::optional<std::string> audit() const;
 
-    // The other hosts have left, or are blocked: a bad host is better than none.
+    // Called when all other hosts have left or are blocked: a bad host is better than none.
     void release_the_last_hosts();
 
   private:

@@ -46,8 +46,7 @@ void Membership::on(const WorkerDisconnected& event) {
     state_.stop_dispatching_to(*worker);
 }
 
-// Anything may have been lost between the two ends of a connection that was cut: what the worker names
-// decides.
+// Any message may have been lost when the connection broke, so the worker's list of its tasks decides.
 void Membership::on(const WorkerReconnected& event) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr) {
@@ -93,8 +92,8 @@ void Membership::remove(Worker& worker, const std::string& why, bool lost) {
     const RemovedWorker gone{id, worker.host, worker.whole,
                              "worker " + std::to_string(id.value()) + " on " + worker.host + ": " + why,
                              lost};
-    // Nobody can tell which of its leases ran, which were queued, and which one is to blame. All of them are
-    // suspects, and the last chance of a suspect is to run alone, where there is no doubt.
+    // We cannot tell which of its leases ran, which were queued, and which one is to blame. All of them
+    // become suspects. On its last chance a suspect runs alone, so that the blame is clear.
     const std::vector<TaskId> leases(worker.leases.begin(), worker.leases.end());
     for (const TaskId task : leases)
         state_.copies.at(id, task) != nullptr ? attempts_.drop_copy(task, false)

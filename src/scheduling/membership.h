@@ -1,4 +1,4 @@
-// Workers that join, fall silent, disconnect, reconnect, drain and leave.
+// Handles workers that join, fall silent, disconnect, reconnect, drain and leave.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What a policy may use: the shared state, the questions about it, and the operations that begin and end
-// attempts. No policy uses another one: they notify each other through hooks.h.
+// The base of all policies. It gives a policy the shared state, the queries on it, and the operations that
+// begin and end attempts. No policy uses another one; they notify each other through hooks.h.
 #pragma once
 
 #include "scheduling/attempts.h"

@@ -38,7 +38,7 @@ std::string describe(const std::vector<std::string>& features) {
     return text;
 }
 
-// Any worker's offer, whichever workers the task names.
+// Checks all workers' offers, even if the task names workers.
 bool Pool::fits_an_offer(const Ask& ask, const Shape& shape) const {
     const auto& offers = state_.workers.offers();
     return std::any_of(offers.begin(), offers.end(),

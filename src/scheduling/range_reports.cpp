@@ -6,7 +6,7 @@
 namespace wq::scheduling {
 
 namespace {
-// A longer time (115 days) that a worker reports is no time, and would let sums overflow.
+// A longer reported time (over 115 days) is invalid, and would make sums overflow.
 constexpr std::int64_t longest_range_us = 10'000'000'000'000;
 }  // namespace
 
@@ -36,8 +36,8 @@ void RangeReports::on(const RangeReported& event) {
     }
 }
 
-// Tickets end without records of their own; tickets that became leases end one by one. The batch may be over
-// by then, so the answer says itself what they are and were given.
+// Tickets end without a record each; tickets that became leases end one by one. The batch may be closed
+// afterwards, so the result holds their shapes and allocations.
 RangeReports::Ended RangeReports::end_all(const RangeReported& event) {
     Ended ended;
     if (state_.batch && state_.batch->id == event.batch && state_.batch->members.contains(event.worker))

@@ -1,4 +1,5 @@
-// Successful calls, reported as ranges: they stay ranges, so ten million cost as much as one.
+// Handles successful calls that workers report as ranges. They stay ranges, so ten million cost as much as
+// one.
 #pragma once
 
 #include <map>
@@ -15,7 +16,7 @@ class RangeReports : Policy {
     void on(const RangeReported& event);
 
   private:
-    using Ended = std::map<std::pair<ShapeId, Resources>, IntervalSet>;  // by shape and what each was given
+    using Ended = std::map<std::pair<ShapeId, Resources>, IntervalSet>;  // by shape and allocation
     Ended end_all(const RangeReported& event);
     void end_tickets(const RangeReported& event, Ended& ended);
 };

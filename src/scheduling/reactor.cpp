@@ -45,7 +45,7 @@ struct Reactor::Parts {
     View view{shared.state, shared.fit, shared.pool};
 };
 
-// What every event may make possible or necessary, in this order.
+// Does what any event may make possible or necessary, in this order.
 void Reactor::Parts::follow_up() {
     policies.batches.close_if_over();
     policies.sizes.look_at_pool();

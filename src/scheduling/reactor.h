@@ -1,7 +1,8 @@
-// The manager's decisions: events in, actions out. Deterministic, without clock, connection or file. Costs
-// are per event: only departures and stops visit all tasks or all workers.
+// Makes the manager's decisions: events go in, actions come out. It is deterministic and uses no clock,
+// connection or file. An event's cost does not depend on the size of the run: only leaving workers and stops
+// visit all tasks or all workers.
 //
-// The reactor decides nothing itself. It owns the policies (policies.h) and what they share, and routes
+// The reactor itself decides nothing. It owns the policies (policies.h) and their shared state, and routes
 // events to them.
 #pragma once
 
@@ -30,7 +31,7 @@ class Reactor {
 
     void on(const core::Event& event, core::Now now, std::vector<core::Action>& actions);
 
-    // When a Tick is due; nothing: not before another event.
+    // When a Tick is due; nullopt if none is due before the next event.
     std::optional<Instant> wakeup() const;
 
     bool finished() const;
@@ -39,31 +40,32 @@ class Reactor {
     const core::WorkerTable& workers() const;
     const core::HostBlocks& blocked_hosts() const;
     std::uint64_t stale_reports() const;
-    // Looks at workers, to find one for a task: the cost of dispatching.
+    // How many workers were looked at to find one for a task: the cost of dispatching.
     std::uint64_t looks() const;
 
     // Whether tasks of the category are killed if they take too long.
     bool fast_abort(CategoryId category) const;
-    // Whether the worker may run something: leases, or tickets of which it has yet to give account.
+    // Whether the worker may run something: leases, or tickets that it has not accounted for yet.
     bool may_run(const core::Worker& worker) const;
-    // Whether the task was too slow on the worker's host, and waits for another one.
+    // Whether the task was too slow on the worker's host, and waits for another host.
     bool avoids(TaskId task, const core::Worker& worker) const;
 
-    // What is known of a category, and how many connected workers hold the largest of its tasks. Null:
-    // nothing was said of it or of its tasks.
+    // What is known of a category (null if neither it nor its tasks were mentioned), and how many connected
+    // workers can hold the largest of its tasks.
     const core::Category* category(CategoryId category) const;
     std::int64_t able_workers(CategoryId category) const;
 
-    // Those counters of the manual's table that scheduling knows; the manager adds its own times.
+    // The counters of the manual's table that scheduling knows. The manager adds its own times.
     core::ManagerStats stats() const;
-    // The same for the tasks of one category. Figures of workers and of the manager are those of the whole.
+    // The same for the tasks of one category. Figures of workers and the manager are those of the whole run.
     core::ManagerStats stats(CategoryId category) const;
 
-    // What the run waits for, in one line: for a user who wonders why nothing happens.
+    // What the run waits for, in one line for the user.
     std::string waiting_for() const;
 
-    // Why a task does not run, or where it does, in one line: "not now: ..." if time or other tasks are in
-    // the way, "not now: it needs a larger worker: ..." if no connected worker can hold it, "never: ...".
+    // Why a task does not run, or on which worker it runs, in one line: "not now: ..." if it waits for time
+    // or other tasks, "not now: it needs a larger worker: ..." if no connected worker can hold it, "never:
+    // ...".
     std::string why(TaskId task, core::Now now) const;
 
     // The first contradiction among all indexes, recomputed from scratch. For tests.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int workers_recalled_at_once = 16;
 constexpr Duration longest_recall_pause = std::chrono::seconds(10);
-// The resources of which a worker may have too little for its leases while others have some left.
+// The resources that may be short for one worker's leases while other workers have some left.
 constexpr std::array<Scarce, 4> recalled_for{Scarce::cores, Scarce::gpus, Scarce::memory, Scarce::disk};
 
 }  // namespace
@@ -29,8 +29,8 @@ bool Recalls::someone_idles_while_leases_queue() const {
     });
 }
 
-// A rank that has seen the end of the batch finds no more tickets, though others may have claimed more than
-// they run: those claim no more, and so send no account.
+// A rank that has reached the end of the batch finds no more tickets. Others may have claimed more than they
+// run; they claim no more, so they never report what they hold.
 bool Recalls::some_have_yet_to_account() const {
     return state_.batch && !state_.batch->revoked && !state_.batch->dry.empty() && !state_.reserved &&
            !state_.stopping && !state_.storage_trouble;
@@ -58,7 +58,7 @@ std::optional<Instant> Recalls::next_due() const {
 void Recalls::tick() {
     if (!idle_since_ || now() < *idle_since_ + pause_) return;
     idle_since_ = now();
-    // What comes back may not fit the idle workers any better: so the pauses grow until a task has ended.
+    // Recalled tasks may not fit the idle workers any better, so the pauses grow until a task ends.
     pause_ = std::min(2 * pause_, longest_recall_pause);
     if (some_have_yet_to_account() && a_dry_rank_idles()) state_.revoke_batch();
     if (!someone_idles_while_leases_queue()) return;
@@ -75,8 +75,7 @@ void Recalls::recall_leases(Scarce what) {
              it != places.end() && it->room > 0 && ++looked <= workers_recalled_at_once; ++it)
             idle += it->room;
     }
-    // Workers that have not answered yet are not asked again: what they give back is on its way, and fills
-    // idle workers too.
+    // Workers that have not answered yet are not asked again: the tasks they return are on their way.
     int asked = 0;
     for (const auto& [kind, of_kind] : workers_.kinds()) {
         const Places& places = of_kind.by(what);
@@ -86,7 +85,7 @@ void Recalls::recall_leases(Scarce what) {
     }
 }
 
-// Leases for at most so much of it; returns for how much.
+// Recalls leases that use up to `amount` of the resource; returns how much they use.
 std::int64_t Recalls::recall(Worker& worker, Scarce what, std::int64_t amount) {
     const std::int64_t each = worker.a_lease(what);
     if (worker.recalled == 0) {

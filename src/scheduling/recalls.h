@@ -1,5 +1,5 @@
-// Leases that wait in one worker's launcher while another worker is idle are recalled: leases one by one,
-// tickets by revoking their batch, after which they are leases.
+// Recalls tasks that wait in one worker's launcher while another worker is idle. Leases are recalled one by
+// one; tickets by revoking their batch, which turns them into leases.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ class Recalls : Policy {
     void tick();
     std::optional<Instant> next_due() const;
 
-    // At the end of each event.
+    // Called at the end of each event.
     void watch_idle_workers();
 
   private:
-    // Leases are recalled when a worker has been idle for so long.
+    // How long a worker must be idle before leases are recalled.
     static constexpr Duration first_pause = std::chrono::milliseconds(50);
 
     bool someone_idles_while_leases_queue() const;
@@ -30,7 +30,7 @@ class Recalls : Policy {
     void recall_leases(Scarce what);
     std::int64_t recall(Worker& worker, Scarce what, std::int64_t amount);
 
-    std::optional<Instant> idle_since_;  // a worker idles while others have leases that wait
+    std::optional<Instant> idle_since_;  // a worker is idle while others have queued leases
     Duration pause_ = first_pause;
 };
 

@@ -22,19 +22,19 @@ void Reports::on(const TaskReported& event) {
         state_.count_for(task, [](ManagerStats& stats) { ++stats.tasks_dispatched; });
     }
     const Attempted& attempted = ledger_.attempted(task);
-    // Nobody tells when the attempt of a ticket began.
+    // No worker reports when a ticket's attempt began.
     hooks_.reported(worker, task, outcome,
                     attempted.by_ticket ? now() - wall_time(outcome) : attempted.since);
-    if (outcome.ending == Ending::worker_lost)  // its launcher died; the worker lives on
+    if (outcome.ending == Ending::worker_lost)  // its launcher died; the worker still runs
         return attempts_.lose(task, outcome.reason, true);
     attempts_.free(task);
-    // The time of a task that was told to end says nothing about others.
+    // The run time of a task that was told to end says nothing about other tasks.
     if (outcome.ending != Ending::killed || !attempted.kill_ordered)
         attempts_.learn(ledger_.shape_of(task), static_cast<double>(outcome.wall_us));
     settle(task, outcome);
 }
 
-// A copy that fails tells nothing that the first attempt will not tell too, unless that one does better.
+// A copy's failure is dropped: the first attempt either fails the same way, or succeeds.
 void Reports::copy_reported(TaskId task, const Outcome& outcome) {
     if (!outcome.succeeded()) return attempts_.drop_copy(task, false);
     const Attempted& first = ledger_.attempted(task);
@@ -55,7 +55,7 @@ void Reports::on(const TaskGivenBack& event) {
     if (state_.copies.at(event.worker, task) != nullptr) return attempts_.drop_copy(task, false);
     const bool ticket = ledger_.state(task) == TaskState::sealed;
     if (ticket) attempts_.claim_ticket(event.worker, task, 0);
-    // Its time was over before it had started. If it went back as it is, it would end the same way again.
+    // Its time was over before it started. If it were requeued unchanged, it would end the same way again.
     if (!ticket && !state_.stopping && ledger_.attempted(task).kill_ordered) {
         attempts_.free(task);
         return hooks_.killed_as_slow(task, {});
@@ -78,7 +78,7 @@ void Reports::count(TaskId task, const Outcome& outcome) {
     });
 }
 
-// What becomes of a task whose attempt has ended, and is at no worker any more.
+// Decides what happens to a task whose attempt has ended, after its worker was freed.
 void Reports::settle(TaskId task, const Outcome& outcome) {
     count(task, outcome);
     if (outcome.succeeded()) {

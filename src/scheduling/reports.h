@@ -1,6 +1,6 @@
-// Workers' reports on single attempts: how they ended, or that they had not started. A report that names
-// another attempt than the current one, or comes from a worker that does not hold it, is stale and only
-// counted.
+// Handles workers' reports on single attempts: how they ended, or that they had not started. A report is
+// stale, and only counted, if it names another attempt than the current one, or comes from a worker that does
+// not hold it.
 #pragma once
 
 #include "scheduling/policy.h"

@@ -5,7 +5,7 @@
 namespace wq::scheduling {
 
 void RunEnd::on(const StopRequested& event) {
-    if (stop_) {  // a second one: at once
+    if (stop_) {  // a second request stops at once
         stop_->kill_at = std::min(stop_->kill_at, now());
         return kill_what_runs();
     }
@@ -33,7 +33,7 @@ void RunEnd::failed(TaskId) {
     if (state_.options.halt_on_failure && !stop_) on(StopRequested{StopReason::halted, Duration{0}});
 }
 
-// It is told what the others were told when the run was stopped.
+// The worker missed the orders that others got when the run was stopped.
 void RunEnd::reconnected(const Worker& worker, const IntervalSet&) {
     if (!stop_) return;
     if (stop_->killed)
@@ -57,7 +57,7 @@ void RunEnd::finish_if_over() {
     const bool all_ended = state_.input_ended && out == 0 && waiting == 0;
     const bool stopped =
         stop_ && (out == 0 || (stop_->killed && now() >= stop_->kill_at + state_.options.kill_limit));
-    // Its tasks are not skipped: with workers they could run, and a resume will find them.
+    // The remaining tasks are not skipped: they could run if there were workers, and a resume will find them.
     const bool deserted = workers_.empty() && waiting > 0 && pool_.settled();
     if (!all_ended && !stopped && !deserted) return;
     finished_ = true;

@@ -1,5 +1,5 @@
-// How a run ends: all tasks have ended, a stop was requested, or no worker is left. Also the pause while
-// results wait to be written.
+// Ends the run when all tasks have ended, a stop was requested, or no worker is left. Also pauses dispatching
+// while results wait to be written.
 #pragma once
 
 #include <optional>

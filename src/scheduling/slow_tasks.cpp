@@ -10,10 +10,10 @@ namespace wq::scheduling {
 
 namespace {
 
-// A worker that was told to kill a task and does not report its end within this time has lost it. Tasks of a
-// disconnected worker are looked at as often.
+// If a worker was told to kill a task and does not report its end within this time, it has lost the task.
+// Tasks of a disconnected worker are checked at the same interval.
 constexpr Duration kill_grace = std::chrono::seconds(30);
-// A slow task avoids its host for its category's mean run time, if known; never longer than this.
+// A slow task avoids its host for its category's mean run time, if known, but at most this long.
 constexpr Duration longest_avoided = std::chrono::minutes(1);
 
 std::string times_the_mean(double factor) {
@@ -66,8 +66,8 @@ void SlowTasks::tick() {
     }
 }
 
-// The worker's result may be on its way: its first report counts. Only if it reports nothing, the task is
-// taken from it, and may run in two places until the worker notices.
+// The worker's result may be on its way, so its first report counts. If it reports nothing, the task is taken
+// from it, and may run in two places until the worker notices.
 void SlowTasks::kill_slow(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     const Worker& worker = *workers_.find(attempted.worker);
@@ -84,7 +84,7 @@ void SlowTasks::kill_slow(TaskId task) {
     killed_as_slow(task, std::move(outcome));
 }
 
-// The order to kill it may have been lost with the connection.
+// The kill order may have been lost with the connection.
 void SlowTasks::lease_kept(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     if (!attempted.kill_ordered || !attempted.run_time) return;

@@ -1,5 +1,5 @@
-// Fast abort: a task that takes much longer than the others of its category is killed and run again, on
-// another host if there is one.
+// Implements fast abort: kills a task that takes much longer than the others of its category and retries it,
+// on another host if there is one.
 #pragma once
 
 #include <optional>

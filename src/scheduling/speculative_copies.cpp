@@ -11,7 +11,7 @@ namespace {
 constexpr int places_looked_at = 8;  // of one kind
 constexpr Duration shortest_copy_pause = std::chrono::seconds(1);
 constexpr Duration longest_copy_pause = std::chrono::minutes(1);
-// After so many stragglers in a row that find no worker, the others are looked at later.
+// After this many stragglers in a row find no worker, the others are checked later.
 constexpr int most_in_vain = 16;
 
 }  // namespace
@@ -30,8 +30,8 @@ void SpeculativeCopies::tuned(const Tuned& event) {
         }
 }
 
-// Two attempts would bring the same output files, and a call that cannot be killed would run twice to its
-// end.
+// Some tasks get no copy: two attempts would produce the same output files, and a call that cannot be killed
+// would run to its end twice.
 void SpeculativeCopies::watch(TaskId task, Attempted& attempted) {
     const Shape& shape = state_.shape_of(task);
     if (shape.leased_only || shape.unstoppable || state_.copies.contains(task)) return;
@@ -78,7 +78,7 @@ void SpeculativeCopies::tick() {
     pause_until_ = now();
 }
 
-// A worker with room for the task, on another host if one of those that are looked at is.
+// A worker with room for the task, preferably on another host among those that are checked.
 Worker* SpeculativeCopies::room_elsewhere(TaskId task) {
     const ShapeId shape = ledger_.shape_of(task);
     const Shape& what = ledger_.shape(shape);

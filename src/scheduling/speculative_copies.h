@@ -1,6 +1,6 @@
-// Speculative copies of the last stragglers: when nothing waits any more, a task that takes much longer than
-// others of its category runs a second time on a worker that has room. The first success counts, and the
-// other attempt is killed.
+// Starts speculative copies of the last stragglers. When no task waits any more, a task that takes much
+// longer than others of its category also runs on a second worker that has room. The first success counts,
+// and the other attempt is killed.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ class SpeculativeCopies : Policy {
 
     bool on_ = false;
     RunTimes run_times_;   // of tasks that may be copied
-    Instant pause_until_;  // none of them is looked at before
+    Instant pause_until_;  // no straggler is checked before
 };
 
 }  // namespace wq::scheduling

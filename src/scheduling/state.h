@@ -1,5 +1,5 @@
-// State shared by all policies: the tables of tasks and workers, the current event, and the few facts that
-// more than one policy needs. What only one policy needs is a member of that policy.
+// The state shared by all policies: the tables of tasks and workers, the current event, and the few facts
+// that several policies need. A fact that only one policy needs is a member of that policy.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace wq::scheduling {
 
 using namespace core;  // its values and tables are what this folder is about
 
-// A value per shape, made when it is first asked for.
+// One value per shape, created on first access.
 template <class T>
 class PerShape {
   public:
@@ -34,7 +34,7 @@ class PerShape {
         if (shape.value() >= values_.size()) values_.resize(shape.value() + 1);
         return values_[shape.value()];
     }
-    // Null: nobody has asked for it yet.
+    // Null if it was never accessed.
     const T* find(ShapeId shape) const {
         return shape.value() < values_.size() ? &values_[shape.value()] : nullptr;
     }
@@ -44,7 +44,7 @@ class PerShape {
 };
 
 struct MeanWallTime {
-    double us = -1;  // of attempts that ended, weighted towards the recent; -1: none yet
+    double us = -1;  // of ended attempts, weighted towards recent ones; -1: none yet
 };
 
 struct CategoryState {
@@ -52,7 +52,7 @@ struct CategoryState {
     std::vector<ShapeId> shapes;
 };
 
-// A worker kept free for a task that would wait too long.
+// A worker that is kept free for a task that has waited too long.
 struct Reservation {
     WorkerId worker;
     ShapeId shape;
@@ -70,12 +70,13 @@ struct State {
     void act(A&& action) {
         actions->emplace_back(std::forward<A>(action));
     }
-    // Tells a worker to end what it holds of these. A disconnected one is told when it names them.
+    // Tells a worker to kill those of the tasks that it holds. A disconnected worker is told after it
+    // reconnects and names them.
     void kill(WorkerId worker, Interval tasks, Attempt attempt);
     void kill(WorkerId worker, TaskId task, Attempt attempt) {
         kill(worker, {task.value(), task.value() + 1}, attempt);
     }
-    // What is not claimed yet of the open batch comes back.
+    // Makes the unclaimed tickets of the open batch ready again.
     void revoke_batch();
 
     // ---- tasks ----
@@ -83,9 +84,9 @@ struct State {
     const Shape& shape_of(TaskId task) const { return ledger.shape(ledger.shape_of(task)); }
     const Ask& asked(ShapeId shape) const { return asks[shape.value()]; }
     CategoryState& category(CategoryId category);
-    // Looks for workers for all that is ready of the category, although nothing else has changed for it.
+    // Makes the category's ready tasks look for workers, although nothing else has changed for them.
     void awaken(const CategoryState& category);
-    // Adds to the counters of the whole and to those of the task's category.
+    // Adds to the run's counters and to those of the task's category.
     template <class F>
     void count_for(TaskId task, F&& add) {
         count_for(shape_of(task).category, add);
@@ -99,8 +100,7 @@ struct State {
 
     // ---- workers ----
 
-    // The worker gets tasks from now on, or gets no more. A member of an open batch stays one: it may have
-    // claimed some of it.
+    // A member of an open batch stays a member, because it may have claimed some tickets.
     void start_dispatching_to(const Worker& worker);
     void stop_dispatching_to(const Worker& worker);
     // Whether it may claim tickets of the open batch.
@@ -113,9 +113,9 @@ struct State {
     std::optional<std::string> audit() const;
 
     ReactorOptions options;
-    Now now;                                 // of the event that is being answered, or the last one
-    std::vector<Action>* actions = nullptr;  // the answer to it
-    ListeningClock listening;                // by which workers are silent, and disconnected too long
+    Now now;                                 // of the current event, or the last one
+    std::vector<Action>* actions = nullptr;  // the response to that event
+    ListeningClock listening;                // measures silence and time disconnected
 
     Ledger ledger;
     Groups groups;
@@ -124,21 +124,21 @@ struct State {
     AvoidedHosts avoided{ledger, workers};
     CopyTable copies;
 
-    std::vector<Ask> asks;                  // by ShapeId: what tasks ask for, by themselves or their category
+    std::vector<Ask> asks;                  // by ShapeId: what tasks ask for (own or category's request)
     std::vector<CategoryState> categories;  // by CategoryId
-    std::vector<CategoryId> limited;        // those that limit how many of their tasks run at once
+    std::vector<CategoryId> limited;        // that limit how many of their tasks run at once
     PerShape<MeanWallTime> mean_wall;
-    std::vector<ShapeId> awakened;  // shapes whose ready tasks could run now and could not before
+    std::vector<ShapeId> awakened;  // shapes whose ready tasks may have become runnable
 
     std::set<WorkerId> ticket_ranks;      // workers that take tickets and get tasks
     std::optional<Batch> batch;           // one at a time
-    IntervalSet doubtful;                 // may have been claimed by a rank that was lost: not sealed again
+    IntervalSet doubtful;                 // a lost rank may have claimed them: not sealed again
     std::optional<Reservation> reserved;  // one at a time
 
-    Instant settled_at;                    // from then on, a worker that is not there will not come
-    Instant ranks_settled_at;              // nor will a rank that takes tickets
+    Instant settled_at;                    // from then on, no more workers are expected
+    Instant ranks_settled_at;              // nor more ranks that take tickets
     std::uint64_t pool_version = 1;        // counts changes of who gets tasks
-    std::uint32_t hold_until_workers = 0;  // 0: they were there
+    std::uint32_t hold_until_workers = 0;  // 0: no need to wait any more
     bool stopping = false;
     bool storage_trouble = false;
     bool input_ended = false;
@@ -146,7 +146,7 @@ struct State {
     std::uint64_t joined = 0;
     std::uint64_t lost = 0;
     std::uint64_t stale = 0;
-    std::uint64_t looks = 0;                      // at workers, for a task
+    std::uint64_t looks = 0;                      // how many workers were looked at for tasks
     ManagerStats counters;                        // the cumulative ones
     std::vector<ManagerStats> category_counters;  // by CategoryId
 };

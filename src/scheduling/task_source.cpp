@@ -7,7 +7,7 @@ void TaskSource::on(const TasksAdded& event) {
     const Interval ids{range.first.value(), range.first.value() + range.count};
     ledger_.add(range, state_.now.wall);
     hooks_.shapes_added();
-    // What ended in an earlier run ends before anything is unblocked, so that it is never dispatched.
+    // Tasks that ended in an earlier run end before any task is unblocked, so that they are never dispatched.
     event.done.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_done); });
     event.failed.for_each_in(ids, [&](Interval part) { ledger_.change(part, TaskEvent::resume_failed); });
     attempts_.apply(state_.groups.add(range.first, range.count, range.groups, event.done));

@@ -1,4 +1,4 @@
-// Events of the task source: tasks, barriers, the end.
+// Handles the events of the task source: tasks, barriers, the end.
 #pragma once
 
 #include "scheduling/policy.h"

@@ -3,9 +3,9 @@
 namespace wq::scheduling {
 
 namespace {
-// Not more at once: each has a record of its own.
+// Limits the work per event, because each expired task has its own record.
 constexpr std::uint64_t most_expired_at_once = 1000;
-// The wall clock may be set: it is looked at again after so long.
+// Someone may set the wall clock, so it is checked at least this often.
 constexpr WallMicros longest_look_ahead_us = 60'000'000;
 }  // namespace
 
@@ -16,7 +16,7 @@ void TaskTimes::expire_what_is_over() {
         while (const auto part = expired.take_front(1)) {
             if (left-- == 0) return;
             const TaskId task(part->first);
-            // The failure of another one may have skipped it.
+            // The failure of another task may have skipped it.
             if (is_final(ledger_.state(task))) continue;
             attempts_.expire(task);
             if (state_.stopping) return;

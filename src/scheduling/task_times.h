@@ -1,4 +1,4 @@
-// Start and end times of tasks, by the wall clock.
+// Handles start and end times of tasks, by the wall clock.
 #pragma once
 
 #include <optional>

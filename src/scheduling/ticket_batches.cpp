@@ -7,7 +7,7 @@ namespace wq::scheduling {
 
 namespace {
 
-// A batch pays from so many tickets a core of the pool; below, leases spread the work better.
+// A batch pays off from this many tickets per core of the pool. Below, leases spread the work better.
 constexpr std::uint64_t tickets_per_core = 16;
 constexpr int shapes_tried = 64;
 
@@ -16,7 +16,7 @@ constexpr int shapes_tried = 64;
 // ---- sealing ----
 
 void TicketBatches::seal_where_tasks_abound() {
-    // A rank claims what it likes: while a task is to run alone, nobody may claim.
+    // Ranks claim tickets without asking, so nobody may claim while a task must run alone.
     if (!state_.options.seal_batches || state_.batch || state_.ticket_ranks.empty() ||
         attempts_.last_chances() > 0 || now() < state_.ranks_settled_at)
         return;
@@ -24,7 +24,7 @@ void TicketBatches::seal_where_tasks_abound() {
     std::optional<double> most_urgent;
     for (const ReadyHead& head : ledger_.ready_shapes()) {
         if (++looked > shapes_tried) return;
-        // Ranks would claim them before more urgent tasks that could be leased to them.
+        // Ranks would claim these tasks before higher-priority tasks that could be leased to them.
         if (most_urgent && head.priority < *most_urgent) return;
         IntervalSet tasks = sealable(head.shape);
         if (!tasks.empty()) return seal(head.shape, std::move(tasks));
@@ -32,7 +32,7 @@ void TicketBatches::seal_where_tasks_abound() {
     }
 }
 
-// Every rank must be able to run one: a rank does not choose its tickets.
+// Every rank must be able to run the shape, because a rank cannot choose its tickets.
 bool TicketBatches::fits_all_ranks(ShapeId shape) {
     if (misfit_[shape] == state_.pool_version) return false;
     for (const WorkerId rank : state_.ticket_ranks) {
@@ -44,7 +44,7 @@ bool TicketBatches::fits_all_ranks(ShapeId shape) {
     return true;
 }
 
-// Of the shape's most urgent tasks.
+// The shape's highest-priority tasks, as far as they can be sealed.
 IntervalSet TicketBatches::sealable(ShapeId shape) {
     const Shape& what = ledger_.shape(shape);
     const auto total_cores = static_cast<std::uint64_t>(workers_.available_cores());
@@ -64,7 +64,7 @@ IntervalSet TicketBatches::sealable(ShapeId shape) {
     for (const WorkerId rank : state_.ticket_ranks)
         rank_cores += static_cast<std::uint64_t>(workers_.find(rank)->whole.cores.rounded_down());
     if (rank_cores >= total_cores) return tasks;
-    // The share of the workers that take no tickets stays to be leased.
+    // The share of the workers that take no tickets is kept for leases.
     const double share = static_cast<double>(rank_cores) / static_cast<double>(total_cores);
     IntervalSet part;
     auto most = static_cast<std::uint64_t>(static_cast<double>(tasks.count()) * share);
@@ -105,7 +105,7 @@ void TicketBatches::reconnected(Worker& worker, const IntervalSet& tickets) {
     if (state_.batch && state_.batch->members.contains(worker.id)) account(worker, tickets);
 }
 
-// A member claims no more of the batch, and holds these of it.
+// A member claims no more tickets of the batch, and holds these.
 void TicketBatches::account(Worker& worker, const IntervalSet& holding) {
     if (!state_.batch->dry.insert(worker.id).second) return;
     IntervalSet held;
@@ -129,8 +129,8 @@ void TicketBatches::worker_gone(const RemovedWorker& worker) {
 void TicketBatches::reconcile() {
     Batch& batch = *state_.batch;
     if (batch.dry.size() < batch.members.size()) return;
-    // A lost node takes its unclaimed tickets with it. If more is missing than its ranks could run, nobody is
-    // blamed; but none of these is sealed again, because a lease tells who held it.
+    // A lost node takes its unclaimed tickets with it. If more tickets are missing than its ranks could run,
+    // nobody is blamed. None of these is sealed again, because a lease shows who held the task.
     std::int64_t lanes = 0;
     for (const LostMember& member : batch.lost) lanes += member.whole.cores.rounded_down();
     const bool lost = !batch.lost.empty();
@@ -143,7 +143,7 @@ void TicketBatches::reconcile() {
     close_if_over();
 }
 
-// If one member was lost, it had claimed the ticket. If several were, nobody knows which.
+// If only one member was lost, it had claimed the ticket. If several were lost, we do not know which one had.
 void TicketBatches::lose_ticket(TaskId task) {
     Attempted& attempted = ledger_.attempted(task);
     attempted.attempt = 1;
@@ -169,7 +169,7 @@ void TicketBatches::close_if_over() {
     for (const ShapeId shape : ledger_.suspect_shapes()) state_.awakened.push_back(shape);
 }
 
-// A batch was sealed with the old monitoring.
+// Revokes a batch that was sealed with the old monitoring.
 void TicketBatches::tuned(const Tuned& event) {
     if (!event.monitoring || *event.monitoring == state_.options.monitoring) return;
     state_.options.monitoring = *event.monitoring;

@@ -1,5 +1,5 @@
-// Batches: seals tasks for the MPI pool if many have one shape, and settles the accounts of a batch that has
-// run dry.
+// Manages ticket batches: seals tasks for the MPI pool if many have one shape, and settles the accounts of a
+// batch that has run dry.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class TicketBatches : Policy {
     void lose_ticket(TaskId task);
 
     std::uint32_t next_batch_ = 1;
-    PerShape<std::uint64_t> misfit_;  // pool version in which some rank was too small for the shape
+    PerShape<std::uint64_t> misfit_;  // pool version when some rank was too small for the shape
 };
 
 }  // namespace wq::scheduling

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_shapes_told = 64;
 constexpr std::size_t most_functions_kept = 100'000;
-// A larger worker may be about to join: so the user is told only if none has joined for so long,
+// A larger worker may be about to join, so the user is told only if none has joined for this long,
 constexpr Duration time_to_grow = std::chrono::seconds(5);
 // or at the latest after this.
 constexpr Duration longest_growth = std::chrono::minutes(1);
@@ -70,8 +70,8 @@ std::optional<Instant> UnfitTasks::next_due() const {
     return state_.stopping || workers_.empty() ? std::nullopt : tell_at_;
 }
 
-// Each shape is told once. A function that no worker has ever had is misspelt if other functions have been
-// seen: workers without any say nothing about that.
+// Each shape is reported once. A function that no worker ever had counts as misspelt if workers had other
+// functions; workers without any function say nothing about that.
 void UnfitTasks::tell_what_waits() {
     if (!tell_at_ || now() < *tell_at_ || state_.stopping || workers_.empty()) return;
     tell_at_.reset();
@@ -95,7 +95,7 @@ void UnfitTasks::tell_what_waits() {
     }
 }
 
-// Once, until a host gets tasks again.
+// Reported once, until a host is unblocked.
 void UnfitTasks::tell_what_is_blocked(const std::vector<ShapeId>& waiting) {
     for (const ShapeId shape : waiting) {
         const std::string hosts = pool_.blocked_hosts_for(shape);

@@ -1,5 +1,5 @@
-// Tasks that no worker can hold: they are skipped if the pool is complete, else the user is told once what
-// they wait for.
+// Handles tasks that no worker can hold. If the pool is complete, they are skipped; else the user is told
+// once what they wait for.
 #pragma once
 
 #include <optional>
@@ -23,9 +23,9 @@ class UnfitTasks : Policy {
     void awakened(ShapeId shape);
     std::optional<Instant> next_due() const;
 
-    // Before tasks are dispatched.
+    // Called before tasks are dispatched.
     void skip_all();
-    // After that.
+    // Called after that.
     void tell_what_waits();
 
   private:
@@ -34,12 +34,12 @@ class UnfitTasks : Policy {
     bool is_misspelt(const Shape& shape) const;
     std::string some_functions() const;
 
-    bool look_at_all_ = true;          // every ready shape may fit nowhere, not only the awakened ones
-    std::set<std::string> functions_;  // that some worker has had, by their features
-    std::optional<Instant> tell_at_;   // when the user is told,
+    bool look_at_all_ = true;          // check every ready shape, not only the awakened ones
+    std::set<std::string> functions_;  // that any worker has had, by their features
+    std::optional<Instant> tell_at_;   // when to tell the user,
     Instant tell_by_;                  // at the latest, however the pool grows
-    std::set<ShapeId> told_;           // that no worker can hold it
-    bool told_blocked_ = false;        // that tasks wait for hosts that are blocked
+    std::set<ShapeId> told_;           // shapes reported as fitting no worker
+    bool told_blocked_ = false;        // the user knows that tasks wait for blocked hosts
 };
 
 }  // namespace wq::scheduling

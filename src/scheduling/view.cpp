@@ -14,7 +14,6 @@ std::string with_verb(std::size_t count, const char* one, const char* more) {
 
 }  // namespace
 
-// What ranks may run by ticket at once.
 View::Lanes View::lanes_of_batch() const {
     Lanes lanes;
     auto left = static_cast<std::int64_t>(ledger_.count(TaskState::sealed));
@@ -56,12 +55,12 @@ ManagerStats View::stats() const {
     stats.total_cores = workers_.total().cores.rounded_down();
     stats.total_memory = workers_.total().memory_mb;
     stats.total_disk = workers_.total().disk_mb;
-    // Tickets are no leases; but each that runs has its cores.
+    // Tickets are not leases, but each running ticket uses its cores.
     stats.committed_cores =
         std::min(workers_.committed().cores + by_ticket.cores, workers_.total().cores).rounded_up();
     stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
     stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
-    // What runs is what is out, less what waits in the workers' launchers for a core.
+    // Running tasks are those on workers, less those that wait in the workers' launchers for a core.
     stats.tasks_running = state_.batch
                               ? std::min(stats.tasks_on_workers, by_ticket.count)
                               : stats.tasks_on_workers - static_cast<std::int64_t>(workers_.queued());
@@ -78,10 +77,10 @@ ManagerStats View::stats() const {
     return stats;
 }
 
-// Of those that are here, how many would hold a task that needs of each resource the most that a waiting one
-// does.
+// How many connected workers could hold a task that needs the largest amount of each resource that any
+// waiting task needs.
 std::int64_t View::able_workers() const {
-    constexpr int most_looked_at = 1000;  // shapes: a sample of the time series may take no longer
+    constexpr int most_looked_at = 1000;  // shapes, to keep a time-series sample short
     Needs largest;
     int looked = 0;
     for (const ReadyHead& head : ledger_.ready_shapes()) {
@@ -124,7 +123,7 @@ ManagerStats View::stats(CategoryId category) const {
     return all;
 }
 
-// The first ready task that no worker can hold, however idle it is.
+// The first ready task that no worker can hold, even if idle.
 std::string View::what_fits_nowhere() const {
     int looked = 0;
     for (const ReadyHead& head : ledger_.ready_shapes()) {
@@ -138,7 +137,7 @@ std::string View::what_fits_nowhere() const {
     return "";
 }
 
-// The first ready task that only hosts could run that are blocked.
+// The first ready task that only blocked hosts could run.
 std::string View::what_is_blocked() const {
     int looked = 0;
     for (const ReadyHead& head : ledger_.ready_shapes()) {
@@ -240,7 +239,7 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
            with_verb(taking, "worker that could run it is busy", "workers that could run it are busy");
 }
 
-// The worker that it is given the most of, among those that could hold it.
+// The resources of the worker with the most cores among those that could hold the shape.
 Resources View::largest_for(ShapeId shape, Now now) const {
     Resources largest;
     for (const auto& [id, worker] : workers_.all())

@@ -1,4 +1,4 @@
-// What users may see: figures, and why a task does not run. Read only.
+// Computes what users may see: figures, and why a task does not run. Read-only.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class View {
     std::string why(TaskId task, Now now) const;
 
   private:
-    // What ranks may run by ticket at once.
+    // How many tickets ranks may run at once.
     struct Lanes {
         std::int64_t count = 0;
         Count cores;

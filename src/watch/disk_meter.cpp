@@ -26,13 +26,13 @@ namespace {
 constexpr int socket_place = 3;
 constexpr std::size_t longest_request = 64u << 10;
 constexpr std::int64_t rest_for_work = 199;                        // 0.5 % of a core
-constexpr Duration longest_rest = std::chrono::seconds(20);        // or it would look as if it hung
-constexpr Duration worth_resting = std::chrono::milliseconds(50);  // shorter rests come together
-constexpr std::int64_t entries_of_turn = 512;                      // a ms or two of work,
-constexpr Duration time_of_turn = std::chrono::seconds(1);         // but on a loaded file system
-constexpr Duration longest_turn = std::chrono::seconds(60);        // where others have disk and core, too
+constexpr Duration longest_rest = std::chrono::seconds(20);        // longer would look like a hang
+constexpr Duration worth_resting = std::chrono::milliseconds(50);  // shorter rests are combined
+constexpr std::int64_t entries_of_turn = 512;                      // 1 to 2 ms of work,
+constexpr Duration time_of_turn = std::chrono::seconds(1);         // except on a loaded file system
+constexpr Duration longest_turn = std::chrono::seconds(60);        // if others use the disk and core too
 
-// Has it rest for as long as its work has earned it.
+// Makes the process rest in proportion to its work.
 class Budget {
   public:
     void pay() {
@@ -55,14 +55,14 @@ class Budget {
 
 void take_low_priority() {
     constexpr int of_process = 1;
-    constexpr int idle_class = 3 << 13;  // libc has no names for them
+    constexpr int idle_class = 3 << 13;  // libc does not define these
     setpriority(PRIO_PROCESS, 0, 19);
     syscall(SYS_ioprio_set, of_process, 0, idle_class);
 }
 
 struct DiskRequest {
     std::uint64_t number = 0;
-    std::vector<std::string> folders;  // none: it is to be forgotten
+    std::vector<std::string> folders;  // empty: forget the walk
 };
 
 DiskRequest next_request(std::vector<char>& buffer) {
@@ -142,7 +142,7 @@ void DiskMeter::ask(std::uint64_t number, const std::vector<std::string>& folder
 
 void DiskMeter::forget(std::uint64_t number) {
     if (begun_.erase(number) == 0 || !running()) return;
-    // One that takes no more is stopped: its walks go with it.
+    // If its socket takes no more, it hangs: killing it also drops its walks.
     if (!send_request(number, {}) && running()) give_up();
 }
 
@@ -167,14 +167,14 @@ std::optional<Instant> DiskMeter::late_at() const {
 std::uint64_t DiskMeter::give_up() {
     pollfd other_end{socket_.get(), 0, 0};
     poll(&other_end, 1, 0);
-    // Else it has ended by itself, and somebody else may have its pid.
+    // Otherwise it has ended by itself, and its pid may be reused.
     if ((other_end.revents & POLLHUP) == 0) kill(pid_, SIGKILL);
     gone();
     return asked_;
 }
 
 void DiskMeter::gone() {
-    socket_.reset();  // leaves the epoll set with it
+    socket_.reset();  // also leaves the epoll set
     busy_ = false;
     begun_.clear();
 }

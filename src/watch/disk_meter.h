@@ -1,6 +1,6 @@
-// Looks at what tasks have on disk in a process of its own, of low priority, that takes little of a core:
-// there may be a million files. Of a process, not of a thread, since launchers fork. A task with many files
-// takes many turns, and others have theirs between them.
+// Measures tasks' disk usage in a separate low-priority process that uses little of a core, because there may
+// be a million files. It is a process, not a thread, because launchers fork. A task with many files takes
+// many turns, and other tasks get turns in between.
 #pragma once
 
 #include <sys/types.h>
@@ -21,28 +21,28 @@ class DiskMeter {
   public:
     bool busy() const { return busy_; }
     bool running() const { return socket_.valid(); }
-    // Readable when there is an answer, or it is gone.
+    // Readable when there is an answer, or the process is gone.
     int descriptor() const { return socket_.get(); }
 
-    // A child of ours until we end. The pid, or -1: none can be forked.
+    // Starts the process, which ends with us. Returns its pid, or -1 if it cannot be forked.
     pid_t start();
-    // The walk of this number has a turn: begins, or goes on. `folders`: absolute.
+    // Starts or continues the walk with this number, for one turn. `folders`: absolute.
     void ask(std::uint64_t number, const std::vector<std::string>& folders, Instant now);
-    // None will ask for it any more, or it is to begin anew.
+    // Drops the walk: it is no longer needed, or must start again.
     void forget(std::uint64_t number);
 
     struct Answer {
         std::uint64_t number = 0;
         DiskUse use;  // so far
         bool whole = false;
-        bool in_one_turn = false;  // else what was moved between them may count twice
+        bool in_one_turn = false;  // else files moved between turns may count twice
     };
-    // Nothing: there is none yet, or it is gone and not running() any more.
+    // nullopt if there is none yet, or the process is gone and no longer running().
     std::optional<Answer> answer();
 
-    // It was asked and does not answer until then: stopped, or held by a file system that does not answer.
+    // When a pending answer is late: the process was stopped, or a file system does not respond.
     std::optional<Instant> late_at() const;
-    // Whose walk that was. It is killed, and not running() any more.
+    // Kills the process, and returns the number of its current walk. It is no longer running().
     std::uint64_t give_up();
 
   private:
@@ -54,7 +54,7 @@ class DiskMeter {
     bool busy_ = false;
     std::uint64_t asked_ = 0;
     Instant asked_at_{};
-    std::set<std::uint64_t> begun_;  // walks that it has not ended
+    std::set<std::uint64_t> begun_;  // unfinished walks
 };
 
 }  // namespace wq::watch

@@ -36,7 +36,7 @@ bool DiskWalk::go_on(std::int64_t entries, Instant until) {
     return true;
 }
 
-// True: it has looked at an entry.
+// True if it visited an entry.
 bool DiskWalk::step() {
     Level& level = levels_.back();
     if (const dirent* const entry = here_ && !level.read ? readdir(here_.get()) : nullptr) {
@@ -70,7 +70,7 @@ void DiskWalk::count(const char* name) {
     if (is_folder && status.st_dev == levels_.front().place.first) levels_.back().below.emplace_back(name);
 }
 
-// All of a folder has been read before any that lies in it is entered: so none but one is ever open.
+// A folder is read completely before its subfolders are entered, so only one folder is open at a time.
 void DiskWalk::go_down() {
     Level next;
     next.name = std::move(levels_.back().below.back());
@@ -89,7 +89,8 @@ void DiskWalk::go_up() {
     if (!here_ || place != levels_.back().place) find_again();
 }
 
-// What it was in was moved, or may not be searched: from the top, as far as all is where it was.
+// The current folder was moved, or may not be searched. Goes down from the top again, as far as folders are
+// where they were.
 void DiskWalk::find_again() {
     std::size_t found = 0;
     Folder above;

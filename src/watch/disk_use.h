@@ -1,4 +1,5 @@
-// How much lies below folders: the blocks of files and folders, each file once whatever names it has.
+// Measures the disk usage below folders: the blocks of files and folders, each file once even if it has
+// several names.
 #pragma once
 
 #include <dirent.h>
@@ -17,29 +18,29 @@ namespace wq::watch {
 
 struct DiskUse {
     std::int64_t bytes = 0;
-    std::int64_t files = 0;  // and folders, but not those that were given
+    std::int64_t files = 0;  // and folders, without the given ones
 };
 
-// A walk over all of it, in as many turns as it takes. Links are not followed, and other file systems that
-// are mounted below not entered. One descriptor is open at a time, and each folder is opened from the one
-// that it lies in: how deep it lies, and how long its path is, makes no difference.
+// Walks over all folders, in as many turns as needed. It does not follow links, or enter other file systems
+// mounted below. One descriptor is open at a time, and each folder is opened from its parent, so depth and
+// path length do not matter.
 class DiskWalk {
   public:
     explicit DiskWalk(std::vector<std::string> folders) : given_(std::move(folders)) {}
 
-    // Looks at so many entries more, at most, and begins with none from `until` on; but always gets further.
-    // True: it has seen all.
+    // Visits up to `entries` more entries, and starts none after `until`, but always visits at least one.
+    // True if all are visited.
     bool go_on(std::int64_t entries, Instant until = Instant::max());
     const DiskUse& found() const { return found_; }
     bool in_one_turn() const { return turns_ <= 1; }
 
   private:
     using Place = std::pair<dev_t, ino_t>;
-    struct Level {  // a folder that the walk is in, or below
+    struct Level {  // a folder on the path to the current one
         Place place;
-        std::string name;                // in the one above; of the first: its path
-        bool read = false;               // to its end
-        std::vector<std::string> below;  // folders in it that are still to be visited
+        std::string name;                // name in its parent; for the first: its path
+        bool read = false;               // completely
+        std::vector<std::string> below;  // its folders that are still to be visited
     };
     struct CloseFolder {
         void operator()(DIR* folder) const { closedir(folder); }
@@ -56,7 +57,7 @@ class DiskWalk {
 
     std::vector<std::string> given_;
     std::vector<Level> levels_;
-    Folder here_;  // of the last level; null: it cannot be read
+    Folder here_;  // the last level; null if it cannot be read
     DiskUse found_;
     std::set<Place> named_again_;
     int turns_ = 0;

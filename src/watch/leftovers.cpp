@@ -32,10 +32,10 @@ Leftovers::Orphan Leftovers::classify(pid_t pid) const {
     if (!facts) return {Orphan::Of::ended_task, 0};
     if (const RunningTask* task = running_.by_pid(facts->group))
         return {Orphan::Of::task, task->order.serial};
-    for (const RunningTask* task : running_.all())  // as it was seen while it still had its parent
+    for (const RunningTask* task : running_.all())  // seen there while it still had its parent
         if (task->monitor && task->monitor->holds(pid, facts->began))
             return {Orphan::Of::task, task->order.serial};
-    // It left its task's process group, but what it was started with still names the task.
+    // It left its task's process group, but its initial environment still names the task.
     if (const auto id = process::environment_of(pid, "WORK_QUEUE_TASK_ID")) {
         const auto attempt = static_cast<Attempt>(number(process::environment_of(pid, "WORK_QUEUE_ATTEMPT")));
         const RunningTask* task = running_.by_task(TaskId(number(id)), attempt);
@@ -43,12 +43,12 @@ Leftovers::Orphan Leftovers::classify(pid_t pid) const {
                                : Orphan{Orphan::Of::ended_task, 0};
     }
     if (with_shell_) {
-        // A subshell that executed nothing shows the shell's environment. In our session a group other than
-        // ours was a task's.
+        // A subshell that executed nothing has the shell's environment. In our session, any group but ours
+        // was a task's.
         const bool of_task = facts->session == session_ && facts->group != group_;
         return {of_task ? Orphan::Of::ended_task : Orphan::Of::shell, shells_gone_};
     }
-    // It belongs to some task that ran when it was first seen: it goes when the last of those has.
+    // It belongs to a task that ran when it was first seen, so it is killed when the last of those has ended.
     Orphan orphan;
     for (const RunningTask* task : running_.all())
         orphan.serial = std::max(orphan.serial, task->order.serial);
@@ -71,7 +71,7 @@ bool Leftovers::doomed(const Orphan& orphan) const {
 }
 
 void Leftovers::shell_gone() {
-    sweep();  // learns of those not yet seen
+    sweep();  // finds new orphans
     ++shells_gone_;
     sweep();
 }

@@ -1,5 +1,5 @@
-// Processes that lost their parent and came to the launcher (it is a subreaper). An orphan of a running task
-// is let be; one whose task has ended is killed, with all below it.
+// Handles processes that lost their parent, which the launcher adopts (it is a subreaper). An orphan of a
+// running task stays; if its task has ended, it is killed with all its descendants.
 #pragma once
 
 #include <sys/types.h>
@@ -19,37 +19,36 @@ class Leftovers {
     // `with_shell`: daemons that a `#!` line started belong to the worker's shell and stay until the end.
     Leftovers(const RunningTasks& running, bool with_shell);
 
-    // Children of the launcher's own that are neither tasks nor orphans.
+    // Adds a child of the launcher that is neither a task nor an orphan.
     void add_own(pid_t pid) { own_.insert(pid); }
 
-    // A child that is no task's main process was reaped.
+    // A child that is not a task's main process was reaped.
     void reaped(pid_t pid);
 
-    bool cheap() const { return children_.cheap(); }  // to list orphans
+    bool cheap() const { return children_.cheap(); }  // listing orphans is cheap
 
-    // The worker's shell is no more: kills what it had started.
+    // The worker's shell has ended: kills what it had started.
     void shell_gone();
 
-    // Looks at all children and kills the orphans whose task no longer runs. True when any was killed.
+    // Checks all children and kills the orphans whose task no longer runs. True if any was killed.
     bool sweep();
-    // The same after tasks have ended, where that is cheap; else at most so often that it takes 2 % of the
+    // The same after tasks have ended. If it is not cheap, it runs only so often that it takes 2 % of the
     // time.
     bool sweep_if_cheap(Instant now);
-    // A sweep was put off.
+    // Whether a sweep was postponed.
     bool owed() const { return owed_; }
     Instant owed_at() const { return not_before_; }
 
-    // Orphans of a task; the same, each with what is below it.
+    // Orphans of a task; the same, with their descendants.
     std::vector<pid_t> orphans_of(const RunningTask& task) const;
     std::vector<pid_t> of(const RunningTask& task) const;
-    // An orphan lives of which it is not known whose it is.
+    // Whether there is an orphan whose task is unknown.
     bool any_unknown() const { return unknown_ > 0; }
 
   private:
     struct Orphan {
         enum class Of : std::uint8_t { task, ended_task, shell, unknown } of = Of::unknown;
-        std::uint64_t serial =
-            0;  // of its task or shell; for an unknown one of the newest task when first seen
+        std::uint64_t serial = 0;  // of its task or shell; if unknown, of the newest task when first seen
     };
     Orphan classify(pid_t pid) const;
     bool doomed(const Orphan& orphan) const;

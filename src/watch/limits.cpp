@@ -6,9 +6,8 @@ namespace wq::watch {
 
 namespace {
 
-constexpr Duration grace =
-    std::chrono::seconds(1);  // between SIGTERM and SIGKILL of a task whose time is over
-constexpr Duration again = std::chrono::seconds(1);  // SIGKILL once more, for what was forked meanwhile
+constexpr Duration grace = std::chrono::seconds(1);  // between SIGTERM and SIGKILL after a timeout
+constexpr Duration again = std::chrono::seconds(1);  // repeats SIGKILL, for processes forked meanwhile
 
 }  // namespace
 
@@ -34,7 +33,7 @@ void Limits::time_over(RunningTask& task, Instant now) {
     if (task.verdict != Verdict::none) return kill(task, task.verdict, now);
     task.verdict = Verdict::timed_out;
     signal(task, SIGTERM);
-    signal(task, SIGCONT);  // a stopped process would not take the SIGTERM
+    signal(task, SIGCONT);  // a stopped process would not handle SIGTERM
     task.next_action_at = now + grace;
 }
 
@@ -57,7 +56,7 @@ void Limits::signal(const RunningTask& task, int signal) const {
     if (task.pid <= 0) return;
     for (const pid_t pid : tree(task)) ::kill(pid, signal);
     ::kill(-task.pid, signal);
-    if (signal == SIGKILL && task.group) task.group->kill();  // who was forked meanwhile too
+    if (signal == SIGKILL && task.group) task.group->kill();  // also kills processes forked meanwhile
 }
 
 }  // namespace wq::watch

@@ -1,4 +1,4 @@
-// Ends tasks before they end themselves: for their time, or by order (see resource_watch.h too).
+// Kills tasks at their time limit, or by order (see also resource_watch.h).
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ class Limits {
     void watch(RunningTask& task);  // it has just started
     void kill(RunningTask& task, Verdict verdict, Instant now);
 
-    // Does what is due; the earliest next time, if any.
+    // Does what is due. next(): when to call it again, if at all.
     void check(Instant now);
     std::optional<Instant> next() const;
 

@@ -10,10 +10,10 @@ namespace wq::watch {
 namespace {
 
 constexpr Duration window = std::chrono::seconds(1);
-constexpr Duration long_window = std::chrono::seconds(5);  // what counts against a limit of cores
-constexpr std::int64_t thousandths_of_core = 1000;         // scales: of microseconds by the microsecond
+constexpr Duration long_window = std::chrono::seconds(5);  // for comparison with a limit on cores
+constexpr std::int64_t thousandths_of_core = 1000;         // scales: per microsecond
 constexpr std::int64_t by_the_second = 1000000;
-constexpr std::int64_t tick_us = 20000;  // by which two readings may differ for being rounded
+constexpr std::int64_t tick_us = 20000;  // rounding may make two readings differ by this
 
 std::int64_t up(std::int64_t amount, std::int64_t unit) {
     return (amount + unit - 1) / unit;
@@ -27,7 +27,7 @@ void raise(std::int64_t& peak, std::int64_t amount) {
     peak = std::max(peak, amount);
 }
 
-// What a process that was just executed is said to have had at most was its parent's: ours.
+// The reported peak of a process that just executed its file may be its parent's, which is ours.
 bool is_its_own(std::int64_t resident_kb) {
     rusage ours{};
     getrusage(RUSAGE_SELF, &ours);
@@ -63,7 +63,7 @@ bool Monitor::wants_proportional(const std::vector<ProcessSample>& processes, st
     const std::int64_t limit_mb = watch_.limits.memory_mb;
     bool wants = limit_mb > 0 && resident_kb > limit_mb * kb_per_mb;
     if (!wants && processes.size() > 1 && resident_kb > memory_kb_) {
-        // Pages that are no longer shared show in no other figure: so it is asked for again after a while.
+        // No other figure shows that pages are no longer shared, so ask again after a while.
         constexpr int at_least_every = 10;
         wants = resident_kb > asked_at_kb_ + std::max(kb_per_mb, asked_at_kb_ / 32) ||
                 ++since_asked_ >= at_least_every;
@@ -76,7 +76,7 @@ bool Monitor::wants_proportional(const std::vector<ProcessSample>& processes, st
 }
 
 void Monitor::count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written) {
-    // Of one that could not enter its group the kernel has not counted all there.
+    // If a process could not enter its group, the kernel has not counted all CPU time.
     const std::int64_t seen_us = cpu_us + gone_.cpu_us;
     raise(peak_.cpu_time, kernels_cpu_us_ ? std::max(seen_us, *kernels_cpu_us_) : seen_us + lost_us_);
     if (bytes_read >= 0) raise(peak_.bytes_read, bytes_read + gone_.bytes_read);
@@ -102,7 +102,7 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
     processes_ = std::move(processes);
     const bool counted = kernels_cpu_us_ || sum.cpu_us + gone_.cpu_us + lost_us_ >= peak_.cpu_time;
     count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
-    // Else a child has just ended, and its parent was read before it had waited for it.
+    // Otherwise a child has just ended, and its parent was read before it had reaped the child.
     if (counted) take_windows(now);
     peak_.processes = std::max<std::int64_t>(peak_.processes, 0) + fresh;
     raise(peak_.processes_at_once, living);
@@ -113,7 +113,7 @@ void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, I
     shared_out_ = shared_out_ || memory.shared_out;
 }
 
-// `processes` are about to take the place of the last ones.
+// Called before `processes` replace the last sample.
 void Monitor::settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
                              const SamplesByPid& missing) {
     std::int64_t waited_us = 0;
@@ -156,7 +156,7 @@ void Monitor::take(const TrafficOf& all, Instant now) {
         const auto found = all.find(socket);
         if (found != all.end() && found->second.received >= last.received &&
             found->second.sent >= last.sent) {
-            // Its process may only have been missed this time.
+            // This sample may have missed its process.
             connections.emplace(socket, last);
             continue;
         }
@@ -209,8 +209,8 @@ void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& byt
     raise(peak_.processes_at_once, 1);
     raise(peak_.processes, 1);
     if (memory_kb_ != 0 && (shared_out_ || !is_its_own(usage.ru_maxrss))) return;
-    // A peak between two samples. What was seen resident the samples have, as far as it counts: of pages of
-    // files that are mapped nothing does in a group.
+    // Accounts for a peak between two samples. The samples already include the resident memory that they saw,
+    // as far as it counts: mapped file pages do not count in a group.
     const std::int64_t seen_kb = memory_kb_ == 0 ? 0 : resident_kb_;
     const std::int64_t unseen_kb = std::max<std::int64_t>(0, usage.ru_maxrss - seen_kb);
     const std::int64_t peak_kb = std::min<std::int64_t>(usage.ru_maxrss, memory_kb_ + unseen_kb);
@@ -220,7 +220,7 @@ void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& byt
 
 void Monitor::reached_memory_limit() {
     exceeded.memory_mb = watch_.limits.memory_mb;
-    raise(memory_kb_, watch_.limits.memory_mb * kb_per_mb + 1);  // it asked for a page more, at least
+    raise(memory_kb_, watch_.limits.memory_mb * kb_per_mb + 1);  // it needed at least one more page
 }
 
 core::Sizes Monitor::excess() const {

@@ -1,4 +1,4 @@
-// What was seen of one running task: peaks so far, and sums of what its processes took.
+// Keeps the measured usage of one running task: peaks so far, and sums over its processes.
 #pragma once
 
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ namespace wq::watch {
 class RateWindow {
   public:
     RateWindow(Duration length, Instant begin) : length_(length), begin_(begin) {}
-    // By the microsecond, times `scale`, once a window is full; the next one begins here.
+    // The rate per microsecond, times `scale`, when a window is full; the next window begins here.
     std::optional<std::int64_t> take(std::int64_t sum, std::int64_t scale, Instant now);
 
   private:
@@ -34,44 +34,45 @@ class Monitor {
     Monitor(const core::Watch& watch, Instant started);
 
     const core::Watch& watch() const { return watch_; }
-    const std::vector<ProcessSample>& processes() const { return processes_; }  // the last time
-    // Whether it had that process then. `began`: by which one that was given its pid since is told from it.
+    const std::vector<ProcessSample>& processes() const { return processes_; }  // of the last sample
+    // Whether the last sample had that process. `began`: distinguishes it from a later process with the same
+    // pid.
     bool holds(pid_t pid, std::optional<std::uint64_t> began = std::nullopt) const;
 
-    // Whether to ask for the proportional memory of processes that have together `resident_kb`: what they
-    // share is counted for each of them there. To ask is costly.
+    // Whether to ask for the proportional memory of processes whose sum is `resident_kb`, which counts shared
+    // memory for each of them. Asking is costly.
     bool wants_proportional(const std::vector<ProcessSample>& processes, std::int64_t resident_kb);
     struct Memory {
-        std::int64_t kb = 0;      // 0: not known
-        bool shared_out = false;  // of what it shares with other tasks only its part
+        std::int64_t kb = 0;      // 0: unknown
+        bool shared_out = false;  // only its part of the memory shared with other tasks
         std::int64_t swapped_kb = 0;
     };
     void take(std::vector<ProcessSample> processes, const Memory& memory, Instant now);
     void take(const DiskUse& use);
-    // What went over all connections that there are, its own among them.
+    // The traffic of all connections, including its own.
     void take(const TrafficOf& all, Instant now);
 
-    // The CPU time of all that ever was of it, where the kernel counts that; said before each take().
+    // Sets the CPU time of all its processes so far, if the kernel counts it. Called before each take().
     void counted_by_kernel(std::int64_t cpu_us) { kernels_cpu_us_ = cpu_us; }
-    // The kernel has ended it, since it needed more memory than its limit.
+    // The kernel killed it, because it needed more memory than its limit.
     void reached_memory_limit();
 
-    // A process has ended and was waited for by us, perhaps one of its. `seen`: as it ended, if known.
+    // We reaped a process, which may be one of the task's. `seen`: its last sample, if known.
     void waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& seen);
-    // So has its main process. `bytes`: of it as it ended, if known. `left`: what there is of its others.
+    // The same for its main process. `bytes`: its last sample, if known. `left`: the task's other processes.
     void ended(const rusage& usage, const std::optional<ProcessSample>& bytes,
                const std::vector<ProcessSample>& left, Instant now);
 
-    // The limits that it takes more than now; unsaid: none.
+    // The limits that it exceeds now; unsaid for the others.
     core::Sizes excess() const;
     core::Usage usage() const;
 
-    core::Sizes exceeded{};  // it is being ended for these
+    core::Sizes exceeded{};  // it is being killed for these
     Instant next_sample;
     Instant next_disk;
-    bool disk_hangs = false;       // who looked at it did not come back
-    bool disk_seems_over = false;  // its limit: to be found once more
-    bool memory_is_held = false;   // by the kernel: it never has more than its limit but of cached files
+    bool disk_hangs = false;       // the meter hung on its folders
+    bool disk_seems_over = false;  // over its limit: must be found once more
+    bool memory_is_held = false;   // the kernel enforces its limit (except for cached files)
 
   private:
     void settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
@@ -81,25 +82,25 @@ class Monitor {
 
     const core::Watch watch_;
     std::vector<ProcessSample> processes_;
-    core::Usage peak_;  // but memory, of which less than a MB is seen too
-    // Who was there the time before the last and was not the last time. Their parents have waited for them,
-    // and have their time, or soon will; or have chosen not to (SIGCHLD ignored): then it is lost with them.
+    core::Usage peak_;  // except memory, which is kept in kB
+    // Processes that the last sample missed. Their parents have reaped them or soon will, and then have their
+    // time; if a parent ignores SIGCHLD, their time is lost.
     std::vector<ProcessSample> missing_;
-    std::int64_t missing_us_ = 0;  // of their time what no parent has
+    std::int64_t missing_us_ = 0;  // the part of their time that no parent has
     std::int64_t lost_us_ = 0;
-    ProcessSample gone_;  // what those took that we have waited for
+    ProcessSample gone_;  // usage of processes that we reaped
     std::optional<std::int64_t> kernels_cpu_us_;
     std::int64_t switches_ = 0;
-    std::int64_t memory_kb_ = 0;  // the most
+    std::int64_t memory_kb_ = 0;  // peak
     std::int64_t memory_now_kb_ = 0;
-    std::int64_t resident_kb_ = 0;  // the most of one process, with the pages of files that it has mapped
+    std::int64_t resident_kb_ = 0;  // peak of one process, with its mapped file pages
     std::int64_t asked_at_kb_ = 0;  // resident, when proportional memory was last asked for
     int since_asked_ = 0;
     bool shared_out_ = false;
     std::int64_t disk_now_bytes_ = 0;
     std::int64_t cores_for_long_ = 0;  // thousandths, in the last long window
     TrafficOf connections_;
-    Traffic closed_;  // what went over connections that are no more
+    Traffic closed_;  // traffic of closed connections
     RateWindow traffic_window_;
     RateWindow window_;
     RateWindow long_window_;

@@ -1,5 +1,5 @@
-// How often the kernel's OOM killer struck in our control group, or anywhere where that cannot be read: a
-// SIGKILL that came with an increase was its doing.
+// Counts kills by the kernel's OOM killer in our control group, or on the whole machine if the group's count
+// cannot be read. If the count grew at a SIGKILL, the OOM killer sent it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class OomCounter {
     OomCounter();
     explicit OomCounter(std::vector<std::string> files);
     bool grew();  // since the last call
-    // We are in another group, which has other files; what grew before and was not asked for is kept.
+    // We have moved to another group, with other files. An increase before that is still reported.
     void go_over_to(std::vector<std::string> files);
 
   private:

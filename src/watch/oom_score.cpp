@@ -16,7 +16,7 @@ constexpr int tasks_above_launcher = 300;
 
 void offer_launcher_as_oom_victim() {
     const Descriptor file(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-    if (file.valid() && write(file.get(), "500", 3) != 3) return;  // already higher: as good
+    if (file.valid() && write(file.get(), "500", 3) != 3) return;  // fails if already higher, which is fine
 }
 
 OomScore::OomScore() : proc_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -30,7 +30,7 @@ void OomScore::offer(pid_t pid) const {
     std::array<char, 40> path;
     std::snprintf(path.data(), path.size(), "%d/oom_score_adj", pid);
     const Descriptor file(openat(proc_.get(), path.data(), O_WRONLY | O_CLOEXEC));
-    // A task that runs as somebody else keeps what it has inherited.
+    // A task that runs as another user keeps the inherited score.
     if (file.valid() && write(file.get(), of_tasks_.data(), of_tasks_.size()) < 0) return;
 }
 

@@ -1,4 +1,4 @@
-// Whom the kernel ends where memory runs out: a task first, then its launcher, and only then its rank.
+// Sets which process the kernel kills first if memory runs out: a task, then its launcher, then its rank.
 #pragma once
 
 #include <sys/types.h>
@@ -9,18 +9,18 @@
 
 namespace wq::watch {
 
-// This process, a launcher, before its rank. What it starts inherits that.
+// Makes the kernel kill this process, a launcher, before its rank. Its children inherit that.
 void offer_launcher_as_oom_victim();
 
 class OomScore {
   public:
     OomScore();
-    // A process that has just been started, before us.
+    // Makes the kernel kill a newly started process before us.
     void offer(pid_t pid) const;
 
   private:
     Descriptor proc_;
-    std::string of_tasks_;  // empty: there is none above ours
+    std::string of_tasks_;  // empty: no score is higher than ours
 };
 
 }  // namespace wq::watch

@@ -20,34 +20,33 @@ namespace {
 
 constexpr Duration first_sample = std::chrono::milliseconds(100);
 constexpr Duration interval = std::chrono::milliseconds(500);
-constexpr Duration interval_of_memory = std::chrono::milliseconds(100);  // it can be taken fast
-// Tasks of very many processes are held to their memory at that price.
+constexpr Duration interval_of_memory = std::chrono::milliseconds(100);  // memory can grow fast
+// Memory limits are checked at least this often, even if many processes make that costly.
 constexpr Duration longest_rest_of_memory = std::chrono::seconds(2);
-constexpr Duration together = std::chrono::milliseconds(50);  // what is due soon is sampled with what is due
-// One part of a core in so many goes into samples; and into walks over mappings, which may take a second
-// each.
+constexpr Duration together = std::chrono::milliseconds(50);  // samples due soon are taken together
+// Samples may use 1/200 of a core, and walks over mappings, which may take a second each, 1/300.
 constexpr int share_of_samples = 200;
 constexpr int share_of_walks = 300;
 constexpr int share_of_connections = 500;
 
 constexpr Duration disk_interval = std::chrono::seconds(5);
 constexpr Duration disk_interval_of_limit = std::chrono::seconds(1);
-// Of one that the meter did not come back from.
+// For a task on whose folders the meter hung.
 constexpr Duration disk_interval_of_stuck = std::chrono::minutes(10);
-constexpr Duration disk_pause = std::chrono::milliseconds(20);  // for each task: many take turns
+constexpr Duration disk_pause = std::chrono::milliseconds(20);  // per task, because many take turns
 constexpr Duration first_disk = std::chrono::seconds(1);
 constexpr Duration first_disk_of_limit = std::chrono::milliseconds(200);
-constexpr Duration meter_again = std::chrono::seconds(10);  // after none could be started
-// A folder of so many, that answers so soon, can be looked at once more at the end.
+constexpr Duration meter_again = std::chrono::seconds(10);  // after it could not be started
+// A folder with at most this many files, measured within this time, is measured again at the end.
 constexpr std::int64_t last_disk_files = 200;
 constexpr Duration last_disk_time = std::chrono::seconds(2);
-// Larger ones of tasks that the meter never came to are looked at whole now and then: their category is to
-// learn of some, and the launcher to have its time for others.
+// If the meter never reached a task with a larger folder, the folder is sometimes measured completely at the
+// end. This gives the category some measurements, and leaves the launcher time for other tasks.
 constexpr std::int64_t last_whole_disk_files = 100'000;
 constexpr Duration last_whole_disk_time = std::chrono::milliseconds(200);
 constexpr int share_of_last_disks = 50;
 
-constexpr int killed_by_oom_in_shell = 128 + 9;  // how a shell tells that its command was killed
+constexpr int killed_by_oom_in_shell = 128 + 9;  // how a shell reports that its command was killed
 
 bool anything_swapped() {
     struct sysinfo info {};
@@ -67,7 +66,7 @@ bool is_to_be_watched(const core::Watch& watch) {
     return watch.measures || watch.limited();
 }
 
-// To its memory.
+// Whether we, not the kernel, enforce its memory limit.
 bool is_held_by_looking(const RunningTask& task) {
     return task.monitor->watch().limits.memory_mb > 0 && !(task.group && task.group->holds_memory());
 }
@@ -147,7 +146,7 @@ void ResourceWatch::sample(Instant now) {
     walked_ = {};
     may_walk_ = now >= walk_not_before_;
     may_walk_for_limit_ = now >= walk_for_limit_not_before_;
-    leftovers_.sweep_if_cheap(now);  // a task may have made daemons since
+    leftovers_.sweep_if_cheap(now);  // a task may have started daemons since
     reader_.begin_pass();
     const std::vector<RunningTask*> watched = watched_;
     for (RunningTask* task : watched)
@@ -163,7 +162,7 @@ void ResourceWatch::sample(Instant now) {
     walk_for_limit_not_before_ = end + rest_of_walks_for_limits(walked_);
 }
 
-// A host may have many thousands, and the kernel tells of all at once.
+// A host may have many thousands of connections, and the kernel reports all of them at once.
 void ResourceWatch::look_at_connections() {
     const auto has_sockets = [](const RunningTask* task) {
         const auto& processes = task->monitor->processes();
@@ -208,12 +207,12 @@ void ResourceWatch::take_kernels_count(const RunningTask& task) {
 
 bool ResourceWatch::ended_by_kernel(RunningTask& task) {
     core::Outcome& outcome = task.outcome;
-    // One that has lost a child to the kernel may go on and succeed all the same.
+    // A task may continue and succeed although the kernel killed one of its children.
     const bool looks_so = task.verdict == Verdict::none &&
                           (outcome.signal == SIGKILL || outcome.exit_code == killed_by_oom_in_shell);
     const auto killed = task.group ? task.group->killed_for_memory() : TaskGroup::Killed::not_at_all;
     const bool in_its_group = killed != TaskGroup::Killed::not_at_all;
-    // Where ours counts the kills in its group as well, they are no other task's.
+    // If our counter includes the kills in its group, they must not be counted for another task.
     const bool grew = (looks_so || in_its_group) && oom_.grew();
     if (!looks_so || !(in_its_group || grew)) return false;
     outcome.reason = killed_by_kernel;
@@ -236,7 +235,7 @@ Monitor::Memory ResourceWatch::resident_of(const RunningTask& task,
     }
     const std::int64_t limit_kb = monitor.watch().limits.memory_mb * kb_per_mb;
     const bool over = limit_kb > 0 && resident_kb > limit_kb;
-    // What one of them has for itself needs no walk: most tasks are one process.
+    // The unshared memory of one process needs no walk, and most tasks are one process.
     if (over) memory.kb = own_kb(task, processes);
     const bool certain = memory.kb > limit_kb;
     memory.shared_out = over && !certain;
@@ -246,19 +245,19 @@ Monitor::Memory ResourceWatch::resident_of(const RunningTask& task,
         std::int64_t shares_kb = 0;
         for (const ProcessSample& process : processes)
             if (!process.ended) shares_kb += process::proportional_kb(process.pid);
-        // Shares sum up to less where processes were forked meanwhile.
+        // The sum of shares is too small if processes were forked meanwhile.
         memory.kb = std::max(shares_kb, own_kb(task, processes));
         walked_ += process::cpu_time(CLOCK_THREAD_CPUTIME_ID) - begin;
     } else if (!over) {
-        memory.kb = largest_kb;  // it has at least so much
+        memory.kb = largest_kb;  // it has at least this much
     }
     if (anything_swapped())
         for (const ProcessSample& process : processes) memory.swapped_kb += reader_.swapped_kb(process.pid);
     return memory;
 }
 
-// The most that one of them shares with no other task. A call shares with the launcher what it does not write
-// to, which is all that the launcher had at most.
+// The largest memory of one process that it shares with no other task. A call shares unwritten memory with
+// the launcher, so the launcher's peak is subtracted.
 std::int64_t ResourceWatch::own_kb(const RunningTask& task, const std::vector<ProcessSample>& processes) {
     std::int64_t most = 0;
     for (const ProcessSample& process : processes)
@@ -309,7 +308,7 @@ void ResourceWatch::finish(RunningTask& task) {
     const std::int64_t limit_mb = monitor->watch().limits.memory_mb;
     if (task.outcome.ending == core::Ending::out_of_memory && monitor->exceeded == core::Sizes{} &&
         limit_mb > 0 && monitor->usage().memory > limit_mb)
-        monitor->exceeded.memory_mb = limit_mb;  // the kernel saw it first
+        monitor->exceeded.memory_mb = limit_mb;  // the kernel noticed it first
     const bool exceeded = monitor->exceeded != core::Sizes{};
     if (!monitor->watch().measures && !exceeded) return;
     last_look_at_disk(task, *monitor);
@@ -359,7 +358,7 @@ bool ResourceWatch::start_meter() {
     return true;
 }
 
-// A walk of several turns counts twice what is moved between them: two in a row have to find too much.
+// A walk of several turns may count moved files twice, so two walks in a row must exceed the limit.
 void ResourceWatch::take_disk_answer(Instant now) {
     const auto answer = disk_.answer();
     if (!answer) return;
@@ -367,7 +366,7 @@ void ResourceWatch::take_disk_answer(Instant now) {
         if (task->order.serial != answer->number || task->pid == 0) continue;
         Monitor& monitor = *task->monitor;
         monitor.disk_hangs = false;
-        if (!answer->whole) monitor.next_disk = now;  // who was due before it comes first
+        if (!answer->whole) monitor.next_disk = now;  // tasks that were due earlier come first
         const std::int64_t limit_mb = monitor.watch().limits.disk_mb;
         const bool over = limit_mb > 0 && answer->use.bytes > limit_mb * bytes_per_mb;
         if (over && !answer->in_one_turn && !std::exchange(monitor.disk_seems_over, true))

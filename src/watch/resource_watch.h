@@ -1,5 +1,4 @@
-// Samples the tasks that are to be watched, and ends those that take more than they were given. For tasks
-// that are not it does nothing.
+// Samples the monitored tasks, and kills those that exceed their limits. It does nothing for other tasks.
 #pragma once
 
 #include <sys/resource.h>
@@ -19,8 +18,8 @@
 
 namespace wq::watch {
 
-// After walks over the mappings of tasks that look as if they had more memory than their limit: one part of a
-// core in 200 is for these; but no limit is to be seen late for that by more than seconds, up to one in 20.
+// How long to rest after walks over the mappings of tasks that seem to exceed their memory limit. The walks
+// may take 1/200 of a core, or up to 1/20 so that exceeded limits are noticed within seconds.
 Duration rest_of_walks_for_limits(Duration walked);
 
 class ResourceWatch {
@@ -28,19 +27,20 @@ class ResourceWatch {
     ResourceWatch(Leftovers& leftovers, Limits& limits, process::Poller& poller, OomCounter& oom)
         : leftovers_(leftovers), limits_(limits), poller_(poller), oom_(oom) {}
 
-    void prepare(RunningTask& task);                   // it is about to start
-    void begin(RunningTask& task);                     // it has
-    void release(RunningTask& task);                   // it has ended, and was finished
-    void make_no_groups() { groups_.make_no_more(); }  // none can be entered
+    void prepare(RunningTask& task);                   // before it starts
+    void begin(RunningTask& task);                     // after it has started
+    void release(RunningTask& task);                   // after finish()
+    void make_no_groups() { groups_.make_no_more(); }  // because none can be entered
     bool idle() const { return watched_.empty(); }
 
-    // A child that has ended is about to be waited for: as yet /proc tells what it read and wrote.
+    // Called before an ended child is reaped, while /proc still shows what it read and wrote.
     void last_look(pid_t pid);
-    // And now it was; `task`: whose main process it was, null: nobody's.
+    // Called after it was reaped. `task`: the task whose main process it was, or null.
     void waited_for(pid_t pid, RunningTask* task, const rusage& usage, Instant now);
-    // How it ended is in task.outcome: whether the kernel did that for lack of memory. Once for each task.
+    // Whether the kernel killed the task for lack of memory. task.outcome must say how it ended. Called once
+    // per task.
     bool ended_by_kernel(RunningTask& task);
-    // Its last: what was measured goes into task.outcome.
+    // The last call for a task: writes the measured usage into task.outcome.
     void finish(RunningTask& task);
 
     void check(Instant now);
@@ -69,18 +69,18 @@ class ResourceWatch {
     TreeReader reader_;
     DiskMeter disk_;
     SocketMeter sockets_;
-    std::vector<RunningTask*> watched_;  // that are watched
+    std::vector<RunningTask*> watched_;  // the monitored tasks
     std::optional<ProcessSample> last_look_;
-    Instant not_before_{};  // samples: or they would take too much of a core
+    Instant not_before_{};  // limits the CPU time for samples
     Instant disk_not_before_{};
     Instant last_disk_not_before_{};
-    // For proportional memory the kernel walks over all mappings.
+    // For proportional memory the kernel walks over all mappings, which is costly.
     Instant walk_not_before_{};
     Instant walk_for_limit_not_before_{};
     bool may_walk_ = true;
     bool may_walk_for_limit_ = true;
     Duration walked_{};
-    std::int64_t launcher_kb_ = 0;  // the most that it was seen to have for itself
+    std::int64_t launcher_kb_ = 0;  // peak of its own unshared memory
     Instant connections_not_before_{};
 };
 

@@ -1,4 +1,4 @@
-// The tasks that run: what each was to be, what is known of it, and how far its end has come.
+// The running tasks: for each its order, what is known of it, and how far its end has progressed.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 
 namespace wq::watch {
 
-// Why a task is being ended by us, and how far that has come.
+// Why we are killing a task.
 enum class Verdict : std::uint8_t { none, timed_out, out_of_memory, exhausted, killed };
 
 struct RunningTask {
@@ -26,14 +26,14 @@ struct RunningTask {
 
     process::LaneDirectory directory;  // its TMPDIR
     process::OrderMessage order;
-    pid_t pid = 0;  // leader of its own process group; 0: none yet
+    pid_t pid = 0;  // leader of its own process group; 0: not started
     Instant started;
     core::Outcome outcome;  // filled as it becomes known
     Verdict verdict = Verdict::none;
-    Instant next_action_at;  // when the time is over, or when to kill what a SIGTERM did not end
+    Instant next_action_at;  // the time limit, or when to send SIGKILL after SIGTERM
     bool has_next_action = false;
-    std::unique_ptr<Monitor> monitor;  // null: what it takes is not looked at
-    std::unique_ptr<TaskGroup> group;  // null: it has none of its own
+    std::unique_ptr<Monitor> monitor;  // null: not monitored
+    std::unique_ptr<TaskGroup> group;  // null: it has no group
 };
 
 class RunningTasks {
@@ -42,8 +42,8 @@ class RunningTasks {
     void remove(const RunningTask& task) { std::erase(all_, &task); }
 
     const std::vector<RunningTask*>& all() const { return all_; }
-    // Null: there is none.
-    RunningTask* by_pid(pid_t pid) const;  // also the process group of it and what it started
+    // Null if there is none.
+    RunningTask* by_pid(pid_t pid) const;  // also its process group
     RunningTask* by_task(TaskId task, Attempt attempt) const;
     RunningTask* by_serial(std::uint64_t serial) const;
 

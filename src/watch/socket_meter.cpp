@@ -17,7 +17,7 @@ namespace wq::watch {
 
 namespace {
 
-constexpr std::uint32_t established = 1;  // states of TCP: those in which data can have gone over it
+constexpr std::uint32_t established = 1;  // TCP states in which data may have been transferred
 constexpr std::uint32_t fin_wait_1 = 4;
 constexpr std::uint32_t fin_wait_2 = 5;
 constexpr std::uint32_t close_wait = 8;
@@ -30,7 +30,7 @@ struct DumpRequest {
     inet_diag_req_v2 body{};
 };
 
-// What the kernel is older than is not in what it tells.
+// An older kernel does not report the newer fields.
 Traffic traffic_in(const char* data, std::size_t size) {
     tcp_info info{};
     std::memcpy(&info, data, std::min(size, sizeof info));
@@ -54,7 +54,7 @@ void take_socket(const char* data, std::size_t size, TrafficOf& to) {
 
 enum class DumpPart { more, last, refused };
 
-// What answers an earlier request, that was given up, is passed over.
+// Skips answers to an earlier request that was given up.
 DumpPart take_part(const char* data, std::size_t size, std::uint32_t request, TrafficOf& to) {
     for (std::size_t at = 0; at + sizeof(nlmsghdr) <= size;) {
         nlmsghdr header{};
@@ -88,7 +88,7 @@ bool SocketMeter::append(int family, TrafficOf& to) {
     if (send(netlink_.get(), &request, sizeof request, 0) < 0) return false;
     alignas(nlmsghdr) std::array<char, 32u << 10> buffer;
     for (;;) {
-        // A dump is there as soon as it was asked for, dump_part by dump_part.
+        // The kernel produces each part of the dump at once, so there is no need to wait.
         const ssize_t got = recv(netlink_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (got <= 0) return false;
         const DumpPart dump_part = take_part(buffer.data(), static_cast<std::size_t>(got), asked_, to);
@@ -100,7 +100,7 @@ std::optional<TrafficOf> SocketMeter::look() {
     if (!netlink_.valid()) return std::nullopt;
     TrafficOf all;
     const bool told = append(AF_INET, all);
-    append(AF_INET6, all);  // which there need not be
+    append(AF_INET6, all);  // may not exist
     if (!told) return std::nullopt;
     return all;
 }

@@ -1,4 +1,4 @@
-// What went over TCP connections, as the kernel counts it for each socket (sock_diag of netlink).
+// Reads the traffic of TCP connections, which the kernel counts per socket (sock_diag of netlink).
 #pragma once
 
 #include <sys/types.h>
@@ -23,14 +23,15 @@ class SocketMeter {
   public:
     SocketMeter();
     explicit SocketMeter(Descriptor netlink) : netlink_(std::move(netlink)) {}
-    // All connections of our network namespace, other users' too; nothing: the kernel does not tell.
+    // All connections of our network namespace, including other users'; nullopt if the kernel does not report
+    // them.
     std::optional<TrafficOf> look();
 
   private:
     bool append(int family, TrafficOf& to);
 
     Descriptor netlink_;
-    std::uint32_t asked_ = 0;  // requests: each has its number, and its answer too
+    std::uint32_t asked_ = 0;  // number of requests; each answer has its request's number
 };
 
 }  // namespace wq::watch

@@ -20,11 +20,11 @@ namespace wq::watch {
 
 namespace {
 
-constexpr std::string_view launcher_prefix = "work_queue.";  // and its pid namespace and pid
-constexpr std::size_t most_ended = 200;                      // that cannot be removed
+constexpr std::string_view launcher_prefix = "work_queue.";  // followed by its pid namespace and pid
+constexpr std::size_t most_ended = 200;                      // groups that could not be removed yet
 constexpr std::size_t tried_at_once = 4;
-// Groups that are removed live on in the kernel while it caches what their tasks wrote: each takes some
-// hundred kB on a machine of 128 CPUs.
+// The kernel keeps removed groups while it caches what their tasks wrote. Each takes some hundred kB on a
+// machine with 128 CPUs.
 constexpr std::int64_t most_kept_by_kernel = 2000;
 constexpr std::uint64_t made_between_looks = 64;
 constexpr Duration end_of_the_killed = std::chrono::seconds(1);
@@ -38,7 +38,7 @@ bool write_text(const std::string& file, std::string_view text) {
     return write_text(AT_FDCWD, file.c_str(), text);
 }
 
-// The number behind `name` in lines "name number"; 0: it is not there.
+// The number after `name` in lines "name number"; 0 if there is none.
 std::int64_t count_in(const std::string& text, std::string_view name) {
     std::istringstream in(text);
     std::string other;
@@ -47,7 +47,8 @@ std::int64_t count_in(const std::string& text, std::string_view name) {
     return 0;
 }
 
-// No group but the root may have both processes and controllers for its parts: they move aside.
+// Only the root group may have both processes and controllers for its subgroups, so the processes are moved
+// to a subgroup.
 void move_processes_aside(const std::string& folder) {
     const std::string aside = folder + "/" + std::string(machine::group_of_processes);
     if (mkdir(aside.c_str(), 0755) != 0 && errno != EEXIST) return;
@@ -57,7 +58,7 @@ void move_processes_aside(const std::string& folder) {
 
 bool enable_memory(const std::string& folder, bool may_move) {
     const std::string control = folder + "/cgroup.subtree_control";
-    constexpr int tries = 3;  // one may fork while it is moved
+    constexpr int tries = 3;  // a process may fork while it is moved
     for (int round = 0; round < tries; ++round) {
         if (machine::has_word(machine::text_of_file(control), "memory") || write_text(control, "+memory"))
             return true;
@@ -67,7 +68,7 @@ bool enable_memory(const std::string& folder, bool may_move) {
     return false;
 }
 
-// The same pid may be another process' in another namespace.
+// Needed because another namespace may have the same pid.
 std::string of_our_namespace() {
     struct stat status {};
     stat("/proc/self/ns/pid", &status);
@@ -78,7 +79,7 @@ std::string launcher_folder(const std::string& folder, pid_t launcher) {
     return folder + "/" + of_our_namespace() + std::to_string(launcher);
 }
 
-// False: somebody lives in it.
+// False if a process lives in it.
 bool remove_with_parts(const std::string& folder) {
     if (rmdir(folder.c_str()) == 0 || errno == ENOENT) return true;
     std::error_code error;
@@ -87,7 +88,7 @@ bool remove_with_parts(const std::string& folder) {
     return rmdir(folder.c_str()) == 0 || errno == ENOENT;
 }
 
-// Of launchers that were killed together with who would have cleaned up behind them.
+// Removes groups of launchers that were killed together with their zygote.
 void remove_abandoned(const std::string& folder) {
     const std::string ours = of_our_namespace();
     std::error_code error;
@@ -114,7 +115,7 @@ bool TaskGroup::join() const {
 
 bool TaskGroup::limit_memory(std::int64_t limit_mb) {
     if (!has_memory_ || !write_to("memory.oom.group", "1")) return false;
-    write_to("memory.swap.max", "0");  // there is none where the kernel does not account for swap
+    write_to("memory.swap.max", "0");  // missing if the kernel does not account for swap
     if (write_to("memory.max", std::to_string(limit_mb * bytes_per_mb))) limit_mb_ = limit_mb;
     return limit_mb_ > 0;
 }
@@ -122,7 +123,8 @@ bool TaskGroup::limit_memory(std::int64_t limit_mb) {
 TaskGroup::Killed TaskGroup::killed_for_memory() const {
     const std::string text = has_memory_ ? text_of("memory.events") : "";
     if (count_in(text, "oom_kill") == 0) return Killed::not_at_all;
-    // `oom` counts where a limit was met, and in the groups above: not so in the file of Linux 5.2 or newer.
+    // `oom` also counts for limits in subgroups. The .local file (Linux 5.2 or newer) counts this group's
+    // limit only.
     const std::string local = text_of("memory.events.local");
     const bool met = count_in(local.empty() ? text : local, "oom") > 0;
     return limit_mb_ > 0 && met ? Killed::at_its_limit : Killed::elsewhere;
@@ -150,7 +152,7 @@ std::optional<TaskGroup::Memory> TaskGroup::memory() {
 }
 
 void TaskGroup::kill() const {
-    write_to("cgroup.kill", "1");  // Linux 5.14; before it, processes are killed one by one
+    write_to("cgroup.kill", "1");  // Linux 5.14; older kernels: processes are killed one by one
 }
 
 bool TaskGroup::remove() const {
@@ -161,7 +163,7 @@ void TaskGroup::wait_until_empty(Instant until) const {
     const Descriptor events(open((path_ + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
     while (events.valid()) {
         std::array<char, 256> text;
-        // A change is told to who has read what was before.
+        // The kernel reports a change only after the old value was read.
         const ssize_t got = pread(events.get(), text.data(), text.size(), 0);
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now());
         if (got <= 0 || left.count() <= 0) return;
@@ -193,7 +195,7 @@ bool TaskGroups::begin() {
     if (rights.folder.empty()) return false;
     remove_abandoned(rights.folder);
     const std::string folder = launcher_folder(rights.folder, getpid());
-    remove_with_parts(folder);  // of one that had our pid
+    remove_with_parts(folder);  // left by a launcher with our pid
     if (mkdir(folder.c_str(), 0755) != 0) return false;
     memory_ = rights.memory && enable_memory(rights.folder, rights.may_move) && enable_memory(folder, false);
     folder_ = folder;
@@ -224,7 +226,7 @@ void TaskGroups::give_up(std::unique_ptr<TaskGroup> group) {
     remove_ended();
 }
 
-// Who was killed is in it for a moment yet, or for long, as one that waits for a disk.
+// Killed processes stay in a group for a moment, or for long if they wait for a disk.
 void TaskGroups::remove_ended() {
     for (std::size_t tried = 0; tried < tried_at_once && !ended_.empty(); ++tried) {
         auto group = std::move(ended_.front());

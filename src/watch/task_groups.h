@@ -1,6 +1,6 @@
-// Control groups (cgroup v2) for the tasks that are watched, below the launcher's own group where that is
-// ours to divide: the kernel then counts a task's CPU time whole, kills its tree at once, and, where we are
-// granted the memory controller, counts its memory once and holds it to its limit. Elsewhere /proc has to do.
+// Creates control groups (cgroup v2) for monitored tasks, below the launcher's own group, if we may divide
+// that. The kernel then counts all of a task's CPU time and kills its tree at once. If we have the memory
+// controller, it also counts the task's shared memory once and enforces its limit. Otherwise /proc is used.
 //
 // Source: Documentation/admin-guide/cgroup-v2.rst of Linux; "Control Group APIs and Delegation" of systemd.
 #pragma once
@@ -22,33 +22,34 @@ namespace wq::watch {
 // The group of one task.
 class TaskGroup {
   public:
-    // Error (not valid()): it cannot be made. `memory`: the memory controller is there.
+    // Not valid() if it cannot be created. `memory`: the memory controller is enabled.
     TaskGroup(std::string path, bool memory);
 
     bool valid() const { return folder_.valid(); }
-    int descriptor() const { return folder_.get(); }  // to begin a process in it
+    int descriptor() const { return folder_.get(); }  // to start a process in it
     bool join() const;                                // this process enters it
 
-    // From now on the kernel kills all of it where it needs more than so much.
+    // From now on the kernel kills the whole group if it needs more than this.
     bool limit_memory(std::int64_t mb);
-    // It does so, as far as is known: somebody was seen in it.
+    // Whether the kernel enforces the limit: it is set, and a process was seen in the group.
     bool holds_memory() const { return limit_mb_ > 0 && inhabited_; }
-    // Why the kernel has killed any of it: for that limit, or for lack of memory further up.
+    // Why the kernel has killed any of its processes: for that limit, or for lack of memory in a parent
+    // group.
     enum class Killed : std::uint8_t { not_at_all, at_its_limit, elsewhere };
     Killed killed_for_memory() const;
 
-    // Of all that ever ran in it; nothing: not known, or nobody could enter.
+    // CPU time of all that ever ran in it; nullopt if unknown, or no process could enter.
     std::optional<std::int64_t> cpu_us() const;
-    // What cannot be dropped of its memory: file pages in the cache are not among it.
+    // Its memory that cannot be dropped, so without file pages in the cache.
     struct Memory {
         std::int64_t kb = 0;
         std::int64_t swapped_kb = 0;
     };
     std::optional<Memory> memory();
 
-    void kill() const;                       // all that is in it
-    void stop_asking() { folder_.reset(); }  // what it has is known: it keeps no descriptor
-    bool remove() const;  // with groups that the task has made; false: something of it still lives
+    void kill() const;                       // all processes in it
+    void stop_asking() { folder_.reset(); }  // closes its descriptor: no more queries
+    bool remove() const;  // with groups that the task created; false if a process still lives in it
     void wait_until_empty(Instant until) const;
     const std::string& path() const { return path_; }
 
@@ -63,7 +64,7 @@ class TaskGroup {
     bool inhabited_ = false;
 };
 
-// All groups of a launcher, in a folder of its own. Nothing is made before the first is asked for.
+// All groups of a launcher, in its own folder. Nothing is created before the first request.
 class TaskGroups {
   public:
     explicit TaskGroups(machine::ControlGroupRoots roots = {}) : roots_(std::move(roots)) {}
@@ -71,12 +72,12 @@ class TaskGroups {
     TaskGroups(const TaskGroups&) = delete;
     TaskGroups& operator=(const TaskGroups&) = delete;
 
-    // Null: none can be made, or so many could not be removed that no more are. The first may move this
+    // Null if none can be created, or too many old ones could not be removed. The first call may move this
     // process into another group.
     std::unique_ptr<TaskGroup> make(std::uint64_t serial);
     bool begun() const { return begun_; }
     void make_no_more() { stopped_ = true; }
-    // Its task has ended: kills what there still is of it, and removes it now or later.
+    // Called after its task has ended: kills its remaining processes, and removes it now or later.
     void give_up(std::unique_ptr<TaskGroup> group);
 
   private:
@@ -94,7 +95,7 @@ class TaskGroups {
     std::deque<std::unique_ptr<TaskGroup>> ended_;
 };
 
-// After a launcher was killed and all that it had started is gone.
+// Called after a launcher was killed and all that it had started has ended.
 void remove_task_groups_of(pid_t launcher, const machine::ControlGroupRoots& roots = {});
 
 }  // namespace wq::watch

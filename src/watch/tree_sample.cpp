@@ -16,7 +16,7 @@ namespace wq::watch {
 
 namespace {
 
-// Numbers of /proc/PID/stat, counted from 0 behind the state.
+// Numbers of /proc/PID/stat, counted from 0 after the state.
 enum Field : std::size_t {
     minor_faults = 6,
     major_faults = 8,
@@ -31,7 +31,7 @@ enum Field : std::size_t {
     field_count
 };
 
-constexpr int oldest = 8;  // samples that bytes and sockets are taken over for
+constexpr int oldest = 8;  // for how many samples bytes and sockets are reused
 
 struct CloseFolder {
     void operator()(DIR* folder) const { closedir(folder); }
@@ -41,7 +41,7 @@ bool is_before(const ProcessSample& a, const ProcessSample& b) {
     return std::tie(a.pid, a.began) < std::tie(b.pid, b.began);
 }
 
-// As far as the kernel's figures show it.
+// Whether the kernel's figures show that it has run.
 bool has_run(const ProcessSample& before, const ProcessSample& now) {
     return now.cpu_us != before.cpu_us || now.faults != before.faults ||
            now.virtual_kb != before.virtual_kb || now.resident_kb != before.resident_kb;
@@ -82,7 +82,7 @@ std::size_t TreeReader::slurp(pid_t pid, const char* what, char* buffer, std::si
 std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
     std::array<char, 1024> buffer;
     const std::string_view text(buffer.data(), slurp(pid, "stat", buffer.data(), buffer.size()));
-    const std::size_t name_end = text.rfind(") ");  // the name before it may hold anything
+    const std::size_t name_end = text.rfind(") ");  // the name before it may contain anything
     if (name_end == std::string_view::npos || name_end + 4 > text.size()) return std::nullopt;
     std::array<std::int64_t, field_count> fields{};
     const char* at = text.data() + name_end + 4;  // past the state, a letter
@@ -165,7 +165,7 @@ std::int64_t TreeReader::anonymous_kb(pid_t pid) const {
     std::array<char, 128> buffer;
     const char* at = buffer.data();
     const char* const end = at + slurp(pid, "statm", buffer.data(), buffer.size());
-    std::array<std::int64_t, 3> pages{};  // virtual, resident, and of that shared
+    std::array<std::int64_t, 3> pages{};  // virtual, resident, and the shared part of resident
     for (std::int64_t& count : pages) at = std::min(std::from_chars(at, end, count).ptr + 1, end);
     return page_kb_ * (pages[1] - pages[2]);
 }

@@ -1,4 +1,4 @@
-// The processes of a task as /proc shows them: what each of them takes, by as few system calls as do.
+// Reads the usage of a task's processes from /proc, with as few system calls as possible.
 #pragma once
 
 #include <sys/types.h>
@@ -12,30 +12,30 @@
 
 namespace wq::watch {
 
-// CPU time and bytes are of it and of all children that it has waited for, as the kernel counts them: the sum
-// over a tree misses nothing but children that their parent chose not to wait for.
+// CPU time and bytes include all children that the process has reaped, as the kernel counts them. So the sum
+// over a tree misses only children whose parent chose not to reap them.
 struct ProcessSample {
     pid_t pid = 0;
-    std::uint64_t began = 0;  // in ticks since the machine's start: a pid may be given again
+    std::uint64_t began = 0;  // in ticks since boot; needed because pids are reused
     bool ended = false;       // a zombie
     bool one_thread = true;
     std::int64_t cpu_us = 0;
-    std::int64_t waited_cpu_us = 0;  // of that, the children's
+    std::int64_t waited_cpu_us = 0;  // the children's part of it
     std::int64_t resident_kb = 0;
     std::int64_t virtual_kb = 0;
     std::int64_t bytes_read = 0;
     std::int64_t bytes_written = 0;
-    bool bytes_told = true;   // of one that has ended some kernels tell root alone (seen: Linux 6.18)
-    std::int64_t faults = 0;  // of pages
-    std::vector<std::uint64_t> sockets{};  // their inodes, of tree() alone
-    int old = 0;  // so many times bytes and sockets were taken over from the time before, by tree()
+    bool bytes_told = true;   // some kernels show ended processes' bytes only to root (seen: Linux 6.18)
+    std::int64_t faults = 0;  // page faults
+    std::vector<std::uint64_t> sockets{};  // their inodes; only from tree()
+    int old = 0;                           // how often tree() has reused older bytes and sockets
 };
 
-// Finds a process again among samples, of which there may be many thousands; they must stay as they are.
+// Finds processes in samples, of which there may be many thousands. The samples must not change.
 class SamplesByPid {
   public:
     explicit SamplesByPid(const std::vector<ProcessSample>& samples);
-    // The same process: not one that was given its pid since. Null: it is not among them.
+    // The same process, not a later one with its pid; null if there is none.
     const ProcessSample* find(const ProcessSample& which) const;
 
   private:
@@ -46,20 +46,20 @@ class TreeReader {
   public:
     TreeReader();
 
-    // Of one process; nothing: it is gone. Its bytes are read where `with_bytes` says so.
+    // A sample of one process; nullopt if it is gone. `with_bytes`: also reads its bytes.
     std::optional<ProcessSample> one(pid_t pid, bool with_bytes = true);
 
-    // For trees that are read at about the same time.
+    // Called before reading several trees at about the same time.
     void begin_pass() { children_.renew(); }
-    // All that live at and below `roots`, parents before children: a child that is waited for meanwhile may
-    // be missed until the next time, and is never counted twice. `before`: what was read the last time: bytes
-    // and sockets are taken from there for who shows no sign that it has run since, and are read again after
-    // a few times, as it may have run for less than the kernel counts in ticks.
+    // All processes at and below `roots`, parents before children. A child that is reaped meanwhile may be
+    // missed until the next sample, but is never counted twice. `before`: the last sample. If a process shows
+    // no sign that it has run since, its bytes and sockets are taken from there; they are read again after a
+    // few samples, because it may have run for less than a tick.
     std::vector<ProcessSample> tree(const std::vector<pid_t>& roots,
                                     const std::vector<ProcessSample>& before);
 
     std::int64_t swapped_kb(pid_t pid) const;
-    // Resident pages of no file, nor of memory that is shared by name: of it and those it was forked from.
+    // Resident pages that belong to no file and no named shared memory: its own, and those shared by forking.
     std::int64_t anonymous_kb(pid_t pid) const;
 
   private:

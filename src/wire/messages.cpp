@@ -79,7 +79,7 @@ std::optional<std::vector<Message>> decode(std::string_view frame) {
                 msgpack::unpack(zone, frame.data(), frame.size(), at, stay, nullptr, limits(frame));
             if (messages.size() == most_messages || !read_message(value, messages)) return std::nullopt;
         }
-    } catch (const std::exception&) {  // truncated, too deep, or beyond a limit
+    } catch (const std::exception&) {  // truncated, too deep, beyond a limit, or larger than our memory
         return std::nullopt;
     }
     return messages;

@@ -1,5 +1,5 @@
-// Answers of a TCP worker that its manager has not acknowledged. After a reconnect they are sent again from
-// the position that the manager names. Positions count from the first answer to this manager.
+// Keeps the answers of a TCP worker that its manager has not acknowledged. After a reconnect they are sent
+// again from the position that the manager names. Positions count from the first answer to this manager.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class AnswerLog {
     using Key = std::pair<TaskId, Attempt>;
     struct Answer {
         std::string message;     // encoded
-        std::optional<Key> key;  // none: of many tasks
+        std::optional<Key> key;  // none if it is about many tasks
     };
 
     void add(std::string message, std::optional<Key> key) {
         kept_.push_back({std::move(message), key});
         ++sent_;
     }
-    // The manager has the first `answers` of all.
+    // The manager has received the first `answers` answers.
     void forget(std::uint64_t answers) {
         while (!kept_.empty() && answers > sent_ - kept_.size()) kept_.pop_front();
     }

@@ -1,4 +1,4 @@
-// How many tasks a worker's launcher holds beyond its cores, from how long its tasks take.
+// Computes how many tasks a worker's launcher queues, from the run times of its tasks.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ class Prefetch {
         const auto wall = static_cast<double>(wall_us);
         mean_us_ = mean_us_ < 0 ? wall : mean_us_ + 0.1 * (wall - mean_us_);
     }
-    // Tasks to hold beyond the `lanes` that run: enough for 20 ms, twice the longest back-off of an idle
-    // rank; none where tasks take a second or more, or nothing is known yet.
+    // Tasks to queue in addition to the `lanes` that run: enough for 20 ms, twice the longest back-off of an
+    // idle rank. None if tasks take over a second, or nothing is known yet.
     std::int64_t ahead(std::int64_t lanes) const {
         if (mean_us_ < 0 || mean_us_ > 1'000'000) return 0;
         return std::min<std::int64_t>(

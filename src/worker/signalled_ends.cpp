@@ -9,7 +9,7 @@ namespace wq::worker {
 
 namespace {
 
-// 0: it ended by none. A shell tells of its command's signal by 128 and the number.
+// The signal that ended the task; 0: none. A shell reports its command's signal as 128 plus the number.
 int signal_of(const core::Outcome& outcome) {
     if (outcome.ending == core::Ending::signalled) return outcome.signal;
     if (outcome.ending == core::Ending::exited && outcome.exit_code > 128) return outcome.exit_code - 128;

@@ -1,6 +1,6 @@
-// Tasks killed by a signal that stops runs. A batch system sends it to every process of a job in turn; a
-// task that it kills was stopped with the run and has not failed. Under Slurm a task's end can precede its
-// rank's signal, so such an end waits a moment for that signal.
+// Recognises tasks killed by the signal that stops the run. A batch system sends it to every process of a job
+// in turn; a task that it kills was stopped with the run and has not failed. Under Slurm a task can end
+// before its rank gets the signal, so such an end waits a moment for that signal.
 #pragma once
 
 #include <deque>
@@ -15,19 +15,19 @@ namespace wq::worker {
 
 class SignalledEnds {
   public:
-    // How long an end waits: how far apart the processes of one host may get the same signal.
+    // How long an end waits: the longest delay between the processes of a host that get the same signal.
     static constexpr Duration patience = std::chrono::seconds(1);
 
-    // This process was sent `signal` to stop.
+    // This process got `signal`, which stops the run.
     void note_stop(int signal);
-    // No further signal is waited for: the run is being ended already.
+    // Stops waiting for further signals, because the run is already being ended.
     void stop_waiting() { explained_ = true; }
 
-    // An end has come. take() gives it back at once unless it has to wait.
+    // Adds an end. take() returns it at once unless it has to wait.
     void add(launcher::TaskEnded end, Instant now);
-    // The next end whose kind is certain; one by our signal is Ending::killed.
+    // The next end whose kind is certain. If our signal caused it, it is Ending::killed.
     std::optional<launcher::TaskEnded> take(Instant now);
-    // When the first that waits is to be taken; nothing: none waits.
+    // When to take the first waiting end; nullopt if none waits.
     std::optional<Instant> wakeup() const;
 
   private:
@@ -35,7 +35,7 @@ class SignalledEnds {
 
     std::set<int> stop_signals_;
     bool explained_ = false;
-    std::deque<std::pair<Instant, launcher::TaskEnded>> waiting_;  // with the end of their patience
+    std::deque<std::pair<Instant, launcher::TaskEnded>> waiting_;  // with the time until which each waits
     std::deque<launcher::TaskEnded> certain_;
 };
 

@@ -8,7 +8,8 @@
 namespace wq::worker {
 
 namespace {
-// A rank that was to fetch the next range and has not for so long may be gone: another one asks.
+// If the rank that should fetch the next range has not done so for this long, it may be gone, and another
+// rank asks.
 constexpr Duration refill_timeout = std::chrono::milliseconds(50);
 }  // namespace
 
@@ -98,7 +99,7 @@ std::vector<launcher::RangeOrder> TicketClient::take_ranges(std::uint64_t room, 
                                                             session::Outbox& outbox) {
     std::vector<launcher::RangeOrder> ranges;
     for (std::uint64_t taken = 0; batch_ && taken < room;) {
-        if (!mine_.empty()) {  // claimed before its batch was known, or too many for the word
+        if (!mine_.empty()) {  // claimed before we knew its batch, or too many for the word
             const Mine mine = std::move(mine_.front());
             mine_.pop_front();
             if (mine.batch != batch_->id()) continue;
@@ -120,7 +121,7 @@ std::vector<launcher::RangeOrder> TicketClient::take_ranges(std::uint64_t room, 
     return ranges;
 }
 
-// Count 0: nothing of this batch. What is of a later one waits for its announcement.
+// Count 0: no ticket of this batch. Tickets of a later batch wait until it is announced.
 tickets::TicketRange TicketClient::claim_range(std::uint64_t most) {
     const tickets::Claim claim =
         pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, tickets::kMostClaim)));
@@ -150,7 +151,7 @@ std::optional<wire::Lease> TicketClient::pass_on(Mine mine, session::Outbox& out
         early_.push_back(std::move(mine));
         return std::nullopt;
     }
-    // Of an older batch, which is over: what was left in the word went back to the manager's account.
+    // The ticket's batch is over; the manager already counts unclaimed tickets of that batch as its own.
     if (mine.batch != batch_->id() || mine.ticket >= batch_->count()) return std::nullopt;
     if (!mine.text && !batch_->has_template()) {
         outbox.put(wire::WantTexts{mine.batch, mine.ticket, 1});
@@ -165,7 +166,7 @@ bool TicketClient::refill_from_spare() {
     const wire::Tickets& range = spare_.front();
     const tickets::TicketRange whole{range.batch, range.first, static_cast<std::uint32_t>(range.count)};
     const tickets::Install result = pool_.install(whole, range.texts);
-    if (result == tickets::Install::lost) return true;  // another rank's range is in the word
+    if (result == tickets::Install::lost) return true;  // the word holds another rank's range
     if (result == tickets::Install::too_large)
         for (std::uint64_t index = 0; index < range.count; ++index) {
             Mine mine{range.batch, range.first + index, std::nullopt};
@@ -190,7 +191,8 @@ void TicketClient::draw() {
                              tickets::kMostTickets, 4);
     const auto first = counter_.draw(batch_->id(), std::max<std::uint64_t>(most, 1));
     pool_.end_refill_turn();
-    // A counter that fails is one that is dry for us: what it holds comes back when the batch is reconciled.
+    // If the counter fails, we treat it as dry: its remaining tickets are requeued when the batch is
+    // reconciled.
     if (!first || *first >= batch_->count()) {
         dry_ = true;
         return;

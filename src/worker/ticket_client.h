@@ -1,5 +1,5 @@
-// A rank's side of tickets: claims them from its node's word, asks for more when the word is empty, and
-// accounts for a batch when nothing is left of it.
+// The rank's side of tickets. It claims tickets from its node's word, asks for more when the word is empty,
+// and accounts for a batch when no ticket is left.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace wq::worker {
 
 class TicketClient {
   public:
-    // `whole`: what the rank offers, of which a task without a say takes its share.
-    // `counters`: rank 0's, for batches that say so; null: rank 0 is asked by message.
+    // `whole`: the rank's resources. A task without a request gets its share of them. `counters`: rank 0's,
+    // for batches that use them; null: ask rank 0 by message.
     TicketClient(tickets::TicketPool& pool, const core::Resources& whole,
                  tickets::Counters* counters = nullptr)
         : pool_(pool), whole_(whole), counter_(counters) {}
@@ -34,7 +34,7 @@ class TicketClient {
     // Tasks to run now, at most `room`, as leases of attempt 1.
     std::vector<wire::Lease> take(std::uint64_t room, Instant now, session::Outbox& outbox);
 
-    // Whether the batch is a range of calls of mode `direct`: then take_ranges() is to be called, not take().
+    // Whether the batch is a range of calls in `direct` mode. If so, call take_ranges(), not take().
     bool direct_calls() const {
         return batch_ && batch_->has_calls() && batch_->call().mode == core::CallMode::direct;
     }
@@ -46,18 +46,18 @@ class TicketClient {
         return batch_ ? std::optional<BatchId>(batch_->id()) : std::nullopt;
     }
 
-    // Nothing is left of the batch: what this rank runs of it is to be told, once. What it has claimed and
-    // not passed on is not named, so that it goes to others.
+    // When the batch has no tickets left, this rank reports once which of them it runs. It does not name
+    // tickets that it claimed and has not passed on, so that others get them.
     bool owes_account() const { return batch_ && dry_ && !told_; }
     void give_account(IntervalSet running, session::Outbox& outbox);
 
-    // Whether a batch is open to this rank: its node's word is to be looked at each turn.
+    // Whether a batch is open to this rank. If so, check its node's word each turn.
     bool active() const { return batch_ && !dry_; }
     // How many tasks of the batch this rank can run at once.
     std::int64_t lanes() const;
 
   private:
-    // A ticket that is ours. Without a text where it has yet to come, or the batch has a template.
+    // A ticket that we claimed. It has no text if the text has not arrived yet, or the batch has a template.
     struct Mine {
         BatchId batch;
         std::uint64_t ticket;
@@ -79,18 +79,18 @@ class TicketClient {
     tickets::BatchCounter counter_;
     std::optional<tickets::BatchView> batch_;
     bool by_counter_ = false;
-    std::uint64_t drawn_ = 0;  // the counter when we last looked
+    std::uint64_t drawn_ = 0;  // the counter at our last read
     std::uint64_t nodes_ = 1;
     core::Resources give_;
     Duration timeout_{0};
     core::Watch watch_;
     std::deque<Mine> mine_;            // claimed, not yet passed on
-    std::deque<Mine> early_;           // claimed of a batch that a node-mate heard of first
-    std::deque<Mine> without_text_;    // claimed, their texts were asked for
-    std::deque<wire::Tickets> spare_;  // ranges that lost the install: they go into the word when it is dry
+    std::deque<Mine> early_;           // claimed from a batch that another rank of the node heard of first
+    std::deque<Mine> without_text_;    // claimed; we asked for their texts
+    std::deque<wire::Tickets> spare_;  // ranges that lost the install: put into the word when it is dry
     bool asked_ = false;
-    bool dry_ = false;   // nothing is left; we claim no more of this batch
-    bool told_ = false;  // our account was given
+    bool dry_ = false;   // no tickets left; we claim no more of this batch
+    bool told_ = false;  // we have sent our account
 };
 
 }  // namespace wq::worker

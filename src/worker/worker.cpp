@@ -11,7 +11,7 @@
 namespace wq::worker {
 
 namespace {
-// A launcher that dies so often without having started a task will not live.
+// After this many deaths without a started task, launchers will keep dying.
 constexpr int most_idle_deaths = 5;
 }  // namespace
 
@@ -27,7 +27,7 @@ Worker::Worker(WorkerOptions options, net::Transport& transport, net::PeerId man
 
 namespace {
 
-// Workers of one user on one host, since it was started.
+// Identifies the workers of one user on one host, since the host's boot.
 std::string node_name() {
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -63,7 +63,7 @@ void Worker::start(Instant now) {
     pump(now);
 }
 
-// What a manager counts, and a worker over TCP keeps until it is acknowledged.
+// Sends an answer, which managers count. A TCP worker keeps it until it is acknowledged.
 void Worker::answer(const wire::Message& message, std::optional<Key> key) {
     if (!over_tcp()) return say(message);
     std::string encoded = wire::encode(message);
@@ -86,13 +86,13 @@ void Worker::on_frame(std::string_view bytes, Instant now) {
     }
     for (wire::Message& message : *messages)
         if (!ended_ && !dismissed_ && !refused_) std::visit([&](auto& known) { on_message(known); }, message);
-    // Orders and kills are buffered in the launcher's near end until it is looked at.
+    // Sends the orders and kills that are buffered in the Launcher object.
     on_launcher(now);
 }
 
 void Worker::on_message(const wire::Refused& message) {
     refused_ = message;
-    ended_ = !over_tcp();  // the manager says why, and drops us
+    ended_ = !over_tcp();  // the manager reports why, and drops us
 }
 
 void Worker::on_message(const wire::EnvironmentLine& message) {
@@ -133,7 +133,8 @@ void Worker::on_message(const wire::Kill& message) {
     kill_in_files([&](Key key) {
         return key.first.value() >= first && key.first.value() < end && key.second == message.attempt;
     });
-    // Calls of a range are no records of their own: the rest of it comes back, and goes on where it may.
+    // Calls of a range have no own records. The rest of the range is returned, and the manager continues it
+    // elsewhere.
     bool some_of_a_range = false;
     ranges_.for_each_in({first, end}, [&](Interval) { some_of_a_range = true; });
     if (some_of_a_range && functions_ != nullptr) functions_->return_ranges();
@@ -174,7 +175,7 @@ void Worker::drain(bool idle) {
     begin_to_leave(idle ? "no task arrived" : "drained");
 }
 
-// The manager learns of it before anything comes back: else it would lease that to us again, and so on.
+// Tells the manager before returning tasks; otherwise it would lease them to us again.
 void Worker::begin_to_leave(std::string why) {
     if (leaving_ || ended_) return;
     leaving_ = true;
@@ -190,7 +191,7 @@ void Worker::on_launcher(Instant now) {
     for (launcher::Report& report : launcher_.next())
         std::visit([&](auto& known) { on_report(known); }, report);
     report_ends(now);
-    take_file_events();  // of inputs that could not be made
+    take_file_events();  // for inputs that could not be created
     take_call_reports(now);
     take_tickets(now);
     leave_when_empty();
@@ -207,7 +208,7 @@ void Worker::take_tickets(Instant now) {
         if (room > 0) {
             const auto leases = tickets_->take(static_cast<std::uint64_t>(room), now, *outbox_);
             for (const wire::Lease& lease : leases) run(lease, true);
-            // The launcher is told of new orders by next(); it was asked already this turn.
+            // next() sends new orders to the launcher, and was already called this turn.
             if (!leases.empty()) on_launcher(now);
         }
     }
@@ -234,7 +235,7 @@ void Worker::report_end(launcher::TaskEnded& end) {
     const auto place = files_ ? files_->place_of(key) : WorkerFiles::Place::nowhere;
     if (place == WorkerFiles::Place::making || place == WorkerFiles::Place::running) {
         if (end.outcome.ending == core::Ending::killed)
-            files_->drop(key);  // what it left is half made, and it runs again
+            files_->drop(key);  // what it left is incomplete, and it runs again
         else if (place == WorkerFiles::Place::making)
             return files_->made(std::move(end));
         else
@@ -245,7 +246,7 @@ void Worker::report_end(launcher::TaskEnded& end) {
 
 void Worker::answer_end(launcher::TaskEnded& end) {
     const Key key{end.task, end.attempt};
-    if (held_.erase(key) == 0 && over_tcp()) return;  // of a manager that was given up
+    if (held_.erase(key) == 0 && over_tcp()) return;  // from a manager that we gave up
     answer(wire::Ended{end.task, end.attempt, std::move(end.outcome), std::move(end.output)}, key);
 }
 
@@ -294,10 +295,10 @@ void Worker::answer_loss(Key key, const std::string& why) {
 
 void Worker::leave_when_empty() {
     if (!leaving_ || !held_.empty() || !ranges_.empty() || ended_) return;
-    // Not before all answers have arrived, nor while a lease may be on its way to us.
+    // Leaves only after all answers have arrived, and when no lease can be on its way to us.
     if (over_tcp() && expected_ && !(welcomed_ && answers_.kept().empty())) return;
     say(wire::Goodbye{why_leaving_, idle_out_});
-    ended_ = ranks_lost_ = true;  // the others go on: MPI_Finalize would wait for them
+    ended_ = ranks_lost_ = true;  // the other ranks continue: MPI_Finalize would wait for them
 }
 
 void Worker::pump(Instant now) {

@@ -1,11 +1,11 @@
-// A worker of the run, seen from inside: it passes leases on to its launcher and outcomes back to its
-// manager. It has no clock and no descriptor of its own; the loop that owns them calls it. Messages are taken
-// in any number and order and twice: a lease that it holds already is not run again, a kill of what it does
-// not hold is nothing.
+// A worker of the run: passes leases to its launcher, and outcomes to its manager. It has no clock and no
+// descriptor; the loop that owns them calls it. Messages may arrive in any number and order, and twice: a
+// lease that the worker already holds is not run again, and a kill of a task that it does not hold is
+// ignored.
 //
-// A worker over TCP (its hello has an identity) outlives its link: what runs goes on and what ends is kept
-// while there is none, and it goes on with the next one that leads to the same manager. See worker_session.h
-// for who makes links.
+// A TCP worker (its hello has an identity) outlives its link. While it is disconnected, its tasks run on and
+// it keeps their outcomes; it continues when it reconnects to the same manager. worker_session.h makes the
+// links.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,16 @@ namespace wq::worker {
 struct WorkerOptions {
     wire::Hello hello;
     launcher::LauncherOptions launcher;
-    std::string index_variable;  // a further name of WORK_QUEUE_TASK_INDEX; empty: none
+    std::string index_variable;  // a second name for WORK_QUEUE_TASK_INDEX; empty: none
     Duration beat = std::chrono::seconds(1);
-    // A manager not heard for so long is gone: what runs is killed, 1 s before another worker may be given
-    // it. None: it has no silence, as one in this process. TCP tells by itself.
+    // A manager not heard for this long is lost: its tasks are killed, 1 s before they may be dispatched to
+    // another worker. None: no limit, for a manager in this process, or over TCP, which notices by itself.
     std::optional<Duration> manager_silence = std::chrono::seconds(9);
-    std::optional<Instant> leaves_at;        // its batch job ends then
+    std::optional<Instant> leaves_at;        // when its batch job ends
     bool forks_calls = true;                 // false: its launcher has no functions
-    std::chrono::seconds fetch_timeout{60};  // for a URL to answer, and to go on
-    std::string kept_cache;  // cached inputs stay in this folder; empty: they go with the worker
-    std::string wrapper;     // of `--task-wrapper`: a command that is given each line; empty: none
+    std::chrono::seconds fetch_timeout{60};  // longest time without data from a URL
+    std::string kept_cache;  // folder where cached inputs stay; empty: removed with the worker
+    std::string wrapper;     // of `--task-wrapper`: a command that gets each line; empty: none
 };
 
 class Worker {
@@ -53,52 +53,53 @@ class Worker {
     Worker(WorkerOptions options, net::Transport& transport, net::PeerId manager,
            launcher::Launcher& launcher, TicketClient* tickets = nullptr,
            launcher::FunctionRunner* functions = nullptr, Background* background = nullptr);
-    // Over TCP: not connected yet.
+    // For TCP; not connected yet.
     Worker(WorkerOptions options, launcher::Launcher& launcher, launcher::FunctionRunner* functions = nullptr,
            Background* background = nullptr);
 
-    void start(Instant now);  // says hello
+    void start(Instant now);  // sends hello
     void on_frame(std::string_view bytes, Instant now);
     void on_manager_left();
 
     // ---- over TCP: worker_links.cpp ----
     void connect(net::Transport& transport, net::PeerId manager, Instant now);
-    void disconnect();  // the link is gone; what it holds stays
-    // Its manager is given up: what runs is killed, what was not acknowledged is nobody's.
+    void disconnect();  // the link is gone; the worker keeps its tasks
+    // Gives up the manager: kills running tasks, and drops unacknowledged answers.
     Status forget_manager();
     bool welcomed() const { return welcomed_; }  // on this link
     bool has_manager() const { return !token_.empty(); }
-    bool expected() const { return expected_; }  // a manager may have leased us something
-    Duration grace() const { return grace_; }    // for so long after the manager was heard last
+    bool expected() const { return expected_; }  // a manager may have leased us tasks
+    Duration grace() const { return grace_; }    // counts from when the manager was last heard
     WorkerId id() const { return id_; }
-    // The manager's last word on this link; then it is to be closed.
+    // The manager's last message on this link; the link must then be closed.
     const std::optional<wire::Refused>& refused() const { return refused_; }
     const std::optional<wire::Dismiss>& dismissed() const { return dismissed_; }
-    bool babbled() const { return babbled_; }  // it sent bytes that are not a message
-    // The one that answered is not our manager, or does not know us any more: what we held was ended. Once.
+    bool babbled() const { return babbled_; }  // the manager sent bytes that are not a message
+    // The manager that answered is another one, or no longer knows us, so our tasks were killed. True once.
     bool take_forgotten() { return std::exchange(forgotten_, false); }
     const std::string& why_leaving() const { return why_leaving_; }
-    bool broken() const { return broken_; }  // it leaves because its launcher is of no use
+    bool broken() const { return broken_; }  // it leaves because its launcher does not work
     bool idle() const { return held_.empty() && answers_.kept().empty(); }
     std::size_t holding() const { return held_.size(); }
-    // One, and not a range: whoever made it is likely to wait for it.
+    // Whether it runs a single call that is not a range: its caller probably waits for it.
     bool runs_one_call() const {
         return functions_ != nullptr && functions_->held() == 1 && functions_->held_of_ranges() == 0;
     }
     std::uint64_t tasks_taken() const { return tasks_taken_; }
 
-    void on_launcher(Instant now);  // its descriptor is readable, or that of the functions
-    // Give back what has not started, end when the rest is over. `idle`: for want of tasks.
+    void on_launcher(Instant now);  // its descriptor, or that of the functions, is readable
+    // Returns tasks that have not started, and ends when the rest have ended. `idle`: because there are no
+    // tasks.
     void drain(bool idle = false);
     void kill_all();
-    // We were sent `signal` to stop. Tasks may have been, too: those that end by it count as killed, not as
-    // failed.
+    // We got `signal`, which stops the run. Tasks may have got it too; those that it ends count as killed,
+    // not failed.
     void note_stop(int signal) { signalled_ends_.note_stop(signal); }
     void tick(Instant now);
     std::optional<Instant> wakeup() const;
 
     bool ended() const { return ended_; }
-    bool ranks_lost() const { return ranks_lost_; }  // the run has lost a rank: no MPI_Finalize
+    bool ranks_lost() const { return ranks_lost_; }  // the run has lost a rank: do not call MPI_Finalize
     bool manager_lost() const { return manager_lost_; }
 
   private:
@@ -189,20 +190,20 @@ class Worker {
     void pump(Instant now);
 
     WorkerOptions options_;
-    std::optional<std::uint64_t> output_limit_;  // as the manager wants it
-    std::optional<session::Outbox> outbox_;      // none: there is no link
+    std::optional<std::uint64_t> output_limit_;  // as set by the manager
+    std::optional<session::Outbox> outbox_;      // none while there is no link
     launcher::Launcher& launcher_;
-    TicketClient* tickets_;                // null: this worker is leased all its tasks
-    launcher::FunctionRunner* functions_;  // null: it has none, but what its launcher knows
-    Background* background_;               // of files; null: it takes no tasks that have any
+    TicketClient* tickets_;                // null: all tasks come as leases
+    launcher::FunctionRunner* functions_;  // null: only the launcher has functions
+    Background* background_;               // for files; null: it takes no tasks with files
     std::optional<WorkerFiles> files_;
     int folders_gone_ = 0;
     Prefetch prefetch_;
     ClaimSize claim_size_;
-    IntervalSet ranges_;                 // claimed by ticket and run as ranges, not yet reported
-    std::optional<BatchId> accounted_;   // what was held of it then is leased to us
+    IntervalSet ranges_;                 // claimed by ticket, run as ranges, not yet reported
+    std::optional<BatchId> accounted_;   // its tickets that we held are now leases
     std::optional<Instant> many_since_;  // our account waits for ranges to end
-    std::map<Key, bool> held_;           // what is not yet answered; true: claimed by ticket
+    std::map<Key, bool> held_;           // tasks not yet answered; true: claimed by ticket
     std::uint64_t last_environment_ = 0;
     bool leaving_ = false;
     std::string why_leaving_;
@@ -210,8 +211,8 @@ class Worker {
     bool broken_ = false;
     bool ended_ = false;
     SignalledEnds signalled_ends_;
-    Instant now_;          // of this look at the launcher
-    int idle_deaths_ = 0;  // of launchers, since one had started a task
+    Instant now_;          // time of the current on_launcher()
+    int idle_deaths_ = 0;  // deaths of launchers since one started a task
     bool ranks_lost_ = false;
     bool manager_lost_ = false;
     Instant last_sent_;
@@ -220,13 +221,12 @@ class Worker {
 
     // Over TCP.
     AnswerLog answers_;
-    std::string token_;  // of the manager's welcome; empty: none has welcomed us
+    std::string token_;  // from the manager's welcome; empty: not welcomed yet
     WorkerId id_;
     Duration grace_{0};
     bool welcomed_ = false;
-    bool shares_files_ = false;  // the manager's are ours
-    bool own_folders_ =
-        false;  // the manager has no folder that its tasks run in: each runs in one of its own
+    bool shares_files_ = false;  // we see the manager's files
+    bool own_folders_ = false;   // the manager has no folder for its tasks: each gets its own
     bool expected_ = false;
     bool babbled_ = false;
     bool forgotten_ = false;

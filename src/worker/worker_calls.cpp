@@ -1,4 +1,5 @@
-// Worker: calls that run within it. Those in a forked child are the launcher's, like commands.
+// The part of Worker that runs calls in its own process. The launcher runs calls in forked children, like
+// commands.
 #include "worker/worker.h"
 
 namespace wq::worker {
@@ -30,7 +31,7 @@ void Worker::take_call_reports(Instant now) {
     }
 }
 
-// One claim runs while the next one waits: the thread that calls never waits for this one.
+// One claim runs while the next one is queued, so that the calling thread never waits for this one.
 void Worker::take_ranges(Instant now) {
     if (!tickets_->active()) return;
     const std::uint64_t claim = claim_size_.claim(tickets_->left_in_node(), tickets_->ranks_of_node());
@@ -41,12 +42,12 @@ void Worker::take_ranges(Instant now) {
         functions_->run(std::move(order));
         any = true;
     }
-    // They are passed on with next(); it was asked already this turn.
+    // next() passes them on, and was already called this turn.
     if (any) on_launcher(now);
 }
 
-// What an account names becomes a lease each. A long range ends soon, as it was claimed for some ms; one that
-// goes on for longer than that is cut.
+// Each task that an account names becomes a lease, so wait until few are left. A long range ends soon,
+// because it was claimed for some ms; if it takes longer than that, its rest is returned.
 bool Worker::ranges_are_few(Instant now) {
     constexpr std::uint64_t few = 256;
     constexpr Duration patience = std::chrono::seconds(1);
@@ -69,7 +70,7 @@ void Worker::on_report(launcher::RangeProgress& report) {
         ranges_.erase(failed.task.value());
         report_end(failed);
     }
-    if (accounted_ && report.batch <= *accounted_)  // else it goes back with what nobody claimed
+    if (accounted_ && report.batch <= *accounted_)  // else it is requeued with the unclaimed tickets
         report.returned.for_each([&](Interval part) {
             for (std::uint64_t task = part.first; task < part.end; ++task)
                 answer(wire::GivenBack{TaskId(task), 1}, {});

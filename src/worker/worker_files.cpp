@@ -113,7 +113,7 @@ void WorkerFiles::go_on(const TaskPointer& task) {
     });
 }
 
-// What is cached is brought once for all that need it.
+// A cached input is fetched once for all tasks that need it.
 void WorkerFiles::bring(const TaskPointer& task) {
     const wire::InputFile& input = task->input();
     if (!input.key.empty()) {
@@ -128,7 +128,7 @@ void WorkerFiles::bring(const TaskPointer& task) {
     fetch(task);
 }
 
-// From its first byte.
+// Fetches the input from its first byte.
 void WorkerFiles::fetch(const TaskPointer& task, bool missed) {
     task->state = Task::State::fetching;
     task->consumed = 0;
@@ -146,7 +146,7 @@ void WorkerFiles::on(wire::InputPart message) {
     if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
         message.stream != task->stream)
         return;
-    if (message.last) task->state = Task::State::staging;  // no link is needed for what follows
+    if (message.last) task->state = Task::State::staging;  // the next steps need no link
     in_background([this, task, store = store_, stream = task->stream, last = message.last,
                    input = task->next_input,
                    bytes = std::make_shared<std::string>(std::move(message.bytes))]() -> Background::Then {
@@ -169,7 +169,7 @@ void WorkerFiles::on(wire::InputPart message) {
     });
 }
 
-// A worker beside this one has it.
+// Another worker on this node has it.
 void WorkerFiles::on(const wire::InputIsAt& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
@@ -193,14 +193,14 @@ void WorkerFiles::copy(const TaskPointer& task) {
             if (task->dropped) return;
             if (!step.done) return copy(task);
             if (!step.trouble) return came(task);
-            // Else it would be told of the same place again, and again find no room.
+            // Otherwise the manager would name the same place again, and there would again be no room.
             if (hopeless) return fail(task, *step.trouble);
             fetch(task, !is_full(step.trouble));
         };
     });
 }
 
-// A cached one is in the cache.
+// The input has arrived; a cached input is in the cache.
 void WorkerFiles::came(const TaskPointer& task) {
     say_(wire::HaveInput{task->lease.task, task->lease.attempt, static_cast<std::uint32_t>(task->next_input),
                          store_->cache_folder});
@@ -214,7 +214,7 @@ void WorkerFiles::on(const wire::NoInput& message) {
         fail(task, {files::Problem::Kind::missing, message.why});
 }
 
-// Whoever waited looks again: it may be in the cache now, or have come to nothing.
+// Tasks that waited for the input check again: it may be in the cache now, or have failed.
 void WorkerFiles::brought(const TaskPointer& task) {
     if (std::erase_if(bringing_, [&](const auto& each) { return each.second == task; }) == 0) return;
     for (const TaskPointer& other : std::exchange(waiting_, {}))
@@ -258,7 +258,7 @@ void WorkerFiles::forget(const TaskPointer& task) {
     brought(task);
 }
 
-// The files of others have their turn between.
+// Removes a few files per job, so that other tasks' files are handled in between.
 void WorkerFiles::remove_some() {
     more_to_remove_ = false;
     in_background([this, store = store_]() -> Background::Then {

@@ -1,8 +1,8 @@
-// The worker's end of the files of tasks: each gets a sandbox of its own, with its inputs in it, before it
-// starts; when it has ended, its outputs are sent, and the sandbox is removed. Cached inputs stay for other
-// tasks, until the folder goes.
+// The worker's side of task files. Before a task starts, it gets its own sandbox with its inputs. After it
+// ends, its outputs are sent and the sandbox is removed. Cached inputs stay for other tasks until the folder
+// is removed.
 //
-// Files are touched in the background only; events are for the thread of the loop.
+// Only background jobs touch files; events are for the thread of the loop.
 #pragma once
 
 #include <cstdint>
@@ -31,26 +31,27 @@ class WorkerFiles {
     using Key = std::pair<TaskId, Attempt>;
     using Say = std::function<void(const wire::Message&)>;
 
-    // Sandboxes and the cache are below `folder`, but where that is to outlive us, in `kept_cache`. `say`: to
-    // the manager, while there is a link to it.
+    // Sandboxes and the cache are below `folder`; a cache that must outlive us is in `kept_cache`. `say`:
+    // sends to the manager, while there is a link to it.
     WorkerFiles(Background& background, std::string folder, Say say, std::string kept_cache = {});
     ~WorkerFiles();
 
     void stage(wire::Lease lease);
-    // Where a task is that is held here; `running`, and `making` an input: with the launcher.
+    // Where a task is. `running`, and `making` an input: with the launcher.
     enum class Place { nowhere, staging, making, running, delivering };
     Place place_of(const Key& key) const;
     std::vector<Key> all_last_first() const;
-    // What was to make its next input has ended.
+    // The command or fetch that makes its next input has ended.
     void made(launcher::TaskEnded end);
-    // It has ended: its outputs leave.
+    // The task has ended: send its outputs.
     void deliver(launcher::TaskEnded end);
-    // What makes an input of it was told to end: where it had ended already, nothing of it runs.
+    // The command that makes its input was told to end. If that had ended already, nothing more of the task
+    // runs.
     void kill(const Key& key);
-    // It is not to run any more, or what came of it is nobody's.
+    // The task must not run any more, or nobody needs its results.
     void drop(const Key& key);
 
-    // There is a new link to the same manager: what was on its way comes, and goes, anew.
+    // There is a new link to the same manager: restarts the transfers that were under way.
     void begin_streams_anew();
     void on(wire::InputPart message);
     void on(const wire::NoInput& message);
@@ -59,7 +60,7 @@ class WorkerFiles {
     void on(const wire::OutputsKept& message);
     void on(const wire::WatchedTaken& message);
 
-    // Sends what tasks that run have appended to watched outputs; once a second.
+    // Sends what running tasks have appended to watched outputs, once a second.
     void look(Instant now);
     std::optional<Instant> wakeup() const;
 
@@ -67,7 +68,7 @@ class WorkerFiles {
         wire::Lease lease;
         std::string sandbox;
     };
-    // An input of it is to be made first: run `from`, a shell line or a URL, so that it is in `path`; then
+    // One of its inputs must be created first: run `from`, a shell line or a URL, to create `path`; then call
     // made().
     struct Make {
         wire::Lease lease;
@@ -76,19 +77,19 @@ class WorkerFiles {
         std::string path;
         std::string folder;
     };
-    // It could not be staged, for no fault of the task's: it is to be run elsewhere.
+    // It could not be staged, by no fault of the task: it must run elsewhere.
     struct Unable {
         Key key;
         std::string why;
-        bool folder_gone = false;  // with the launcher, of which is heard later
+        bool folder_gone = false;  // with its launcher, whose death is reported later
     };
-    // What can begin; what has ended, with its outputs home, or because it could not be staged.
+    // A task that can begin, or one that has ended: its outputs have arrived, or it could not be staged.
     using Event = std::variant<Staged, Make, launcher::TaskEnded, Unable>;
     std::vector<Event> next();
 
   private:
     struct Task;
-    struct Store;  // of the background's thread
+    struct Store;  // used by the background thread
     using TaskPointer = std::shared_ptr<Task>;
 
     TaskPointer find(TaskId task, Attempt attempt) const;
@@ -113,16 +114,16 @@ class WorkerFiles {
     void remove_some();
     void in_background(Background::Job job);
 
-    bool removes_ = false;         // what tasks have left
-    bool more_to_remove_ = false;  // that came meanwhile
+    bool removes_ = false;         // a job is removing what tasks left
+    bool more_to_remove_ = false;  // more was left meanwhile
     Background& background_;
     Say say_;
     std::shared_ptr<Store> store_;
     std::map<Key, TaskPointer> tasks_;
-    std::map<std::string, TaskPointer> bringing_;  // by key: for whom it comes, or is made
-    std::vector<TaskPointer> waiting_;             // for what comes for another one
-    std::uint64_t next_number_ = 0;                // of those that are staged
-    std::size_t watched_ = 0;                      // tasks with outputs that are
+    std::map<std::string, TaskPointer> bringing_;  // by key: the task for which it is fetched or created
+    std::vector<TaskPointer> waiting_;             // for inputs that are fetched for another task
+    std::uint64_t next_number_ = 0;                // of the next staged task
+    std::size_t watched_ = 0;                      // tasks with watched outputs
     Instant next_look_;
     std::deque<Event> events_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -17,7 +17,7 @@ namespace wq::worker {
 
 namespace {
 
-// Some file systems take a millisecond for each.
+// Some file systems take a millisecond per file.
 constexpr std::size_t removed_a_job = 256;
 
 files::Problem refused(const std::string& what) {
@@ -28,7 +28,7 @@ files::Problem refused(const std::string& what) {
 
 // ---- the workspace ----
 
-// Who has rights over rights is not stopped by a file's: it gets one of its own.
+// File permissions do not stop root from writing to a linked input, so root's tasks get copies.
 WorkerFiles::Store::Store() : sharing(::geteuid() == 0 ? files::Sharing::copied : files::Sharing::linked) {}
 
 bool WorkerFiles::Store::gone() const {
@@ -38,7 +38,7 @@ bool WorkerFiles::Store::gone() const {
 
 files::Trouble WorkerFiles::Store::enter(const std::string& where, const std::string& cache_at) {
     if (where.empty()) return files::Problem{files::Problem::Kind::unreadable, "the worker has no workspace"};
-    // Tasks of lists run in the workspace itself: what they make there is none of ours.
+    // Tasks of lists run in the workspace itself, so our files go to a separate folder.
     folder = where + "/.files";
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return files::problem_of_errno(folder, errno);
     cache_folder = cache_at.empty() ? folder + "/cache" : cache_at;
@@ -88,7 +88,7 @@ wire::Lease WorkerFiles::Task::lease_without_files() {
     return bare;
 }
 
-// Names and keys that lead out are no manager's.
+// Names and keys that lead out of the sandbox or the cache do not come from a manager.
 files::Trouble WorkerFiles::Task::check() const {
     const auto wrong = [](const std::string& name) { return relative_path(name) != name; };
     for (const wire::InputFile& one : lease.files->inputs) {
@@ -115,7 +115,7 @@ bool WorkerFiles::Task::make_sandbox(const Store& store, files::Trouble& trouble
 }
 
 void WorkerFiles::Task::make_folder_of(const std::string& name) const {
-    std::error_code error;  // what cannot be made is missed by whoever writes there
+    std::error_code error;  // if this fails, the program that writes there fails
     std::filesystem::create_directories(std::filesystem::path(path_of(name)).parent_path(), error);
 }
 
@@ -129,12 +129,12 @@ files::Trouble WorkerFiles::Task::place(Store& store, wire::InputFile& input, bo
         input.content.reset();
         return std::nullopt;
     }
-    // Linked to tasks that run, it may have been written to.
+    // If it is linked into sandboxes of running tasks, they may have changed it.
     const auto key = store.content_key(input);
     placed = key && (store.sharing == files::Sharing::copied || store.cache->fresh(*key));
     if (placed) {
         auto trouble = place(store, *key, path_of(input.name));
-        // Somebody has been at the cache: once it is brought again.
+        // Somebody has changed the cache, so fetch the input again, once.
         if (!trouble || trouble->kind != files::Problem::Kind::missing || std::exchange(fetched_again, true))
             return trouble;
         store.cache->drop(*key);
@@ -168,7 +168,7 @@ files::Trouble WorkerFiles::Task::place_what_is_here(Store& store, bool& more) {
     return std::nullopt;
 }
 
-// What is left on the way of a stream that was given up is nothing.
+// Late bytes of a stream that was given up are dropped.
 files::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& part) {
     if (part.stream != taken_stream) {
         incoming.reset();
@@ -195,13 +195,14 @@ files::Trouble WorkerFiles::Task::put(Store& store, const InputBytes& part) {
     if (!incoming) incoming.emplace(*store.cache, part.input.key);
     auto trouble = incoming->write(part.bytes);
     if (!trouble && part.last) trouble = incoming->finish();
-    if (trouble && trouble->kind == files::Problem::Kind::refused)  // other bytes than were announced
+    if (trouble && trouble->kind == files::Problem::Kind::refused)  // not the announced bytes
         return files::Problem{files::Problem::Kind::changed,
                               part.input.name + ": it changed while it was sent"};
     return trouble;
 }
 
-// What a cached one is called is known once it was read; then it is read again, into the cache.
+// The cache key of a created input is known only after reading it, so it is read twice: for the key, then
+// into the cache.
 WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
     const wire::InputFile& next = input();
     const std::string from = making_path();
@@ -253,7 +254,7 @@ WorkerFiles::Task::Step WorkerFiles::Task::take_from_neighbour(Store& store) {
 
 // ---- while it runs ----
 
-// In turns, so that one that grows and grows keeps none from being sent.
+// Visits watched outputs in turn, so that one that grows fast does not block the others.
 std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
     auto next = watches.begin();
     if (watch_last) next = watch_full ? watches.lower_bound(*watch_last) : watches.upper_bound(*watch_last);
@@ -310,8 +311,8 @@ void WorkerFiles::Task::note(core::Ending ending, const std::string& why) {
     end.outcome.reason = why;
 }
 
-// Linked inputs that it wrote to all the same are in no cache any more; copies that it did not write to are
-// the next task's.
+// Removes linked inputs that the task changed from the cache, and returns unchanged copies to it for the next
+// task.
 void WorkerFiles::Task::clean_up(Store& store) {
     incoming.reset();
     writer.reset();

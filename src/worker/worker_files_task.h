@@ -1,5 +1,4 @@
-// Shared by the parts of WorkerFiles: a task's place in the workspace, and the work done there in the
-// background.
+// Shared by the parts of WorkerFiles: a task's place in the workspace, and the background work there.
 #pragma once
 
 #include <atomic>
@@ -16,28 +15,28 @@
 namespace wq::worker {
 
 struct WorkerFiles::Store {
-    std::atomic<bool> closed{false};  // the folder goes: nothing is made in it any more
+    std::atomic<bool> closed{false};  // the folder is removed: create nothing in it any more
     std::string folder;
     std::string cache_folder;
     std::optional<files::Cache> cache;
-    std::map<std::string, std::string> made;  // content keys of what URLs and commands gave, by their keys
-    files::Trouble trouble;                   // with it no task can be staged
+    std::map<std::string, std::string> made;  // content keys of inputs from URLs and commands, by input key
+    files::Trouble trouble;                   // if set, no task can be staged
     files::Sharing sharing;
-    std::deque<std::string> leaving;  // what is removed, a few files a job
-    std::uint64_t left = 0;           // that was to be
+    std::deque<std::string> leaving;  // folders to remove, a few files per job
+    std::uint64_t left = 0;           // count of paths ever put there
 
     Store();
-    bool gone() const;  // with a launcher that died
-    // `cache_at`: empty: the cache goes with the folder.
+    bool gone() const;  // removed with a launcher that died
+    // `cache_at`: empty if the cache is removed with the folder.
     files::Trouble enter(const std::string& where, const std::string& cache_at);
-    // It is nobody's any more, and out of the way at once.
+    // Moves it out of the way at once; remove_some() removes it.
     void remove(const std::string& path);
-    bool remove_some();  // of that; returns whether there is more
-    // The disk is full: false: nothing is left that could go.
+    bool remove_some();  // returns whether there is more
+    // Called when the disk is full. False if there is nothing left to remove.
     bool make_room();
-    // Whether it has to be read before it is known; then the next few megabytes were.
+    // Whether the cached input must still be read to verify it. If so, this reads its next few megabytes.
     bool check_some(const wire::InputFile& input);
-    // Of an input that is cached here; nothing: it is not.
+    // The content key of an input that is cached here; nullopt if it is not.
     std::optional<std::string> content_key(const wire::InputFile& input);
 };
 
@@ -48,42 +47,42 @@ struct WorkerFiles::Task {
     std::uint64_t number = 0;
     State state = State::staging;
     bool dropped = false;
-    bool killed = false;     // what makes its input may have ended before it was told
-    std::uint64_t link = 0;  // streams of an earlier link are over
+    bool killed = false;     // the command that makes its input may have ended before the kill
+    std::uint64_t link = 0;  // streams of an earlier link are void
 
     std::string sandbox;
     std::size_t next_input = 0;
     bool fetched_again = false;
-    // Of the input that is fetched; of the background's thread.
+    // The input being fetched; used by the background thread.
     std::optional<files::Cache::Incoming> incoming;
     std::optional<files::TreeWriter> writer;
-    std::uint32_t taken_stream = 0;  // whose bytes these are
-    bool taken_badly = false;        // and which came to nothing
-    // Of the loop's.
+    std::uint32_t taken_stream = 0;  // the stream of these bytes
+    bool taken_badly = false;        // that stream failed
+    // Used by the loop.
     std::uint64_t consumed = 0;
-    std::uint32_t stream = 0;  // that is taken: what is on its way of earlier ones is not
-    // Of the one that was made, on its way into the cache.
+    std::uint32_t stream = 0;  // the current one: bytes of earlier ones are dropped
+    // A created input on its way into the cache.
     struct Intake {
         files::TreeReader reader;
         files::KeyMaker maker;
-        std::string key;  // once it was read to its end
+        std::string key;  // set once it was read to its end
     };
     std::optional<Intake> intake;
-    std::optional<files::TreeReader> neighbour;  // another worker has it
+    std::optional<files::TreeReader> neighbour;  // another worker has the input
 
-    // Of watched outputs, by their place: how far they were sent, and how far taken.
+    // Watched outputs by index: how many bytes were sent, and how many the manager took.
     struct Watch {
         std::uint64_t sent = 0;
         std::uint64_t taken = 0;
         bool over = false;
     };
     std::map<std::uint32_t, Watch> watches;
-    bool watch_busy = false;                  // one is looked at, or an answer is awaited
-    std::optional<std::uint32_t> watch_last;  // of this round, that was sent; of the background's thread
-    bool watch_full = false;                  // it had more than a part holds; of the same
+    bool watch_busy = false;                  // one is being read, or an answer is awaited
+    std::optional<std::uint32_t> watch_last;  // last one sent in this round; background thread
+    bool watch_full = false;                  // it had more than a part holds; background thread
 
     launcher::TaskEnded end;
-    std::vector<std::uint32_t> outputs;  // that are to be sent
+    std::vector<std::uint32_t> outputs;  // to be sent
     std::size_t next_output = 0;
     std::optional<files::TreeReader> reader;  // of the background's thread
     std::uint64_t sent = 0;
@@ -93,15 +92,15 @@ struct WorkerFiles::Task {
     Key key() const { return {lease.task, lease.attempt}; }
     const wire::InputFile& input() const { return lease.files->inputs[next_input]; }
     std::string path_of(const std::string& name) const { return sandbox + "/" + name; }
-    // Where its next input is made, and as what.
+    // The folder where its next input is created, and the input's path there.
     std::string making_folder() const { return sandbox + ".made"; }
     std::string making_path() const { return making_folder() + "/it"; }
     wire::Lease lease_without_files();
 
-    // False: this worker cannot, whatever the task is.
+    // False: this worker cannot make a sandbox for any task.
     bool make_sandbox(const Store& store, files::Trouble& trouble);
-    // The inputs from next_input on, up to one that is to be fetched or made; or, with `more`, one of which
-    // there is more to be read.
+    // Places the inputs from next_input on, up to one that must be fetched or created, or (`more`) one that
+    // must be read further.
     files::Trouble place_what_is_here(Store& store, bool& more);
     // The next bytes of an input that comes from the manager.
     struct InputBytes {
@@ -111,29 +110,29 @@ struct WorkerFiles::Task {
         bool last = false;
     };
     files::Trouble take(Store& store, const InputBytes& part);
-    // The next few megabytes of the one that was made. Done: it is in its place, or in the cache.
+    // Takes the next few megabytes of a created input. `done`: it is in its place, or in the cache.
     struct Step {
         bool done = true;
         files::Trouble trouble;
     };
     Step take_made(Store& store);
-    // The next few megabytes of the one that another worker of the node has.
+    // The same for an input that another worker of the node has.
     Step take_from_neighbour(Store& store);
 
-    // What was appended to one of the watched outputs.
+    // The bytes appended to a watched output.
     struct Grown {
         std::uint32_t output = 0;
         std::uint64_t offset = 0;
         std::string bytes;
     };
     std::optional<Grown> look_for_growth();
-    // What it made of what is wanted.
+    // Which of the requested outputs it made.
     struct Made {
         std::vector<std::uint32_t> outputs;
         std::vector<std::string> missing;
     };
     Made look_for_outputs(bool good) const;
-    // The next part of its outputs, at most `most` bytes; of one that cannot be read, why.
+    // The next part of its outputs, at most `most` bytes; or why an output cannot be read.
     struct Part {
         std::uint32_t output = 0;
         std::string bytes;
@@ -142,7 +141,7 @@ struct WorkerFiles::Task {
     };
     std::optional<Part> read(std::size_t most);
 
-    void note(core::Ending ending, const std::string& why);  // where it says no more by itself
+    void note(core::Ending ending, const std::string& why);  // if the outcome has no reason yet
     void clean_up(Store& store);
 
   private:

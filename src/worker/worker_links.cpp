@@ -1,4 +1,4 @@
-// A worker over TCP and its links: one after the other, to the same manager or to another.
+// The part of Worker that handles links over TCP: one after the other, to the same manager or to another.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr Duration kill_limit = std::chrono::seconds(5);
 
-// A mark is short, and lies in a plain file: whatever else the path leads to is none.
+// Whether the manager's mark is in the file. A mark is short and in a regular file; anything else at the path
+// is not a mark.
 bool sees(const std::string& path, const std::string& mark) {
     const Descriptor file(
         path.empty() ? -1 : ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
@@ -57,7 +58,7 @@ void Worker::on_message(const wire::Welcome& message) {
     output_limit_ = std::min(message.output_limit, core::most_output_limit);
     if (!over_tcp() || welcomed_) return;
     if (message.resume != token_) {
-        forgotten_ = has_manager();  // it is another one, or was started anew
+        forgotten_ = has_manager();  // another manager, or a restarted one
         if (forgotten_ && !forget_manager()) return;
         token_ = message.resume;
         expected_ = true;
@@ -70,17 +71,17 @@ void Worker::on_message(const wire::Welcome& message) {
     shares_files_ = sees(message.mark_path, message.mark);
     if (shares_files_) say(wire::SharesFiles{});
     options_.index_variable = message.index_variable;
-    say(wire::Beat{});  // we have the token: from now on a cut is no end
+    say(wire::Beat{});  // we have the token: from now on we can reconnect
     answers_.forget(message.answers_received);
     for (const AnswerLog::Answer& kept : answers_.kept()) outbox_->put_encoded(kept.message);
     if (leaving_) say(wire::Draining{});
     if (files_) files_->begin_streams_anew();
 }
 
-// The launcher is begun anew, so that nothing of what it was told can be taken for the next manager's.
+// Restarts the launcher, so that old orders cannot be mistaken for those of the next manager.
 Status Worker::forget_manager() {
     token_.clear();
-    // The one that may still keep a place for us would take us for our double.
+    // The old manager may still keep a place for us, and would mistake us for a duplicate.
     if (over_tcp()) options_.hello.identity = session::random_token();
     expected_ = false;
     answers_ = {};

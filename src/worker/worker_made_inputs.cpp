@@ -1,5 +1,5 @@
-// WorkerFiles: inputs that the worker makes by itself, from a URL or by a command. Both are run as a task is,
-// in its place and with what it was given: so they can be killed, and hold up nobody else.
+// The part of WorkerFiles that creates inputs from a URL or by a command. Both run like a task, in the task's
+// place and with its resources, so they can be killed and do not delay other tasks.
 #include "files/tree_format.h"
 #include "process/fetch_url.h"
 #include "worker/worker_files_task.h"
@@ -8,16 +8,16 @@ namespace wq::worker {
 
 namespace {
 
-// As Work Queue's exit status of a task whose input its worker could not make.
+// Work Queue's exit status of a task whose input its worker could not create.
 constexpr int not_made = 1;
 
-// Of what it wrote to stderr, the line that says most.
+// The last line of stderr, which usually says most.
 std::string last_line(std::string_view text) {
     while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
     return std::string(text.substr(text.rfind('\n') + 1));
 }
 
-// Why it gave nothing; it ran to its end, well or not.
+// Why a command or fetch that ended, with or without success, created no input.
 files::Problem why_not_made(const wire::InputFile& input, const launcher::TaskEnded& end) {
     if (input.kind == wire::InputKind::url) {
         const process::FetchEnd fetch = process::fetch_end_of(end.output.result);
@@ -44,7 +44,7 @@ bool ended_by_itself(core::Ending ending) {
 
 }  // namespace
 
-// What is cached depends on nothing but its line: it runs in a folder of its own, without the task's
+// A cached input must depend on its line only, so the line runs in its own folder, without the task's
 // variables.
 void WorkerFiles::make(const TaskPointer& task) {
     task->state = Task::State::making;
@@ -85,7 +85,7 @@ void WorkerFiles::made(launcher::TaskEnded end) {
     fail(task, std::move(end));
 }
 
-// Who waits for the same would only find out the same.
+// Also fails the tasks that wait for the same input, because they would fail the same way.
 void WorkerFiles::fail_with(const TaskPointer& maker, const launcher::TaskEnded& end) {
     const std::string key = maker->input().key;
     if (key.empty()) return;

@@ -1,5 +1,5 @@
-// WorkerFiles: what tasks have made leaves, one output after the other; and of what is watched, what they
-// append while they run.
+// The part of WorkerFiles that sends outputs: one after the other when a task has ended, and, of watched
+// outputs, what the task appends while it runs.
 #include <algorithm>
 
 #include "worker/worker_files_task.h"
@@ -124,7 +124,7 @@ void WorkerFiles::on(const wire::OutputsKept& message) {
     delivered(task);
 }
 
-// What it made went with the workspace.
+// Its outputs were lost with the workspace.
 void WorkerFiles::lost(const TaskPointer& task) {
     task->end.outcome = {};
     task->end.outcome.ending = core::Ending::worker_lost;

@@ -11,13 +11,13 @@ namespace wq::worker {
 
 namespace {
 
-// What a clock on the wall says then, with the day where it is another one.
+// The local time after `time`, with the day if it is another day.
 std::string clock_after(Duration time) {
     const bool soon = time < std::chrono::hours(12);
     return local_time(wall_now() + time / std::chrono::microseconds(1), soon ? "%H:%M" : "%Y-%m-%d %H:%M");
 }
 
-// What is known of the manager's last bytes is looked at each second.
+// The time of the manager's last bytes is updated each second.
 constexpr Duration still_fresh = std::chrono::seconds(2);
 constexpr Duration look_again = std::chrono::milliseconds(250);
 
@@ -69,7 +69,8 @@ void WorkerSession::joined(const net::Joined& arrival, Instant now) {
 void WorkerSession::link_lost(const std::string& why, Instant now) {
     last_failure_ = why;
     if (state_ == State::calling) {
-        // While a manager may have us back, some other that answers in its place ends nothing.
+        // While our manager may accept us again, another one that answers in its place does not end the
+        // session.
         if (call_->not_allowed() && !cut_off_since_) {
             say_(why);
             end(ExitCode::not_allowed);
@@ -91,7 +92,8 @@ std::string WorkerSession::what_is_kept(Instant now) const {
            format_duration(std::chrono::duration_cast<std::chrono::seconds>(left)) + ", ";
 }
 
-// Once, until it is reached: who gave a wrong address sees it now, and not when all patience is over.
+// Printed once per outage, so that a user who gave a wrong address sees it now and not only at the connect
+// timeout.
 void WorkerSession::say_not_reached() {
     if (end_ || cut_off_since_ || std::exchange(said_not_reached_, true)) return;
     say_("no manager reached yet; retrying for " + format_duration(options_.connect_timeout) + ":\n" +
@@ -123,15 +125,15 @@ void WorkerSession::tell_notes() {
     for (const net::Note& note : call_->transport->take_notes()) options_.note(note);
 }
 
-// A link that is silent is given up while there is time to come back by another. Without a grace there is
-// nothing to come back to, and the transport's own patience is enough.
+// A silent link is given up while there is time to reconnect. Without a grace period no reconnect is
+// possible, and the transport's own timeout is enough.
 void WorkerSession::check_silence(Instant now) {
     silent_from_.reset();
     if (state_ != State::serving || worker_.grace() <= Duration{0}) return;
     const net::Heard heard = call_->heard(now);
     silent_from_ = heard.at + session::silence_of(worker_.grace());
     if (now < *silent_from_) return;
-    // Who was stopped himself finds what came meanwhile when he looks again.
+    // If this process itself was stopped, it finds the bytes that came meanwhile at its next check.
     if (now - heard.as_of > still_fresh)
         silent_from_ = now + look_again;
     else
@@ -151,7 +153,7 @@ bool WorkerSession::move_frames(Instant now) {
             heard_close_by_ = heard_close_by_ || (frame->close_by && worker_.runs_one_call());
         }
         if (const auto* left = std::get_if<net::Left>(&arrival)) {
-            // A last word may stand before it.
+            // The manager's last message may precede it.
             if (!worker_.refused() && !worker_.dismissed()) link_lost(left->why, now);
         }
     }
@@ -183,7 +185,7 @@ void WorkerSession::manager_is_done(Instant now) {
 
 void WorkerSession::give_manager_up(const std::string& why, Instant now) {
     if (worker_.holding() > 0) say_(why + ": its tasks are killed");
-    if (state_ == State::greeting) {  // our Hello told it of what we give up now
+    if (state_ == State::greeting) {  // our Hello named the tasks that we give up now
         hang_up(now);
         call_later(now);
     }
@@ -200,7 +202,7 @@ void WorkerSession::drain(std::optional<Duration> grace, Instant now, bool idle)
     if (grace) kill_at_ = std::min(kill_at_.value_or(now + *grace), now + *grace);
     if (std::exchange(draining_, true)) return;
     worker_.drain(idle);
-    worker_.on_launcher(now);  // what has not started is given back at once
+    worker_.on_launcher(now);  // returns tasks that have not started at once
 }
 
 void WorkerSession::stop(int signal, Instant now) {
@@ -253,7 +255,7 @@ void WorkerSession::check_times(Instant now) {
 
 void WorkerSession::turn(Instant now) {
     if (end_) return;
-    // Before a call that is under way makes it known to a manager, who would lease it something.
+    // Ends before a pending call reaches a manager, which would lease it tasks.
     if (draining_ && !worker_.expected()) return end(ExitCode::ok);
     move_frames(now);
     worker_.on_launcher(now);

@@ -1,6 +1,6 @@
 // A TCP worker from its start to its end. It connects to its manager, serves it, and reconnects after a
 // disconnect with exponential back-off and full jitter. Meanwhile it keeps its tasks for the time that the
-// manager told. It drains when it is asked to leave or its time is over. It has no clock and no descriptor:
+// manager set. It drains when it is asked to leave, or its time is over. It has no clock and no descriptor:
 // the loop calls it.
 #pragma once
 
@@ -17,14 +17,14 @@
 
 namespace wq::worker {
 
-// One attempt to reach a manager: a transport with one peer, that gives Joined or Left.
+// One attempt to reach a manager: a transport with one peer, which reports Joined or Left.
 struct Call {
     std::unique_ptr<net::Transport> transport;
     net::PeerId manager{0};
-    std::string address;                                       // of the managers called, for messages
-    std::function<bool()> not_allowed = [] { return false; };  // after Left: trying again is no use
+    std::string address;                                       // of the called managers, for messages
+    std::function<bool()> not_allowed = [] { return false; };  // after Left: do not retry
     std::function<std::string()> local_address = [] { return std::string(); };  // once joined
-    // Once joined: when its last bytes came, or a little before. Here, where nothing is known of that: now.
+    // Once joined: when its last bytes came, or a little before. The default knows nothing and says now.
     std::function<net::Heard(Instant now)> heard = [](Instant now) { return net::Heard{now, now}; };
 };
 
@@ -33,39 +33,39 @@ struct WorkerSessionOptions {
     Duration connect_timeout = std::chrono::minutes(15);
     Duration min_backoff = std::chrono::seconds(1);
     Duration max_backoff = std::chrono::minutes(1);
-    Duration welcome_limit = std::chrono::seconds(30);  // a manager that says nothing for so long is none
-    Duration drain_grace = std::chrono::seconds(10);    // running tasks may finish for so long
-    Duration last_words = std::chrono::seconds(5);      // what is answered has to arrive within so long
+    Duration welcome_limit = std::chrono::seconds(30);  // a manager silent for this long is not one
+    Duration drain_grace = std::chrono::seconds(10);    // how long running tasks may continue
+    Duration last_words = std::chrono::seconds(5);      // how long answers may take to arrive
     std::optional<Instant> drain_at;                    // the batch job ends soon after
     Duration drain_at_grace{0};
     bool single_shot = false;
-    std::uint64_t seed = 0;                      // of the jitter
-    std::function<void(const net::Note&)> note;  // of its connections; may be empty
+    std::uint64_t seed = 0;                      // for the jitter
+    std::function<void(const net::Note&)> note;  // on its connections; may be empty
 };
 
 class WorkerSession {
   public:
-    // `call` begins a call, to the manager of the last one where that `waits` for us. An error unreachable is
-    // a call that came to nothing, any other ends the session.
+    // `call` begins a call; to the last manager if that `waits` for us. The error `unreachable` means that
+    // the call failed; any other error ends the session.
     WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(bool waits)> call,
                   std::function<void(const std::string&)> say, Instant now);
 
     void turn(Instant now);
-    void stop(int signal, Instant now);  // the second one ends running tasks at once
-    // It takes nothing more, and is over when what runs has ended, however long that takes.
+    void stop(int signal, Instant now);  // the second signal kills running tasks at once
+    // Takes no more tasks, and ends when running tasks have ended, however long that takes.
     void leave(const std::string& why, Instant now);
-    void lose_link(const std::string& why, Instant now);  // it is to try another one
+    void lose_link(const std::string& why, Instant now);  // connects again
     std::optional<Instant> wakeup() const;
     std::vector<int> descriptors() const;
 
-    // A frame came from a manager on this machine with a call to make. Once.
+    // A frame with a call came from a manager on this machine. True once.
     bool take_heard_close_by() { return std::exchange(heard_close_by_, false); }
     void expect_until(Instant until);
 
     bool over() const { return end_.has_value(); }
     ExitCode code() const { return *end_; }
     bool draining() const { return draining_; }
-    // Its manager has ended it for good: there is nobody to come back to.
+    // Its manager has dismissed it finally, so it must not reconnect.
     bool dismissed() const { return dismissed_; }
     net::Transport* link() const { return call_ ? call_->transport.get() : nullptr; }
 
@@ -93,23 +93,24 @@ class WorkerSession {
     Worker& worker_;
     std::function<Result<Call>(bool)> make_call_;
     std::function<void(const std::string&)> say_;
-    net::Backoff backoff_;  // of calls in a row that came to nothing
+    net::Backoff backoff_;  // for consecutive failed calls
 
     State state_ = State::waiting;
     std::optional<Call> call_;
-    Instant state_until_;  // of waiting: when to call; of greeting: patience
+    Instant state_until_;  // waiting: when to call; greeting: welcome limit
     std::string last_failure_;
     bool said_not_reached_ = false;
-    // Its link is cut; when it was heard last. Its manager waits for us, no longer than the grace from then.
+    // Set while disconnected: when the manager was last heard. It waits for us, at most for the grace period
+    // from then.
     std::optional<Instant> cut_off_since_;
-    std::optional<Instant> silent_from_;  // of serving: its link may be dead if nothing is heard until then
+    std::optional<Instant> silent_from_;  // serving: its link may be dead if silent until then
     Instant alone_since_;                 // without a manager
     Instant idle_since_;                  // without a task
-    bool served_ = false;                 // a manager that was done with us
+    bool served_ = false;                 // a manager has finished with us
     bool draining_ = false;
     bool stopped_ = false;             // by a signal
-    std::optional<Instant> kill_at_;   // of draining
-    std::optional<Instant> leave_at_;  // of draining: whatever has not arrived by then
+    std::optional<Instant> kill_at_;   // draining
+    std::optional<Instant> leave_at_;  // draining: ends then even if answers have not arrived
     bool dismissed_ = false;
     bool heard_close_by_ = false;
     std::optional<ExitCode> end_;

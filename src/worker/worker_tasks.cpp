@@ -1,4 +1,4 @@
-// Worker: how a leased task begins, with its files and without.
+// The part of Worker that starts leased tasks, with and without files.
 #include <cstdlib>
 
 #include "files/task_files.h"
@@ -10,10 +10,10 @@ namespace wq::worker {
 
 namespace {
 
-// Tasks in a row that find no workspace, and no launcher that died with it: somebody has removed it.
+// If this many tasks in a row find no workspace, and the launcher has not died, somebody has removed it.
 constexpr int most_folders_gone = 20;
 
-// The line as one word behind the wrapper, or in place of its `{}`.
+// Appends the line to the wrapper as one word, or puts it in place of its `{}`.
 std::string wrapped(const std::string& wrapper, const std::string& line) {
     std::string word = "'";
     for (const char c : line) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -23,7 +23,7 @@ std::string wrapped(const std::string& wrapper, const std::string& line) {
     return wrapper.substr(0, braces) + word + wrapper.substr(braces + 2);
 }
 
-// `export -f` of bash hands functions on under such names; only a shell finds them.
+// Bash's `export -f` exports functions under such names; only a shell finds them.
 bool is_exported_function(const std::string& name) {
     return std::getenv(("BASH_FUNC_" + name + "%%").c_str()) != nullptr;
 }
@@ -79,9 +79,7 @@ process::Order Worker::order_of(const wire::Lease& lease) const {
 void Worker::stage(const wire::Lease& lease) {
     if (background_ == nullptr) {
         launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
-        ended.outcome.ending = core::Ending::not_started;
-        ended.outcome.exit_code = 126;
-        ended.outcome.reason = "this worker does not accept tasks with files";
+        core::set_not_started(ended.outcome, "this worker does not accept tasks with files");
         return answer_end(ended);
     }
     if (!files_)
@@ -115,7 +113,7 @@ void Worker::take_file_events() {
     }
 }
 
-// Who leaves begins nothing any more.
+// A leaving worker starts no more tasks.
 bool Worker::goes_back(const wire::Lease& lease) {
     if (!leaving_) return false;
     const Key key{lease.task, lease.attempt};
@@ -131,7 +129,7 @@ void Worker::make(WorkerFiles::Make& input) {
     process::Order order = order_of(input.lease);
     if (fetches) {
         order.argv.clear();
-        order.timeout = Duration{0};  // it is given up where nothing comes
+        order.timeout = Duration{0};  // fetch_timeout limits it
         order.call = process::call_of({input.from, input.path, options_.fetch_timeout});
     }
     order.directory = input.folder;
@@ -152,7 +150,7 @@ std::uint64_t Worker::recall_staging(std::uint64_t most) {
     return count;
 }
 
-// What has not started goes back; what has ended, and still sends what it made, was killed.
+// Returns tasks that have not started. A task that has ended, and still sends its outputs, counts as killed.
 void Worker::kill_in_files(const std::function<bool(Key)>& which) {
     if (!files_) return;
     for (const Key& key : files_->all_last_first()) {
@@ -173,7 +171,7 @@ void Worker::kill_in_files(const std::function<bool(Key)>& which) {
     }
 }
 
-// Sandboxes are the launcher's, and went with it.
+// Sandboxes are in the launcher's folder, and were removed with it.
 void Worker::lose_files(const std::string& why) {
     folders_gone_ = 0;
     if (!files_) return;
