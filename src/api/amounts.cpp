@@ -26,7 +26,7 @@ Error refused(std::string why) {
     return {ExitCode::usage, std::move(why)};
 }
 
-// Less than a thousandth is one.
+// Amounts below a thousandth are rounded up to one.
 std::int64_t thousandths(double said) {
     if (!(said > 0)) return core::unsaid;
     return std::max<std::int64_t>(std::llround(said * 1000), 1);

@@ -1,4 +1,4 @@
-// What a program says of resources, of tasks and of categories, and where it wants to read what they took.
+// Checks the resource amounts of tasks and categories, and the folder for summaries.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace wq::api {
 
-// Whether a machine could have it. Error (usage): "cores(-5): give a number ...".
+// Checks that a machine could have these amounts. Error (usage): "cores(-5): give a number ...".
 Status check_amounts(const TaskResources& said);
 
-// Of what check_amounts() lets through; 0 says nothing, as in Work Queue.
+// Needs amounts that check_amounts() accepts; 0 means not specified, as in Work Queue.
 core::Needs needs_of(const TaskResources& said);
 core::Sizes sizes_of(const TaskResources& said);
 
-// Errors (usage): there is none of that number, or name.
+// Error (usage): there is no mode with this number or name.
 Result<core::AllocationMode> mode_of(AllocationMode mode);
 Result<core::ResourceKind> resource_named(const std::string& name);
 
-// A folder for summaries, by its absolute path; it is made where it is not there. Error (usage): it cannot be
+// Returns the absolute path of a folder for summaries, and creates it if needed. Error (usage): it cannot be
 // written.
 Result<std::string> summaries_folder(const std::string& folder);
 

@@ -6,7 +6,7 @@
 namespace wq::api {
 
 namespace {
-// For the reason of a failure: when it comes, no memory may be left for it.
+// Reserved for the reason of a failure, because no memory may be left then.
 constexpr std::size_t longest_reason = 512;
 }  // namespace
 
@@ -41,7 +41,7 @@ std::int64_t CommandQueue::submit(std::unique_ptr<TaskData> task) {
     const auto count = static_cast<std::int64_t>(task->count());
     task->id = id;
     put(std::move(task));
-    next_id_ += count;  // ids have no gap, even if there was no memory for a task
+    next_id_ += count;  // ids have no gaps, even if memory ran out for a task
     return id;
 }
 

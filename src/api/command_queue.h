@@ -1,5 +1,5 @@
-// From the program's threads to the manager's: submissions and requests, in order. The manager is woken only
-// where it may sleep, so that submitting costs a lock and no system call while it is busy.
+// Carries submissions and requests, in order, from the program's threads to the manager's thread. It wakes
+// the manager only if that may sleep, so submitting to a busy manager costs a lock and no system call.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace wq::api {
 
-// A request of a thread of the program. That thread waits until the request has run or was dropped.
+// A request of a program's thread. The thread waits until the request has run or was dropped.
 class Asked {
   public:
     explicit Asked(std::function<void()> request) : request_(std::move(request)) {}
@@ -42,25 +42,25 @@ class CommandQueue {
 
     CommandQueue();
 
-    // The first id of the task, from 1; 0: the manager takes nothing more.
+    // Returns the first id of the task, from 1; 0: the manager accepts nothing more.
     std::int64_t submit(std::unique_ptr<TaskData> task);
-    // Runs `request` on the manager's thread and waits until it has. False: the manager takes nothing more.
-    // Throws what the request throws, which ends the manager, too.
+    // Runs `request` on the manager's thread and waits for it. False: the manager accepts nothing more.
+    // Throws what the request throws, which also ends the manager.
     bool ask(std::function<void()> request);
-    // Tasks submitted so far, calls of ranges each for itself.
+    // Tasks submitted so far; each call of a range counts.
     std::int64_t submitted() const;
-    // Takes nothing more from now on; what is here already will be taken. `why`: the manager has failed.
+    // Accepts nothing more; queued items will still be taken. `why`: the manager has failed.
     void close(std::string_view why = {}) noexcept;
-    // One line: that the manager has ended, and why if it failed.
+    // One line: the manager has ended, and why if it failed.
     std::string why_closed() const;
 
     // ---- the manager's thread ----
     int descriptor() const { return descriptor_.get(); }
-    // Before a wait: whether something is here. After a no, what comes makes the descriptor readable.
+    // Called before a wait: whether the queue has items. If not, a new item makes the descriptor readable.
     bool has_more();
-    // Appends all that is here.
+    // Appends all queued items.
     void take(std::vector<Command>& commands);
-    // Those who wait for what they asked for wait no longer. It is not run.
+    // Releases the threads that wait for a request, without running it.
     void drop_requests() noexcept;
 
     static void drop_requests_of(std::vector<Command>& commands) noexcept {

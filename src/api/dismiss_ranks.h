@@ -1,4 +1,4 @@
-// Ranks have no other manager than that of their job.
+// Ranks have no manager but that of their job.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace wq::api {
 
-// Tells the ranks of a job with so many of them, without their manager, to end.
+// Tells the `count` ranks of a job without a manager to end.
 void dismiss_ranks(net::Transport& ranks, std::uint32_t count, const std::string& why);
 
 }  // namespace wq::api

@@ -1,4 +1,4 @@
-// The typed registry of a program as what a worker calls.
+// Converts a program's typed functions to the table that a worker calls.
 #pragma once
 
 #include "core/task.h"
@@ -7,7 +7,7 @@
 
 namespace wq::api {
 
-// What can be registered is taken by every manager.
+// Every manager accepts all functions that can be registered.
 static_assert(Functions::longest_name == core::longest_feature && Functions::most == core::most_functions);
 
 inline process::FunctionTable function_table(const Functions& functions) {

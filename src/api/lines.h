@@ -1,5 +1,5 @@
-// Lines for the user, said one after the other on a thread of their own: whoever has one goes on at once, and
-// what is called with it may call the manager.
+// Writes lines for the user, one after the other, on a separate thread. So put() never waits for `say`, and
+// `say` may call the manager.
 #pragma once
 
 #include <condition_variable>
@@ -21,9 +21,9 @@ class Lines {
     Lines(const Lines&) = delete;
     Lines& operator=(const Lines&) = delete;
 
-    // On any thread. While `say` takes its time 10,000 wait; those beyond are counted instead.
+    // Callable on any thread. While `say` is busy, up to 10,000 lines wait; further lines are only counted.
     void put(std::string line);
-    // What waits is said first. What is put later is not.
+    // Writes the waiting lines first. Lines put later are dropped.
     void close();
 
   private:

@@ -11,7 +11,7 @@ namespace wq::api {
 
 namespace {
 
-constexpr int lowest_port = 1024;  // where no range is given, as in Work Queue
+constexpr int lowest_port = 1024;  // default lower bound, as in Work Queue
 constexpr int highest_port = 32767;
 
 std::string value_of(const Variables& variables, const char* name) {
@@ -70,7 +70,7 @@ Status check_open(const ManagerOptions& options, const Variables& variables) {
                                             ") and there is none: " + remedy};
 }
 
-// As a user of Work Queue expects; only a key keeps strangers out.
+// Work Queue allows it by default, so this is only a warning; only a key keeps strangers out.
 std::string warning_of_open(int port) {
     return "port " + std::to_string(port) +
            " has no password: anyone who can reach it can run tasks for this manager and send it results; " +
@@ -114,8 +114,8 @@ Result<Duration> away_limit_of(const ManagerOptions& options) {
                  "or 0: disconnected workers are lost at once"};
 }
 
-// Workers say something every 30 s: no sooner can they be missed. They expect as much of us, and more where
-// they keep their tasks for a short time only.
+// Workers send at least every 30 s, so a shorter silence means nothing. They expect the same of us, or more
+// if they keep their tasks for a short time only.
 void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit) {
     const net::TcpLimits of_workers;
     limits.keep_alive =
@@ -146,7 +146,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
         if (!identity) return identity.error();
         tcp.tls = std::move(*identity);
     }
-    // Refused before anybody could connect.
+    // Refuse before anybody can connect.
     if (key->empty())
         if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
     auto port = listening::open_port(std::move(tcp), options.name, say);

@@ -1,4 +1,4 @@
-// A program's manager on TCP: which port, with which key, and how workers are told.
+// A program's manager on TCP: chooses the port and the key, and publishes the address to workers.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace wq::api {
 
-// In seconds, as tune() has them.
+// In seconds, as in tune().
 struct KeepAlive {
     double interval = 30;
     double timeout = 60;
@@ -21,33 +21,33 @@ struct KeepAlive {
 
 struct Listening {
     listening::OpenPort port;  // its listener moves to the manager's thread
-    std::string warning;       // where it is open to everybody: for when the manager is there
+    std::string warning;       // if the manager is open to everybody; said once the manager exists
 };
 
-// As getenv: null when unset.
+// Like getenv: null if unset.
 using Variables = std::function<const char*(const char*)>;
 
-// First and last port to try. Errors (usage): no port, or a range upside down.
+// First and last port to try. Errors (usage): no port, or low above high.
 struct PortRange {
     std::uint16_t low = 0;
     std::uint16_t high = 0;
 };
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables);
 
-// For so long who is cut off is waited for. Error (usage): too short.
+// How long the manager waits for a disconnected worker. Error (usage): too short.
 Result<Duration> away_limit_of(const ManagerOptions& options);
 
-// When a link that is idle is used, and when a peer that is silent is lost: by what workers do, no sooner
-// than after 90 s.
+// Sets when an idle link sends a keepalive, and when a silent peer is lost: not before 90 s, because workers
+// send only every 30 s.
 void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit);
 
-// `say` gets what the entry in the registry has to say. Errors: a port in use, files that cannot be used,
-// not_allowed where a key is required and there is none or the name cannot be registered.
+// `say` gets the messages of the registry entry. Errors: a port in use, unusable files; not_allowed if a key
+// is required and missing, or if the name cannot be registered.
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
                          const Variables& variables);
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say);
 
-// A port that is listened on before its manager is there: who connects meanwhile waits for it.
+// A port that listens before its manager exists: workers that connect early wait for the manager.
 struct HeldPort {
     std::vector<net::OwnedDescriptor> sockets;
     int port = 0;
@@ -55,7 +55,7 @@ struct HeldPort {
     std::vector<int> descriptors() const;  // for ManagerOptions::sockets
 };
 
-// That of `port` and `port_range`. Errors: as of a manager's start.
+// Opens `port` or `port_range`. Errors: the same as at a manager's start.
 Result<HeldPort> hold_port(const ManagerOptions& options);
 
 }  // namespace wq::api

@@ -20,7 +20,7 @@ void say_on_stderr(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
 
-// A program with a manager for each part of its work is open by all their ports: its user reads so once.
+// A program may have several managers with open ports; warn the user once.
 bool first_open_port_on_stderr() {
     static std::atomic<bool> was_said{false};
     return !was_said.exchange(true);
@@ -31,7 +31,7 @@ std::string& error_of_this_thread() {
     return text;
 }
 
-// A log that cannot be written interrupts a run, which may go on later; here nothing has begun.
+// A run may be resumed after a log cannot be written (interrupted); here nothing has begun.
 [[noreturn]] void refuse(const Error& error) {
     const ExitCode code = error.code == ExitCode::interrupted ? ExitCode::bad_input : error.code;
     throw SetupError(error.message, to_int(code));
@@ -84,7 +84,7 @@ class Manager::Impl {
         }
         if (options.mpi != nullptr) take_ranks(options.mpi->parts(), program);
         manager = or_refuse(api::ProgramManager::start(std::move(program)));
-        // From here on the manager tells the ranks of its end.
+        // From here on, the manager tells the ranks when it ends.
         if (options.mpi != nullptr) options.mpi->parts().has_manager = true;
         if (listening && !options.contact_file.empty())
             if (const Status written = listening->port.write_contact(options.contact_file); !written)
@@ -92,10 +92,10 @@ class Manager::Impl {
         if (listening && !listening->warning.empty() && (options.say || first_open_port_on_stderr()))
             say(listening->warning);
     }
-    // What is said meanwhile may call the manager, which is there, and takes nothing more.
+    // Lines said meanwhile may call the manager; it still exists, but accepts nothing more.
     void end() {
         manager->end();
-        if (listening) listening->port.entry.reset();  // which may have a line to say, too
+        if (listening) listening->port.entry.reset();  // it may have a line to say, too
         lines.close();
     }
     ~Impl() {
@@ -126,7 +126,7 @@ class Manager::Impl {
     bool set_category(const char* function, const std::string& category,
                       const Result<core::CategorySet>& what);
     bool refuse_call(const char* function, const Error& error);  // false
-    // Whoever calls a manager that has failed finds why in last_error().
+    // After a failure of the manager, last_error() has the reason for every call.
     api::ProgramManager& program() const {
         if (std::string why = manager->failure(); !why.empty()) error_of_this_thread() = std::move(why);
         return *manager;
@@ -182,7 +182,7 @@ std::int64_t Manager::submit_range(std::string function, std::int64_t first, std
 }
 
 namespace {
-// As Work Queue has it.
+// As in Work Queue.
 std::optional<Duration> limit_of(int timeout_seconds) {
     if (timeout_seconds == wait_for_task) return std::nullopt;
     if (timeout_seconds == 0) return std::chrono::seconds(1);
@@ -265,7 +265,7 @@ bool Manager::activate_fast_abort_category(const std::string& category, double m
 
 // ---- categories and monitoring ----
 
-// What programs say and whose value few of them look at: a line tells, too.
+// Programs rarely check the returned bool, so the user gets a line, too.
 bool Manager::Impl::set_category(const char* function, const std::string& category,
                                  const Result<core::CategorySet>& what) {
     if (!what) return refuse_call(function, what.error());

@@ -36,7 +36,7 @@ void say(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
 
-// A second session would wait for ranks that make none.
+// A second session would wait for ranks that construct none.
 class OnlyOne {
   public:
     void take() {
@@ -60,22 +60,23 @@ class OnlyOne {
     bool ours_ = false;
 };
 
-// What is left of the session when the process exits. It is never destroyed: destructors of MPI may wait for
-// what is lost.
+// The rest of the session when the process exits. It is never destroyed, because MPI's destructors may wait
+// for lost ranks.
 struct LastSteps {
     OnlyOne only;
     std::unique_ptr<mpi::MpiSession> session;
     std::unique_ptr<mpi::MpiTransport> ranks;
     run::RankTickets tickets;
     mpi::GuardLink guard;
-    bool forgets_code = false;  // the launcher, after a signal: the guard tells it, before MPI_Finalize
+    bool forgets_code = false;  // the launcher forgets the exit code after a signal: the guard reports it,
+                                // before MPI_Finalize
 };
 
 void waits_for_ranks() {
     say("has waited a minute at the end of its MpiSession for the other ranks to reach it");
 }
 
-// To the end of the process, and destroyed by nobody.
+// Keeps it until the process exits, without destroying it.
 void keep(std::shared_ptr<void> what) {
     static auto& kept = *new std::vector<std::shared_ptr<void>>;
     kept.push_back(std::move(what));
@@ -87,8 +88,8 @@ void leave_at_once(int code) {
     ::_exit(code);
 }
 
-// The code is not known before: a peer that dies while MPI_Finalize waits for it must not change what main()
-// returns.
+// Finalizes at exit, when the code is known: if a peer dies while MPI_Finalize waits for it, main()'s exit
+// code must not change.
 void leave(int code, void* given) {
     LastSteps& steps = *static_cast<LastSteps*>(given);
     const bool told = code == to_int(ExitCode::interrupted) && steps.forgets_code;
@@ -96,14 +97,14 @@ void leave(int code, void* given) {
     std::cout.flush();
     std::fflush(nullptr);
     const Duration limit = steps.session->rank() == 0 ? std::chrono::seconds(2) : std::chrono::minutes(1);
-    steps.ranks.reset();  // as in work_queue_run: MPICH warns of receives that are still posted
+    steps.ranks.reset();  // as in work_queue_run: MPICH warns about receives that are still posted
     if (steps.session->finish(code, limit)) steps.guard.mpi_finalized();
 }
 
 struct RankParts : MpiSession::Parts {
     mpi::LaunchEnvironment environment = mpi::read_launch_environment();
     std::unique_ptr<LastSteps> last = std::make_unique<LastSteps>();
-    std::optional<Signals> signals;  // of ranks that work: those of rank 0 are the program's
+    std::optional<Signals> signals;  // of working ranks; on rank 0 they belong to the program
     process::FunctionTable functions_of_calls;
     run::StopPolicy stop;
 
@@ -141,11 +142,11 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
     if (environment.launched) last->guard.mpi_ready(rank);
 }
 
-// All that forks, and the signals, before MPI is there.
+// Forks and signals come before MPI starts.
 void RankParts::begin(const process::FunctionTable& table) {
     mpi::GuardOptions guard;
     guard.tell = say;
-    // What the program has buffered for its streams is the rank's to write.
+    // The rank, not the guard, writes what the program has buffered for its streams.
     if (const auto code = mpi::fork_guard(environment, last->guard, guard)) ::_exit(*code);
     launcher = launcher::Launcher::start(&table).or_throw();
     if (environment.rank == 0) return;
@@ -153,8 +154,8 @@ void RankParts::begin(const process::FunctionTable& table) {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
-// MPI is there, with threads and memory that a fork would copy. Threads that have signals unblocked are there
-// too, so that those are no descriptor's: they stay the program's.
+// MPI has already started, with threads and memory that a fork would copy. Its threads have signals
+// unblocked, so signals cannot be read from a descriptor: the program handles them.
 void RankParts::attach(const MpiOptions& options) {
     if (mpi::MpiSession::over_before())
         throw Failure{{ExitCode::unreachable,
@@ -194,7 +195,7 @@ void RankParts::check_threads() {
          "MPI_THREAD_SERIALIZED is needed"}};
 }
 
-// Threads begin here, after all forks.
+// Starts threads, after all forks.
 void RankParts::open() {
     launcher->open(worker.launcher).or_throw();
     functions =
@@ -205,7 +206,8 @@ int RankParts::serve() {
     open();
     worker::WorkerOptions options = worker;
     options.hello.takes_tickets = tickets != nullptr;
-    // Beside rank 0 the counters would be taken under a lock in shared memory, which dies with its holder.
+    // Beside rank 0, the counters would be taken under a lock in shared memory, which stays locked if its
+    // holder dies.
     const bool beside_manager = mpi().node_mates().front() == 0;
     std::optional<worker::TicketClient> taker;
     if (tickets != nullptr)
@@ -216,14 +218,14 @@ int RankParts::serve() {
                            functions.get(), &files);
     Signals* const ours = signals ? &*signals : nullptr;
     run::WorkerLoop({serving, *ranks, manager, *launcher, ours, stop, functions.get(), &files}).run();
-    // A manager that is lost gives its tasks to others soon: ours end before anything else is waited for.
+    // A lost manager's tasks are soon requeued, so kill ours before waiting for anything.
     launcher->kill_all();
     static_cast<void>(launcher->next());
     lost_a_rank = lost_a_rank || serving.ranks_lost();
     return serving.manager_lost() ? to_int(ExitCode::interrupted) : 0;
 }
 
-// Others may wait for this rank: it does not finalize, and the guard ends the job when it exits.
+// Other ranks may wait for this one: it does not finalize, and the guard ends the job when it exits.
 void RankParts::fail(const Error& error) {
     if (last->session && !last->session->attached()) keep(std::move(last));
     throw SetupError(error.message, to_int(error.code));
@@ -233,8 +235,8 @@ void RankParts::end_own() {
     if (mpi().has_mpi()) ::on_exit(leave, last.release());
 }
 
-// The program goes on with MPI. Where a rank missed another, nobody knows what is still on its way, and all
-// is left to the end of the process.
+// The program goes on using MPI. If a rank missed another, messages may still be in flight, so everything is
+// kept until the process ends.
 void RankParts::end_attached() {
     if (last->ranks && !run::settle(*last->ranks, !mpi().must_exit(), waits_for_ranks)) {
         keep(std::move(last));
@@ -267,11 +269,11 @@ MpiSession::MpiSession(const Functions& functions, MpiOptions options) {
 
 MpiSession::~MpiSession() {
     RankParts& parts = whole(*parts_);
-    // A rank 0 that had no manager has told the others nothing yet.
+    // A rank 0 without a manager has not dismissed the others yet.
     if (parts.rank == 0 && parts.ranks != nullptr && !parts.has_manager)
         api::dismiss_ranks(*parts.ranks, static_cast<std::uint32_t>(parts.size), "the program has ended");
     parts.launcher->close(close_limit);
-    // A function that does not return would be called while its program is taken apart.
+    // A function that does not return would run while its program is being destroyed.
     if (parts.functions && !parts.functions->end(close_limit)) {
         parts.lost_a_rank = true;
         keep(std::move(parts.functions));
@@ -293,7 +295,7 @@ int MpiSession::serve() {
         return whole(*parts_).serve();
     } catch (const Failure& failure) {
         say(failure.error.message);
-        parts_->lost_a_rank = true;  // the manager learns of it as of any rank that is gone
+        parts_->lost_a_rank = true;  // the manager learns of it like of any lost rank
         return to_int(failure.error.code);
     }
 }

@@ -4,10 +4,10 @@ namespace wq::api {
 
 namespace {
 
-constexpr int killed = 9;  // the manual's return_status of what was ended for a time or a limit
+constexpr int killed = 9;  // return_status in Work Queue's manual for a task killed for a time or a limit
 
-// A command that cannot be found or executed has run, as a shell sees it. What got no process has not, nor
-// has a function that its worker lacks.
+// As in a shell, a command that cannot be found or executed has run. A command without a process, or a
+// function that its worker lacks, has not.
 bool has_run(const core::Outcome& outcome, TaskKind kind) {
     return kind == TaskKind::command && outcome.started_us != 0;
 }
@@ -50,13 +50,13 @@ double as_count(std::int64_t thousandths) {
     return thousandths < 0 ? -1 : static_cast<double>(thousandths) / 1000;
 }
 
-// What a shell would say, or the signal; -1: it never ran.
+// The exit code as in a shell, or the signal; -1: it never ran.
 int return_status_of(const core::Outcome& outcome, TaskKind kind) {
     switch (outcome.ending) {
         case core::Ending::not_started:
             return kind == TaskKind::call || has_run(outcome, kind) ? outcome.exit_code : -1;
         case core::Ending::exited:
-        case core::Ending::input_missing:  // -1, or 1 where the worker was to make it
+        case core::Ending::input_missing:  // -1, or 1 if the worker was to make it
         case core::Ending::output_missing:
         case core::Ending::not_transferred:
             return outcome.exit_code;

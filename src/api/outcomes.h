@@ -1,4 +1,4 @@
-// How an attempt ended, in Work Queue's words.
+// Translates the end of an attempt to Work Queue's results.
 #pragma once
 
 #include "api/task_data.h"
@@ -6,7 +6,7 @@
 
 namespace wq::api {
 
-// Fills in result, exit and return status, reason, start and usage of a task of that kind.
+// Fills in result, exit and return status, reason, start and usage of a task of this kind.
 void describe_end(const core::Outcome& outcome, TaskKind kind, TaskReport& report);
 
 }  // namespace wq::api

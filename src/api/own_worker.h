@@ -1,4 +1,4 @@
-// The worker of rank 0: on the manager's thread, over a wire within the process.
+// The worker of rank 0. It runs on the manager's thread and uses a link within the process.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace wq::api {
 
 class OwnWorker {
   public:
-    // `tickets`: of this node; null: everything is leased.
+    // `tickets`: the pool of this node; null: all tasks are leased.
     OwnWorker(worker::WorkerOptions options, launcher::Launcher& launcher,
               launcher::FunctionRunner& functions, tickets::TicketPool* tickets);
 

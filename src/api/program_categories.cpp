@@ -18,7 +18,7 @@ ProgramCategories::Known& ProgramCategories::known(const std::string& name, mana
     return category;
 }
 
-// Without an end this would be found out by nobody: its tasks run, each on a worker of its own.
+// Without this warning nobody would notice: the tasks run, but each on a whole worker.
 void ProgramCategories::warn(const std::string& name, Known& category) {
     if (measures_ || !category.automatic || !category.has_tasks || category.warned) return;
     category.warned = true;
@@ -27,7 +27,7 @@ void ProgramCategories::warn(const std::string& name, Known& category) {
          "call enable_monitoring()");
 }
 
-// To hold them back for a while is a use of it; but who means no limit by it would wait for ever.
+// A limit of 0 is a way to hold tasks back for a while, but who takes it for "no limit" would wait for ever.
 void ProgramCategories::warn_of_none(const std::string& name, Known& category) {
     if (std::exchange(category.told_of_none, true)) return;
     say_("category " + quote_for_message(name) +

@@ -1,4 +1,4 @@
-// What a program says of its categories, and what it is told of them. All on the manager's thread.
+// Category settings of a program, and warnings about them. Used on the manager's thread only.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,22 @@ namespace wq::api {
 
 class ProgramCategories {
   public:
-    // `say` outlives it.
+    // `say` must outlive it.
     explicit ProgramCategories(const std::function<void(const std::string&)>& say) : say_(say) {}
 
-    // Of a task that is submitted; `measured`: it asks for that itself.
+    // Returns the category of a submitted task; `measured`: the task itself requests measurement.
     CategoryId of_task(const std::string& name, bool measured, manager::Manager& manager, core::Now now);
-    // Whether it says anything of what its tasks get.
+    // Whether the category has settings for the resources of its tasks.
     bool speaks(CategoryId category, const manager::Manager& manager) const;
 
     void set(const std::string& name, core::CategorySet what, manager::Manager& manager, core::Now now);
-    // Of categories that are not known yet.
+    // For categories that are not known yet.
     void set_mode_of_others(core::AllocationMode mode) { of_others_.mode = mode; }
-    // Of all, those that come too.
+    // For all categories, known or not.
     void set_steady_tasks(std::uint32_t tasks, manager::Manager& manager, core::Now now);
     void set_max(const core::Sizes& most, manager::Manager& manager,
-                 core::Now now);  // of those that are known
-    // Whether tasks are measured.
+                 core::Now now);  // of known categories
+    // Whether all tasks are measured.
     void monitor(bool measures) { measures_ = measures; }
 
     std::vector<CategorySummary> summaries(const manager::Manager& manager) const;
@@ -37,8 +37,8 @@ class ProgramCategories {
   private:
     struct Known {
         CategoryId id;
-        bool automatic = false;  // what its tasks are given is found
-        bool has_tasks = false;  // that are not measured, unless all are
+        bool automatic = false;  // its tasks' allocation is computed
+        bool has_tasks = false;  // tasks that are measured only if all are
         bool warned = false;
         bool told_of_none = false;
     };

@@ -11,10 +11,10 @@ namespace wq::api {
 
 namespace {
 
-// With logs of statistics, the time series; else the samples go to nobody.
+// The interval of the time series in statistics logs; without logs nobody reads the samples.
 constexpr Duration sample_every = std::chrono::milliseconds(500);
 constexpr Duration sample_seldom = std::chrono::minutes(5);
-// Ten years: sums of longer times and time points overflow.
+// Ten years: longer times would overflow in sums.
 constexpr Duration for_ever = std::chrono::hours(24 * 3650);
 constexpr std::int64_t most_seconds = for_ever / std::chrono::seconds(1);
 
@@ -26,7 +26,7 @@ scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options)
     reactor.away_limit = options.away_limit;
     reactor.seal_batches = options.seal_batches;
     reactor.allocation.proportional = true;
-    reactor.limits_memory = false;  // what tasks are given binds them once they are monitored
+    reactor.limits_memory = false;  // once tasks are monitored, their allocation is enforced
     return reactor;
 }
 
@@ -98,11 +98,11 @@ void ProgramManager::end() {
             manager_->stop(core::StopReason::interrupted, Duration{0}, run::now());
         });
     } catch (const std::exception&) {
-        if (!was_asked) throw;  // else the manager ends by it, and says so
+        if (!was_asked) throw;  // otherwise the manager ends with it and reports it
     }
     thread_.join();
     recorder_.write_to(nullptr);
-    logs_.reset();  // what they have to say is said before the end
+    logs_.reset();  // its last messages come before the end
     summaries_.finish();
 }
 
@@ -116,10 +116,10 @@ void ProgramManager::run() {
     }
 }
 
-// The core may be torn, so nothing of it is used any more. Workers that came over TCP find the connection
-// closed; ranks have no other manager, and are told to end.
+// The core may be inconsistent, so nothing of it is used any more. TCP workers see a closed connection; ranks
+// have no other manager and are told to end.
 void ProgramManager::fail(const char* why) noexcept {
-    failed_ = true;  // first, so that whom the closed queue refuses finds failure() said
+    failed_ = true;  // first, so that a call that the closed queue refuses sees failure()
     queue_.close(why);
     source_.drop_requests();
     const auto as_far_as_memory_is_left = [](const auto& work) {
@@ -159,7 +159,7 @@ void ProgramManager::serve() {
     }
     parts.files_of_manager = files_.get();
     parts.each_turn = [this](Instant now) { return each_turn(now); };
-    // Its errors are those of its source, and ours has none.
+    // Its only errors come from its source, and ours has none.
     static_cast<void>(run::ManagerLoop(std::move(parts)).run());
     lost_a_rank_ = manager_->lost_a_rank();
     write_notes();
@@ -234,7 +234,7 @@ TaskState ProgramManager::task_state(std::int64_t id) {
     if (results_.holds(id) || unfinished_.has(id)) return TaskState::retrieved;
     TaskState state = TaskState::unknown;
     queue_.ask([&] {
-        results_.publish();  // what ended in this turn counts as such
+        results_.publish();  // tasks that ended in this turn count as ended
         const TaskId task(static_cast<std::uint64_t>(id) - 1);
         if (task.value() >= tasks_.size()) return;
         const core::TaskState now = manager_->reactor().ledger().state(task);
@@ -247,13 +247,13 @@ TaskState ProgramManager::task_state(std::int64_t id) {
         else
             state = TaskState::done;
     });
-    // It may have ended between the two looks.
+    // It may have ended between the two checks.
     return state == TaskState::done && results_.holds(id) ? TaskState::retrieved : state;
 }
 
 // ---- cancelling ----
 
-// On the manager's thread.
+// Runs on the manager's thread.
 std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     const core::Now now = run::now();
     const TaskId first(static_cast<std::uint64_t>(task.id) - 1);
@@ -265,9 +265,9 @@ std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     }
     manager_->ask(core::CancelRequested{{first.value(), first.value() + task.count()}}, now);
     range = tasks_.range_of(first);
-    if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() has it
+    if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() returns it
     RangeProgress& progress = range->data->tell().progress;
-    progress = results_.cancelled(*range->data);  // with what wait() would have told
+    progress = results_.cancelled(*range->data);  // includes what wait() would have reported
     progress.done_total = range->done;
     progress.failed_total = range->failed;
     progress.size = range->size();
@@ -321,7 +321,8 @@ std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
         tasks_.for_each([&](TaskData& task) {
             if (category == nullptr || task.category == *category) wanted.push_back(task.id);
         });
-        // While one is cancelled another's end time may come: wait() has that one then.
+        all.reserve(wanted.size());  // before any is cancelled: without memory, none is lost
+        // While one task is cancelled, another's end time may come; wait() returns that one.
         for (const std::int64_t id : wanted)
             if (TaskData* task = tasks_.find_whole(id)) take(cancel_now(*task));
         results_.publish();
@@ -408,7 +409,7 @@ int ProgramManager::hungry() {
         const std::lock_guard lock(figures_mutex_);
         stats = published_;
     }
-    // What was submitted since the manager looked waits, too.
+    // Tasks submitted since the manager's last turn are waiting, too.
     stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
     const core::HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
     return static_cast<int>(std::min<std::int64_t>(core::hungry(stats, limits), INT_MAX));
@@ -425,14 +426,14 @@ bool ProgramManager::tune(const std::string& name, double value, std::string& er
     return false;
 }
 
-// On the manager's thread.
+// Runs on the manager's thread.
 bool ProgramManager::set_fast_abort(const std::string& category, double multiplier) {
     const CategoryId id = manager_->category(category);
     manager_->ask(core::FastAbortSet{id, multiplier}, run::now());
     return manager_->reactor().fast_abort(id);
 }
 
-// What acts on the manager's thread; the rest is looked up where it acts.
+// Applies settings of the manager's thread; others are read where they are used.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
     const auto count = [value] { return static_cast<std::uint32_t>(std::min(value, 1e9)); };
     core::Tuned tuned;

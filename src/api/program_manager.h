@@ -1,5 +1,6 @@
 // A program's manager behind work_queue/manager.h: the thread that runs the manager's loop, and the two
-// queues between it and the program. What reaches workers (TCP, ranks, a worker beside it) is given to it.
+// queues between it and the program. The caller supplies the links to workers (TCP, ranks, a worker in this
+// process).
 #pragma once
 
 #include <atomic>
@@ -36,14 +37,14 @@ namespace wq::api {
 
 struct Wire {
     std::unique_ptr<net::Transport> transport;
-    bool strangers = false;  // workers that come by themselves, of whom nothing is trusted
+    bool strangers = false;  // workers join on their own; nothing they send is trusted
 };
 
 struct ProgramManagerOptions {
     std::vector<Wire> wires;
-    std::vector<net::Transport*> borrowed_wires;  // that outlive the manager
-    std::uint32_t ranks = 0;                      // of the job, this one among them; 0: there is none
-    OwnWorker* own = nullptr;                     // of this rank; null: it only manages
+    std::vector<net::Transport*> borrowed_wires;  // they outlive the manager
+    std::uint32_t ranks = 0;                      // of the job, including this one; 0: none
+    OwnWorker* own = nullptr;                     // worker of this rank; null: the rank only manages
     bool seal_batches = false;
     tickets::Counters* counters = nullptr;
     Duration away_limit = std::chrono::seconds(60);
@@ -54,17 +55,17 @@ struct ProgramManagerOptions {
     KeepAlive keep_alive;
     std::function<void(const KeepAlive&)> change_keep_alive;  // on the manager's thread; may be empty
     std::function<void(const core::ManagerStats&)> tell;      // each turn of the loop; may be empty
-    std::function<void(const std::string&)> say;              // on any thread; must not be empty
+    std::function<void(const std::string&)> say;              // called on any thread; must not be empty
 };
 
 class ProgramManager {
   public:
-    // Error: a log that cannot be begun.
+    // Error: a log cannot be opened.
     static Result<std::unique_ptr<ProgramManager>> start(ProgramManagerOptions options);
     ~ProgramManager() { end(); }
     ProgramManager(const ProgramManager&) = delete;
 
-    // Ends what runs and tells the workers.
+    // Kills running tasks and tells the workers.
     void end();
     std::int64_t submit(Task task, std::string& error);
     std::optional<Task> wait(std::optional<Duration> limit, const std::string* tag = nullptr);
@@ -78,32 +79,33 @@ class ProgramManager {
 
     int shut_down(int workers);
     int drain(const std::string& host, bool on);
-    void block(const std::string& host, std::int64_t seconds);  // below 1: until it is taken back
+    void block(const std::string& host, std::int64_t seconds);  // below 1: until unblocked
     void unblock(const std::string* host);                      // null: all
     std::vector<std::string> blocked_hosts();
-    // Whether tasks of the category are ended now when they take too long.
+    // Returns whether fast abort is on for the category.
     bool activate_fast_abort(const std::string& category, double multiplier);
 
-    // False of the next three: the manager has ended.
-    // What was checked of a category; for `mode`, "" are those that are not known yet.
+    // The next three return false if the manager has ended. For `mode`, "" means the categories that are not
+    // known yet.
     bool set_category(const std::string& name, const core::CategorySet& what);
-    // With samples of an earlier run, and where it says anything, this maximum of all that are known then.
+    // Loads samples of an earlier run, then sets the maximum `most`, if it has any, for all categories known
+    // then.
     bool begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
                           const core::Sizes& most);
     std::vector<CategorySummary> categories();
-    // `folder` for summaries, as summaries_folder() has it, or "".
+    // `folder`: for summaries, from summaries_folder(), or "".
     bool monitor(const core::Monitoring& monitoring, const std::string& folder);
 
     core::ManagerStats stats();
     Statistics statistics();
     Statistics statistics_of(const std::string& category);
     int hungry();
-    // False: no such name, or a value out of its bounds.
+    // False: unknown name, or value out of bounds.
     bool tune(const std::string& name, double value, std::string& error);
     bool lost_a_rank() const { return lost_a_rank_; }  // after end()
 
-    // "": the manager's thread serves the program. Else why it ended before end(): then wait() returns what
-    // has ended, after that all other tasks as forsaken, and the rest refuses.
+    // "": the manager's thread serves the program. Otherwise the reason why it ended before end(): then
+    // wait() returns the tasks that have ended, after them all others as forsaken, and all other calls fail.
     std::string failure() const { return failed_ ? why_ended() : std::string(); }
     std::string why_ended() const { return queue_.why_closed(); }
 
@@ -133,13 +135,13 @@ class ProgramManager {
     ProgramSource source_;
     UnfinishedTasks unfinished_;
     std::unique_ptr<manager::Manager> manager_;
-    std::unique_ptr<BackgroundThread> files_;  // ends before the manager, whom it serves
+    std::unique_ptr<BackgroundThread> files_;  // ends before the manager, because it serves the manager
     IntervalSet cancelled_;                    // ids
     bool lost_a_rank_ = false;
     std::atomic<bool> failed_{false};
 
     std::mutex figures_mutex_;
-    core::ManagerStats published_;  // of the last turn
+    core::ManagerStats published_;  // from the last turn
     std::thread thread_;
 };
 

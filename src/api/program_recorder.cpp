@@ -6,7 +6,7 @@
 namespace wq::api {
 
 namespace {
-// Places of workers that have left, for records that come after.
+// Places of workers that left, kept for later records.
 constexpr std::size_t most_left = 4096;
 }  // namespace
 
@@ -50,14 +50,14 @@ void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
     describe_end(record.outcome, task.kind, report);
     if (record.out_of_tries) report.result = TaskResult::max_retries;
     if (record.out_of_tries && record.outcome.ending != core::Ending::worker_lost)
-        report.reason = core::describe(record.outcome);  // what became of the last try, too
+        report.reason = core::describe(record.outcome);  // includes how the last attempt ended
     report.attempts = record.attempt;
     report.output = std::move(ended.output.out);
     report.error_output = std::move(ended.output.err);
     report.packed_result = std::move(ended.output.result);
     report.allocated = {record.given.cores.as_double(), record.given.memory_mb, record.given.disk_mb,
                         record.given.gpus.as_double()};
-    // Nobody measured it where the kernel ended it: then all that it was given was too little.
+    // A task that the kernel killed has no measurement: its whole allocation was too little.
     if (record.outcome.ending == core::Ending::out_of_memory && report.exceeded.memory < 0)
         report.exceeded.memory = report.allocated.memory;
     report.submit_time = record.submitted_us;
@@ -88,13 +88,13 @@ void ProgramRecorder::task(stats::Recorded ended) {
     hand_over(id);
 }
 
-// If memory runs out, the task stays where it is.
+// If memory runs out, the task stays in tasks_.
 void ProgramRecorder::hand_over(TaskId ended) {
     results_.make_room();
     results_.put(tasks_.remove(ended), false);
 }
 
-// Of one that ran.
+// Only for tasks that ran.
 void ProgramRecorder::summarize(const records::TaskRecord& record, TaskData& task) {
     const std::string own = task.specs ? task.specs->monitor_output : std::string();
     if ((own.empty() && summaries_folder_.empty()) || record.outcome.started_us == 0) return;
@@ -135,7 +135,7 @@ std::optional<Instant> ProgramRecorder::log_due(Instant now) {
     return gathered_.due();
 }
 
-// As it is once so many more calls have ended.
+// Progress after this many more calls have ended.
 RangeProgress ProgramRecorder::progress_of(const RangeTask& range, std::uint64_t done,
                                            std::uint64_t failed) const {
     RangeProgress progress;
@@ -147,10 +147,10 @@ RangeProgress ProgramRecorder::progress_of(const RangeTask& range, std::uint64_t
     return progress;
 }
 
-// The program has the news before the range is changed: if memory runs out between, no end of a call is lost.
+// Informs the program before changing the range: if memory runs out in between, no end of a call is lost.
 void ProgramRecorder::tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended) {
     TaskReport& report = range.data->tell();
-    if (report.reason.empty()) {  // else some of it can never run, for that reason
+    if (report.reason.empty()) {  // otherwise some of it can never run, for that reason
         const bool failed = news.complete && news.failed_total > 0;
         report.result = TaskResult::success;
         report.exit_status = report.return_status = failed ? 1 : 0;
@@ -281,7 +281,7 @@ void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, 
     }
 }
 
-// They may be very many: the range's own report tells of them.
+// There may be very many: the range's own report includes them.
 void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended) {
     std::uint64_t count = 0;
     range.open.for_each_in(part, [&](Interval open) { count += open.size(); });

@@ -1,5 +1,5 @@
-// What becomes of a program's tasks: each end goes to the program, and to the logs that it asked for. All on
-// the manager's thread; the logs write on one of their own.
+// Reports each end of a task to the program and to its logs. Runs on the manager's thread; the logs write on
+// their own thread.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +29,23 @@ class ProgramRecorder : public stats::Recorder {
 
     // Null: there are no logs.
     void write_to(logs::ProgramLogs* logs) { logs_ = logs; }
-    // Of tasks that end from now on a summary goes to this folder; "": only to those that they name.
+    // Tasks that end from now on get a summary in this folder; "": only in the folders that they specify.
     void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
-    // It was submitted, and asks for so much, with what its category says for it.
+    // Records a submission with its requested resources, including those of its category.
     void submitted(TaskId first, const TaskData& task, const core::Resources& requested, WallMicros when);
-    // The task that cancelled() has told of; null: there is none.
+    // The task that cancelled() reported; null: none.
     std::unique_ptr<TaskData> take_cancelled();
     std::optional<CategoryId> category_named(const std::string& name) const;
-    // The manager's figures as a program sees them, with what only its side knows.
+    // The manager's statistics completed with what only the program's side knows.
     core::ManagerStats as_seen(core::ManagerStats stats) const;
 
-    // Writes what was gathered of ranges once it is due; returns when that is.
+    // Logs gathered calls of ranges once they are due; returns when the next are due.
     std::optional<Instant> log_due(Instant now);
     void log_gathered();
 
     Wants wants() const override;
-    bool wants_beginning(TaskId task) const override;  // that of a range's calls is the range's
+    bool wants_beginning(TaskId task) const override;  // for calls of a range, the range's record has it
     void task(stats::Recorded ended) override;
     void range(const records::RangeRecord& record) override;
     void cancelled(const IntervalSet& tasks, WallMicros when) override;
@@ -87,7 +87,7 @@ class ProgramRecorder : public stats::Recorder {
     RangeGather gathered_;
     std::uint64_t recorded_ = 0;
     std::unordered_map<std::uint32_t, Place> places_;
-    std::vector<std::uint32_t> left_;  // workers whose place is kept for what is still to be told of them
+    std::vector<std::uint32_t> left_;  // workers that left; their place is kept for later records
     std::unordered_map<std::string, CategoryId> category_ids_{{"default", CategoryId(0)}};
     std::vector<TaskId> cancelled_;
 };

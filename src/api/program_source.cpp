@@ -44,7 +44,7 @@ void ProgramSource::keep_tasks() {
     commands_.clear();
 }
 
-// Most tasks differ in their text only: their shape need not be made to be compared.
+// Most tasks differ only in their text, so their shape is compared without being built.
 bool ProgramSource::like_the_last(const TaskData& task) const {
     return range_.count > 0 && plain(task) && plain_ && task.priority == range_.shape.priority &&
            task.category == category_ && function(task) == function_;

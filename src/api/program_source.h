@@ -1,4 +1,4 @@
-// Where the tasks of a program come from: its queue of submissions and requests, read by the manager's loop.
+// The manager's loop reads a program's tasks here: its queue of submissions and requests.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class ProgramSource : public run::Source {
 
     int descriptor() const override { return queue_.descriptor(); }
     bool has_more() override { return queue_.has_more(); }
-    bool paced() const override { return false; }  // requests must pass, however many tasks wait
+    bool paced() const override { return false; }  // requests must get through, however many tasks wait
     Status read(manager::Manager& manager, core::Now now) override;
     bool ended() const override { return false; }
     std::string name() const override { return "the program"; }
@@ -28,7 +28,7 @@ class ProgramSource : public run::Source {
     // ---- after a failure of the manager ----
 
     void drop_requests() noexcept;
-    // What was not read becomes tasks that no manager knows.
+    // Takes the unread submissions, although no manager will know them.
     void keep_tasks();
 
   private:
@@ -41,11 +41,11 @@ class ProgramSource : public run::Source {
     ProgramRecorder& recorder_;
     ProgramCategories& categories_;
     std::vector<CommandQueue::Command> commands_;
-    core::TaskRange range_{{}, 0, {}, {}};  // neighbours of one shape, not yet told to the manager
-    // What the shape of plain tasks is made of.
+    core::TaskRange range_{{}, 0, {}, {}};  // adjacent tasks of one shape, not yet passed to the manager
+    // The shape of plain tasks follows from these.
     bool plain_ = false;
     std::string category_;
-    std::string function_;  // empty: they are commands
+    std::string function_;  // empty: commands
 };
 
 }  // namespace wq::api

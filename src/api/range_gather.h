@@ -1,5 +1,5 @@
-// Calls of ranges that succeeded, on their way to the logs: those of one range and worker within a second
-// become one record, so that a log grows with the time and the workers, not with the calls.
+// Gathers successful calls of ranges for the logs. Calls of one range and worker within a second become one
+// record, so a log grows with time and workers, not with calls.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace wq::api {
 
 class RangeGather {
   public:
-    // `range`: any number that is its own.
+    // `range`: a number unique to the range.
     void add(std::uint64_t range, const records::RangeRecord& record);
-    // When take() should come; nothing: there is none to take.
+    // When to call take(); nothing: there is nothing to take.
     std::optional<Instant> due() const { return due_; }
     std::vector<records::RangeRecord> take();
 

@@ -10,7 +10,7 @@ std::int64_t micros(Duration time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-// Neighbours become one.
+// Merges adjacent intervals.
 void join(std::vector<std::pair<std::int64_t, std::int64_t>>& all,
           const std::vector<std::pair<std::int64_t, std::int64_t>>& more) {
     const auto middle = static_cast<std::ptrdiff_t>(all.size());
@@ -26,7 +26,7 @@ void join(std::vector<std::pair<std::int64_t, std::int64_t>>& all,
     if (!all.empty()) all.resize(kept + 1);
 }
 
-// Its summary may be written at any time, and written() comes behind that.
+// The summary may be written at any time; written() follows.
 bool is_written(const TaskData& task) {
     if (!task.report || !task.report->summary.valid()) return true;
     return task.report->summary.wait_for(Duration{0}) == std::future_status::ready;
@@ -108,12 +108,12 @@ std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std:
     return task;
 }
 
-// A report of a range that goes on is none.
+// Skips the report of a range that has not ended.
 std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Place place) {
     return place == from.end() || !place->last ? nullptr : pop(from, place);
 }
 
-// For a look at what has ended.
+// Locks to look at ended tasks.
 std::unique_lock<std::mutex> Results::look() {
     std::unique_lock lock(mutex_);
     if (ended_) make_all_ready();
@@ -198,7 +198,7 @@ void Results::progress(const TaskData& range, const RangeProgress& news) {
     fresh_.push_back({std::move(report), last});
 }
 
-// Reports of a range that wait become one.
+// Merges waiting reports of a range into one.
 void Results::merge(Fresh& fresh) {
     const bool range = fresh.task->kind == TaskKind::range;
     const Place there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
@@ -249,10 +249,10 @@ void Results::end() noexcept {
     there_is_one_.notify_all();
 }
 
-// With the lock, as the next.
+// Call it with the lock, like make_all_ready().
 void Results::merge_fresh() {
     for (Fresh& one : fresh_)
-        if (one.task) merge(one);  // else it was, before memory ran out
+        if (one.task) merge(one);  // otherwise it was merged before memory ran out
     fresh_.clear();
 }
 

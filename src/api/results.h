@@ -1,5 +1,5 @@
-// From the manager's thread to the program's: tasks that have ended, in the order of their ends, and how many
-// are still to come. Also what only the program's side knows of time: how long it was outside wait().
+// Carries ended tasks from the manager's thread to the program, in the order of their ends, and counts those
+// still to come. Also measures the program's time outside wait().
 #pragma once
 
 #include <condition_variable>
@@ -22,15 +22,16 @@ class Results {
 
     // ---- the program's threads ----
 
-    // A task is about to be submitted: that many more ends are to come.
+    // A task is about to be submitted: expects all its ends.
     void expect(const TaskData& task);
-    // One of this tag was not submitted after all, or is given back by other ways.
+    // A task with this tag was not submitted after all, or is returned by another call.
     void forget(const std::string& tag);
 
-    // The next one, until `limit` (nothing: for ever); at once nothing when none is to come. `tag`: of this
-    // tag only; "": of tasks without one. One whose summary is wanted comes once that is written.
+    // Returns the next ended task; waits until `limit` (nothing: no limit), but returns nothing at once if
+    // none is to come. `tag`: only tasks with this tag; "": tasks without one. A task with a summary is
+    // returned once the summary is written.
     std::unique_ptr<TaskData> wait(std::optional<Instant> limit, const std::string* tag = nullptr);
-    // One that has ended and was not returned: it is taken out, as cancelled.
+    // Removes an ended task that was not returned yet, because it is cancelled.
     std::unique_ptr<TaskData> take(std::int64_t id);
     std::unique_ptr<TaskData> take_tagged(const std::string& tag);
     std::vector<std::unique_ptr<TaskData>> take_category(const std::string* category);  // null: of all
@@ -45,28 +46,27 @@ class Results {
         std::int64_t outside_us = 0;
     };
     Figures figures() const;
-    // Calls of wait() that found nothing yet.
+    // Calls of wait() that are still waiting.
     std::size_t waiters() const;
 
     // ---- the manager's thread ----
 
-    // Then the next put() needs no memory, unless it is `extra`.
+    // Afterwards the next put() needs no memory, unless it is `extra`.
     void make_room();
-    // Ended; a further one than was expected where `extra` (a failed call of a range).
+    // Adds an ended task. `extra`: it was not expected (a failed call of a range).
     void put(std::unique_ptr<TaskData> ended, bool extra);
-    // Progress of a range: joined with what waits of it already. The range itself is over where it is
-    // complete.
+    // Merges the progress of a range with its waiting report. The range ends once `complete`.
     void progress(const TaskData& range, const RangeProgress& news);
-    // wait() finds results only after this call.
+    // Makes results visible to wait().
     void publish();
-    // Nothing more will come: who waits is told. What memory ran out for is made ready when it is asked for.
+    // Nothing more will come: wakes all waiters. Results that ran out of memory are completed when requested.
     void end() noexcept;
-    // A cancelled task is handed back by other ways. Of a range: what it had to report and nobody has heard.
+    // A cancelled task is returned by another call. For a range, returns its unreported progress.
     RangeProgress cancelled(const TaskData& task);
 
     // ---- any thread ----
 
-    // The task's summary is: it can be waited for.
+    // The task's summary is written: wait() may return it.
     void written(std::int64_t id);
 
   private:
@@ -89,7 +89,7 @@ class Results {
     mutable std::mutex mutex_;
     std::condition_variable there_is_one_;
     WaitingResults ready_;
-    WaitingResults unwritten_;                               // but for their summaries they were ready
+    WaitingResults unwritten_;                               // ready but for their summaries
     std::unordered_map<std::string, std::uint64_t> tagged_;  // to come or ready, by tag
     std::uint64_t to_come_ = 0;                              // or ready
     std::size_t waiters_ = 0;
@@ -98,7 +98,7 @@ class Results {
     std::size_t inside_ = 0;  // threads in wait()
     Instant outside_since_;
 
-    std::vector<Fresh> fresh_;  // the manager's thread, until the end: not yet published
+    std::vector<Fresh> fresh_;  // used by the manager's thread until end(): not yet published
 };
 
 }  // namespace wq::api

@@ -1,4 +1,5 @@
-// What a Manager takes from an MpiSession. Nothing here needs MPI: a program without a session links none.
+// The parts of an MpiSession that a Manager uses. They do not need MPI, so that a program without a session
+// links no MPI.
 #pragma once
 
 #include <memory>
@@ -20,13 +21,13 @@ struct MpiSession::Parts {
 
     int rank = 0;
     int size = 1;
-    bool works = true;  // false: rank 0, which only manages
+    bool works = true;  // false: rank 0 only manages
     std::vector<std::string> remarks;
     worker::WorkerOptions worker;
     std::unique_ptr<launcher::Launcher> launcher;
-    std::unique_ptr<launcher::FunctionRunner> functions;  // once the launcher is open
-    net::Transport* ranks = nullptr;                      // null: there is one rank
-    tickets::TicketPool* tickets = nullptr;               // of this node; null: everything is leased
+    std::unique_ptr<launcher::FunctionRunner> functions;  // set once the launcher is open
+    net::Transport* ranks = nullptr;                      // null: only one rank
+    tickets::TicketPool* tickets = nullptr;               // of this node; null: all tasks are leased
     tickets::Counters* counters = nullptr;                // null: nodes refill by message
 
     bool has_manager = false;

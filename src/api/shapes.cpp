@@ -12,7 +12,7 @@ namespace wq::api {
 
 namespace {
 
-// Smaller ranges are leased call by call, like plain tasks, and need no batch of their own.
+// Smaller ranges are leased call by call, like plain tasks, and need no separate batch.
 constexpr std::uint64_t large_range = 256;
 constexpr std::uint64_t most_indexes = std::uint64_t{1} << 48;
 
@@ -21,7 +21,7 @@ Duration seconds(std::int64_t count) {
     return std::chrono::seconds(std::clamp<std::int64_t>(count, 0, most));
 }
 
-// Five retries are six tries, as in Work Queue.
+// Five retries are six attempts, as in Work Queue.
 std::uint32_t tries(std::int64_t max_retries) {
     if (max_retries < 1) return 0;
     return static_cast<std::uint32_t>(std::min<std::int64_t>(max_retries, UINT32_MAX - 1)) + 1;
@@ -31,7 +31,7 @@ Error no_task(std::string why) {
     return {ExitCode::usage, std::move(why)};
 }
 
-// Names are brought into one form.
+// Normalizes names.
 Status check(files::TaskFiles& files) {
     const auto in_one_form = [](std::string& name) -> Status {
         auto form = relative_path(name);
@@ -41,7 +41,7 @@ Status check(files::TaskFiles& files) {
         name = std::move(*form);
         return success();
     };
-    // The program may change its folder before they are looked at.
+    // The program may change its working folder before the files are read.
     std::error_code no_folder;
     const auto absolute = [&](std::string& path) {
         path = std::filesystem::absolute(path, no_folder);
@@ -87,7 +87,7 @@ Status check(TaskSpecs& specs) {
 core::Needs needs_of(const TaskData& task, bool category_speaks) {
     core::Needs needs;
     if (task.specs) needs = api::needs_of(task.specs->needs);
-    // A function is one core's work; of a command nobody knows, so it may have the whole worker.
+    // A function needs one core; a command's needs are unknown, so it may get the whole worker.
     if (needs == core::Needs{} && task.kind != TaskKind::command && !category_speaks) needs.cores = 1;
     return needs;
 }

@@ -1,4 +1,4 @@
-// From what a program's task says to what the core decides by.
+// Converts a program's task to the shape that the core schedules by.
 #pragma once
 
 #include "api/task_data.h"
@@ -7,11 +7,10 @@
 
 namespace wq::api {
 
-// Whether it can be a task at all. Error: usage.
+// Whether it can run as a task. Error: usage.
 Status check(TaskData& task);
 
-// But for its category, which has an id of the run; `category_speaks`: it says something of what its tasks
-// get.
+// Without its category, whose id belongs to the run. `category_speaks`: the category has resource settings.
 core::Shape shape_of(const TaskData& task, bool category_speaks);
 
 }  // namespace wq::api

@@ -88,7 +88,7 @@ std::unique_ptr<TaskData> SubmittedTasks::remove(TaskId task) {
     if (!taken) return nullptr;
     unlink(*taken);
     if (--block->live == 0) ++dead_blocks_;
-    // In halves, so that each costs little more than once. The last one still grows.
+    // Removal once half the blocks are dead keeps the mean cost constant. The last block still grows.
     if (dead_blocks_ > 16 && 2 * dead_blocks_ > blocks_.size()) {
         const std::uint64_t growing = blocks_.back().first;
         std::erase_if(blocks_, [&](const Block& one) { return one.live == 0 && one.first != growing; });
@@ -116,7 +116,7 @@ std::unique_ptr<TaskData> SubmittedTasks::remove_range(RangeTask& range) {
     return taken;
 }
 
-// ---- tags: a list through the tasks themselves ----
+// ---- tags: a list linked through the tasks ----
 
 void SubmittedTasks::link(TaskData& task) {
     TaskData*& head = heads_[task.tag];

@@ -1,5 +1,5 @@
-// The program's tasks that have not ended, by their ids in the core (which are those of the program less 1).
-// What has ended leaves; a place among its neighbours costs 8 bytes until they have ended too.
+// The program's tasks that have not ended, by their core ids (program ids less 1). Ended tasks are freed; an
+// empty slot costs 8 bytes until its whole block has ended.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace wq::api {
 
-// A range of calls in one submission, while some of them have not ended.
+// A range of calls submitted at once, until all its calls have ended.
 struct RangeTask {
     std::uint64_t first_id = 0;
     std::unique_ptr<TaskData> data;
@@ -30,20 +30,20 @@ struct RangeTask {
 
 class SubmittedTasks : public manager::TaskTexts {
   public:
-    // Ids follow each other without a gap. Where memory runs out, nothing has changed.
+    // Ids are consecutive. If memory runs out, nothing changes.
     TaskId add(std::unique_ptr<TaskData>&& task);
 
     TaskData* find(TaskId task);  // a plain task; null: ended, or part of a range
     std::unique_ptr<TaskData> remove(TaskId task);
-    // By its id in the program; of any id of a range: the range. Null: it has ended.
+    // By the program's id; any id of a range finds the range. Null: it has ended.
     TaskData* find_whole(std::int64_t id);
     RangeTask* range_of(TaskId task);  // null: ended, or a plain task
-    // Its last call has ended.
+    // Called when its last call has ended.
     std::unique_ptr<TaskData> remove_range(RangeTask& range);
 
-    // Any task of this tag ("": without one); nothing: there is none.
+    // Any task with this tag ("": without one); null: none.
     TaskData* tagged(const std::string& tag) const;
-    // All that have not ended, those of ranges by the range.
+    // Visits all tasks that have not ended; a range is visited once.
     template <class F>
     void for_each(F&& visit) {
         for (Block& block : blocks_) {
@@ -52,7 +52,7 @@ class SubmittedTasks : public manager::TaskTexts {
                 if (task) visit(*task);
         }
     }
-    std::uint64_t size() const { return next_; }  // ids given so far
+    std::uint64_t size() const { return next_; }  // ids assigned so far
 
     manager::TaskText text(TaskId task) const override;
     std::uint64_t line(TaskId) const override { return 0; }
@@ -78,9 +78,9 @@ class SubmittedTasks : public manager::TaskTexts {
     void unlink(TaskData& task);
 
     std::uint64_t next_ = 0;
-    std::vector<Block> blocks_;  // by first; those whose tasks have all ended go when many have
+    std::vector<Block> blocks_;  // by first; dead blocks are removed once they are many
     std::size_t dead_blocks_ = 0;
-    std::unordered_map<std::string, TaskData*> heads_;  // of those of one tag
+    std::unordered_map<std::string, TaskData*> heads_;  // first task of each tag's list
 };
 
 }  // namespace wq::api

@@ -77,7 +77,7 @@ Task::Task(Task&&) noexcept = default;
 Task& Task::operator=(Task&&) noexcept = default;
 Task::~Task() = default;
 
-// What was moved from is an empty task again.
+// A moved-from task is an empty task again.
 TaskData& Task::own() {
     if (!data_) data_ = std::make_unique<TaskData>();
     return *data_;
@@ -212,7 +212,7 @@ TaskResources Task::resources_requested() const {
     return seen().specs ? seen().specs->needs : TaskResources{};
 }
 
-// ---- what became of it ----
+// ---- results ----
 
 std::int64_t Task::id() const {
     return seen().id;

@@ -1,5 +1,5 @@
-// What a Task holds. It moves from the program's thread to the manager's and back, so that nothing of it is
-// copied on the way. What few tasks say stands apart: a plain one takes 200 bytes besides its text.
+// The content of a Task. It moves from the program's thread to the manager's and back without copying. Rarely
+// used settings are separate, so that a plain task takes 200 bytes besides its text.
 #pragma once
 
 #include <future>
@@ -15,12 +15,12 @@
 
 namespace wq {
 
-// What most tasks do not say.
+// Settings that most tasks do not use.
 struct TaskSpecs {
     TaskResources needs;
     std::vector<std::string> features;
     EnvironmentChanges environment;
-    std::shared_ptr<files::TaskFiles> files;  // shared with copies of the task until one of them says more
+    std::shared_ptr<files::TaskFiles> files;  // shared with copies of the task; copied on write
     std::int64_t max_retries = 0;
     std::int64_t running_time_max = 0;  // seconds
     std::int64_t running_time_min = 0;  // seconds
@@ -31,7 +31,7 @@ struct TaskSpecs {
     std::int64_t last = 0;
 };
 
-// What became of it.
+// Results of the task.
 struct TaskReport {
     TaskResult result = TaskResult::unknown;
     int exit_status = 0;
@@ -54,14 +54,14 @@ struct TaskReport {
     std::int64_t return_time = 0;
     std::int64_t index = 0;
     RangeProgress progress;
-    std::shared_future<void> summary;  // it is written once this is ready; invalid: nobody wants one
+    std::shared_future<void> summary;  // ready once the summary is written; invalid: no summary is wanted
 };
 
 struct TaskData {
     TaskKind kind = TaskKind::command;
     CallMode mode = CallMode::fork;
-    bool in_queue = false;        // of a range: its report waits for wait()
-    std::uint32_t exhausted = 0;  // attempts that took more than they were given, and were not the last
+    bool in_queue = false;        // for a range: its report waits for wait()
+    std::uint32_t exhausted = 0;  // attempts that exceeded their allocation, except the last one
     std::int64_t id = 0;
     std::string text;       // the command or the function
     std::string arguments;  // of a call: msgpack
@@ -71,7 +71,7 @@ struct TaskData {
     std::unique_ptr<TaskSpecs> specs;
     std::unique_ptr<TaskReport> report;
 
-    // Neighbours among those of its tag; see submitted_tasks.h.
+    // Neighbours in the list of its tag; see submitted_tasks.h.
     TaskData* before = nullptr;
     TaskData* after = nullptr;
 
@@ -92,7 +92,7 @@ struct TaskData {
         return *report;
     }
     std::string text_for_people() const { return kind == TaskKind::call ? text + "(...)" : text; }
-    // How many tasks of the core it is.
+    // Number of core tasks that it stands for.
     std::uint64_t count() const {
         return kind == TaskKind::range
                    ? static_cast<std::uint64_t>(specs->last) - static_cast<std::uint64_t>(specs->first)
@@ -100,7 +100,7 @@ struct TaskData {
     }
 };
 
-// The door into a Task.
+// Gives the library access to a Task's data.
 struct TaskAccess {
     static std::unique_ptr<TaskData> take(Task&& task) {
         task.own();

@@ -1,4 +1,4 @@
-// Task: its files, as specified. What cannot be is found by submit().
+// Task's files, as specified. submit() checks them.
 #include <filesystem>
 #include <utility>
 
@@ -13,7 +13,7 @@ std::string last_part_of(const std::string& path) {
     return std::filesystem::path(path + "/").parent_path().filename();
 }
 
-// Of `http://host/a/b.gz?x#y` it is "b.gz"; of `http://host/` nothing.
+// "b.gz" for `http://host/a/b.gz?x#y`, "" for `http://host/`.
 std::string last_part_of_url(const std::string& url) {
     const std::string path = url.substr(0, url.find_first_of("?#"));
     const std::size_t host = path.find("://");

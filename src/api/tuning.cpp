@@ -18,13 +18,13 @@ constexpr double none = -std::numeric_limits<double>::infinity();
 
 struct Parameter {
     std::string_view name;
-    double value;  // at the start
-    double least;  // `none`: any
+    double value;  // initial value
+    double least;  // minimum; `none`: any
     std::string_view alias{};
-    bool or_zero = false;  // below the least one
+    bool or_zero = false;  // 0 is valid, too, although below the minimum
 };
 
-// Work Queue's table. The manual's misspelt example is taken as what it means.
+// Work Queue's table, including the manual's misspelt names.
 constexpr std::array parameters{
     Parameter{"resource-submit-multiplier", 1, 1, "asynchrony-multiplier"},
     Parameter{"min-transfer-timeout", 60, 1},
@@ -46,7 +46,7 @@ constexpr std::array parameters{
     Parameter{"proportional-resources", 1, 0, "force-proportional-resources"},
     Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
     Parameter{"ramp-down-heuristic", 0, 0},
-    Parameter{"set-hosts-aside", 1, 0},  // of our own, as the next one
+    Parameter{"set-hosts-aside", 1, 0},  // this and the next are ours
     Parameter{"speculate", 0, 1, "", true},
 };
 
@@ -60,7 +60,7 @@ std::string values_of(const Parameter& parameter) {
            std::to_string(std::lround(parameter.least));
 }
 
-// How many letters are to be changed, put in or taken out.
+// The number of letters to change, insert or delete.
 std::size_t distance(std::string_view from, std::string_view to) {
     std::vector<std::size_t> row(to.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -75,7 +75,7 @@ std::size_t distance(std::string_view from, std::string_view to) {
     return row.back();
 }
 
-// For who has misspelt one; "": it is like none.
+// A suggestion for a misspelt name; "": no name is similar.
 std::string nearest(std::string_view name) {
     constexpr std::size_t longest = 100;
     constexpr std::size_t most_wrong = 3;

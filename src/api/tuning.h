@@ -1,4 +1,5 @@
-// The settings that tune() knows by Work Queue's names. share/doc/managers.md says which of them act.
+// Settings that tune() accepts by Work Queue's names. share/doc/managers.md says which of them have an
+// effect.
 #pragma once
 
 #include <map>
@@ -14,10 +15,11 @@ class Tuning {
   public:
     Tuning();
 
-    // Its name proper: aliases are taken too. Error (usage): no such name, or a value out of its bounds.
+    // Returns the parameter's main name, also if `name` is an alias. Error (usage): unknown name, or value
+    // out of bounds.
     Result<std::string> set(const std::string& name, double value);
-    void begin(std::string_view name, double value);  // instead of the table's own value
-    double get(std::string_view name) const;          // by the name proper
+    void begin(std::string_view name, double value);  // replaces the table's initial value
+    double get(std::string_view name) const;          // by the main name
 
   private:
     mutable std::mutex mutex_;

@@ -7,7 +7,7 @@ void UnfinishedTasks::begin() noexcept {
     begun_ = true;
 }
 
-// With the lock. What was submitted at last, the source may not have read yet.
+// Call it with the lock. The source may not have read the last submissions yet.
 bool UnfinishedTasks::look() {
     if (begun_) source_.keep_tasks();
     return begun_;

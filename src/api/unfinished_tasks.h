@@ -1,5 +1,5 @@
-// What a manager that failed leaves undone: the program gets it back task by task, as forsaken, so that a
-// program that waits until its manager is empty comes to its end. Nothing here needs memory before that.
+// Unfinished tasks of a failed manager. The program gets them back one by one, as forsaken, so that a program
+// that waits until its manager is empty ends. Nothing here needs memory before the failure.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace wq::api {
 
-// On any thread. Until begin() there is none.
+// Callable on any thread. Empty until begin().
 class UnfinishedTasks {
   public:
     UnfinishedTasks(SubmittedTasks& tasks, ProgramSource& source, const CommandQueue& queue, Results& results)
         : tasks_(tasks), source_(source), queue_(queue), results_(results) {}
 
-    // The manager's thread has failed, and uses nothing of this any more.
+    // The manager's thread has failed and no longer uses any of this.
     void begin() noexcept;
 
-    // Null: there is none. `tag`: of this tag only; "": of tasks without one.
+    // Null: none. `tag`: only tasks with this tag; "": tasks without one.
     std::unique_ptr<TaskData> next(const std::string* tag = nullptr);
-    std::unique_ptr<TaskData> take(std::int64_t id);  // of any id of a range: the range
+    std::unique_ptr<TaskData> take(std::int64_t id);  // any id of a range finds the range
     std::vector<std::unique_ptr<TaskData>> take_category(const std::string* category);  // null: of all
     bool has(std::int64_t id);
 
@@ -40,7 +40,7 @@ class UnfinishedTasks {
     Results& results_;
     std::mutex mutex_;
     bool begun_ = false;
-    std::int64_t next_ = 1;  // ids below were given back, or ended before
+    std::int64_t next_ = 1;  // lower ids were given back, or ended before
 };
 
 }  // namespace wq::api

@@ -11,7 +11,7 @@ void WaitingResults::put(std::unique_ptr<TaskData>&& task, bool last) {
     std::list<Place> of_tag{place};
     auto& tag = by_tag_[task->tag];
     by_id_.emplace(task->id, place);
-    // From here on nothing needs memory.
+    // Nothing below needs memory.
     place->of_tag = of_tag.begin();
     place->task = std::move(task);
     tag.splice(tag.end(), of_tag);
@@ -39,7 +39,7 @@ void WaitingResults::move_to(WaitingResults& other, Place place) {
     remove(place, task);
 }
 
-// A tag without tasks is left where memory ran out.
+// If put() ran out of memory, it leaves a tag without tasks.
 WaitingResults::Place WaitingResults::first_of(const std::string& tag) {
     const auto found = by_tag_.find(tag);
     return found == by_tag_.end() || found->second.empty() ? end() : found->second.front();

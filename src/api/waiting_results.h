@@ -1,5 +1,5 @@
-// Results that wait for the program, in the order of their ends: the first of all, the first of a tag, and
-// that of an id are each at hand, however many wait.
+// Results that wait for the program, in the order of their ends. Finding the first of all, the first of a
+// tag, or one by id takes the same time however many wait.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class WaitingResults {
   public:
     struct Entry {
         std::unique_ptr<TaskData> task;
-        bool last = true;  // no other end of this id is to come
+        bool last = true;  // no other end of this id will come
         std::list<std::list<Entry>::iterator>::iterator of_tag{};
     };
     using Place = std::list<Entry>::iterator;
@@ -25,13 +25,13 @@ class WaitingResults {
     Place begin() { return all_.begin(); }
     Place end() { return all_.end(); }
 
-    // Throws std::bad_alloc and then has changed nothing.
+    // If it throws std::bad_alloc, nothing has changed.
     void put(std::unique_ptr<TaskData>&& task, bool last);
     std::unique_ptr<TaskData> take(Place place);
-    // As put() there.
+    // Throws like put().
     void move_to(WaitingResults& other, Place place);
 
-    // end(): there is none.
+    // end(): none.
     Place first_of(const std::string& tag);
     Place of(std::int64_t id);
     Place report_of_range(std::int64_t id);
@@ -44,7 +44,7 @@ class WaitingResults {
 
     std::list<Entry> all_;
     std::unordered_map<std::string, std::list<Place>> by_tag_;
-    // A range has the id of its first call, which may wait beside it.
+    // A range has the same id as its first call, which may also wait.
     std::unordered_multimap<std::int64_t, Place> by_id_;
 };
 

@@ -16,7 +16,7 @@ std::string version_line(const char* program) {
     return name + (name.empty() ? "" : " ") + "version " + cctools_version_string() + " (Work Queue)";
 }
 
-// Major, minor and micro of "1.2.3"; what is not there is 0.
+// Major, minor and micro of "1.2.3"; missing numbers are 0.
 std::array<long, 3> numbers_of(const char* version) {
     std::array<long, 3> numbers{};
     for (long& number : numbers) {

@@ -25,7 +25,7 @@ namespace {
 struct Subsystem {
     const char* name;
     std::int64_t flag;
-    bool of_manager;  // it has lines of its own
+    bool of_manager;  // the manager writes lines for it
 };
 
 constexpr std::array subsystems{
@@ -37,7 +37,7 @@ constexpr std::array subsystems{
     Subsystem{"rmonitor", D_RMON, false},   Subsystem{"all", D_ALL, true},
 };
 
-// The process's own, as CCTools has it.
+// Global to the process, as in CCTools.
 struct State {
     std::mutex mutex;
     std::int64_t flags = 0;
@@ -47,12 +47,12 @@ struct State {
 };
 
 State& state() {
-    static State& the_one = *new State;  // until the very end of the process
+    static State& the_one = *new State;  // lives until the process has exited
     return the_one;
 }
 
 std::string text_of(const char* format, va_list arguments) {
-    std::array<char, 4096> text{};  // lines are cut there
+    std::array<char, 4096> text{};  // longer lines are cut
     std::vsnprintf(text.data(), text.size(), format, arguments);
     return text.data();
 }
@@ -77,7 +77,7 @@ std::string line_of(const State& now, std::int64_t flags, const std::string& tex
            "] " + name_of(flags) + ": " + text + "\n";
 }
 
-// Opened for each line: a queue may write the same file, and move it aside.
+// Opens the file for each line: a queue may write the same file, and rename it.
 void append(const std::string& file, const std::string& line) {
     const int log =
         file.empty() ? STDERR_FILENO : ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

@@ -1,4 +1,4 @@
-// The settings of cctools_debug_*() for queues created later.
+// The settings of cctools_debug_*(), for queues created later.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 namespace wq::capi {
 
 struct DebugSettings {
-    std::string file;   // "": none, or nothing is switched on
-    std::string flags;  // as ManagerOptions has them
+    std::string file;   // "": none, or nothing is turned on
+    std::string flags;  // in the form of ManagerOptions
     std::uint64_t rotate_bytes = 0;
 };
 

@@ -1,4 +1,4 @@
-// The border to C, which exceptions must not cross.
+// The boundary to C, which exceptions must not cross.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,8 @@
 
 namespace wq::capi {
 
-// What `work` returns, which gets the function's name; `otherwise`, and a line on stderr, where it throws.
+// Calls `work` with the function's name and returns its result. If it throws, prints a line to stderr and
+// returns `otherwise`.
 template <class Value, class Work>
 Value guarded(const char* function, Value otherwise, const Work& work) noexcept {
     try {

@@ -1,5 +1,5 @@
-// The living objects of a kind, to recognize pointers to deleted ones. This is global to the process,
-// because C programs have only pointers.
+// The live objects of a type, to recognize pointers to deleted ones. It is global to the process, because C
+// programs have only pointers.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,7 @@ template <class Object>
 class LiveObjects {
   public:
     static LiveObjects& all() {
-        // Never destroyed: programs call us from their own atexit().
+        // Never destroyed: programs may call us from their own atexit().
         static LiveObjects& objects = *new LiveObjects;
         return objects;
     }

@@ -15,7 +15,7 @@ void complain(const char* function, const std::string& what) noexcept {
 }
 
 void no_effect(const char* function, const char* what) {
-    static std::mutex& mutex = *new std::mutex;  // until the very end of the process
+    static std::mutex& mutex = *new std::mutex;  // lives until the process has exited
     static auto& said = *new std::set<std::string>;
     const std::lock_guard lock(mutex);
     if (said.insert(function).second) std::fprintf(stderr, "%s: no effect: %s\n", function, what);

@@ -8,7 +8,7 @@ namespace wq::capi {
 void complain(const char* function, const char* what) noexcept;
 void complain(const char* function, const std::string& what) noexcept;
 
-// "FUNCTION: no effect: WHAT", once in a process for each function.
+// "FUNCTION: no effect: WHAT", once per process and function.
 void no_effect(const char* function, const char* what);
 
 }  // namespace wq::capi

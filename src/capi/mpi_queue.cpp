@@ -1,4 +1,4 @@
-// The ranks of an MPI job as workers of a queue.
+// Makes the ranks of an MPI job workers of a queue.
 #include "capi/cctools/work_queue_mpi.h"
 
 #include <unistd.h>
@@ -13,8 +13,8 @@
 struct work_queue_mpi {
     explicit work_queue_mpi(wq::MpiOptions options) : session(std::move(options)) {}
     wq::MpiSession session;
-    const int process = ::getpid();  // behind the session, which forks
-    work_queue* queue = nullptr;     // that was made with them
+    const int process = ::getpid();  // after the session, because that forks
+    work_queue* queue = nullptr;     // created with these ranks
 };
 
 namespace wq::capi {
@@ -36,7 +36,7 @@ void finish(work_queue_mpi* ranks) {
     delete ranks;
 }
 
-// What a program has not finished when it exits; its queue has been ended before.
+// Finishes the ranks that a program has not finished at its exit; their queue has already ended.
 void finish_all() {
     for (const work_queue_mpi* ranks : LiveObjects<work_queue_mpi>::all().list())
         if (ranks->process == ::getpid()) finish(const_cast<work_queue_mpi*>(ranks));

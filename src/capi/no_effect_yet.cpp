@@ -1,5 +1,4 @@
-// Functions whose features are not here yet, or never will be: they take what they are given, and say so
-// once.
+// Functions whose features do not exist (yet): they accept their arguments and say so once.
 #include <cstring>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Keeps the memory of deleted objects unused for a while, so that a pointer used afterwards is recognized
-// and does not name a new object. It holds a fixed number of dead objects.
+// Keeps the memory of deleted objects unused for a while, so that a dangling pointer is recognized and does
+// not refer to a new object. It holds a fixed number of dead objects.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace wq::capi {
 
-// A base; the objects are made by new.
+// A base class for objects created by new.
 template <class Object, std::size_t most>
 class Quarantined {
   public:
     static void operator delete(void* memory) noexcept { ::operator delete(oldest_after(memory)); }
 
   private:
-    // What may be used again; null: nothing yet.
+    // Adds the memory of a dead object and returns memory that may be reused; null: none yet.
     static void* oldest_after(void* memory) noexcept {
-        // Never destroyed: programs delete from their own atexit().
+        // Never destroyed: programs may delete from their own atexit().
         static auto& dead = *new std::deque<void*>;
         static auto& mutex = *new std::mutex;
         const std::lock_guard lock(mutex);

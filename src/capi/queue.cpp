@@ -19,7 +19,7 @@ namespace {
 
 using Queues = wq::capi::LiveObjects<work_queue>;
 
-// Programs may return from main() with a queue: its thread is to end before what it uses is destroyed.
+// Programs may return from main() with a queue: its thread must end before anything it uses is destroyed.
 void end_all() {
     for (const work_queue* queue : Queues::all().list())
         if (queue->process() == ::getpid()) const_cast<work_queue*>(queue)->end();
@@ -39,9 +39,8 @@ work_queue::~work_queue() {
     for (const auto& [id, box] : tasks) box->queue = nullptr;
 }
 
-// A process that was forked has the queue's memory, and not its thread.
-// Nor is a manager that is waited for in this process to be destroyed: exit() in a signal handler, or in
-// another thread, would wait for that wait.
+// A forked process has the queue's memory, but not its thread. A manager that a call waits for is not
+// destroyed either: exit() in a signal handler or in another thread would wait for that call.
 void work_queue::end() {
     why_not_ = "the queue has ended";
     if (process_ == ::getpid() && waits_ == 0)
@@ -67,7 +66,8 @@ void work_queue::order(std::function<void(wq::Manager&)> what) {
 }
 
 void work_queue::begin() {
-    process_ = ::getpid();  // whose thread it is: it may have become a daemon since it was made
+    process_ =
+        ::getpid();  // owner of the thread: the program may have become a daemon since it created the queue
     options.sockets = held_.descriptors();
     options.listen = !options.sockets.empty();
     const wq::capi::DebugSettings debug = wq::capi::debug_settings();
@@ -91,7 +91,7 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
     const int id = ids.next();
     if (id == 0) refusal = "no task ids are left";
     if (!why_not_.empty()) refusal = why_not_;
-    // What the manager would find, and with the paths of this moment.
+    // Makes the manager's checks now, with the paths of this moment.
     auto data = wq::TaskAccess::take(wq::Task(box.spec));
     if (const wq::Status sound = wq::api::check(*data); !sound) refusal = sound.error().message;
     if (!refusal.empty()) return 0;
@@ -128,7 +128,7 @@ TaskBox* work_queue::take_back(const std::optional<wq::Task>& ended) {
     return box;
 }
 
-// So that a program that waits until its queue is empty comes to its end.
+// Lets a program end that waits until its queue is empty.
 TaskBox* work_queue::forsake_one(const std::string* tag) {
     for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
         if (tag != nullptr && one->second.tag() != *tag) continue;
@@ -140,8 +140,8 @@ TaskBox* work_queue::forsake_one(const std::string* tag) {
     return nullptr;
 }
 
-// As in Work Queue: a program that asks again and again is to find the queue empty, but not to spin
-// meanwhile. Who waits for as long as it takes would wait for ever. A signal ends it.
+// As in Work Queue, a program that polls finds the queue empty, but should not spin. A wait without limit
+// would wait for ever, so it returns. A signal ends the wait.
 void work_queue::wait_in_vain(int timeout) {
     if (timeout == WORK_QUEUE_WAITFORTASK) return;
     const int seconds = timeout > 0 ? timeout : timeout == 0 ? 1 : 5;

@@ -1,5 +1,5 @@
-// A queue of a C program. Its manager starts with the first call that needs it: a C program sets passwords
-// and logs one by one, but wq::Manager takes them all at once.
+// A queue of a C program. Its manager starts with the first call that needs it, because a C program sets
+// passwords and logs one by one, but wq::Manager takes them all at once.
 #pragma once
 
 #include <atomic>
@@ -26,30 +26,32 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     work_queue(wq::ManagerOptions given, wq::api::HeldPort held);
     ~work_queue();
     work_queue(const work_queue&) = delete;
-    // Of its manager; it is not to be used any more.
+    // Ends the manager; the queue must not be used afterwards.
     void end();
-    int process() const { return process_; }  // that made it
+    int process() const { return process_; }  // the process that created it
 
-    // The manager, which begins by that; null: it could not, and a line on stderr has said why.
+    // Returns the manager and starts it if needed; null: it could not start, and a line on stderr has said
+    // why.
     wq::Manager* serving();
     bool begun() const { return manager_ || !why_not_.empty(); }
-    // At once where the manager is there, else when it begins.
+    // Runs it at once if the manager is running, otherwise when it starts.
     void order(std::function<void(wq::Manager&)> what);
 
-    // The id; 0: refused, and `refusal` says why.
+    // Returns the id; 0: refused, and `refusal` says why.
     int submit(wq::capi::TaskBox& box, std::string& refusal);
     wq::capi::TaskBox* wait(int timeout, const std::string* tag);
-    // What a cancelling function has given back; null for nothing.
+    // Takes the result of a cancelling function; returns null for nothing.
     wq::capi::TaskBox* take_back(const std::optional<wq::Task>& ended);
     bool empty() const { return tasks.empty(); }
 
-    wq::ManagerOptions options;  // until it begins
+    wq::ManagerOptions options;  // used until the manager starts
     int port = 0;
-    wq::api::Tuning tuning;  // knows the names
+    wq::api::Tuning tuning;  // checks the names
     int priority = 0;
-    bool ends_slow_tasks = false;  // where a category has not said so itself
+    bool ends_slow_tasks = false;  // for categories without a setting of their own
     wq::capi::Numbering ids;
-    std::unordered_map<std::int64_t, wq::capi::TaskBox*> tasks;  // all that it has, by the manager's ids
+    std::unordered_map<std::int64_t, wq::capi::TaskBox*>
+        tasks;  // all tasks in the queue, by the manager's ids
 
   private:
     void begin();
@@ -59,20 +61,20 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
 
     wq::api::HeldPort held_;
     std::vector<std::function<void(wq::Manager&)>> orders_;
-    std::deque<std::pair<std::int64_t, wq::Task>> waiting_;  // for the manager
+    std::deque<std::pair<std::int64_t, wq::Task>> waiting_;  // until the manager starts
     std::unique_ptr<wq::Manager> manager_;
-    int process_;                // whose it is: that made it, then in which it began
-    std::atomic<int> waits_{0};  // calls that wait in it
-    std::string why_not_;        // it could not begin
+    int process_;                // the process that created it, later the one in which it started
+    std::atomic<int> waits_{0};  // calls now waiting in it
+    std::string why_not_;        // why the manager could not start
 };
 
 namespace wq::capi {
 
-// The queue of a pointer; null, and a line on stderr: it is NULL, or deleted.
+// Returns the queue of a pointer; null, with a line on stderr: it is NULL, or deleted.
 work_queue* queue_of(const char* function, const work_queue* queue);
-// The same; null as well once it has begun.
+// Same, but also null once its manager has started.
 work_queue* queue_to_specify(const char* function, work_queue* queue);
-// Its manager, which begins by that; null: there is none.
+// Returns its manager and starts it if needed; null: there is none.
 Manager* manager_of(const char* function, work_queue* queue);
 
 }  // namespace wq::capi

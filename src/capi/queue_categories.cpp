@@ -1,5 +1,5 @@
-// What tasks get by their category, and whether they are measured and held to it. What is said is looked at
-// when it is said, and holds from then on, or once the queue begins.
+// Category resources and monitoring. Settings are checked at once; they apply from then on, or once the
+// manager starts.
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -17,13 +17,13 @@ std::string name_of(const char* category) {
     return category == nullptr ? "" : category;
 }
 
-// Parts of MB are rounded up. What is no number stays none, for check_amounts() to refuse.
+// Fractions of MB are rounded up. NaN stays NaN, and check_amounts() refuses it.
 std::int64_t megabytes(double said) {
     constexpr double most = 1e15;
     return said < 0 ? -1 : static_cast<std::int64_t>(std::ceil(std::min(said, most)));
 }
 
-// Whatever is below 0 is not specified, as nothing is by NULL.
+// Numbers below 0, and NULL, mean not specified.
 Result<TaskResources> resources_of(const rmsummary* rm) {
     TaskResources said;
     if (rm == nullptr) return said;
@@ -145,7 +145,7 @@ void work_queue_initialize_categories(work_queue* q, rmsummary* max, const char*
         if (!said) return complain(me, said.error().message);
         if (const auto read = wq::logs::read_summaries(summaries_file); !read)
             return complain(me, read.error().message);
-        // The queue begins later, and the program may change its folder before.
+        // The manager starts later, and the program may change its folder before.
         std::error_code unknown;
         const auto whole = std::filesystem::absolute(summaries_file, unknown);
         queue->order([said = *said, path = unknown ? summaries_file : whole.string()](wq::Manager& manager) {

@@ -1,4 +1,4 @@
-// Queues are made, looked at and deleted.
+// Creates, inspects and deletes queues.
 #include <cerrno>
 
 #include "capi/guard.h"
@@ -9,7 +9,7 @@ namespace wq::capi {
 
 namespace {
 
-// Programs ask errno what was wrong.
+// Programs check errno for the reason.
 work_queue* refused(const char* function, const Error& error) {
     complain(function, error.message);
     errno = error.code == ExitCode::unreachable   ? EADDRINUSE
@@ -18,7 +18,7 @@ work_queue* refused(const char* function, const Error& error) {
     return nullptr;
 }
 
-// Of each stream of a task: as much as a manager takes. Programs for Work Queue count on a gigabyte.
+// Limit of each stream of a task: the manager's maximum, because Work Queue's programs expect a gigabyte.
 constexpr std::uint64_t most_output = 256u << 20;
 
 work_queue* create(const char* function, ManagerOptions options) {
@@ -42,7 +42,7 @@ work_queue* work_queue_create(int port) {
     return create(__func__, std::move(options));
 }
 
-// Bindings of other languages call this one always, with NULLs for a queue without TLS.
+// Bindings of other languages always call this one, with NULLs for a queue without TLS.
 work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate) {
     if (key == nullptr && certificate == nullptr) return work_queue_create(port);
     return guarded(__func__, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {

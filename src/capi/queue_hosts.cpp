@@ -1,4 +1,4 @@
-// Hosts that are not to work, and tasks that take too long.
+// Blocked hosts, and tasks that take too long.
 #include "capi/guard.h"
 #include "capi/queue.h"
 
@@ -6,7 +6,7 @@ namespace wq::capi {
 
 namespace {
 
-// What is said of a host, now or when the queue begins.
+// Applies a setting of a host now, or when the manager starts.
 template <class Order>
 void order_of_host(const char* function, work_queue* q, const char* hostname, const Order& order) {
     guarded(function, [&](const char* me) {

@@ -1,4 +1,4 @@
-// How a queue works: before it begins, and in part later.
+// Settings of a queue, before its manager starts; some also later.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,14 +18,14 @@ std::string text_of(const char* text) {
     return text == nullptr ? std::string() : text;
 }
 
-// The queue begins later, and the program may change its folder before.
+// The manager starts later, and the program may change its folder before.
 std::string absolute(const std::string& path) {
     std::error_code unknown;
     const auto whole = std::filesystem::absolute(path, unknown);
     return unknown ? path : whole.string();
 }
 
-// 1 once `file` is the option; "" takes it back.
+// Returns 1 if `file` is set; "" clears the option.
 int specify_log(const char* function, work_queue* q, std::string ManagerOptions::*option, const char* file) {
     return guarded(function, 0, [&](const char* me) {
         work_queue* queue = queue_to_specify(me, q);

@@ -1,4 +1,4 @@
-// A queue's figures.
+// Statistics of a queue.
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -92,7 +92,7 @@ void show_resources(const Statistics& from, work_queue_stats& to) {
     to.min_disk = from.min_disk;
 }
 
-// `category`: null for the whole.
+// `category`: null for the whole queue.
 void get_stats(const char* function, work_queue* q, const char* category, work_queue_stats* s) {
     guarded(function, [&](const char* me) {
         if (s == nullptr) return complain(me, "the pointer to the statistics is NULL");

@@ -1,4 +1,4 @@
-// What a queue says of itself as JSON.
+// The state of a queue as JSON.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -75,7 +75,7 @@ Json of_tasks(const work_queue& queue, const Manager& manager) {
     return all;
 }
 
-// With the columns of `work_queue_status -A`.
+// Has the columns of `work_queue_status -A`.
 Json of_categories(const Manager& manager) {
     Json all = Json::array();
     for (const CategorySummary& one : manager.categories()) {
@@ -106,7 +106,7 @@ char* work_queue_status(work_queue* q, const char* request) {
         if (wanted == "tasks") answer = of_tasks(*q, *manager);
         if (wanted == "categories") answer = of_categories(*manager);
         if (wanted == "workers") no_effect(me, "single workers are not listed");
-        // Commands are bytes; JSON has only characters.
+        // Commands may not be UTF-8, but JSON must be.
         return ::strdup(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
     });
 }

@@ -1,4 +1,4 @@
-// Tasks go into a queue and come back.
+// Submits tasks to a queue and returns them.
 #include "capi/cctools/list.h"
 #include "capi/guard.h"
 #include "capi/queue.h"
@@ -16,7 +16,7 @@ work_queue_task* wait_for(const char* function, work_queue* q, const char* tag, 
     });
 }
 
-// What `cancel(manager)` gives back.
+// Returns the task that `cancel(manager)` gives back.
 template <class Cancel>
 work_queue_task* cancelled(const char* function, work_queue* q, const Cancel& cancel) {
     return guarded(function, static_cast<work_queue_task*>(nullptr), [&](const char* me) -> work_queue_task* {
@@ -65,7 +65,7 @@ int work_queue_hungry(work_queue* q) {
     return guarded(__func__, 0, [&](const char* me) {
         work_queue* const queue = queue_of(me, q);
         if (queue == nullptr) return 0;
-        // Of a queue that cannot begin: work_queue_submit() says why, and no loop waits for it.
+        // 1 if the manager cannot start: then work_queue_submit() says why, and no loop waits for it.
         const wq::Manager* manager = queue->serving();
         return manager == nullptr ? 1 : manager->hungry();
     });

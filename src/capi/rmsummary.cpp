@@ -62,7 +62,7 @@ char* copy_of(const char* text) {
     return text == nullptr ? nullptr : ::strdup(text);
 }
 
-// What is said of both, number by number.
+// Joins two summaries, number by number.
 template <class Join>
 void merge(const char* function, rmsummary* into, const rmsummary* from, const Join& join) {
     if (into == nullptr || from == nullptr) return complain(function, "the summary is NULL");

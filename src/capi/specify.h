@@ -1,4 +1,4 @@
-// Common code of all functions that specify something of a task.
+// Common code of all functions that specify a task.
 #pragma once
 
 #include "capi/guard.h"
@@ -6,7 +6,7 @@
 
 namespace wq::capi {
 
-// 1 once `work(box)` was done for a task that may be specified; else 0.
+// Runs `work(box)` if the task may be specified. Returns 1, else 0.
 template <class Work>
 int specify(const char* function, work_queue_task* task, const Work& work) noexcept {
     return guarded(function, 0, [&](const char* name) {
@@ -18,7 +18,7 @@ int specify(const char* function, work_queue_task* task, const Work& work) noexc
     });
 }
 
-// The same for work that may refuse: it returns why, or "".
+// Same for work that may refuse: it returns the reason, or "".
 template <class Work>
 int specify_or_refuse(const char* function, work_queue_task* task, const Work& work) noexcept {
     return guarded(function, 0, [&](const char* name) {

@@ -1,4 +1,4 @@
-// Statistics as C programs see them.
+// Converts statistics for C programs.
 #pragma once
 
 #include "capi/cctools/work_queue_stats.h"

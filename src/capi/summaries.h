@@ -1,11 +1,11 @@
-// The struct rmsummary in tasks.
+// Helpers for the struct rmsummary in tasks.
 #pragma once
 
 #include "capi/cctools/rmsummary.h"
 
 namespace wq::capi {
 
-// Not of the heap: without texts, every number `value`.
+// Not on the heap: no strings, and `value` for every number.
 rmsummary blank_summary(double value);
 
 }  // namespace wq::capi

@@ -24,7 +24,7 @@ constexpr char* work_queue_task::*texts[] = {
     &work_queue_task::coprocess,
 };
 
-// What all tasks have that have not run.
+// Shared by all tasks that have not run.
 rmsummary* nothing() {
     static rmsummary blank = blank_summary(-1);
     return &blank;
@@ -50,7 +50,7 @@ TaskBox::~TaskBox() {
 }
 
 void TaskBox::set_text(char* work_queue_task::*field, std::optional<std::string_view> text) {
-    // Who holds a text keeps it while it says the same.
+    // Pointers to a string stay valid while its text is unchanged.
     if (text && this->*field != nullptr && *text == this->*field) return;
     std::unique_ptr<char[]> copy;
     if (text) {

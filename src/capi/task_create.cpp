@@ -1,4 +1,4 @@
-// Tasks are made, copied and deleted, and told what to run.
+// Creates, copies and deletes tasks, and sets their commands.
 #include <memory>
 
 #include "capi/live_objects.h"
@@ -13,7 +13,7 @@ work_queue_task* living_one(std::unique_ptr<TaskBox> box) {
     return box.release();
 }
 
-// What the manager does not know of.
+// Copies the fields that the manager does not know.
 void copy_notes(const TaskBox& from, TaskBox& to) {
     const auto text = [](const char* from_c) {
         return from_c == nullptr ? std::nullopt : std::optional<std::string_view>(from_c);

@@ -1,4 +1,4 @@
-// The files that a task brings along and takes home.
+// Specifies the inputs and outputs of a task.
 #include <algorithm>
 #include <string_view>
 
@@ -16,8 +16,7 @@ bool has(work_queue_file_flags_t flags, work_queue_file_flags_t one) {
     return (flags & one) != 0;
 }
 
-// "name": a file that a task has not yet. Or why there can be none of this name. Or neither: it has that very
-// file.
+// The name of a new file, or why the file is refused; both are empty if the task already has this very file.
 struct Place {
     std::string name;
     std::string refusal;
@@ -27,13 +26,13 @@ Place refused(std::string why) {
     return {{}, std::move(why)};
 }
 
-// Where CCTools ends the program: without the file the task would not do what was meant.
+// CCTools ends the program here, because without the file the task would do something else.
 Place keep_back(TaskBox& box, std::string why) {
     box.refused_file = why;
     return refused(std::move(why));
 }
 
-// `what`: no other file is the same.
+// `what` identifies the source of the file.
 Place place_for(TaskBox& box, const char* name, const std::string& what) {
     if (name == nullptr) return keep_back(box, "the remote name is NULL");
     auto form = relative_path(name);
@@ -46,7 +45,7 @@ Place place_for(TaskBox& box, const char* name, const std::string& what) {
     return refused("the task has another file named " + quote_for_message(*form));
 }
 
-// The same for one from `from`, which is called `called` in messages.
+// Same for a file from `from`, which messages call `called`.
 Place place_for(TaskBox& box, const char* name, const char* kind, const char* from, const char* called) {
     if (from == nullptr) return keep_back(box, std::string(called) + " is NULL");
     if (*from == '\0') return keep_back(box, std::string(called) + " is empty");
@@ -89,7 +88,7 @@ int specify_file(const char* function, work_queue_task* t, const char* local_nam
 
 constexpr const char* buffer = "buffer";
 
-// Whether the task has a file of this name with these very bytes.
+// Whether the task has a buffer of this name with exactly these bytes.
 bool is_buffer(const TaskBox& box, const char* name, std::string_view bytes) {
     const auto form = name == nullptr ? std::nullopt : relative_path(name);
     const TaskData& data = TaskAccess::data(box.spec);

@@ -1,4 +1,4 @@
-// What a task needs and how it is to be treated.
+// Specifies the resources and limits of a task.
 #include <algorithm>
 #include <climits>
 
@@ -13,7 +13,7 @@ std::int64_t need(std::int64_t count) {
     return std::max<std::int64_t>(count, -1);
 }
 
-// A text that is kept and has no effect yet, which `why` says.
+// Keeps a text that has no effect yet; `why` says so.
 void keep_text(const char* function, work_queue_task* t, char* work_queue_task::*field, const char* text,
                const char* why) {
     const bool kept = specify(function, t, [&](TaskBox& box) {

@@ -1,4 +1,4 @@
-// What became of a task, as fields of the struct.
+// Copies the results of a task to the fields of its struct.
 #include <algorithm>
 
 #include "capi/task_box.h"
@@ -25,7 +25,7 @@ void show_times(TaskBox& box, const Task& ended) {
     box.time_workers_execute_all = box.time_workers_execute_last;
     if (ended.result() == TaskResult::resource_exhaustion)
         box.time_workers_execute_exhaustion = box.time_workers_execute_last;
-    // Worker and manager need not agree on the time of day.
+    // The clocks of worker and manager may differ.
     if (ended.commit_time() > 0)
         box.total_transfer_time =
             at_least_0(ended.finish_time() - ended.commit_time() - ended.cmd_execution_time());
@@ -61,7 +61,7 @@ void show(const TaskResources& from, rmsummary& to) {
     to.gpus = from.gpus;
 }
 
-// Of what was not measured: as it was, which is -1.
+// Leaves `to` (-1) as it is if the value was not measured.
 void show(std::int64_t from, double& to, double parts = 1) {
     if (from >= 0) to = static_cast<double>(from) / parts;
 }

@@ -5,7 +5,7 @@
 namespace wq::cli {
 
 namespace {
-constexpr std::int64_t most_threads = 1024;  // of one core
+constexpr std::int64_t most_threads = 1024;  // per core
 }
 
 Result<machine::Binding> parse_binding(const std::string& word) {

@@ -13,7 +13,7 @@ Result<machine::Binding> parse_binding(const std::string& word);
 
 const char* binding_word(machine::Binding binding);
 
-// --threads-per-core: 1 and more. Error (usage): no such number.
+// --threads-per-core: a number from 1. Error (usage): not such a number.
 Result<std::int64_t> parse_threads(const std::string& word);
 
 }  // namespace wq::cli

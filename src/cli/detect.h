@@ -1,4 +1,4 @@
-// work_queue_worker --detect: what the worker would offer, and each limit with its source.
+// work_queue_worker --detect: prints what the worker would offer, and each limit with its source.
 #pragma once
 
 #include <string>
@@ -8,19 +8,18 @@
 
 namespace wq::cli {
 
-// Lines for people; in a list of limits the one that counts is marked.
+// Lines for people; marks the limit that applies.
 std::string detect_text(const WorkerResources& found);
 
 // One JSON object: "offers" and "limits" by cores, memory_mb, disk_mb, gpus; "binding", "machine", "gpus",
-// "remarks". share/doc/workers.md names the keys, which stay what they are.
+// "remarks". share/doc/workers.md lists the keys; they do not change.
 std::string detect_json(const WorkerResources& found);
 
-// The machine when it is full of tasks that ask for this, by Work Queue's rules: a letter for each.
+// Draws the machine full of tasks that request this, placed by Work Queue's rules; one letter per task.
 std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
                        const machine::PictureStyle& style);
 
-// The terminal's columns (COLUMNS goes first, 80 where none is known), and boxes where the locale is of
-// UTF-8.
+// The terminal's width (COLUMNS first, 80 if unknown); draws boxes if the locale uses UTF-8.
 machine::PictureStyle terminal_style();
 
 }  // namespace wq::cli

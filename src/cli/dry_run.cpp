@@ -13,7 +13,7 @@ namespace wq::cli {
 
 namespace {
 
-// Tasks of a rehearsal end in no time, so what is shown is the order and the place, not the time.
+// Rehearsed tasks end at once, so the output shows order and place, not time.
 class Rehearsal : public net::Transport {
   public:
     explicit Rehearsal(std::vector<wire::Hello> workers) : workers_(std::move(workers)) {}

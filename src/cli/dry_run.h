@@ -1,4 +1,4 @@
-// --dry-run: the real manager and the real list, with workers that only print where a task would run.
+// --dry-run: runs the real manager and list with workers that only print where a task would run.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace wq::cli {
 
-// `hellos`: what each rank would say to the manager (wire/messages.h), empty where a rank runs no tasks.
-// Prints to stdout and returns the exit code. Throws Failure for bad input.
+// `hellos`: each rank's hello to the manager (wire/messages.h), empty for a rank that runs no tasks. Prints
+// to stdout and returns the exit code. Throws Failure for bad input.
 int dry_run(const RunOptions& options, const std::vector<std::string>& hellos);
 
 }  // namespace wq::cli

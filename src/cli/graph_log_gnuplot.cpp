@@ -41,7 +41,7 @@ struct Pipe {
     }
 };
 
-// gnuplot writes its complaints to memory, so that it can never wait for us while we wait for it.
+// gnuplot writes its errors to memory, so it never blocks on us while we wait for it.
 struct Complaints {
     int fd = ::memfd_create("gnuplot", MFD_CLOEXEC);
     Complaints() = default;
@@ -51,7 +51,7 @@ struct Complaints {
     Complaints(const Complaints&) = delete;
     Complaints& operator=(const Complaints&) = delete;
 
-    // The line that says what is wrong: it stands below the echoed command and a caret, as `line 7: ...`.
+    // The line with the error: below the echoed command and a caret, as `line 7: ...`.
     std::string telling_line() const {
         char buffer[8192];
         const ssize_t n = ::pread(fd, buffer, sizeof buffer, 0);
@@ -112,7 +112,7 @@ Status run_gnuplot(const std::string& program, std::string_view script) {
                                                 "; install it (Debian: gnuplot-nox) or name one with -c"};
     }
     input.close_read();
-    std::signal(SIGPIPE, SIG_IGN);  // a gnuplot that ended early is told by its complaint
+    std::signal(SIGPIPE, SIG_IGN);  // if gnuplot ends early, its error message says why
     write_all(input.write_end, script);
     input.close_write();
     int status = 0;

@@ -9,7 +9,7 @@
 namespace wq::cli {
 
 // Feeds `script` to `program` and waits for its end. Errors: unreachable (no such program), internal (it
-// failed: its own first complaint, in one line).
+// failed; the message is its first error, in one line).
 Status run_gnuplot(const std::string& program, std::string_view script);
 
 }  // namespace wq::cli

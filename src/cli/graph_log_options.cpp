@@ -108,7 +108,7 @@ Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* arg
     positions.add("log", 1);
     po::variables_map given;
     try {
-        // No guessing: an abbreviation that works today may be ambiguous tomorrow.
+        // No abbreviations: one that works today may be ambiguous tomorrow.
         const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
         po::store(po::command_line_parser(argc, argv).options(all).positional(positions).style(style).run(),
                   given);

@@ -11,18 +11,18 @@ namespace wq::cli {
 
 struct GraphLogOptions {
     std::string log;     // stats.h5 or a text statistics log
-    std::string prefix;  // of the plots; by default the log's name
+    std::string prefix;  // of the plots; default: the log's name
     std::string gnuplot = "gnuplot";
     stats::PlotFormat format = stats::PlotFormat::png;
     std::optional<stats::PlotRange> range;
     std::optional<stats::TimeUnit> unit;
     bool help = false;
     bool version = false;
-    bool skip_empty = false;   // no plot with nothing in it
-    bool script_only = false;  // print the script, draw nothing
+    bool skip_empty = false;   // omit empty plots
+    bool script_only = false;  // only print the script
 };
 
-// Error usage, in one line.
+// Error (usage) in one line.
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv);
 std::string graph_log_help();
 

@@ -5,9 +5,9 @@
 
 namespace wq::cli {
 
-inline constexpr unsigned help_width = 80;  // of the narrowest terminals
+inline constexpr unsigned help_width = 80;  // fits the narrowest terminals
 
-// The library of options ends lines that it breaks with a blank.
+// Boost's program_options leaves a blank at the end of lines that it wraps.
 std::string without_trailing_blanks(const std::string& text);
 
 }  // namespace wq::cli

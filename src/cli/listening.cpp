@@ -9,7 +9,7 @@
 
 namespace wq::cli {
 
-// Whatever its mode is by now: the run has locked its directory, so nobody else has written it.
+// Removes the file whatever its mode: the run has locked its directory, so nobody else has written it.
 Listening::~Listening() {
     ::unlink(contact_path_.c_str());
 }

@@ -1,5 +1,4 @@
-// What --listen adds to a run: the port for TCP workers, their contact file, and the mark of the run's
-// folder.
+// Adds --listen to a run: the port for TCP workers, their contact file, and the mark of the run's folder.
 #pragma once
 
 #include <memory>
@@ -14,19 +13,20 @@ namespace wq::cli {
 
 class Listening {
   public:
-    // Listens with a fresh key and certificate and writes RUN_DIR/contact. Errors: the port is in use, the
-    // file cannot be written, the name cannot be registered.
-    // `folder`: where its tasks run.
+    // Listens with a new key and certificate and writes RUN_DIR/contact. Errors: the port is in use, the file
+    // cannot be written, the name cannot be registered.
+    // `folder`: the run's tasks run there.
     static Result<std::unique_ptr<Listening>> open(const RunOptions& options,
                                                    const std::string& run_directory,
                                                    const std::string& folder);
-    ~Listening();  // the contact is of no use any more: it is removed
+    ~Listening();  // removes the contact file
     Listening(const Listening&) = delete;
     Listening& operator=(const Listening&) = delete;
 
     net::Transport& workers() { return *port_.listener; }
     const listening::MarkFile& mark() const { return mark_; }
-    // For the user: "listening on port 40123 ..., workers join by: work_queue_worker --contact FILE".
+    // The message for the user: "listening on port 40123 ..., workers join by: work_queue_worker --contact
+    // FILE".
     std::string description() const;
     void tell(const listening::Workload& load) {
         if (port_.entry) port_.entry->tell(load);
@@ -38,7 +38,7 @@ class Listening {
 
     listening::OpenPort port_;
     std::string contact_path_;
-    listening::MarkFile mark_;  // of the run, for workers that see its folder
+    listening::MarkFile mark_;  // for workers that see the run's folder
 };
 
 }  // namespace wq::cli

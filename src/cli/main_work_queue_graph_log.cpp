@@ -34,12 +34,12 @@ Result<Statistics> read_statistics(const std::string& path) {
     auto rows = reader->manager();
     if (!rows) return rows.error();
     const std::string list = reader->attribute("list");
-    // Of a path the end tells; what is no path, like --array 1-9, is short.
+    // Show only the file name of a path; other names, such as --array 1-9, are short.
     const std::string shown = list.starts_with("--") ? list : std::filesystem::path(list).filename().string();
     return Statistics{std::move(*rows), shown.empty() ? name : shown};
 }
 
-// gnuplot's own words for a file that cannot be made name neither file nor reason.
+// Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
 Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) {
     for (const std::string& path : stats::plot_paths(style, plots)) {
         const bool existed = ::access(path.c_str(), F_OK) == 0;

@@ -1,4 +1,4 @@
-// work_queue_run: see cli/run_options.cpp for what it takes and share/doc for what it does.
+// work_queue_run: cli/run_options.cpp has its options, share/doc its documentation.
 #include <fcntl.h>
 #include <unistd.h>
 #include <csignal>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// Every rank has the same command line; one answers for all.
+// Every rank has the same command line; only one answers.
 bool speaks_for_all() {
     return wq::mpi::read_launch_environment().rank == 0;
 }
@@ -30,8 +30,8 @@ int print(const std::string& text) {
     return 0;
 }
 
-// A file that were opened as descriptor 1 or 2 would get what is printed: where one is closed, it is
-// /dev/null.
+// If descriptor 1 or 2 is closed, opens /dev/null on it. Otherwise the next file opened there would receive
+// our output.
 void fill_standard_descriptors() {
     int descriptor = 0;
     while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
     wq::mpi::GuardOptions guard;
     guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
     const std::vector<std::string> words(argv, argv + argc);
-    // A file that may not grow is an error of the write, told with its path, not the end of the run.
+    // With a file size limit, the write then fails with an error that has the path, instead of ending the
+    // run.
     std::signal(SIGXFSZ, SIG_IGN);
     return wq::mpi::run_guarded(
         wq::mpi::read_launch_environment(),

@@ -1,4 +1,4 @@
-// work_queue_worker: see cli/worker_options.cpp for what it takes and share/doc for what it does.
+// work_queue_worker: cli/worker_options.cpp has its options, share/doc its documentation.
 #include "cli/worker_program.h"
 
 int main(int argc, char** argv) {

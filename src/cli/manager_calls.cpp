@@ -15,7 +15,7 @@ Duration scaled(Duration time, double by) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::nano>(time) * by);
 }
 
-// But not what the other side's processor needs: the first handshake of a process took 0.2 s under ASan.
+// Not scaled further, because the handshake needs CPU time: a process's first one took 0.2 s under ASan.
 constexpr Duration shortest_handshake = std::chrono::seconds(2);
 
 void scale(net::TcpLimits& limits, double by) {

@@ -1,5 +1,5 @@
-// Finds the manager of a worker by address, contact file or name. Reads the options anew for each call,
-// because a restarted manager writes a new file.
+// Finds the manager of a worker by address, contact file or name. Every call reads the options again, because
+// a restarted manager writes a new file.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ namespace wq::cli {
 
 class ManagerCalls {
   public:
-    // Error: a password that cannot be read.
+    // Error: the password cannot be read.
     static Result<ManagerCalls> of(const WorkerProgramOptions& options);
 
-    // Errors: unreachable when there is nobody to call now; others when calling is no use.
-    // `waits`: the manager of the last call that was answered waits for us; no other one is to be called.
+    // Errors: unreachable if no manager can be called now; another code if further calls are useless.
+    // `waits`: the manager of the last answered call waits for us, so call no other.
     Result<worker::Call> begin(bool waits);
 
-    // What the user should know of how safe this is; empty: nothing.
+    // Warns the user about the security of the connection; empty: nothing to warn about.
     std::string warning() const;
 
   private:
@@ -33,7 +33,7 @@ class ManagerCalls {
 
     const WorkerProgramOptions* options_;
     std::string password_;
-    // By name: whom it called last, and how many calls in a row were not answered.
+    // With a name: the manager called last, and the number of successive unanswered calls.
     std::optional<net::Contact> called_;
     std::shared_ptr<std::uint64_t> unanswered_;
 };

@@ -50,7 +50,7 @@ std::uint32_t expected_workers(const ManagerRank& rank) {
     return static_cast<std::uint32_t>(rank.session.size()) - (rank.options.manager_only ? 1 : 0);
 }
 
-// A manager and what it stands on, in the order in which it is taken apart.
+// A manager and its parts, in order of construction; they are destroyed in reverse order.
 class Run {
   public:
     explicit Run(ManagerRank& rank, RunPlace place, run::ListCategories::Foreseen categories)
@@ -95,7 +95,7 @@ class Run {
     }
 
     int go() {
-        rank_.early_stop.end();  // from here on an end is written to `status`
+        rank_.early_stop.end();  // from here on, the end of the run is written to `status`
         write_status(status("running", std::nullopt, "")).or_throw();
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
         if (rank_.options.verbose)
@@ -126,7 +126,7 @@ class Run {
         parts.others = &*live_files_;
         run::ManagerLoop loop(std::move(parts));
         const Status read = loop.run();
-        live_files_.reset();  // from here on `status` is written by this thread
+        live_files_.reset();  // from here on, this thread writes `status`
         if (manager_->lost_a_rank()) rank_.session.note_lost_rank();
         return finish(read);
     }
@@ -148,7 +148,7 @@ class Run {
         recorder_ = stats::open_recorder(options, listed.get()).or_throw();
     }
 
-    // More workers may come at any time: what none can run now waits for one that can.
+    // More workers may join at any time, so a task that fits no worker waits.
     void listen(scheduling::ReactorOptions& reactor) {
         listening_ =
             Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
@@ -169,7 +169,7 @@ class Run {
                                                    ticket_client_ ? &*ticket_client_ : nullptr);
     }
 
-    // After the recorder is closed, what it could not take does not count as done.
+    // After the recorder is closed, results that it could not write do not count as done.
     core::ManagerStats recorded_stats() const {
         core::ManagerStats stats = manager_->stats();
         stats.tasks_done -= static_cast<std::int64_t>(unrecorded_.tasks);
@@ -270,7 +270,7 @@ class Run {
     std::unique_ptr<stats::Recorder> recorder_;
     stats::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<manager::Manager> manager_;
-    std::optional<BackgroundThread> files_;  // ends before the manager, whom it serves
+    std::optional<BackgroundThread> files_;  // ends before the manager, because it serves the manager
     std::unique_ptr<run::Source> source_;
     std::unique_ptr<net::LoopbackNetwork> network_;
     std::unique_ptr<net::Transport> manager_end_;

@@ -1,5 +1,5 @@
-// Rank 0 of work_queue_run: the run directory, the source, the records, the manager, its own worker, the
-// summary.
+// Rank 0 of work_queue_run: owns the run directory, the source, the records, the manager, its own worker and
+// the summary.
 #pragma once
 
 #include <memory>
@@ -24,20 +24,20 @@ namespace wq::cli {
 struct ManagerRank {
     const RunOptions& options;
     const std::vector<std::string>& command_line;
-    std::string launched_by;  // "mpirun", "srun"; empty: started by none
+    std::string launched_by;  // "mpirun", "srun"; empty: no launcher
     mpi::MpiSession& session;
     net::Transport* ranks;  // null: one rank
     launcher::Launcher& launcher;
     Signals& signals;
-    run::EarlyStop& early_stop;    // ended when the loop begins
-    worker::WorkerOptions worker;  // of its own worker; not used with --manager-only
+    run::EarlyStop& early_stop;    // ended when the loop starts
+    worker::WorkerOptions worker;  // of its own worker; unused with --manager-only
     run::StopPolicy stop;
     std::vector<std::string> remarks;
-    tickets::TicketPool* tickets;  // of this node; null: everything is leased
+    tickets::TicketPool* tickets;  // of this node; null: all tasks are leased
     tickets::Counters* counters;   // null: nodes refill by message
 
-    // The exit code. Throws Failure where nothing could begin; the other ranks are then still to be
-    // dismissed.
+    // Returns the exit code. Throws Failure if the run cannot start; the caller must then dismiss the other
+    // ranks.
     int run();
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr Duration launcher_close_limit = std::chrono::milliseconds(500);
 
-// For "the same mpirun command".
+// Used in "the same mpirun command".
 std::string short_name(const std::string& launcher) {
     for (const char* known : {"mpirun", "srun"})
         if (launcher.starts_with(known)) return known;
@@ -56,7 +56,8 @@ class Rank {
           launcher_(launcher::Launcher::start().or_throw()),
           signals_(Signals::block().or_throw()),
           early_stop_(signals_, last_words_at_start()) {
-        // A reader of our output that has gone ends no run. After the launcher: its tasks do not inherit it.
+        // If the reader of our output is gone, the run continues. Set after the launcher, so its tasks do not
+        // inherit it.
         ::signal(SIGPIPE, SIG_IGN);
         const mpi::LaunchEnvironment environment = mpi::read_launch_environment();
         machine::BatchEnd batch_end;
@@ -90,15 +91,16 @@ class Rank {
     int rank() const { return session_->rank(); }
     int leave(int code, mpi::GuardLink& guard) {
         launcher_->close(launcher_close_limit);
-        // Said to the process manager by the guard, which can only before MPI_Finalize.
+        // The guard reports it to the process manager, which works only before MPI_Finalize.
         const bool code_is_told = code == to_int(ExitCode::interrupted) && forgets_code_ && rank() == 0;
-        if (session_->must_exit() || code_is_told) {  // destructors of MPI may wait for what is lost
+        if (session_->must_exit() || code_is_told) {  // destructors of MPI may wait for lost ranks
             std::fflush(nullptr);
             ::_exit(code);
         }
-        // Rank 0 comes last, when all is saved; it need not wait for one that is gone by now.
+        // Rank 0 comes last, after everything is saved; it need not wait for missing ranks.
         const Duration limit = session_->rank() == 0 ? std::chrono::seconds(2) : std::chrono::minutes(1);
-        ranks_.reset();  // receives still posted in MPI_Finalize cost 63 warnings a rank with MPICH over UCX
+        ranks_.reset();  // otherwise MPI_Finalize prints 63 warnings per rank about posted receives (MPICH
+                         // over UCX)
         if (session_->finish(code, limit)) guard.mpi_finalized();
         return code;
     }
@@ -151,8 +153,8 @@ class Rank {
         launcher_->open(options.launcher).or_throw();
         options.hello.takes_tickets = tickets_.pool != nullptr;
         std::optional<worker::TicketClient> tickets;
-        // Beside rank 0 the counters would be taken under a lock in shared memory, which dies with its
-        // holder.
+        // Beside rank 0, the counters would be taken under a lock in shared memory, which stays locked if its
+        // holder dies.
         const bool beside_manager = session_->node_mates().front() == 0;
         if (tickets_.pool)
             tickets.emplace(*tickets_.pool, options.hello.offers,
@@ -176,11 +178,11 @@ class Rank {
     std::unique_ptr<mpi::MpiTransport> ranks_;
     run::RankTickets tickets_;
     std::vector<std::string> ticket_remarks_;
-    std::vector<std::string> rehearsal_;  // of --dry-run: every rank's hello
+    std::vector<std::string> rehearsal_;  // for --dry-run: every rank's hello
     run::StopPolicy stop_;
-    std::optional<Instant> leaves_at_;  // the batch job ends then
+    std::optional<Instant> leaves_at_;  // when the batch job ends
     bool works_ = true;
-    bool forgets_code_ = false;  // the launcher, after a signal
+    bool forgets_code_ = false;  // the launcher forgets the exit code after a signal
     run::NodeShare share_;
 };
 

@@ -6,8 +6,8 @@
 
 namespace wq::cli {
 
-// Starts the launcher, MPI, divides the node, then manages (rank 0) or works (the others).
-// `command_line`: as the user gave it, for "To continue, run: ...".
+// Starts the launcher and MPI, divides the node, then manages (rank 0) or works (other ranks).
+// `command_line`: the user's command, for "To continue, run: ...".
 int rank_main(const RunOptions& options, const std::vector<std::string>& command_line, mpi::GuardLink& guard);
 
 }  // namespace wq::cli

@@ -1,4 +1,4 @@
-// Converts the values of options in po::variables_map, and gives errors of the command line one form.
+// Converts option values in po::variables_map, and gives command line errors one form.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -22,7 +22,7 @@ struct Plain<std::optional<T>> {
     using type = T;
 };
 
-// `target` stays as it is where the option is not given; the error names the option.
+// `target` is unchanged if the option is not given; an error names the option.
 template <class T, class Convert>
 Status take(const boost::program_options::variables_map& given, const char* name, T& target,
             Convert convert) {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Shorter runs are not drawn unasked: drawing takes about half a second.
+// Shorter runs are not plotted by default: drawing takes about half a second.
 constexpr double worth_a_plot_seconds = 5;
 
 bool in_path(const char* program) {
@@ -40,7 +40,7 @@ bool run_quietly(const std::vector<std::string>& words) {
     ::posix_spawn_file_actions_init(&actions);
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         ::posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
-    // Signals are blocked here; what draws is to be stopped by Ctrl-C.
+    // Signals are blocked here; unblock them in the child, so that Ctrl-C stops it.
     posix_spawnattr_t attributes;
     sigset_t none;
     ::sigemptyset(&none);

@@ -1,4 +1,4 @@
-// Draws the plots of a run at its end, with the same command that users have.
+// Draws the plots of a run at its end, using the command that users have.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace wq::cli {
 
-// Runs work_queue_graph_log, which stands beside this program, on RUN_DIR/stats.h5 and returns the files
-// drawn, in RUN_DIR/plots. None where `when` says so, or where neither it nor gnuplot is there.
+// Runs work_queue_graph_log, from the folder of this program, on RUN_DIR/stats.h5. Returns the files drawn,
+// in RUN_DIR/plots. Draws nothing if `when` forbids it, or if work_queue_graph_log or gnuplot is missing.
 std::vector<std::string> draw_plots(Plots when, const std::string& run_directory, double run_seconds);
 
 }  // namespace wq::cli

@@ -115,7 +115,7 @@ Status take_word(const po::variables_map& given, const char* name, T& target,
     return success();
 }
 
-// Without cores, all tasks would start at once. A line that only waits can say so itself.
+// Without cores, all tasks would start at once. A line that only waits can set cores=0 itself.
 Result<Count> default_cores(const std::string& text) {
     auto cores = parse_count_with_fraction(text, 0, most_cores);
     if (cores && *cores == 0)
@@ -281,14 +281,14 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     return success();
 }
 
-// Other names of options: those of earlier versions and of work_queue_worker.
+// Other names of options, from earlier versions and from work_queue_worker.
 constexpr std::pair<std::string_view, std::string_view> other_names[] = {
     {"--away-limit", "--reconnect-timeout"},
     {"--storage-patience", "--storage-timeout"},
     {"--wall-time", "--walltime"},
 };
 
-// The words with each option under its present name.
+// Replaces other names by the present ones.
 std::vector<std::string> with_present_names(std::vector<std::string> words) {
     for (std::string& word : words) {
         const std::string_view name = std::string_view(word).substr(0, word.find('='));
@@ -327,7 +327,7 @@ Result<Command> output_command(const po::variables_map& given) {
     return command;
 }
 
-// The task list names the run; --run-dir alone does, too.
+// The task list determines the run; --run-dir alone does, too.
 Result<Command> why_command(const po::variables_map& given) {
     const auto line = parse_count(given["why"].as<std::string>(), 1, std::int64_t{1} << 62);
     if (!line) return usage_error("--why: LINE: " + line.error().message);

@@ -21,27 +21,27 @@ enum class Plots { automatic, always, never };
 struct RunOptions {
     run::SourceSpec source;
     run::TaskDefaults defaults;
-    std::string run_directory;  // empty: by the source's name
+    std::string run_directory;  // empty: derived from the source's name
     bool resume = false;
     bool resume_failed = false;
     std::uint32_t max_losses = 3;
     bool halt_on_failure = false;
-    bool keep_hosts = false;      // also those that fail what succeeds elsewhere
+    bool keep_hosts = false;      // never exclude hosts, even if tasks that fail there succeed elsewhere
     core::Monitoring monitoring;  // of tasks
-    bool ends_none = false;       // --monitor=measure: whatever they say of their memory
-    std::string monitor_output;   // folder for a report on each task; empty: none
-    double speculate = 0;         // copies of tasks that run for so many times the mean; 0: none
+    bool ends_none = false;       // --monitor=measure: kill no task for its memory
+    std::string monitor_output;   // folder for a report per task; empty: none
+    double speculate = 0;  // speculative copies of tasks that run for this many times the mean; 0: none
     bool manager_only = false;
-    std::optional<std::uint16_t> listen;             // take workers over TCP at this port; 0: any free one
-    std::string name;                                // under which such workers find the run; empty: none
-    Duration away_limit = std::chrono::seconds(60);  // of such a worker, whose link is cut
+    std::optional<std::uint16_t> listen;             // accept TCP workers at this port; 0: any free one
+    std::string name;                                // TCP workers find the run by this name; empty: none
+    Duration away_limit = std::chrono::seconds(60);  // disconnected TCP workers may reconnect for this time
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
     Duration storage_retry_limit = std::chrono::seconds(60);
-    std::optional<machine::Binding> bind;         // nothing: to cores, where each rank has its own
-    std::optional<std::size_t> threads_per_core;  // nothing: all of them
-    std::string index_variable;                   // a further name of WORK_QUEUE_TASK_INDEX; empty: none
+    std::optional<machine::Binding> bind;         // nothing: to cores, if each rank has its own
+    std::optional<std::size_t> threads_per_core;  // nothing: all
+    std::string index_variable;                   // another name of WORK_QUEUE_TASK_INDEX; empty: none
     std::string shell;                            // empty: bash, else sh
     std::string stats_log;
     std::uint64_t output_limit = 8u << 20;
@@ -52,17 +52,17 @@ struct RunOptions {
     bool verbose = false;
 };
 
-// What the user wants at all.
+// The parsed command line.
 struct Command {
     enum class Kind { run, help, version, output, why };
     Kind kind = Kind::run;
     RunOptions run;
-    std::string output_directory;  // of --output
+    std::string output_directory;  // for --output
     std::uint64_t output_task = 0;
-    std::uint64_t why_line = 0;  // of --why
+    std::uint64_t why_line = 0;  // for --why
 };
 
-// Errors (usage) are one line and end with how to get help.
+// Errors (usage) have one line, which ends with how to get help.
 Result<Command> parse_command_line(int argc, const char* const* argv);
 
 std::string help_text();

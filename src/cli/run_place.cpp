@@ -50,7 +50,7 @@ std::string base_name(const run::SourceSpec& source) {
         case run::SourceSpec::Kind::each:
         case run::SourceSpec::Kind::list:
             if (source.path == "-") return "stdin.wq";
-            // Nothing is kept beside /dev/null or what a shell gives for <(...).
+            // No directory next to /dev/null or the file of a shell's <(...).
             if (source.path.starts_with("/dev/") || source.path.starts_with("/proc/"))
                 return fs::path(source.path).filename().string() + ".wq";
             return source.path + ".wq";
@@ -58,7 +58,7 @@ std::string base_name(const run::SourceSpec& source) {
     return "run.wq";
 }
 
-// What differs where the names of two sources do not tell.
+// Describes the difference if the names of two sources are equal.
 std::string other_source(const run::SourceSpec& source, const std::string& held) {
     const bool same_name = fs::path(held).filename() == fs::path(source.name()).filename();
     const bool arrays = source.kind == run::SourceSpec::Kind::array && held.starts_with("--array ");
@@ -76,7 +76,7 @@ bool has_journal(const fs::path& directory) {
     return fs::exists(directory / "journal", ignored);
 }
 
-// The newest of `base` and `base-*` that holds a journal; empty: none does.
+// The newest of `base` and `base-*` that has a journal; empty: none.
 std::string newest_run(const fs::path& base) {
     std::error_code ignored;
     fs::path newest;
@@ -100,7 +100,7 @@ std::string batch_job_id(const Lookup& environment) {
     constexpr std::array variables{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
     for (const char* variable : variables)
         if (const char* value = environment(variable); value != nullptr && *value != '\0') {
-            // Grid Engine's JOB_ID is too common a name to be believed alone.
+            // JOB_ID is too common a name to prove Grid Engine.
             if (std::string_view(variable) == "JOB_ID" && environment("SGE_ROOT") == nullptr) continue;
             return value;
         }

@@ -36,7 +36,7 @@ class LastOf : public records::JournalVisitor {
     records::TaskKey key_;
 };
 
-// The tasks as the run last read them. Values of --each are matched by their text, like lines.
+// The tasks as last read by the run. Values of --each are matched by their text, like lines.
 Result<manager::TaskTable> tasks_of(const std::string& run_directory) {
     const std::string path = run_directory + "/list";
     const auto text = records::read_whole(path);
@@ -71,7 +71,7 @@ std::string how_it_ended(const records::TaskRecord& record, const std::string& h
            format_duration(std::chrono::microseconds(record.outcome.wall_us));
 }
 
-// A record that is not final means a retry, unless the run came to its own end.
+// A record that is not final means a retry, unless the run has ended normally.
 std::string what_became_of_it(bool final, const std::string& run_directory) {
     if (final) return "it has ended: ";
     const auto status = records::read_status(run_directory);
@@ -110,8 +110,8 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
     return no_such_task(run_directory, line);
 }
 
-// How long the manager of a run may take to answer; 0: it does not run. If locks are invisible to other
-// hosts, only its status shows that it runs.
+// Time limit for the answer of a run's manager; 0: it does not run. Locks may be invisible on other hosts;
+// then only its status shows that it runs.
 Duration patience_with(const std::string& run_directory) {
     constexpr auto still_fresh = std::chrono::minutes(1);
     if (records::RunDirectory::is_taken(run_directory)) return std::chrono::seconds(20);
@@ -142,7 +142,7 @@ Result<std::string> why(const RunOptions& options, std::uint64_t line) {
         return from_journal(path, line);
     if (!answer) return answer;
     if (answer->starts_with('?')) return no_such_task(path, line);
-    // The manager does not keep how a task ended. The journal does, once the copy of the list exists.
+    // The manager does not keep how a task ended, but the journal does, once the copy of the list exists.
     if (!answer->ends_with(": it has ended")) return answer;
     const auto ended = from_journal(path, line);
     return ended ? ended : answer;

@@ -1,4 +1,4 @@
-// `--why LINE`: why the task of a line does not run, or how it ended.
+// `--why LINE`: explains why the task of a line does not run, or how it ended.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace wq::cli {
 
-// One line, without its end: of the run that goes on in the run directory, or of what its journal tells.
-// Errors: bad_input (no run there, no such line), and those of ask_why().
+// Returns one line without a newline, from the live run in the run directory or from its journal. Errors:
+// bad_input (no run there, no such line), and those of ask_why().
 Result<std::string> why(const RunOptions& options, std::uint64_t line);
 
 }  // namespace wq::cli

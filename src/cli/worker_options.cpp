@@ -81,8 +81,8 @@ po::options_description visible_worker_options() {
     return all;
 }
 
-// Accepted so that command lines for Work Queue keep working. They change nothing; the worker says so where a
-// user would rely on them.
+// Accepted so that command lines for Work Queue keep working. They have no effect; the worker warns if a user
+// would rely on them.
 struct WithoutEffect {
     const char* name;
     const char* why;
@@ -106,7 +106,7 @@ po::options_description hidden_options() {
     return hidden;
 }
 
-// Options of other kinds of workers.
+// Options of other kinds of workers are refused.
 std::optional<std::string> refused_word(std::string_view word) {
     for (const char* name : {"--coprocess", "--num_coprocesses"})
         if (word.starts_with(name)) return std::string(word) + ": this worker runs no coprocesses; omit it";
@@ -120,7 +120,7 @@ using Given = po::variables_map;
 
 using Amount = std::optional<std::int64_t>;
 
-// "all", "-1" and, except for GPUs, "0" mean all that there is.
+// "all", "-1" and, except for GPUs, "0" mean everything.
 Result<Amount> amount(const std::string& word, bool in_mb, bool zero_is_all) {
     if (word == "all" || word == "-1" || (zero_is_all && word == "0")) return Amount{};
     if (!in_mb) {
@@ -133,8 +133,8 @@ Result<Amount> amount(const std::string& word, bool in_mb, bool zero_is_all) {
     return Amount{*size};
 }
 
-// A worker inside a task has that task's allocation, which may be a fraction of a core or none. It needs one
-// core to run anything. It cannot offer a GPU that it shares.
+// A worker inside a task has that task's allocation, perhaps a fraction of a core or none. It needs one core
+// to run anything, and cannot offer a GPU that it shares.
 Result<Amount> amount_of_task(const std::string& word, std::int64_t least) {
     if (word == "all" || word == "-1") return Amount{};
     const auto count = parse_count_with_fraction(word, 0, most_cores);
@@ -230,7 +230,7 @@ Status take_times(const Given& given, WorkerProgramOptions& work) {
     check(take(given, "grace", work.grace, duration));
     check(take(given, "url-timeout", work.url_timeout, duration));
     if (work.url_timeout <= Duration{0} && !bad) bad = usage_error("--url-timeout 0: give at least 1 second");
-    for (const char* const name : {"walltime", "wall-time"})  // the first as work_queue_run spells it
+    for (const char* const name : {"walltime", "wall-time"})  // the first is work_queue_run's spelling
         check(take(given, name, wall, duration));
     check(take(given, "debug-rotate-max", work.debug_rotate,
                [](const std::string& word) { return parse_size(word, 1); }));

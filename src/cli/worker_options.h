@@ -18,10 +18,10 @@
 namespace wq::cli {
 
 struct WorkerProgramOptions {
-    // One of these says where the manager is.
+    // One of these locates the manager.
     std::vector<net::HostPort> managers;
     std::string contact;        // a contact file
-    std::string manager_regex;  // of names in the registry
+    std::string manager_regex;  // matches names in the registry
 
     Duration idle_timeout = std::chrono::minutes(15);
     Duration connect_timeout = std::chrono::minutes(15);
@@ -31,48 +31,48 @@ struct WorkerProgramOptions {
     Duration url_timeout = std::chrono::minutes(1);
     bool single_shot = false;
     bool parent_death = false;
-    double volatility = 0;  // chance per minute to end without a word
+    double volatility = 0;  // chance per minute to die without notice
 
-    // Nothing: what is there.
+    // Nothing: all that the machine has.
     std::optional<std::int64_t> cores;
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
     std::optional<std::int64_t> gpus;
-    // By machine::BoundKind who said that: an option, or "CORES in the environment".
+    // Source of each limit, by machine::BoundKind: an option, or "CORES in the environment".
     std::array<std::string, 4> said_by{"--cores", "--memory", "--disk", "--gpus"};
-    std::optional<machine::Binding> bind;         // nothing: to cores, where they are ours
-    std::optional<std::size_t> threads_per_core;  // nothing: all of them
+    std::optional<machine::Binding> bind;         // nothing: to cores, if they are ours alone
+    std::optional<std::size_t> threads_per_core;  // nothing: all
     std::optional<Duration> wall_time;
     std::vector<std::string> features;
 
     std::string password_file;
     bool ssl = false;
-    std::string ssl_ca;  // a file of certificates
+    std::string ssl_ca;  // file of certificates
 
-    std::string workdir;  // empty: by the environment
+    std::string workdir;  // empty: from the environment
     std::string task_wrapper;
-    std::string os, arch;    // of the paths of input files; empty: the host's
-    std::string kept_cache;  // folder; empty: cached inputs go with the worker
+    std::string os, arch;    // in paths of input files; empty: the host's
+    std::string kept_cache;  // folder; empty: cached inputs are removed with the worker
     std::string factory;
     std::string debug;       // subsystems; empty: none
     std::string debug_file;  // empty: stderr
     std::uint64_t debug_rotate = 10u << 20;
 
-    std::vector<std::string> remarks;  // on options that were given and change nothing
+    std::vector<std::string> remarks;  // about options without effect
 
-    double time_scale = 1;  // of the transport's and the session's fixed times: tests scale them down
+    double time_scale = 1;  // scales the fixed times of the transport and session, for tests
 };
 
 struct WorkerCommand {
     enum class Kind { work, help, version, detect };
     Kind kind = Kind::work;
-    bool json = false;  // of detect: how it is told
+    bool json = false;  // of detect: print JSON
     bool draw = false;
-    std::optional<core::Needs> drawn_task;  // that the picture is to be full of
+    std::optional<core::Needs> drawn_task;  // fills the picture with this task
     WorkerProgramOptions work;
 };
 
-// `variable`: the environment, whose CORES, MEMORY, DISK and GPUS are defaults. Errors (usage) are one line.
+// `variable`: the environment; CORES, MEMORY, DISK and GPUS there are defaults. Errors (usage) have one line.
 Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* argv,
                                                 const std::function<const char*(const char*)>& variable);
 

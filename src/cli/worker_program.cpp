@@ -67,7 +67,7 @@ Result<WorkerResources> resources_of(Result<machine::Machine> machine, const Wor
                             batch);
 }
 
-// The parent may have ended before it was asked for.
+// The parent may have ended before prctl().
 void die_with_parent(pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) ::raise(SIGTERM);
@@ -86,7 +86,7 @@ class Program {
           random_(std::random_device{}()) {
         ::signal(SIGPIPE, SIG_IGN);
         if (!options.debug.empty()) open_debug_log();
-        // Its own tasks get theirs by what they are given.
+        // The worker sets these for its own tasks from their allocations.
         for (const char* name : {"CORES", "MEMORY", "DISK", "GPUS"}) ::unsetenv(name);
         if (options.parent_death) die_with_parent(parent_);
     }
@@ -105,11 +105,11 @@ class Program {
             code = serve();
             calls_ended = functions_->end(calls_end_limit);
             worker_.reset();
-            files_.reset();  // nothing is made in the workspace any more
+            files_.reset();  // nothing is written in the workspace any more
             say("deleting workspace " + launcher_->scratch());
         } while (std::exchange(comes_back_, false) && calls_ended && code == ExitCode::ok);
         launcher_->close(launcher_close_limit);
-        if (!calls_ended) ::_exit(to_int(code));  // a function runs on, in our memory
+        if (!calls_ended) ::_exit(to_int(code));  // a function is still running in our memory
         return to_int(code);
     }
 
@@ -134,7 +134,7 @@ class Program {
         return session.code();
     }
 
-    // A control group or a cpuset may be made smaller at any time. What it offers was told when it came.
+    // A control group or cpuset may shrink at any time, but the offer was sent when the worker joined.
     void leave_with_less(worker::WorkerSession& session) {
         if (instant_now() < next_look_) return;
         next_look_ = instant_now() + between_looks();
@@ -153,7 +153,8 @@ class Program {
                       instant_now());
     }
 
-    // For GPUs it looks once: nobody lessens those, and to wait for their driver would hold up all else here.
+    // Looks for GPUs only once: their number does not shrink, and waiting for their driver would block
+    // everything else.
     Result<WorkerResources> look_again() const {
         return resources_of(machine::discover_again(machine::CpuMask::of_process(0), *gpus_), options_);
     }
@@ -165,7 +166,7 @@ class Program {
         return resources_of(std::move(machine), options_);
     }
 
-    // It tries again at the next look: nor could it come back now.
+    // Tries again at the next look; reconnecting would fail for the same reason.
     void say_that_it_cannot_look(const std::string& less, const std::string& why) {
         const std::string text =
             less + "; it offers the same as before, as it cannot inspect its machine: " + why;
@@ -185,7 +186,7 @@ class Program {
         debug_ = records::DebugLog::open(log).or_throw();
     }
 
-    // Without it the worker goes on, and that is said.
+    // If it cannot keep the cache, the worker says so and continues.
     std::string kept_cache() {
         if (options_.kept_cache.empty() || !kept_cache_.path().empty()) return kept_cache_.path();
         const auto folder = std::filesystem::absolute(options_.kept_cache);
@@ -212,7 +213,7 @@ class Program {
         worker.launcher.scratch = parent;
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;
-        allowed_ = machine::Allowance::of_this_process();  // before: what changes meanwhile is noticed
+        allowed_ = machine::Allowance::of_this_process();  // first, so that changes from now on are noticed
         resources_ = look().or_throw();
         const WorkerResources& resources = resources_;
         for (const std::string& remark : resources.machine.remarks)
@@ -298,7 +299,7 @@ class Program {
         return std::chrono::duration_cast<Duration>(std::chrono::minutes(1) * options_.time_scale);
     }
 
-    // As if the machine had failed; the launcher sees that we are gone and ends what we started.
+    // Like a machine failure; the launcher notices and kills our tasks.
     void fail_by_chance() {
         if (options_.volatility <= 0 || instant_now() < next_draw_) return;
         next_draw_ += between_draws();
@@ -318,17 +319,17 @@ class Program {
     std::unique_ptr<records::DebugLog> debug_;
     std::optional<launcher::FunctionRunner> functions_;
     files::KeptCache kept_cache_;
-    std::optional<BackgroundThread> files_;  // after the launcher is forked
+    std::optional<BackgroundThread> files_;  // started after the launcher is forked
     std::unique_ptr<worker::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
-    std::optional<machine::Gpus> gpus_;  // that were found when it first came
-    WorkerResources resources_;          // that it came with
-    machine::Allowance allowed_;         // when that was looked at last
+    std::optional<machine::Gpus> gpus_;  // found when the worker first joined
+    WorkerResources resources_;          // offered when the worker joined
+    machine::Allowance allowed_;         // at the last look
     Instant next_look_;
-    std::string cannot_look_;  // what was said of that last
+    std::string cannot_look_;  // last message about a failed look
     bool call_ended_ = false;
-    bool comes_back_ = false;  // it leaves, as it is allowed less than that
+    bool comes_back_ = false;  // it leaves to join again with a smaller offer
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace wq::cli {
 
-// The whole command, with functions of a program on top. Prints its errors. Call it before any thread exists.
+// The whole command, plus a program's functions. Prints its errors. Call it before any thread starts.
 int worker_main(int argc, const char* const* argv, const process::FunctionTable& functions = {});
 
 // --detect: prints what a worker would offer.

@@ -15,7 +15,8 @@ using machine::BoundKind;
 machine::Bounds said(const WorkerProgramOptions& options) {
     machine::Bounds bounds;
     const auto add = [&](BoundKind kind, const std::optional<std::int64_t>& amount) {
-        // More disk than is free would be found missing in the middle of a task.
+        // A limit above the free disk would make tasks fail in the middle, so it does not override the free
+        // disk.
         const bool decides = kind != BoundKind::disk;
         if (amount)
             bounds.push_back(

@@ -1,4 +1,4 @@
-// What a TCP worker offers: the resources of this machine, limited by the batch system and the options.
+// The offer of a TCP worker: the resources of this machine, limited by the batch system and the options.
 #pragma once
 
 #include <string>
@@ -14,22 +14,22 @@ namespace wq::cli {
 struct WorkerResources {
     machine::Slice slice;
     core::Resources offers;
-    machine::Machine machine;  // as it is offered, with everything that bounds it
-    std::string unbound;       // why tasks are not bound; empty: they are
+    machine::Machine machine;  // as offered, with all its limits
+    std::string unbound;       // why tasks are not bound; empty: they are bound
 };
 
-// More or fewer cores than there are: tasks are not bound, for other workers may have the others; but where
-// --bind says how, they get the nearest.
+// If the number of cores is set to another than the machine has, tasks are not bound, because other workers
+// may use the remaining cores. With --bind, tasks are bound to the nearest possible cores.
 WorkerResources worker_resources(machine::Machine machine, std::int64_t free_disk_mb,
                                  const WorkerProgramOptions& options, const machine::Bounds& batch = {});
 
-// What `now` has less of than a worker offered that came with `then`, whose tasks may be bound to what is no
-// longer `allowed`: "it has 4 cores to offer, and offered 8"; "": nothing. Disk is what happens to be free,
-// and GPUs stay.
+// Says what `now` lacks compared with the offer `then`, whose tasks may be bound to units that are no longer
+// `allowed`: "it has 4 cores to offer, and offered 8"; "": nothing. Ignores disk, which is free space, and
+// GPUs, which do not change.
 std::string what_it_lacks(const WorkerResources& then, const WorkerResources& now,
                           const machine::CpuMask& allowed);
 
-// "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as the manual has it.
+// "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as in the manual.
 std::string resources_line(const core::Resources& offers);
 
 }  // namespace wq::cli

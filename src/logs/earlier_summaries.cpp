@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// `[800, "MB"]`, in so many parts of its unit.
+// Converts `[800, "MB"]` to this many parts of its unit.
 std::int64_t amount_of(const Json& summary, const char* name, double parts) {
     const auto found = summary.find(name);
     if (found == summary.end() || !found->is_array() || found->empty() || !found->front().is_number())
@@ -40,7 +40,7 @@ void add(const Json& summary, EarlierSummaries& all) {
     all.samples[category->get<std::string>()].push_back(sample);
 }
 
-// Discarded: it is no JSON.
+// Returns a discarded value if it is not JSON.
 Json parse_next(std::istream& from) {
     Json next;
     try {
@@ -51,7 +51,7 @@ Json parse_next(std::istream& from) {
     return next;
 }
 
-// False: something of it is no summary.
+// False: part of it is not a summary.
 bool read_piece(const std::string& text, EarlierSummaries& all, std::uint64_t& count) {
     std::istringstream from(text);
     while (!(from >> std::ws).eof()) {
@@ -73,7 +73,8 @@ Result<EarlierSummaries> read_summaries(const std::string& path) {
     std::uint64_t count = 0;
     std::uint64_t bad = 0;
     std::uint64_t first_bad = 0;
-    // From where one can begin to where the next one can: within a summary of many lines those are indented.
+    // A piece reaches from one line that can begin a summary to the next; lines within a summary are
+    // indented.
     std::string piece;
     std::uint64_t begin = 1;
     const auto end_piece = [&](std::uint64_t next) {

@@ -1,4 +1,4 @@
-// What tasks of an earlier run took, from the file in which a manager gathered their summaries.
+// Usage of an earlier run's tasks, read from the file in which a manager gathered their summaries.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@
 namespace wq::logs {
 
 struct EarlierSummaries {
-    std::map<std::string, std::vector<core::CategorySample>> samples;  // by category, of those that succeeded
-    std::string warning;  // of what was passed over, one line; empty: nothing was
+    std::map<std::string, std::vector<core::CategorySample>> samples;  // by category; successful tasks only
+    std::string warning;  // about skipped parts, one line; empty: nothing was skipped
 };
 
-// Summaries stand one behind the other, as JSON, each from the beginning of a line. What is none, such as the
-// half of one that a full disk has left, is passed over to the next. Error (bad_input): the file cannot be
-// read, or holds something else only; the line names it.
+// The file has JSON summaries, each starting at the beginning of a line. Anything else, such as half a
+// summary left by a full disk, is skipped up to the next one. Error (bad_input): the file cannot be read, or
+// has no summaries; the line names it.
 Result<EarlierSummaries> read_summaries(const std::string& path);
 
 }  // namespace wq::logs

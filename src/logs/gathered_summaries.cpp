@@ -21,7 +21,7 @@ struct Gathered {
     bool begun = false;
 };
 
-// Never destroyed: a thread that a folder held up may come back while the process ends.
+// Never destroyed: a thread that a folder blocked may return while the process ends.
 std::shared_ptr<Gathered> gathered_at(const std::string& path) {
     static auto& mutex = *new std::mutex;
     static auto& all = *new std::map<std::string, std::shared_ptr<Gathered>>;
@@ -31,7 +31,7 @@ std::shared_ptr<Gathered> gathered_at(const std::string& path) {
     return one;
 }
 
-// Another name of it, the first that is free; "": there are no links where it is.
+// Links it to the first free name; "": the file system has no links.
 std::string linked_aside(const std::string& path) {
     for (int number = 1;; ++number) {
         std::string aside = path + "." + std::to_string(number);
@@ -40,8 +40,9 @@ std::string linked_aside(const std::string& path) {
     }
 }
 
-// Of an earlier process with our pid, or of one on another host: it is somebody's data. Where it can have no
-// other name, or is another user's in a folder that lets nobody else take its name away, it is written on.
+// Keeps the file of an earlier process with our pid, or of one on another host: it is somebody's data. If it
+// can have no other name, or another user owns it in a folder that does not allow removing its name, we
+// append to it.
 void put_aside(const std::string& path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -69,7 +70,7 @@ int append_summary(const std::string& path, const std::string& line) {
     gathered->begun = true;
     const off_t whole_lines = ::lseek(file.get(), 0, SEEK_END);
     const int error = write_all(file.get(), line);
-    // Half a line would take the next one with it. Where that fails too, the reader passes over both.
+    // Half a line would also spoil the next one. If truncating fails, too, the reader skips both.
     if (error != 0 && whole_lines >= 0) [[maybe_unused]]
         const int cut = ::ftruncate(file.get(), whole_lines);
     return error;

@@ -14,9 +14,9 @@ namespace wq::logs {
 
 namespace {
 
-// What waits for a disk that hangs must not fill the memory: beyond, it is lost.
+// If a disk hangs, records beyond this number are lost, so that they do not fill the memory.
 constexpr std::size_t most_waiting_records = 4'000'000;
-constexpr Duration flush_interval = std::chrono::seconds(1);  // of HDF5: what a live reader may lag behind
+constexpr Duration flush_interval = std::chrono::seconds(1);  // of HDF5: maximum lag of a live reader
 
 const std::string& address_of(const std::unordered_map<std::uint32_t, std::string>& addresses,
                               WorkerId worker) {
@@ -148,7 +148,7 @@ void ProgramLogs::write_all(std::vector<Entry>& entries) {
     if (const auto trouble = debug_->take_trouble()) note(Log::debug, *trouble);
 }
 
-// Once of each log: what ails it, it ails for long.
+// Reports once per log, because the trouble usually lasts.
 void ProgramLogs::note(Log log, const Status& status) {
     if (status || std::exchange(said_trouble_[static_cast<std::size_t>(log)], true)) return;
     if (debug_) debug_->write("log", status.error().message);

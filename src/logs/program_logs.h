@@ -1,5 +1,5 @@
-// The logs of a program's manager: debug, statistics, transactions. They are written by a thread of their
-// own, so that a slow disk delays no keep-alive; a log that cannot be written ends, and says so once.
+// The logs of a program's manager: debug, statistics, transactions. A separate thread writes them, so that a
+// slow disk delays no keepalive. A log that cannot be written ends, and says so once.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct LogPaths {
     std::string debug;
     std::string debug_flags{"all"};
     std::uint64_t debug_rotate_bytes = 10u << 20;
-    std::string statistics;  // HDF5 where it ends in .h5
+    std::string statistics;  // HDF5 if the name ends in .h5
     std::string transactions;
     std::string program{"work_queue"};
 
@@ -36,18 +36,17 @@ struct LogPaths {
 
 class ProgramLogs {
   public:
-    // Errors: usage, where a file is of another kind; not_allowed or interrupted, where it cannot be made.
-    // `say` gets the lines about a file that is moved aside, and later, on the logs' thread, about logs that
-    // end.
+    // Errors: usage, if a file is of another kind; not_allowed or interrupted, if it cannot be created. `say`
+    // gets lines about files that are renamed, and later, on the logs' thread, about logs that end.
     static Result<std::unique_ptr<ProgramLogs>> open(const LogPaths& paths, WallMicros started,
                                                      std::function<void(const std::string&)> say);
-    ~ProgramLogs();  // writes what waits
+    ~ProgramLogs();  // writes what is queued
 
     bool wants_transactions() const { return has_transactions_; }
     bool wants_debug(std::string_view subsystem) const { return debug_ && debug_->wants(subsystem); }
 
     void task(const records::TaskRecord& record);
-    // An attempt of a range's call that is told of by itself: where it ran is told here, too.
+    // An attempt of a range's call that is logged separately; also logs where it ran.
     void call(const records::TaskRecord& record);
     void range(const records::RangeRecord& record);
     void cancelled(const IntervalSet& tasks, WallMicros when);
@@ -103,7 +102,7 @@ class ProgramLogs {
     records::TextLog transactions_;
     records::TextLog statistics_;
     std::optional<stats::H5Writer> h5_;
-    // Which there are from the start, for the manager's thread.
+    // Logs open from the start; for the manager's thread.
     bool has_transactions_ = false;
     bool has_statistics_ = false;
     std::array<bool, 5> said_trouble_{};  // by Log

@@ -14,8 +14,8 @@ namespace wq::logs {
 
 namespace {
 
-// As rename(), but it never takes the place of a file that another manager moved there in the same moment.
-// NFS knows no such thing, but links.
+// Like rename(), but never replaces a file that another manager moved there at the same moment. NFS lacks
+// this, but has links.
 bool rename_anew(const char* from, const char* to) {
     if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
     if (errno != EINVAL && errno != ENOSYS) return false;

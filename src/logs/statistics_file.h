@@ -1,4 +1,4 @@
-// stats_log as HDF5: the figures of one run.
+// stats_log as HDF5: the statistics of one run.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace wq::logs {
 
-// A new file. One of an earlier run that has the name becomes PATH.1, or the first PATH.n that is free, and
-// `say` gets a line about it. Errors: bad_input, where the file there is none of ours; interrupted, where it
-// cannot be moved or the new one not be made.
+// Creates a new file. An earlier run's file of that name becomes PATH.1, or the first free PATH.n, and `say`
+// gets a line about it. Errors: bad_input, if the existing file is not ours; interrupted, if it cannot be
+// renamed or the new one cannot be created.
 Result<stats::H5Writer> new_statistics_file(const std::string& path, const stats::H5Attributes& attributes,
                                             const std::function<void(const std::string&)>& say);
 

@@ -22,7 +22,7 @@ namespace wq::logs {
 
 namespace {
 
-// Line ends within a text of JSON are its layout: strings have none.
+// Line ends in JSON are only layout: strings contain none.
 std::string in_one_line(const std::string& json) {
     std::string line;
     bool at_start = false;
@@ -62,7 +62,7 @@ struct SummaryWriter::Shared {
     void write_files(const Summary& summary);
     void tell(const std::string& folder, const std::string& trouble);
     void ended(const Job& job);
-    // Whether something was written meanwhile, or nothing is left to be.
+    // Returns whether something was written in that time, or nothing is left to write.
     bool moves(std::unique_lock<std::mutex>& lock, Duration limit);
     std::string what_waits() const;
 
@@ -70,30 +70,30 @@ struct SummaryWriter::Shared {
     const SummaryCalls calls;
     const Descriptor fewer;  // an eventfd
     std::atomic<std::uint64_t> bytes{0};
-    std::set<std::string> told;  // the thread's: folders
+    std::set<std::string> told;  // folders; used by the thread
 
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Job> jobs;  // the first one is being written
     std::uint64_t written = 0;
-    Instant since;  // the first one is
+    Instant since;  // start time of the first job
     bool full = false;
     bool over = false;
 
-    std::mutex outside;  // held while the thread calls somebody
+    std::mutex outside;  // held while the thread calls others
     bool left_alone = false;
 };
 
 // ---- the writer's thread ----
 
-// Without memory a summary is missing, but its task is not held up.
+// Without memory the report is missing, but its task is not delayed.
 void SummaryWriter::Shared::write(Job& job) {
     try {
         write_files(job.summary);
     } catch (const std::bad_alloc&) {
         try {
             tell(job.summary.of_all.empty() ? job.summary.of_task : job.summary.of_all, "no memory left");
-        } catch (const std::bad_alloc&) {  // then without a message
+        } catch (const std::bad_alloc&) {  // no memory for the message either
         }
     }
     job.written.set_value();

@@ -1,5 +1,5 @@
-// Writes what tasks took as files for who asked for that, on a thread of its own: a folder may be slow, or
-// not answer for hours. Nobody waits for it but who is to have the file.
+// Writes reports on tasks to files, on a separate thread, because a folder may be slow or hang for hours.
+// Only tasks with a report wait for it.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 namespace wq::logs {
 
 struct Summary {
-    std::int64_t id = 0;  // as programs have it
+    std::int64_t id = 0;  // the program's id
     records::TaskRecord record;
     std::string category;
     std::string command;
     std::string host;
     // Each may be empty.
-    std::string of_task;  // a folder: a file of its own there
-    std::string of_all;   // a folder: a file of its own, and a line in that of all
+    std::string of_task;  // folder for the task's own report
+    std::string of_all;   // folder for the task's report, and for a line in the common file
 };
 
 struct SummaryLimits {
-    std::uint64_t most_bytes = 64u << 20;          // that wait to be written
-    Duration patience = std::chrono::seconds(30);  // with a folder that does not answer
+    std::uint64_t most_bytes = 64u << 20;          // waiting to be written
+    Duration patience = std::chrono::seconds(30);  // how long a folder may hang
 };
 
-// Both are called on any thread, and never after finish().
+// Both are called on any thread, but never after finish().
 struct SummaryCalls {
     std::function<void(const std::string&)> say;
-    std::function<void(std::int64_t id)> written;  // or it could not be; its future is ready by then
+    std::function<void(std::int64_t id)> written;  // written or failed; its future is ready
 };
 
 class SummaryWriter {
@@ -45,19 +45,19 @@ class SummaryWriter {
 
     // ---- the manager's thread ----
 
-    // Ready once it is written, or could not be.
+    // Ready once the report is written or has failed.
     std::shared_future<void> put(Summary summary);
     std::uint64_t backlog_bytes() const;
-    // Readable when the backlog was more than the most, and is half of that or less; until settle().
+    // Readable when the backlog has exceeded the maximum and is now at most half of it; until settle().
     int descriptor() const;
     void settle();
-    // Says what is waited for where nothing was written for the patience; returns when to look again.
+    // Tells the user if nothing was written for `patience`; returns when to call it again.
     std::optional<Instant> watch(Instant now);
 
     // ---- when that has ended ----
 
-    // Waits until all is written, or nothing was for the patience. What is left then is written if its folder
-    // answers while the process lives. Nothing is put after it.
+    // Waits until all is written, or nothing was written for `patience`. The rest is written later if its
+    // folder responds while the process lives. put() must not be called afterwards.
     void finish();
 
   private:
@@ -65,9 +65,9 @@ class SummaryWriter {
     struct Shared;
     static void run(const std::shared_ptr<Shared>& shared);
 
-    std::shared_ptr<Shared> shared_;      // with the thread, which may have to be left alone
-    std::thread thread_;                  // from the first job on
-    std::uint64_t told_at_ = UINT64_MAX;  // how many were written when it was said that one takes long
+    std::shared_ptr<Shared> shared_;      // with the thread, which may have to be abandoned
+    std::thread thread_;                  // started by the first job
+    std::uint64_t told_at_ = UINT64_MAX;  // value of `written` at the last message about a slow folder
     bool told_of_many_ = false;
 };
 

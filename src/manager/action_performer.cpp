@@ -7,7 +7,7 @@
 namespace wq::manager {
 
 void ActionPerformer::perform(std::vector<core::Action>& actions, core::Now now) {
-    // Leases come in a row: one reading of the clock before them, and one after.
+    // Leases come in a row, so the clock is read only before and after them.
     std::optional<Instant> sending_since;
     for (core::Action& action : actions) {
         const bool lease = std::holds_alternative<core::Lease>(action);
@@ -66,7 +66,7 @@ void ActionPerformer::act_on(core::Skipped& action, core::Now now) {
 
 // ---- tickets ----
 
-// A worker that is about to leave would claim tickets that nobody expects of it.
+// A leaving worker would claim tickets that are not expected of it.
 void ActionPerformer::act_on(const core::Seal& action, core::Now) {
     const wire::SealedBatch sealed = to_.tickets.open(action);
     for (auto& [key, link] : to_.links.all()) {

@@ -1,4 +1,4 @@
-// Does what the core decides: its actions become messages to workers, transfers of files, and records.
+// Performs the core's decisions: its actions become messages to workers, file transfers, and records.
 #pragma once
 
 #include <functional>
@@ -32,19 +32,18 @@ class ActionPerformer {
         StorageWatch& storage;
         ManagerTimes& times;
     };
-    // `how_to_keep_hosts` follows the line that says that a host is excluded. `clock`: by which sending is
-    // measured.
+    // `how_to_keep_hosts` follows the line that says that a host is excluded. `clock` measures sending.
     ActionPerformer(Receivers receivers, Router& router, std::string how_to_keep_hosts,
                     const std::function<Instant()>& clock)
         : to_(receivers), router_(router), how_to_keep_hosts_(std::move(how_to_keep_hosts)), clock_(clock) {}
 
-    // In this order. What they hold is moved to where it goes.
+    // Performs the actions in order, and moves their contents to the receivers.
     void perform(std::vector<core::Action>& actions, core::Now now);
 
     const std::optional<core::Finished>& finished() const { return finished_; }
 
   private:
-    // Of tasks.
+    // Tasks.
     void act_on(core::Lease& action, core::Now now);
     void act_on(const core::Kill& action, core::Now now);
     void act_on(const core::KillAll& action, core::Now now);
@@ -54,15 +53,15 @@ class ActionPerformer {
     void act_on(core::RangeEnded& action, core::Now now);
     void act_on(const core::Cancelled& action, core::Now now);
     void act_on(core::Skipped& action, core::Now now);
-    // Of tickets.
+    // Tickets.
     void act_on(const core::Seal& action, core::Now now);
     void act_on(const core::Revoke& action, core::Now now);
     void act_on(const core::BatchOver& action, core::Now now);
-    // Of workers and hosts.
+    // Workers and hosts.
     void act_on(const core::Dismiss& action, core::Now now);
     void act_on(const core::HostExcluded& action, core::Now now);
     void act_on(const core::HostReleased& action, core::Now now);
-    // Of the run.
+    // The run.
     void act_on(const core::CategoryChanged& action, core::Now now);
     void act_on(const core::Warning& action, core::Now now);
     void act_on(const core::Finished& action, core::Now now);

@@ -1,4 +1,4 @@
-// `#!` lines of a list: workers run them once, in order, before the tasks that follow.
+// `#!` lines of a list: each worker runs them once, in order, before the tasks that follow them.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ class EnvironmentLines {
   public:
     explicit EnvironmentLines(Links& links) : links_(links) {}
 
-    // For all workers, also for those that join later. Empty `workers`: all.
+    // Applies to all workers, also to those that join later. Empty `workers`: all.
     void add(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
     void tell(Link& link);  // the lines that the worker does not have yet
-    // By position, from 1; null: there is none.
+    // By position, from 1; null: none.
     const std::string* text(std::uint64_t position) const;
 
   private:

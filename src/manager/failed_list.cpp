@@ -48,7 +48,7 @@ void put_paths(std::string& line, const char* key, const std::vector<std::string
     if (now.empty()) line += std::string(" ") + key + "=";
 }
 
-// "#WQ cores=2 time=" and a newline; nothing where nothing changes.
+// Returns "#WQ cores=2 time=" and a newline; empty if nothing changes.
 std::string settings_line(const taskfile::Settings& before, const taskfile::Settings& now) {
     std::string line;
     put_change(line, "cores", before.cores, now.cores);
@@ -64,12 +64,12 @@ std::string settings_line(const taskfile::Settings& before, const taskfile::Sett
     return line.empty() ? line : "#WQ" + line + "\n";
 }
 
-// What no line of a list can hold as it is: a newline, what looks like a tag, a byte that the reader refuses.
+// Bytes that no list line can contain: a newline, the start of a tag, a byte that the reader refuses.
 bool is_unfit(char c) {
     return c == '#' || c == '\\' || (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
 }
 
-// What a template makes may be no line of a list. Any shell can undo this.
+// A command from a template may not be a valid list line, so it is encoded; any shell can decode it.
 std::string as_list_line(const std::string& command) {
     if (std::none_of(command.begin(), command.end(), is_unfit)) return command;
     std::string text = "eval \"$(printf %b '";
@@ -90,7 +90,7 @@ std::string as_list_line(const std::string& command) {
 std::string command_line(const TaskText& text, const std::string& tags, const std::string& index_variable) {
     if (text.variables.empty()) return text.command + tags;
     std::string line = "export";
-    for (const auto& [name, value] : text.variables) {  // those of a list have values
+    for (const auto& [name, value] : text.variables) {  // variables of lists always have values
         line += " " + name + "=" + taskfile::shell_quote(value.value_or(""));
         if (name == taskfile::index_variable_name && !index_variable.empty())
             line += " " + index_variable + "=" + value.value_or("");
@@ -98,7 +98,7 @@ std::string command_line(const TaskText& text, const std::string& tags, const st
     return line + "; " + as_list_line(text.command);
 }
 
-// Of the categories that these tasks are of.
+// The category lines of these tasks.
 std::string category_lines(const TaskTable& tasks, const IntervalSet& failed) {
     std::set<std::string> named;
     if (!tasks.category_lines().empty())

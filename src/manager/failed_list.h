@@ -1,6 +1,5 @@
-// RUN_DIR/failed.sh: a task list of what failed for good, which does just that again when it is run as it is.
-// Each line stands under its `#WQ` settings (with those of the command line) and the `#!` lines that stood
-// above it.
+// RUN_DIR/failed.sh: a task list that runs exactly the failed tasks again. Each line follows its `#WQ`
+// settings (with those of the command line) and the `#!` lines that were above it.
 #pragma once
 
 #include <string>
@@ -10,8 +9,8 @@
 
 namespace wq::manager {
 
-// `skipped`: how many tasks could not run, of which the list only says that they are not in it.
-// `index_variable`: a further name of WORK_QUEUE_TASK_INDEX; empty: none.
+// `skipped`: number of tasks that could not run; the list only mentions that it lacks them. `index_variable`:
+// another name of WORK_QUEUE_TASK_INDEX; empty: none.
 std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::uint64_t skipped,
                         const std::string& list_name, const std::string& index_variable);
 

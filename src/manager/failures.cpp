@@ -18,7 +18,7 @@ std::string without_numbers(const std::string& text) {
     return plain;
 }
 
-// Of which it was given too little. Not how much it was: that may differ on each node.
+// The exceeded resources, without amounts, which may differ between nodes.
 std::string too_little_of(const core::Outcome& outcome) {
     std::string kinds;
     for (const core::ResourceKind kind : core::resource_kinds)

@@ -1,4 +1,4 @@
-// What failed, for the summary: each distinct way once, with one example and how many others there were.
+// Failures for the summary: each kind once, with one example and the number of others.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace wq::manager {
 
-// As a task is named to users: "task 181", and "task 181 (line 182)" where its line has another number.
-// `line`: in the list; 0: not from a list.
+// The name of a task for users: "task 181", or "task 181 (line 182)" if the numbers differ. `line`: in the
+// list; 0: not from a list.
 std::string place_of(TaskId task, std::uint64_t line);
 
 struct FailureExample {
@@ -24,14 +24,14 @@ struct FailureExample {
     std::string host;
     std::string command;
     core::Outcome outcome;
-    std::string stderr_tail;  // last lines of it, at most 5
+    std::string stderr_tail;  // its last lines, at most 5
     std::uint64_t count = 1;  // failures like this one
     std::string category{};
 };
 
 struct SkippedExample {
-    std::string reason;  // what makes it one kind
-    std::string detail;  // what more the first message says; may be empty
+    std::string reason;  // tasks with this reason count as one kind
+    std::string detail;  // added to the first message; may be empty
     std::uint64_t count = 0;
     std::uint64_t first_line = 0;
     TaskId first;
@@ -41,20 +41,20 @@ struct SkippedExample {
 struct EnvironmentExample {  // a `#!` line that failed
     std::string line;
     int exit_code = 0;
-    std::string text;           // its last words
-    std::uint64_t workers = 1;  // on which it failed
+    std::string text;           // its last lines
+    std::uint64_t workers = 1;  // number of workers on which it failed
 };
 
 class Failures {
   public:
-    // Counted by line; of each the first example is kept.
+    // Counts failures by line, and keeps the first example of each.
     void add_environment(EnvironmentExample example);
-    // Two failures are alike when they ended the same way and their last words, numbers aside, are the same;
-    // and of those that took more than they were given, category and resource.
+    // Two failures are alike if they ended the same way and their last lines are equal, apart from numbers.
+    // Failures that exceeded their allocation must also have the same category and resource.
     void add(FailureExample example);
-    // Whether the reason is a new one of those that are kept.
+    // Returns whether the reason is new and was kept.
     bool skip(SkippedExample example);
-    // Why the task was, where its reason is one of those that are kept.
+    // The reason why the task was skipped, if that reason was kept.
     std::optional<std::string> why_skipped(TaskId task) const;
 
     static constexpr std::size_t most_kinds = 20;

@@ -11,7 +11,7 @@ namespace {
 
 using SharedFiles = std::shared_ptr<const files::TaskFiles>;
 
-// With $OS and $ARCH as the worker's host has them.
+// Replaces $OS and $ARCH by those of the worker's host.
 SharedFiles on_platform(SharedFiles files, const std::string& os, const std::string& arch) {
     const auto named = [&](const files::Input& input) {
         return input.source == files::Source::file ? files::for_platform(input.from, os, arch) : input.from;
@@ -89,14 +89,14 @@ void LeaseSender::prepared(TaskId task, const transfers::FileTransfers::Prepared
     Link* const link = links_.of(held.worker);
     if (link != nullptr && !router_.reactor().stopping())
         return send(*link, held.action, std::move(held.lease), background_now_);
-    // The worker is disconnected, or the run stops: the worker does not know of the task.
+    // The worker is disconnected, or the run stops: the worker has not seen the task.
     transfers_->drop(task, attempt);
     router_.react(core::TaskGivenBack{held.worker, task, attempt}, background_now_);
 }
 
 void LeaseSender::send_without_files(Link& link, core::Now now) {
     link.shares_files = true;
-    if (router_.reactor().stopping()) return;  // they are given back when they are prepared
+    if (router_.reactor().stopping()) return;  // leases are given back when they are prepared
     std::vector<TaskId> of_worker;
     for (const auto& [task, held] : held_)
         if (held.worker == link.record->worker) of_worker.push_back(task);

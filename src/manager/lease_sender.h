@@ -1,4 +1,4 @@
-// Sends leases to workers. A lease whose task has files is held back until what it says of them is known.
+// Sends leases to workers. If a task has files, its lease waits until the message about them is prepared.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace wq::manager {
 
 class LeaseSender {
   public:
-    // `background`: for files; null: no task has any.
+    // `background`: for files; null: no task has files.
     LeaseSender(TaskTexts& tasks, Links& links, RunRecords& records, Router& router, Background* background);
 
     void send(core::Lease& action, core::Now now);
-    // Of a worker that turns out to see our files: its leases need none.
+    // The worker sees our files, so its leases need none.
     void send_without_files(Link& link, core::Now now);
 
     void on_background(core::Now now);  // its descriptor is readable
 
-    // The attempt, the tasks, or all leases of the worker are over: so is what was prepared for them.
+    // The attempt, the tasks, or all leases of the worker are over: drops what was prepared for them.
     void forget(TaskId task, Attempt attempt);
     void forget(Interval tasks);
     void forget(WorkerId worker);
@@ -53,8 +53,8 @@ class LeaseSender {
     Router& router_;
     Background* background_;
     std::optional<transfers::FileTransfers> transfers_;
-    core::Now background_now_;     // of on_background()
-    std::map<TaskId, Held> held_;  // leases that leave once their files are known
+    core::Now background_now_;     // passed by on_background()
+    std::map<TaskId, Held> held_;  // leases waiting until their files are known
 };
 
 }  // namespace wq::manager

@@ -61,7 +61,7 @@ std::size_t Links::without_hello() const {
         std::count_if(links_.begin(), links_.end(), [](const auto& link) { return !link.second.record; }));
 }
 
-// A peer may have left, and another have its number: that one has a time of its own.
+// A later peer may have the number of one that left; it has its own hello limit.
 Link* Links::next_silent(Instant now) {
     while (!unheard_.empty() && unheard_.front().first <= now) {
         Link* const link = find(unheard_.front().second);
@@ -76,7 +76,7 @@ std::optional<Instant> Links::next_hello_limit() const {
     return unheard_.front().first;
 }
 
-// A turn costs the links that have something to say, not those of a thousand idle workers.
+// unsent_ makes a turn cost only the links with messages, not those of a thousand idle workers.
 void Links::tell(Link& link, const wire::Message& message) {
     if (link.outbox->empty()) unsent_.push_back(link.key);
     link.outbox->put(message);

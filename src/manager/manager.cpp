@@ -81,7 +81,7 @@ bool Manager::on_arrival(net::Transport& from, const net::Arrival& arrival, core
         const Instant before = clock();
         const Duration sent_before = times_.sending();
         const WorkerMessages::Heard heard = messages_.on_frame(*link, frame->bytes, now);
-        const Duration sent = times_.sending() - sent_before;  // what was dispatched in response
+        const Duration sent = times_.sending() - sent_before;  // dispatched in response
         times_.received(clock() - before - sent, heard == WorkerMessages::Heard::results);
         return heard != WorkerMessages::Heard::beat;
     } else {
@@ -93,7 +93,7 @@ bool Manager::on_arrival(net::Transport& from, const net::Arrival& arrival, core
 
 // ---- what goes out ----
 
-// An event that an action raises waits until the other actions are done: newer decisions never overtake older
+// Events raised by an action wait until the other actions are done, so newer decisions never overtake older
 // ones.
 void Manager::react(const core::Event& event, core::Now now) {
     if (acting_) {

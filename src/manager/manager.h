@@ -1,4 +1,4 @@
-// The manager of a run: events come in from connections, and actions go out to connections and records. It
+// The manager of a run: takes events from connections, and passes actions to connections and records. It
 // decides nothing (scheduling/reactor does) and only routes to its parts. It has no clock and no descriptor:
 // the loop calls it.
 #pragma once
@@ -35,32 +35,32 @@ namespace wq::manager {
 
 struct ManagerOptions {
     scheduling::ReactorOptions reactor;
-    std::uint32_t ranks = 1;  // of the job: workers over TCP are numbered after them
-    // Of workers over TCP: where their tasks start, if they see that folder; empty: in their workspaces.
+    std::uint32_t ranks = 1;  // in the job; numbers of TCP workers start after them
+    // Folder where tasks of TCP workers start, if the worker sees it; empty: in the workers' workspaces.
     std::string directory;
-    // A file that shows who sees our files, and its content: those workers are sent none. Empty path: all
-    // are.
+    // A file and its content. A worker that sees this file sees our files, so it is sent none. Empty path:
+    // files are sent to all workers.
     std::string mark_path;
     std::string mark;
-    std::string index_variable;  // of workers over TCP: a further name of WORK_QUEUE_TASK_INDEX; empty: none
-    // A worker over TCP that has not said hello so long after it connected is sent away.
+    std::string index_variable;  // for TCP workers: another name of WORK_QUEUE_TASK_INDEX; empty: none
+    // A TCP worker that sends no hello within this time is disconnected.
     Duration hello_limit = std::chrono::seconds(30);
     Duration beat = std::chrono::seconds(1);
     Duration sample_every =
         std::chrono::milliseconds(100);  // of the time series; doubled as the run gets long
-    // Records and output that wait to be written: above it dispatching pauses until half of it is written.
+    // Above this amount of unwritten records and output, dispatching pauses until half of it is written.
     std::uint64_t most_unwritten_bytes = 512u << 20;
-    // For how long writing results is retried; then the run stops, to be resumed.
+    // How long writing results is retried; then the run stops and can be resumed.
     Duration storage_retry_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of each stream of a task
-    // How the user can keep a host from being excluded; it follows the line that says so.
+    // Tells the user how to keep a host from being excluded; follows the line that a host is excluded.
     std::string how_to_keep_hosts;
-    bool ends_workers = false;  // those over TCP end with the manager; else they look for another
+    bool ends_workers = false;  // TCP workers end with the manager; false: they look for another manager
     std::vector<std::string> categories{"default"};
-    // Attempts of tasks in earlier runs, by key: this run continues their numbers.
+    // Attempts of tasks in earlier runs, by key; this run continues the numbers.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
-    tickets::Counters* counters = nullptr;  // nodes draw ranges of an array from it; null: by message
-    Background* background = nullptr;       // for files; null: no task has any
+    tickets::Counters* counters = nullptr;  // nodes claim ranges of an array from it; null: by message
+    Background* background = nullptr;       // for files; null: no task has files
 };
 
 class Manager final : private Router {
@@ -73,54 +73,54 @@ class Manager final : private Router {
     void add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed, core::Now now);
     void add_barrier(core::Now now) { react(core::BarrierAdded{}, now); }
     void end_input(core::Now now);
-    // A `#!` line; for all workers, also for those that join later. Empty `workers`: all.
+    // A `#!` line for all workers, also for those that join later. Empty `workers`: all.
     void add_environment_line(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
 
     // ---- the source, or a program ----
     CategoryId category(const std::string& name) { return records_.category(name); }
-    // What holds for the tasks of a category from now on; `what.category` is filled in.
+    // Sets the category's settings for tasks from now on; fills in `what.category`.
     void set_category(const std::string& name, core::CategorySet what, core::Now now);
-    // Settings, host blocks, cancelled tasks: an event that the core understands.
+    // Passes an event to the core: settings, host blocks, cancelled tasks.
     void ask(const core::Event& event, core::Now now) { react(event, now); }
     WorkerRelease& release() { return release_; }
 
     // ---- workers ----
-    // Peers of this transport are workers that come by themselves (over TCP): none of them is a rank, and
-    // nothing that they say is trusted.
+    // Peers of this transport join on their own (over TCP): they are no ranks, and nothing they send is
+    // trusted.
     void expect_tcp_workers(const net::Transport& from) { links_.expect_tcp_workers(from); }
-    // Returns whether it was more than a sign of life.
+    // Returns whether it was more than a keepalive.
     bool on_arrival(net::Transport& from, const net::Arrival& arrival, core::Now now);
-    // Whether a call of a function has ended with a result since this was asked last.
+    // Returns whether a call of a function has ended with a result since the last check.
     bool take_call_ended() { return messages_.take_call_ended(); }
 
     // ---- the run ----
     void stop(core::StopReason reason, Duration grace, core::Now now);
     void on_recorder(core::Now now) { storage_.look(now); }            // its descriptor is readable
-    void on_background(core::Now now) { leases_.on_background(now); }  // the same
+    void on_background(core::Now now) { leases_.on_background(now); }  // same
     void tick(core::Now now);
     std::optional<Instant> wakeup() const;
-    void flush();                                             // messages of this turn leave
+    void flush();                                             // sends the messages of this turn
     void dismiss_all(const std::string& why, core::Now now);  // at the end: nothing may follow
 
     const std::optional<core::Finished>& finished() const { return performer_.finished(); }
-    // Finished, and all that ended by itself is written, or we stopped waiting for that.
+    // The run is finished, and its results are written or no longer waited for.
     bool over() const;
     const scheduling::Reactor& reactor() const override { return reactor_; }
     const RunRecords& records() const { return records_; }
     bool lost_a_rank() const { return sessions_.lost_a_rank(); }
     core::ManagerStats stats() const { return with_own(reactor_.stats()); }
-    // Of the category's tasks; figures of workers and of the manager are those of the whole.
+    // For the category's tasks; statistics of workers and of the manager are for the whole run.
     core::ManagerStats stats(CategoryId category) const { return with_own(reactor_.stats(category)); }
-    // A turn of the loop is over: how long it waited, and was busy.
+    // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
-    // What times of sending and receiving are measured by; without one they stay 0.
+    // Measures sending and receiving; if not set, these times stay 0.
     std::function<Instant()> clock = [] { return Instant{}; };
-    // Lines for the user: remarks of workers, warnings, trouble.
+    // Lines for the user: messages of workers, warnings, errors.
     std::function<void(const std::string&)> say = [](const std::string&) {};
 
   private:
-    // Router: what the parts see of us.
+    // Router: what the parts may use of the manager.
     bool run_is_over() const override { return finished().has_value(); }
     void react(const core::Event& event, core::Now now) override;
     void tell_user(const std::string& line) override { say(line); }
@@ -131,8 +131,8 @@ class Manager final : private Router {
     const Duration beat_;
     TaskTexts& tasks_;
     scheduling::Reactor reactor_;
-    std::vector<core::Action> actions_;                     // of the event that is being handled
-    std::deque<std::pair<core::Event, core::Now>> raised_;  // by acting on them
+    std::vector<core::Action> actions_;                     // of the current event
+    std::deque<std::pair<core::Event, core::Now>> raised_;  // events raised by these actions
     bool acting_ = false;
     Instant next_beat_;
     ManagerTimes times_;
@@ -150,7 +150,7 @@ class Manager final : private Router {
     ActionPerformer performer_;
 };
 
-// Of all figures those that cost nothing: workers_connected, tasks_waiting, tasks_submitted.
+// Only the statistics that cost nothing: workers_connected, tasks_waiting, tasks_submitted.
 core::ManagerStats brief_stats(const scheduling::Reactor& reactor);
 
 }  // namespace wq::manager

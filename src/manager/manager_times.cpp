@@ -8,9 +8,9 @@ namespace wq::manager {
 
 namespace {
 
-// What capacity is estimated from: about so many attempts, the last ones.
+// Capacity is estimated from about this many of the last attempts.
 constexpr double most_recent_attempts = 50;
-// Of the newest sample in capacity_weighted.
+// Weight of the newest sample in capacity_weighted.
 constexpr double newest_weight = 0.05;
 
 double micros(Duration time) {
@@ -21,7 +21,7 @@ std::int64_t whole(double value) {
     return static_cast<std::int64_t>(std::min(std::ceil(value), 1e15));
 }
 
-// Tasks of so long a run time that one manager's thread can keep going, if each costs it so much.
+// How many tasks of this run time one manager's thread can keep busy if each costs this much.
 double tasks_kept_busy(double wall_us, double busy_us) {
     return std::max(1.0, wall_us / std::max(1.0, busy_us));
 }
@@ -50,7 +50,7 @@ void ManagerTimes::ended(std::uint64_t count, bool succeeded, std::int64_t wall_
     had_tasks_ = true;
 }
 
-// Upkeep while nothing ends is no cost of a task, however long it runs.
+// Work of turns without tasks is no cost of a task.
 void ManagerTimes::turn(Duration waited, Duration busy) {
     waited_ += waited;
     busy_ += busy;

@@ -1,4 +1,4 @@
-// What a manager's thread does with its time, and from that how many tasks it could keep busy: the fields
+// Measures how the manager's thread uses its time, and estimates how many tasks it can keep busy: the fields
 // time_* and capacity_* of Work Queue's table ("Performance Statistics").
 #pragma once
 
@@ -13,18 +13,18 @@ namespace wq::manager {
 
 class ManagerTimes {
   public:
-    void sent(Duration took, bool tasks);        // messages; with tasks among them or without
-    void received(Duration took, bool results);  // the same of what came
-    Duration sending() const { return send_; }   // of tasks, so far
-    // Attempts that ended with something to show: `wall_us` of all of them together, `given` to each.
+    void sent(Duration took, bool tasks);        // messages; `tasks`: they carried tasks
+    void received(Duration took, bool results);  // messages; `results`: they carried results
+    Duration sending() const { return send_; }   // tasks, so far
+    // Attempts that ended with a result: `wall_us` is their sum, `given` the allocation of each.
     void ended(std::uint64_t count, bool succeeded, std::int64_t wall_us, const core::Resources& given);
-    // A turn of the loop: how long it waited before, and did something in it.
+    // A turn of the loop: how long it waited first, and then worked.
     void turn(Duration waited, Duration busy);
 
     void fill(core::ManagerStats& stats) const;
 
   private:
-    // Attempts that ended in one turn: sums.
+    // Sums over the attempts that ended in one turn.
     struct Sample {
         double attempts = 0;
         double wall_us = 0;
@@ -36,7 +36,7 @@ class ManagerTimes {
 
     Duration send_{}, receive_{}, status_{}, busy_{}, waited_{};
     double ended_ = 0, succeeded_ = 0;  // attempts
-    bool had_tasks_ = false;            // sent, or ended, in this turn
+    bool had_tasks_ = false;            // tasks were sent or ended in this turn
     Sample growing_;
     std::deque<Sample> recent_;  // the last 50 attempts, or the last sample
     double recent_attempts_ = 0;

@@ -1,4 +1,5 @@
-// What the parts of a manager see of it: the core's state, where their events go, and the user.
+// What the parts of a manager may use of it: the core's state, a receiver for their events, and messages to
+// the user.
 #pragma once
 
 #include <string>

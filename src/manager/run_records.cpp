@@ -9,7 +9,7 @@
 namespace wq::manager {
 
 namespace {
-// After so many samples the time between them doubles: a run of a week stays below 10,000 rows.
+// After this many samples their interval doubles: a run of a week stays below 10,000 rows.
 constexpr std::uint64_t samples_before_doubling = 600;
 constexpr Duration longest_between_samples = std::chrono::minutes(5);
 }  // namespace

@@ -1,5 +1,5 @@
-// What the manager records of a run: how attempts end, when workers come and go, and what categories ask for;
-// and its own count of what was recorded, for the end and for the user's summary.
+// Records the ends of attempts, joins and departures of workers, and categories, and counts the records for
+// the end of the run and for the summary.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline constexpr const char* told_to_leave = "EXPLICIT";
 
 struct RecordOptions {
     std::vector<std::string> categories{"default"};
-    // Attempts of tasks in earlier runs, by key: this run continues their numbers.
+    // Attempts of tasks in earlier runs, by key; this run continues the numbers.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
     std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of each stream of a task
     Duration sample_every =
@@ -36,11 +36,11 @@ class RunRecords {
                Instant started);
 
     // ---- categories ----
-    CategoryId category(const std::string& name);  // a new one where there is none of this name
+    CategoryId category(const std::string& name);                               // creates it if needed
     const std::vector<std::string>& categories() const { return categories_; }  // by CategoryId
     void changed(const core::CategoryChanged& action, core::Now now);
-    // What a task with these needs requests now, with what its category requests at first or at most;
-    // negative: neither says, or a whole worker.
+    // What a task with these needs requests now, including its category's first or maximum allocation;
+    // negative: not specified, or a whole worker.
     core::Resources requested(const core::Needs& said, CategoryId category, bool at_maximum = false) const;
 
     // ---- workers ----
@@ -58,10 +58,10 @@ class RunRecords {
         WallMicros dispatched_us = 0;
         bool at_maximum = false;
     };
-    // Work Queue's transaction log has the beginnings, too. `address`: of the worker.
+    // Work Queue's transaction log also records dispatches. `address`: of the worker.
     void dispatched(const Dispatch& dispatch, const std::string& address);
     void requeued(const core::LeaseRequeued& action, core::Now now);
-    // `link`: of its worker; null: it is gone. `output`: null where nothing came.
+    // `link`: of its worker; null: it has left. `output`: null if none arrived.
     void ended(core::AttemptEnded& action, const Link* link, core::Output* output, core::Now now);
     void ended(core::RangeEnded& action, core::Now now);
     void cancelled(const core::Cancelled& action, core::Now now) {
@@ -69,7 +69,7 @@ class RunRecords {
     }
     void skipped(core::Skipped& action, core::Now now);
     void transferred(const transfers::Transfer& transfer, core::Now now);
-    bool at_maximum(TaskId task) const;  // of a task that has not ended
+    bool at_maximum(TaskId task) const;  // the task has not ended
 
     // ---- the time series ----
     bool sample_due(Instant now) const { return now >= next_sample_; }
@@ -78,7 +78,7 @@ class RunRecords {
 
     // ---- figures ----
     std::uint64_t attempts_ended() const { return ended_; }
-    // Of these, those that are not in the journal yet.
+    // Recorded ends that are not in the journal yet.
     std::int64_t unwritten() const { return static_cast<std::int64_t>(ended_ - recorder_.acknowledged()); }
     bool all_written() const { return recorder_.acknowledged() >= ended_; }
     std::uint64_t outputs_truncated() const {
@@ -96,11 +96,11 @@ class RunRecords {
     Router& router_;
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;
-    std::map<CategoryId, core::CategoryChanged> category_told_;  // to the recorder
+    std::map<CategoryId, core::CategoryChanged> category_told_;  // as last reported to the recorder
     Failures failures_;
     std::uint64_t ended_ = 0;
     std::uint64_t outputs_truncated_ = 0;
-    std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, by workers that have not left
+    std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, of workers that have not left
     Instant next_sample_;
     Duration sample_every_;
     std::uint64_t samples_ = 0;

@@ -1,5 +1,5 @@
-// Whether results can be written. While they cannot, or too many wait, nothing is dispatched; after a while
-// of trouble the run stops, to be resumed.
+// Watches whether results can be written. While they cannot, or too many wait, dispatching pauses; if the
+// trouble lasts, the run stops and can be resumed.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace wq::manager {
 
 struct StorageLimits {
-    // Records and output that wait to be written: above it dispatching pauses until half of it is written.
+    // Above this amount of unwritten records and output, dispatching pauses until half of it is written.
     std::uint64_t most_unwritten_bytes = 512u << 20;
-    // For how long writing is retried before the run stops.
+    // How long writing is retried before the run stops.
     Duration patience = std::chrono::seconds(60);
 };
 
@@ -24,11 +24,11 @@ class StorageWatch {
 
     void look(core::Now now);  // the recorder's descriptor is readable
     void look_if_full(core::Now now);
-    // Stops the run when the patience is over.
+    // Stops the run if writing has failed for too long.
     void tick(core::Now now);
     std::optional<Instant> wakeup() const;
 
-    // Nobody waits for storage any more.
+    // Stops waiting for storage.
     void give_up() { gave_up_ = true; }
     bool gave_up() const { return gave_up_; }
 

@@ -30,7 +30,7 @@ TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const task
     return TaskId(size_++);
 }
 
-// Nothing is added to the last block any more: what its vectors hold in reserve is given back.
+// Nothing more is added to the last block, so frees the reserve of its vectors.
 void TaskTable::close_block() {
     if (blocks_.empty()) return;
     Block& block = blocks_.back();
@@ -106,7 +106,7 @@ TaskText TaskTable::text(TaskId task) const {
     return text;
 }
 
-// Equal contents come once to each worker.
+// Each worker gets equal contents once.
 std::shared_ptr<const files::TaskFiles> TaskTable::files_of(const taskfile::Settings& settings) const {
     if (settings.inputs.empty() && settings.outputs.empty()) return nullptr;
     auto files = std::make_shared<files::TaskFiles>();

@@ -1,5 +1,5 @@
-// What a task is made of, by its id: the text of list lines, or the template and index of ranges. Text of
-// lines stands in blocks with one 32-bit offset a line; ranges cost nothing per task.
+// The content of tasks by id: the text of list lines, or the template and index of ranges. Text is stored in
+// blocks with one 32-bit offset per line; ranges cost nothing per task.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ class TaskTable : public TaskTexts {
   public:
     std::uint64_t size() const { return size_; }
 
-    // `tags`: as the line bore them, for failed.sh.
+    // `tags`: as in the line, for failed.sh.
     TaskId add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position,
                     std::string tags = {});
-    // `--each`: a task whose command is the template with the value in it.
+    // `--each`: the task's command is the template with this value.
     TaskId add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command);
-    // `--array`: count() tasks at once; the template must outlive the table.
+    // `--array`: adds count() tasks at once; the template must outlive the table.
     TaskId add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command);
 
-    // Where tasks run, which files of `#WQ` lines lie below.
+    // Tasks run in this folder; files of `#WQ` lines are relative to it.
     explicit TaskTable(std::string folder = {}) : folder_(std::move(folder)) {}
 
-    // What `#WQ` lines and the command line say of the tasks added from now on; also for failed.sh.
+    // Settings of `#WQ` lines and of the command line for tasks added from now on; also for failed.sh.
     void add_settings(taskfile::Settings settings) { settings_.insert_or_assign(size_, std::move(settings)); }
     // A `#WQ-CATEGORY` line, for failed.sh.
     void add_category_line(std::string name, std::string line) {
         category_lines_.emplace_back(std::move(name), std::move(line));
     }
-    // A `#!` line with its tags; the next position.
+    // A `#!` line with its tags, at the next position.
     void add_environment_line(std::string line) { environment_lines_.push_back(std::move(line)); }
 
     TaskText text(TaskId task) const override;
@@ -46,14 +46,14 @@ class TaskTable : public TaskTexts {
     const std::string& tags(TaskId task) const;  // empty: none
     const taskfile::Settings& settings(TaskId task) const;
     const std::vector<std::string>& environment_lines() const { return environment_lines_; }
-    // Names, and the lines in their order.
+    // Names and lines, in order.
     const std::vector<std::pair<std::string, std::string>>& category_lines() const { return category_lines_; }
     std::string command(TaskId task) const override;
     records::TaskKey key(TaskId task) const override;
 
     void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override;
 
-    // What only served to tell equal lines apart is freed.
+    // Frees what only identified equal lines.
     void input_ended() override;
 
   private:
@@ -62,7 +62,7 @@ class TaskTable : public TaskTexts {
         std::string text;
         std::vector<std::uint32_t> ends;   // end of each line in `text`
         std::vector<std::uint32_t> lines;  // line number less first_line of each
-        std::vector<std::uint32_t> equal;  // how many equal lines stand above each; empty: none above any
+        std::vector<std::uint32_t> equal;  // number of equal lines above each; empty: none above any
         std::uint64_t first_line = 0;
         const taskfile::CommandTemplate* each = nullptr;
     };
@@ -84,12 +84,12 @@ class TaskTable : public TaskTexts {
     std::uint64_t size_ = 0;
     std::vector<Block> blocks_;
     std::vector<IndexBlock> index_blocks_;
-    std::map<std::uint64_t, std::uint64_t> environment_;  // first id -> position from there on
+    std::map<std::uint64_t, std::uint64_t> environment_;  // first id -> position from that id on
     std::vector<std::string> environment_lines_;
     std::vector<std::pair<std::string, std::string>> category_lines_;
-    std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> what holds from there on
-    std::unordered_map<std::uint64_t, std::string> tags_;    // of lines that have any
-    std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> lines that had it
+    std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> settings from that id on
+    std::unordered_map<std::uint64_t, std::string> tags_;    // of lines with tags
+    std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> number of lines with it
 };
 
 }  // namespace wq::manager

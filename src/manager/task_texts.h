@@ -1,5 +1,5 @@
-// What the manager must know of a task to give it out and to record it, wherever tasks come from: a list
-// (task_table.h) or a program.
+// What the manager needs to dispatch and record a task, whether it comes from a list (task_table.h) or from a
+// program.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct TaskText {
     std::uint64_t environment_position = 0;
     EnvironmentChanges variables;
     std::optional<wire::Call> call;                 // instead of the command
-    std::shared_ptr<const files::TaskFiles> files;  // null: it has none, and no sandbox of its own
+    std::shared_ptr<const files::TaskFiles> files;  // null: no files, so no sandbox
 };
 
 class TaskTexts {
@@ -36,11 +36,11 @@ class TaskTexts {
     virtual std::string command(TaskId task) const = 0;
     virtual records::TaskKey key(TaskId task) const = 0;
 
-    // Where all of `tasks` are made from one template (items of one `--array`, calls of one range): says so
-    // in the announcement of a batch.
+    // If all of `tasks` are made from one template (items of one `--array`, calls of one range), adds it to
+    // the announcement of the batch.
     virtual void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const = 0;
 
-    // No more will be added.
+    // No more tasks will be added.
     virtual void input_ended() = 0;
 };
 

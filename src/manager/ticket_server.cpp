@@ -32,7 +32,7 @@ wire::SealedBatch TicketServer::open(const core::Seal& seal) {
 void TicketServer::revoke(BatchId batch) {
     if (!view_ || view_->id() != batch) return;
     next_ = view_->count();
-    // What a node drew before stays drawn, and its account will say so.
+    // Ranges already claimed stay claimed; the nodes' accounts will report them.
     if (by_counter_) counter_.set(batch, view_->count());
 }
 
@@ -50,7 +50,7 @@ wire::Tickets TicketServer::next(BatchId batch, const std::string& host) {
         cores == cores_.end() ? 1 : static_cast<std::uint64_t>(std::max<std::int64_t>(cores->second, 1));
     const std::uint64_t most =
         tickets::guided_size(view_->count() - next_, nodes(), least, tickets::kMostTickets, 4);
-    if (by_counter_) {  // for a node that has no way to it, as rank 0's own
+    if (by_counter_) {  // for a node that cannot reach the counter, such as rank 0's own
         const auto first = counter_.draw(batch, most);
         if (!first) return tickets;
         next_ = *first;

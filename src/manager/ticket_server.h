@@ -1,4 +1,4 @@
-// The manager's end of tickets: announces sealed batches and hands ranges of them to nodes that ask.
+// Announces sealed batches of tickets, and sends ranges of them to nodes that ask.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,29 @@ namespace wq::manager {
 
 class TicketServer {
   public:
-    // `counters`: where nodes draw ranges of batches that have a template; null: they ask by message for all.
+    // `counters`: nodes claim ranges of batches with a template from them; null: nodes ask for all by
+    // message.
     explicit TicketServer(const TaskTexts& tasks, tickets::Counters* counters = nullptr)
         : tasks_(tasks), counter_(counters) {}
 
-    // A rank of this host, with so many cores, claims tickets; or does no more.
+    // A rank of this host with this many cores claims tickets; left(): it no longer does.
     void joined(const std::string& host, std::int64_t cores) { cores_[host] += cores; }
     void left(const std::string& host, std::int64_t cores);
 
-    // The announcement of a new batch; the one before is forgotten.
+    // Returns the announcement of a new batch, and forgets the previous batch.
     wire::SealedBatch open(const core::Seal& seal);
-    // No more is handed out of it.
+    // No more tickets of it are sent.
     void revoke(BatchId batch);
     void close(BatchId batch);
 
-    // The next range for a node, at least a ticket a core if that many are left: large at first, small at the
-    // end, so that nodes end together. For a batch with a counter it is drawn from the counter.
+    // Returns the next range for a node, at least one ticket per core while enough are left. Ranges are large
+    // at first and small at the end, so that nodes end together. A batch with a counter claims it from the
+    // counter.
     wire::Tickets next(BatchId batch, const std::string& host);
-    // The texts of a range that a rank has but not the texts of.
+    // Returns the texts of a range that a rank has without texts.
     wire::Tickets texts(const wire::WantTexts& wanted) const;
 
-    // Bytes of text in one answer, but for a single ticket: a fill must fit several times into a rank's area.
+    // Maximum bytes of text in one answer, except for a single ticket: several must fit into a rank's area.
     static constexpr std::size_t most_text_bytes = 64u << 10;
 
   private:
@@ -44,11 +46,11 @@ class TicketServer {
     std::uint64_t add_texts(wire::Tickets& tickets, std::uint64_t most) const;
 
     const TaskTexts& tasks_;
-    std::map<std::string, std::int64_t> cores_;  // by host, of ranks that claim tickets
+    std::map<std::string, std::int64_t> cores_;  // by host, for ranks that claim tickets
     tickets::BatchCounter counter_;
     std::optional<tickets::BatchView> view_;
     bool by_counter_ = false;
-    std::uint64_t next_ = 0;  // by counter: when we last looked
+    std::uint64_t next_ = 0;  // with a counter: its value when we last looked
 };
 
 }  // namespace wq::manager

@@ -1,4 +1,4 @@
-// What workers say: from frames to events of the core, and to the parts of the manager that they concern.
+// Handles messages of workers: turns frames into events of the core, and calls the parts they concern.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ class WorkerMessages {
         const EnvironmentLines& environment;
         WorkerRelease& release;
         Failures& failures;
-        bool files_may_be_shared = false;  // workers are told how to find out whether they see ours
+        bool files_may_be_shared = false;  // tell workers how to find out whether they see our files
     };
     WorkerMessages(Receivers receivers, Router& router) : to_(receivers), router_(router) {}
 
-    // What a frame brought: only a sign of life, something, or ends of tasks.
+    // Content of a frame: only a keepalive, anything else, or ends of tasks.
     enum class Heard { beat, status, results };
     Heard on_frame(Link& link, const std::string& bytes, core::Now now);
 
-    // What the attempt that has just been reported wrote; null: not this attempt's.
+    // The output of the attempt being reported; null: another attempt.
     core::Output* output_of(TaskId task, Attempt attempt);
-    // Whether a call of a function has ended with a result since this was asked last.
+    // Returns whether a call of a function has ended with a result since the last check.
     bool take_call_ended() { return std::exchange(call_ended_, false); }
     std::int64_t bytes_received() const { return bytes_received_; }  // of output
     std::int64_t idled_out() const { return idled_out_; }            // workers, so far
@@ -48,22 +48,22 @@ class WorkerMessages {
     void on(Link& link, const wire::Draining& message, core::Now now);
     void on(Link& link, const wire::EnvironmentReport& message, core::Now now);
     void on(Link& link, const wire::Beat& message, core::Now now);
-    // Of tasks.
+    // Tasks.
     void on(Link& link, wire::Ended& message, core::Now now);
     void on(Link& link, const wire::RangeEnded& message, core::Now now);
     void on(Link& link, const wire::GivenBack& message, core::Now now);
-    // Of tickets.
+    // Tickets.
     void on(Link& link, const wire::Account& message, core::Now now);
     void on(Link& link, const wire::WantTickets& message, core::Now now);
     void on(Link& link, const wire::WantTexts& message, core::Now now);
-    // Of files.
+    // Files.
     void on(Link& link, const wire::SharesFiles& message, core::Now now);
     void on(Link& link, const wire::WantInput& message, core::Now now);
     void on(Link& link, const wire::HaveInput& message, core::Now now);
     void on(Link& link, wire::OutputPart& message, core::Now now);
     void on(Link& link, wire::WatchedPart& message, core::Now now);
     void on(Link& link, const wire::OutputsSent& message, core::Now now);
-    // What only a manager says.
+    // Messages that only a manager sends.
     template <class Other>
     void on(Link& link, const Other&, core::Now now) {
         if (link.stranger) to_.sessions.refuse(link, "it sent a message that only managers send", now);

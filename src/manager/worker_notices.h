@@ -1,5 +1,4 @@
-// What is told of workers that join, disconnect and leave, to each part of the manager that keeps something
-// of them.
+// Tells each part of the manager that keeps data about workers when they join, disconnect and leave.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 namespace wq::manager {
 
 std::size_t WorkerRelease::drain(const std::string& host, bool on, core::Now now) {
-    std::vector<WorkerId> there;  // disconnected ones too: they may reconnect
+    std::vector<WorkerId> there;  // includes disconnected workers: they may reconnect
     for (const auto& [id, worker] : router_.reactor().workers().all())
         if (worker.host == host) there.push_back(id);
     for (const WorkerId worker : there) {

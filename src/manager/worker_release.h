@@ -1,4 +1,4 @@
-// Workers that a program wants to leave: they get nothing more, and are dismissed once they are empty.
+// Workers that the program wants to leave: they get no more tasks, and are dismissed once they are empty.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ class WorkerRelease {
     WorkerRelease(WorkerSessions& sessions, const Links& links, Router& router)
         : sessions_(sessions), links_(links), router_(router) {}
 
-    // The workers of a host are to leave; `on` false: they stay. Returns how many there are.
+    // Makes the workers of a host leave; `on` false: they stay. Returns how many there are.
     std::size_t drain(const std::string& host, bool on, core::Now now);
-    // So many workers, the emptiest first, are to leave; 0: all. Returns how many were asked.
+    // Asks this many workers to leave, emptiest first; 0: all. Returns how many were asked.
     std::size_t shut_down(std::size_t workers, core::Now now);
 
-    // The worker said that it leaves, whatever we would like.
+    // The worker leaves by itself.
     void leaves(WorkerId worker) { leaving_.insert(worker); }
     void departed(WorkerId worker) { leaving_.erase(worker); }
     void tick(core::Now now);
@@ -33,8 +33,8 @@ class WorkerRelease {
     WorkerSessions& sessions_;
     const Links& links_;
     Router& router_;
-    std::set<WorkerId> releasing_;  // get nothing more, and leave when they are empty
-    std::set<WorkerId> leaving_;    // by themselves
+    std::set<WorkerId> releasing_;  // get no more tasks, and leave once empty
+    std::set<WorkerId> leaving_;    // leave by themselves
     std::int64_t released_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace wq::manager {
 
 namespace {
 
-// Clocks that differ by less count as equal: a hello takes up to that long to arrive.
+// Smaller clock differences count as none: a hello takes up to that long to arrive.
 constexpr std::int64_t least_difference_us = 1'000'000;
 
 std::int64_t difference(WallMicros theirs, WallMicros ours) {
@@ -60,7 +60,7 @@ void WorkerSessions::keep_numbers(std::uint32_t ranks) {
 
 void WorkerSessions::hello(Link& link, wire::Hello& message, core::Now now) {
     if (link.session != nullptr) return refuse(link, "it said hello twice", now);
-    if (link.record) return;  // said twice, or arrived twice: it is the same worker
+    if (link.record) return;  // a repeated hello of the same worker
     if (message.version != wire::protocol_version)
         return refuse(link,
                       "it speaks protocol " + std::to_string(message.version) + ", the manager " +
@@ -118,7 +118,7 @@ void WorkerSessions::welcome_stranger(Link& link, wire::Hello& message, core::No
     router_.react(event, now);
 }
 
-// A worker that never received our welcome holds no tasks.
+// A worker that never received our welcome has no tasks.
 void WorkerSessions::forget_unconfirmed(const session::Session& old, core::Now now) {
     const WorkerId worker = old.record.worker;
     const std::string why = "it reconnected as a new worker";
@@ -136,7 +136,7 @@ void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) 
     if (Link* const half_open = links_.of(worker)) {
         half_open->key.first->close(half_open->key.second);
         on_disconnect(half_open->key, "it opened another connection", now);
-        // Without a limit, and after the end, a disconnect ends the session.
+        // Without a disconnect limit, and after the end, a disconnect ends the session.
         if (sessions_.find(worker) == nullptr) {
             message.resume.clear();
             return welcome_stranger(link, message, now);
@@ -208,11 +208,11 @@ void WorkerSessions::drop(LinkKey key, const std::string& why, records::Departur
     const Link* const link = links_.find(key);
     if (link == nullptr) return;
     const bool lost = departure == records::Departure::failure;
-    // MPI_Finalize needs every rank, also one that said goodbye.
+    // MPI_Finalize needs every rank, even one that said goodbye.
     if (link->session == nullptr && !link->stranger && (lost || !router_.run_is_over())) lost_a_rank_ = true;
     const auto record = link->record;
     events_.unlinked(*link);
-    if (!links_.remove(key)) return;  // it never said hello, or joined again by another connection
+    if (!links_.remove(key)) return;  // it never said hello, or has joined again on another connection
     sessions_.close(record->worker);
     events_.departed(*record, why, departure, now);
     router_.react(core::WorkerLeft{record->worker, why, lost}, now);
@@ -247,8 +247,8 @@ void WorkerSessions::close(Link& link, const wire::Message& last, const std::str
     drop(link.key, why, records::Departure::failure, now);
 }
 
-// A worker that was only slow, as on a machine that slept, may connect again: it is not told that it is
-// refused.
+// A worker that was only slow, for example because its machine slept, may connect again: it is not refused
+// for good.
 void WorkerSessions::dismiss_silent(core::Now now) {
     while (Link* const link = links_.next_silent(now.instant)) {
         const std::string why = "it sent no hello within " + format_duration(options_.hello_limit);
@@ -262,7 +262,7 @@ void WorkerSessions::dismiss_all(const std::string& why, core::Now now) {
     note_departures_at_the_end(why, now);
 }
 
-// Disconnected workers cannot reconnect any more.
+// Disconnected workers can no longer reconnect.
 void WorkerSessions::note_departures_at_the_end(const std::string& why, core::Now now) {
     for (const auto& [id, worker] : router_.reactor().workers().all()) {
         const Link* const link = links_.of(id);

@@ -1,5 +1,5 @@
-// Workers as they join, disconnect, reconnect and leave. A rank is its connection: lost with it. A worker
-// over TCP has a session, which outlives connections for as long as the core waits for it.
+// Tracks workers as they join, disconnect, reconnect and leave. A rank is lost with its connection. A TCP
+// worker has a session, which lasts over several connections while the core waits for the worker.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace wq::manager {
 
-// Who hears of workers, to begin, keep or drop what else is known of them.
+// Parts that start, keep or drop data about workers.
 class WorkerEvents {
   public:
     virtual void joined(const Link& link, const wire::Hello& hello) = 0;
@@ -29,38 +29,38 @@ class WorkerEvents {
 };
 
 struct SessionOptions {
-    Duration disconnect_limit{0};  // how long a worker may take to reconnect; 0: it is lost at once
+    Duration disconnect_limit{0};  // a worker must reconnect within this time; 0: it is lost at once
     Duration hello_limit = std::chrono::seconds(30);
-    wire::Welcome of_rank;               // what a rank is told
-    wire::Welcome of_stranger;           // and a worker over TCP, besides what is its session's
-    bool ranks_share_files = false;      // they see ours: none are sent
-    bool strangers_end_with_us = false;  // else they look for another manager
+    wire::Welcome of_rank;               // sent to a rank
+    wire::Welcome of_stranger;           // sent to a TCP worker, with its session's data
+    bool ranks_share_files = false;      // ranks see our files, so none are sent
+    bool strangers_end_with_us = false;  // false: they look for another manager
 };
 
 class WorkerSessions {
   public:
     WorkerSessions(SessionOptions options, Links& links, Router& router, WorkerEvents& events);
 
-    // Workers over TCP are numbered after the ranks.
+    // Numbers of TCP workers start after the ranks.
     void keep_numbers(std::uint32_t ranks);
     void hello(Link& link, wire::Hello& message, core::Now now);
-    // A worker that has not been welcomed may only say hello. Returns whether this one said more.
+    // Before its welcome, a worker may send only a hello. Returns whether this one sent anything else.
     bool out_of_turn(Link& link, core::Now now);
     void count_answer(Link& link);
     void acknowledge_answers();
 
-    // Its link is gone. A worker over TCP may reconnect.
+    // Its link is lost. A TCP worker may reconnect.
     void on_disconnect(LinkKey key, const std::string& why, core::Now now);
-    // The worker leaves, or is lost: nothing of it counts any more.
+    // The worker leaves or is lost: ignores everything further from it.
     void drop(LinkKey key, const std::string& why, records::Departure departure, core::Now now);
-    // Tells the worker why, and gives it up, unless it is disconnected (false).
+    // Tells the worker why and drops it, unless it is disconnected (false).
     bool dismiss(WorkerId worker, const wire::Dismiss& last, const std::string& why,
                  records::Departure departure, core::Now now);
-    // Gives up a disconnected worker.
+    // Drops a disconnected worker.
     void end(WorkerId worker, const std::string& why, records::Departure departure, core::Now now);
-    // The peer learns why. A worker that violates the protocol gets no second chance in this session.
+    // Tells the peer why. A worker that violates the protocol cannot reconnect to its session.
     void refuse(Link& link, const std::string& why, core::Now now);
-    void dismiss_silent(core::Now now);                       // strangers that did not say hello in time
+    void dismiss_silent(core::Now now);                       // strangers that missed their hello limit
     void dismiss_all(const std::string& why, core::Now now);  // at the end: nothing may follow
 
     bool lost_a_rank() const { return lost_a_rank_; }
@@ -79,7 +79,7 @@ class WorkerSessions {
     Router& router_;
     WorkerEvents& events_;
     session::SessionTable sessions_;
-    std::vector<WorkerId> unacknowledged_;  // with answers of this turn
+    std::vector<WorkerId> unacknowledged_;  // with reports of this turn
     bool lost_a_rank_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Text in the columns of a table; longer text is not cut.
+// Pads text to the columns of a table; longer text is not cut.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// "To continue, run: ...": the command to type after a run that left something undone.
+// "To continue, run: ...": the command for the user after an unfinished run.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace wq::report {
 
-// How this program was started.
+// How the user started this program.
 struct StartedAs {
-    std::vector<std::string> command_line;  // as the user gave it, this program first
-    std::string launcher;                   // "mpirun", "srun"; empty: by none
+    std::vector<std::string> command_line;  // as typed, starting with this program
+    std::string launcher;                   // "mpirun", "srun"; empty: no launcher
 };
 
-// The command with `option`, unless it is there already: "work_queue_run --resume tasks.sh". The options of a
-// launcher are not known to us, so that under one it is "the same mpirun command with ...".
+// Returns the command with `option`, unless it has it already: "work_queue_run --resume tasks.sh". A
+// launcher's options are unknown, so under a launcher it is "the same mpirun command with ...".
 std::string command_to_go_on(const StartedAs& started, const std::string& option);
 
 }  // namespace wq::report

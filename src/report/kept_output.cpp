@@ -37,7 +37,7 @@ std::optional<records::TaskKey> key_in_list(const std::string& run_directory, Ta
 
 }  // namespace
 
-// Values of --each look like a list, too: which it was, only the fingerprint says.
+// A copy of --each's values looks like a list; only the fingerprint tells them apart.
 bool ran_a_list(const std::string& run_directory) {
     HeaderOnly nothing;
     const auto journal = records::scan_journal(run_directory + "/journal", nothing);

@@ -9,13 +9,13 @@
 
 namespace wq::report {
 
-// The task is the one of that number in the list as the run last read it, also when the list was edited
-// between its runs and the line had another number as it ran. Of other sources it is the last one that ran
-// under that number. Attempt 0 where it ended without a word. Errors (bad_input): no run there, no such task,
-// it has not ended, its output is lost.
+// For a list, the task has this number in the list as the run last read it, even if the list was edited and
+// the task ran under another number. For other sources, it is the last task that ran under this number.
+// Attempt 0: it ended without output. Errors (bad_input): no run there, no such task, it has not ended, its
+// output is lost.
 Result<records::TaskOutput> kept_output(const std::string& run_directory, TaskId task);
 
-// Not --each or --array.
+// False for --each and --array.
 bool ran_a_list(const std::string& run_directory);
 
 }  // namespace wq::report

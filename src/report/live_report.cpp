@@ -32,7 +32,7 @@ void LiveReport::tick(core::Now now) {
     }
 }
 
-// If it cannot be written, as on a full disk, the last one stays.
+// If writing fails, for example on a full disk, the old status stays.
 void LiveReport::write_status() {
     writing_ = true;
     background_.post([this, folder = run_directory_, status = content_.status()]() -> Background::Then {

@@ -1,5 +1,5 @@
-// What others can read of a run while it goes on: RUN_DIR/status, and answers to `--why`. The files are
-// written and looked for in the background: while their file system hangs, the run goes on.
+// What others can read about a live run: RUN_DIR/status, and answers to `--why`. The files are written and
+// looked for in the background, so that the run goes on while their file system hangs.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,10 @@ class LiveReport {
         std::function<records::RunStatus()> status;
         std::function<std::string(std::uint64_t line, core::Now now)> why;
     };
-    // What jobs leave to be done is not called once this is gone.
+    // Callbacks of background jobs are dropped after its destruction.
     LiveReport(Background& background, std::string run_directory, Content content, Instant started);
 
-    void tick(core::Now now);  // starts what is due, unless the last one has not ended
+    void tick(core::Now now);  // starts due jobs, unless the last one is still running
     Instant wakeup() const;
 
   private:

@@ -9,7 +9,7 @@ namespace wq::report {
 
 namespace {
 
-// What the journal knows of one task.
+// The journal's data about one task.
 class OneTask : public records::JournalVisitor {
   public:
     OneTask(TaskId task, std::optional<records::TaskKey> key) : task_(task), key_(key) {}
@@ -26,7 +26,7 @@ class OneTask : public records::JournalVisitor {
 
     bool ended = false;
     std::uint64_t bytes = 0;  // written by it
-    std::uint64_t tasks = 0;  // of the run, as far as it has read them
+    std::uint64_t tasks = 0;  // read by the run so far
 
   private:
     TaskId task_;
@@ -46,8 +46,8 @@ Status check_wrote_nothing(const std::string& run_directory, TaskId task,
     const bool running = status && status->state == "running";
     const std::string who = run_directory + ": task " + std::to_string(records::task_number(task));
     if (known.ended) return Error{ExitCode::bad_input, who + " has ended, but its output is not kept there"};
-    // With a key it stands in the list. Samples come a moment late: of a run that goes on they do not say
-    // what there is not.
+    // A task with a key is in the list. Samples come a moment late, so a live run may have more tasks than
+    // they say.
     const std::string has = "the run has " + count_of(known.tasks, "task");
     if (key || task.value() < known.tasks)
         return Error{ExitCode::bad_input, who + (running ? " has not ended" : " did not run to its end")};

@@ -1,4 +1,4 @@
-// Why a task has no kept output.
+// Explains why a task has no kept output.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace wq::report {
 
-// Success where the task ended without a word. Errors (bad_input): there is no such task, it has not ended,
-// its output is lost. `key`: tells the task, whatever its number was when it ran.
+// Success if the task ended without output. Errors (bad_input): no such task, it has not ended, its output is
+// lost. `key` identifies the task, whatever its number was when it ran.
 Status check_wrote_nothing(const std::string& run_directory, TaskId task,
                            std::optional<records::TaskKey> key);
 

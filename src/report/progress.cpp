@@ -21,16 +21,16 @@ Duration between_looks(ProgressLine::Style style) {
     return std::chrono::milliseconds(200);
 }
 
-constexpr double recent_seconds = 5;  // the rate follows about this much of the past
+constexpr double recent_seconds = 5;  // the rate covers about this much of the past
 
-constexpr double longest_guess = 10 * 365 * 86400.0;  // seconds; a run that stands still has no end in sight
+constexpr double longest_guess = 10 * 365 * 86400.0;  // seconds; a run without progress has no estimated end
 
 std::string whole_seconds(double value) {
     const auto seconds = static_cast<std::int64_t>(value);
     return seconds < 10 ? std::to_string(seconds) + "s" : format_duration(std::chrono::seconds(seconds));
 }
 
-// /proc/PID/stat: "pid (comm) state ppid ..."; comm may hold anything, its ')' is the last.
+// /proc/PID/stat: "pid (comm) state ppid ..."; comm may contain anything, so find the last ')'.
 pid_t parent_of(pid_t process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
     std::string text;
@@ -54,8 +54,8 @@ bool is_terminal(const std::string& path) {
 bool stderr_ends_at_terminal() {
     if (::isatty(STDERR_FILENO) == 1) return true;
     if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr && std::getenv("PMI_RANK") == nullptr) return false;
-    // The rank's parent is its guard, whose parent is mpirun where rank 0 runs on mpirun's own host; of
-    // MPICH, a proxy whose parent is mpiexec.
+    // The rank's parent is its guard. The guard's parent is mpirun if rank 0 runs on mpirun's host; with
+    // MPICH, it is a proxy whose parent is mpiexec.
     static constexpr std::array<std::string_view, 7> launchers{
         "mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"};
     pid_t process = ::getppid();
@@ -84,7 +84,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
         text += std::string(" | ") + shown.data();
         const std::int64_t left = stats.tasks_waiting + stats.tasks_on_workers;
         const double seconds_left = std::ceil(static_cast<double>(left) / rate);
-        const bool goes_on = stats.tasks_on_workers > 0;  // else nobody knows how long the rest waits
+        const bool goes_on = stats.tasks_on_workers > 0;  // otherwise nobody knows how long the rest waits
         if (total_known && goes_on && seconds_left < longest_guess)
             text += " | " + whole_seconds(seconds_left) + " left";
     }

@@ -1,5 +1,5 @@
-// The progress of a run on stderr: one line that is rewritten on a terminal, else a plain line per minute
-// or second.
+// The progress of a run on stderr: on a terminal one line that is rewritten, otherwise a plain line per
+// minute or second.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace wq::report {
 
-// Whether the stderr of the run ends at a terminal. Under mpirun a rank's stderr is a pipe to mpirun, so
-// mpirun's own is looked at; a rank's stdout is a pty there whatever mpirun's is.
+// Whether the run's stderr ends at a terminal. Under mpirun a rank's stderr is a pipe to mpirun, so mpirun's
+// own stderr is checked. (A rank's stdout is always a pty there, so it says nothing.)
 bool stderr_ends_at_terminal();
 
-// "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed". The total is unknown
-// while a stream goes on.
+// "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed". A stream's total is
+// unknown until it ends.
 std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate);
 
-// "4 on a disconnected worker (up to 57s to reconnect)": tasks that run unseen. Empty: there are none.
+// "4 on a disconnected worker (up to 57s to reconnect)": tasks that run unseen. Empty: none.
 std::string disconnected_text(const core::WorkerTable& workers, Instant now);
 
 class ProgressLine {
@@ -31,9 +31,9 @@ class ProgressLine {
     std::optional<Instant> wakeup() const;
     void update(const core::ManagerStats& stats, const core::WorkerTable& workers, bool total_known,
                 Instant now);
-    // A line of text among them.
+    // Prints a line between progress lines.
     void say(const std::string& text);
-    // The last state, and an end of the rewritten line.
+    // Prints the last state and ends the rewritten line.
     void finish(const core::ManagerStats& stats, Instant now);
 
   private:
@@ -46,7 +46,7 @@ class ProgressLine {
     bool line_open_ = false;
     std::int64_t last_done_ = 0;
     Instant last_at_;
-    double rate_ = -1;  // tasks a second, weighted towards the recent; -1: unknown
+    double rate_ = -1;  // tasks per second, with more weight on recent ones; -1: unknown
 };
 
 }  // namespace wq::report

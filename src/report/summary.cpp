@@ -29,7 +29,7 @@ const char* name_of(core::StopReason reason) {
     return "stopped";
 }
 
-// Control characters of a task must not reach the terminal.
+// Control characters from a task must not reach the terminal.
 std::string printable(std::string text) {
     for (char& c : text)
         if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F) c = '?';
@@ -45,7 +45,7 @@ std::string indented(const std::string& text) {
     return out + "\n";
 }
 
-// Failed tasks that failed in an earlier run of this directory.
+// Failed tasks that failed in an earlier run in this directory.
 std::uint64_t failed_earlier(const Summary& summary) {
     std::uint64_t now = summary.failures->of_other_kinds();
     for (const manager::FailureExample& example : summary.failures->kinds()) now += example.count;
@@ -97,7 +97,7 @@ const char* lacking(const core::Outcome& outcome) {
     return exceeded.cores >= 0 ? "cores=N" : "memory=SIZE";
 }
 
-// How to give the task more of it.
+// Tells the user how to give the task more.
 std::string remedy_for(const manager::FailureExample& example) {
     const std::string more = lacking(example.outcome);
     return "      to give it more, if a worker has more: " +
@@ -250,7 +250,7 @@ std::string summary_json(const Summary& summary) {
                                    {"count", example.count},
                                    {"first_task", example.first.value() + 1},
                                    {"first_line", example.first_line}});
-    // Commands and stderr are bytes; JSON is UTF-8.
+    // Commands and stderr may not be UTF-8, but JSON must be.
     return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

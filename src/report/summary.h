@@ -1,4 +1,4 @@
-// The result of a run, for people and for programs.
+// The summary of a run, for people and for programs.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace wq::report {
 
-// As `work_queue_status -A` has them.
+// As in `work_queue_status -A`.
 struct CategoryFigures {
     std::string name;
     std::int64_t running = 0;
@@ -22,17 +22,17 @@ struct CategoryFigures {
     std::int64_t fit_workers = 0;
     std::string max_cores, max_memory, max_disk;  // "4", "~1011", ">243", "na"
 };
-// Empty where nobody said anything of a category and nothing is measured.
+// Empty if no category has settings and nothing is measured.
 std::vector<CategoryFigures> category_figures(const manager::Manager& manager, bool measured);
 
 struct Summary {
     core::ManagerStats stats;
     std::uint64_t skipped = 0;     // can never run
-    std::uint64_t unrecorded = 0;  // ended, but the journal could not take it: not in `stats`
+    std::uint64_t unrecorded = 0;  // ended, but not written to the journal: not in `stats`
     std::uint64_t stale_reports = 0;
-    std::uint64_t attempts = 0;           // that ended in this run: its rows of joblog.tsv
-    std::uint64_t outputs_truncated = 0;  // tasks that wrote more than is kept
-    std::uint64_t output_limit = 0;       // bytes of a stream
+    std::uint64_t attempts = 0;           // ended in this run: its rows of joblog.tsv
+    std::uint64_t outputs_truncated = 0;  // tasks with more output than is kept
+    std::uint64_t output_limit = 0;       // bytes per stream
     double seconds = 0;
     ExitCode code = ExitCode::ok;
     std::optional<core::StopReason> stopped;
@@ -44,7 +44,7 @@ struct Summary {
 };
 
 std::string summary_text(const Summary& summary);
-// One object; "schema": 1. Fields are only ever added.
+// One JSON object; "schema": 1. Fields are added, never removed.
 std::string summary_json(const Summary& summary);
 
 }  // namespace wq::report

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t most_at_a_look = 100;
-// Whoever asked has given up long before.
+// The asker has given up long before.
 constexpr auto stale_after = std::chrono::minutes(10);
 constexpr std::string_view ask = ".ask";
 constexpr std::string_view answer = ".answer";
@@ -29,7 +29,7 @@ std::string folder_of(const std::string& run_directory) {
     return run_directory + "/why";
 }
 
-// Lines ascend with the tasks.
+// Line numbers ascend with the tasks.
 std::optional<TaskId> task_of_line(const manager::TaskTable& tasks, std::uint64_t line) {
     std::uint64_t low = 0;
     std::uint64_t high = tasks.size();
@@ -55,7 +55,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
     return number;
 }
 
-// By the listing, which network file systems read anew; that a name is not there they may believe for long.
+// Lists the folder, because network file systems may cache a file's absence for long, but not a listing.
 bool is_listed(const std::string& folder, const std::string& name) {
     std::error_code none_there;
     for (fs::directory_iterator at(folder, none_there), end; !none_there && at != end;
@@ -64,7 +64,7 @@ bool is_listed(const std::string& folder, const std::string& name) {
     return false;
 }
 
-// Left by a killed asker or manager. Its age is measured by the clock of the file server.
+// Left by a killed asker or manager. The file server's clock measures its age.
 void remove_if_stale(const fs::path& path, core::Now now) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -123,7 +123,7 @@ std::vector<Question> take_questions(const std::string& run_directory, core::Now
     return questions;
 }
 
-// Nobody else needs to know of an error: the asker has a time limit.
+// The error can be ignored: the asker has a time limit.
 void write_answer(const Question& question, const std::string& text) {
     static_cast<void>(records::write_atomically(question.answer_path, text + "\n", false));
 }
@@ -138,7 +138,7 @@ Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line
     if (const Status asked = write_question(folder, name, line); !asked) return asked.error();
     const Instant until = instant_now() + patience;
     Result<std::string> text = Error{ExitCode::unreachable, ""};
-    // Look once more after the end of the run: the answer may have come last.
+    // Look once more after the run has ended: the answer may have been its last action.
     for (bool there = true; !text && there && instant_now() < until;) {
         there = goes_on();
         // No event reports a change by another host.

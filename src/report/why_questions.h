@@ -1,6 +1,6 @@
-// `--why LINE` asks the manager of a live run through files, because both may share only a file system. The
-// question is RUN_DIR/why/NAME.ask with the line number. The manager looks once a second, answers in
-// NAME.answer and removes the question.
+// `--why LINE` asks the manager of a live run through files, because the two may share only a file system.
+// The question is RUN_DIR/why/NAME.ask with the line number. Once a second the manager looks for questions,
+// writes NAME.answer and removes the question.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace wq::report {
 
-// Why the task of that line does not run, or where it does; the manager's half.
+// The manager's side: why the task of that line does not run, or where it runs.
 std::string why_line(const manager::Manager& manager, const manager::TaskTable& tasks, bool input_ended,
                      std::uint64_t line, core::Now now);
 struct Question {
     std::uint64_t line = 0;
     std::string answer_path;
 };
-// Removes the questions that are there, and files that nobody waits for any more.
+// Removes and returns the questions, and removes files that nobody waits for any more.
 std::vector<Question> take_questions(const std::string& run_directory, core::Now now);
 void write_answer(const Question& question, const std::string& text);
 
-// The other half. Begins with `?` where there is no such task. `goes_on`: whether the run does, as far as can
-// be told. Errors: not_allowed (the directory cannot be written to), unreachable (no answer in time, or the
-// run is over).
+// The asking side. The answer begins with `?` if there is no such task. `goes_on`: whether the run is live,
+// as far as is known. Errors: not_allowed (the directory cannot be written to), unreachable (no answer in
+// time, or the run is over).
 Result<std::string> ask_why(
     const std::string& run_directory, std::uint64_t line, Duration patience,
     const std::function<bool()>& goes_on = [] { return true; });

@@ -1,4 +1,4 @@
-// Which indexes of `--array` ended in an earlier run.
+// Finds the indexes of `--array` that ended in an earlier run.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace wq::run {
 
 class ArrayEnds {
   public:
-    // `earlier` by index, as journals of arrays have it.
+    // `earlier` is by index, as in the journals of arrays.
     explicit ArrayEnds(const EarlierRun& earlier);
 
-    // The items of `indexes` that have ended, item 0 as task `first`.
+    // Finds the items of `indexes` that have ended; item 0 is task `first`.
     void find(const taskfile::IndexSet& indexes, TaskId first);
 
     const IntervalSet& done() const { return done_; }
     const IntervalSet& failed() const { return failed_; }
-    // For tests: how many ends and items were looked at. For each part of the array these are the ends within
-    // its span, or its items where they are fewer. So parts that follow one another look at every end once.
+    // For tests: how many ends and items were examined. For each part of the array, these are the ends within
+    // its span, or its items if they are fewer. So consecutive parts examine every end once.
     std::uint64_t looks() const { return looks_; }
 
   private:
     using End = std::pair<std::uint64_t, EarlierRun::End>;
     void find(const taskfile::IndexRange& part, std::uint64_t first);
 
-    std::vector<End> ends_;  // in order of the index
+    std::vector<End> ends_;  // by index
     IntervalSet done_;
     IntervalSet failed_;
     std::uint64_t looks_ = 0;

@@ -25,7 +25,7 @@ void watch(int signals, int over, const std::string& last_words) {
 }  // namespace
 
 EarlyStop::EarlyStop(const Signals& signals, std::string last_words) : over_(::eventfd(0, EFD_CLOEXEC)) {
-    // Without it the thread could not be ended: signals then wait for the loop.
+    // Without the eventfd the thread could not be ended: signals then wait for the loop.
     if (over_ >= 0) thread_ = std::thread(watch, signals.descriptor(), over_, std::move(last_words));
 }
 

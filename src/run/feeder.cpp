@@ -15,14 +15,14 @@ std::string tags_of(const std::vector<taskfile::GroupMembership>& groups,
     return tags;
 }
 
-// A setting, or the run's default where that says anything (`least` is the smallest that does).
+// The setting, or else the run's default if it is at least `least`, the smallest valid value.
 template <class T, class Default>
 std::optional<T> or_default(const std::optional<T>& said, const Default& value, const Default& least) {
     if (said || value < least) return said;
     return static_cast<T>(value);
 }
 
-// `open`: of these its category says what a task gets that does not say it itself.
+// `open`: the resources for which its category sets what an unspecified task gets.
 taskfile::Settings with_defaults(taskfile::Settings settings, const TaskDefaults& defaults,
                                  const core::PerResource<bool>& open) {
     constexpr std::int64_t none = 0;
@@ -37,7 +37,7 @@ taskfile::Settings with_defaults(taskfile::Settings settings, const TaskDefaults
     return settings;
 }
 
-// A line that says nothing of cores needs one, so that a list fills the machine; one that wants GPUs none.
+// A line without cores needs one, so that a list fills the machine; a line with GPUs needs none.
 core::Needs needs_of(const taskfile::Settings& settings, const core::PerResource<bool>& open) {
     core::Needs needs;
     needs.memory_mb = settings.memory_mb.value_or(-1);

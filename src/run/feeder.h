@@ -1,4 +1,4 @@
-// Turns the items of a list into tasks of the core. Neighbours of one shape become one range.
+// Turns the items of a list into tasks of the core. Adjacent tasks of one shape become one range.
 #pragma once
 
 #include <map>
@@ -25,9 +25,9 @@ class Feeder {
                manager::Manager& manager, core::Now now);
     void indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command,
                  manager::Manager& manager, core::Now now);
-    // Nothing follows.
+    // The list is over.
     void end(manager::Manager& manager, core::Now now);
-    // What is gathered so far goes to the manager.
+    // Passes the gathered tasks to the manager.
     void flush(manager::Manager& manager, core::Now now);
 
   private:
@@ -43,8 +43,8 @@ class Feeder {
 
     const SourceOptions& options_;
     manager::TaskTable& tasks_;
-    taskfile::Settings settings_;  // what `#WQ` lines say
-    taskfile::Settings told_;      // what the task table was told last
+    taskfile::Settings settings_;  // from `#WQ` lines
+    taskfile::Settings told_;      // last passed to the task table
     ListCategories categories_;
     std::map<std::string, std::uint32_t> groups_{{"", 0}};
     core::TaskRange range_{{}, 0, {}, {}};

@@ -34,7 +34,7 @@ bool is_for_gpus(const taskfile::CategoryResources& max, const taskfile::Categor
     return max.gpus.value_or(0) > 0 || min.gpus.value_or(0) > 0;
 }
 
-// A line that asks for GPUs and says no cores needs none.
+// A line that requests GPUs but no cores needs no core.
 core::PerResource<bool> said_of(const taskfile::CategoryResources& max,
                                 const taskfile::CategoryResources& min, taskfile::CategoryMode mode) {
     const bool fixed = mode == taskfile::CategoryMode::fixed;
@@ -55,8 +55,7 @@ void ListCategories::foresee(Foreseen& all, const taskfile::CategoryLine& line) 
                                 line.mode.value_or(taskfile::CategoryMode::fixed)));
 }
 
-// With what the run gives where neither a task nor its category says anything; that is raised to the
-// category's minimum.
+// Uses the run's defaults if neither task nor category specifies a value, raised to the category's minimum.
 core::Sizes ListCategories::max_of(const Told& told, const core::Needs& defaults) {
     core::Sizes max = sizes_of(told.max);
     const core::Sizes min = sizes_of(told.min);

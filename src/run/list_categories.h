@@ -1,4 +1,4 @@
-// Passes the `#WQ-CATEGORY` lines of a list to the manager, and says what they leave open for a task.
+// Passes the `#WQ-CATEGORY` lines of a list to the manager, and reports what they leave open for a task.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@ namespace wq::run {
 
 class ListCategories {
   public:
-    // Of a category: of which resources its lines say something, wherever they stand.
+    // The resources that the lines of each category specify, anywhere in the list.
     using Foreseen = std::map<std::string, core::PerResource<bool>>;
     static void foresee(Foreseen& all, const taskfile::CategoryLine& line);
 
-    // `source`: the list's name, for messages; `foreseen`: empty where the list is not known before it is
-    // read; `measured`: whether tasks are.
+    // `source`: the list's name, for messages; `foreseen`: empty for lists that cannot be read in advance;
+    // `measured`: whether tasks are measured.
     ListCategories(std::string source, Foreseen foreseen, bool measured)
         : source_(std::move(source)), foreseen_(std::move(foreseen)), measured_(measured) {}
 
-    // A line of the list; for the category's tasks above it, too. `defaults`: what the run gives where nobody
-    // says anything; -1: nothing.
+    // Handles a line of the list; it also applies to the category's tasks above it. `defaults`: the run's,
+    // used if nothing is specified; -1: none.
     void tell(const taskfile::CategorySettings& line, const core::Needs& defaults, manager::Manager& manager,
               core::Now now);
-    // A task is of it; nothing: of the category "default". Of which resources it does not say anything where
-    // its own settings do not, since the category does.
+    // Registers a task of the category; nothing: "default". Returns the resources that the task leaves to its
+    // category if its own settings do not specify them.
     core::PerResource<bool> of_task(const std::optional<std::string>& category, const core::Needs& defaults,
                                     manager::Manager& manager, core::Now now);
-    // The list is over: lines for nobody are told.
+    // The list is over: reports lines of categories without tasks.
     void end(manager::Manager& manager) const;
 
   private:
     struct Told {
-        std::uint64_t line = 0;  // of the first that names it; 0: none yet
+        std::uint64_t line = 0;  // of the first line that names it; 0: none yet
         taskfile::CategoryResources max;
         taskfile::CategoryResources min;
-        std::uint64_t first = 0;  // the last line that says what the first tasks get; 0: none does
+        std::uint64_t first = 0;  // last line that sets the first allocation; 0: none
         taskfile::CategoryMode mode = taskfile::CategoryMode::fixed;
-        core::PerResource<bool> open;  // tasks may be there that say nothing of these
+        core::PerResource<bool> open;  // some tasks may leave these open
         bool has_tasks = false;
     };
 

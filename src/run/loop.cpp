@@ -17,7 +17,7 @@ void Waiter::wait(std::optional<Duration> longest) {
         limit.tv_nsec = nanoseconds % 1'000'000'000;
     }
     for (pollfd& entry : descriptors_) entry.revents = 0;
-    // An interrupted wait is a wait that is over: the caller looks at everything anyway.
+    // An interrupted wait counts as over: the caller checks everything anyway.
     if (::ppoll(descriptors_.data(), descriptors_.size(), longest ? &limit : nullptr, nullptr) < 0)
         for (pollfd& entry : descriptors_) entry.revents = 0;
 }

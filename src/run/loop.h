@@ -1,5 +1,5 @@
-// Waits in one poll() on every descriptor that can wake a process, with a back-off for sources that must be
-// polled.
+// Waits in one poll() for every descriptor that can wake the process, with a back-off for sources that must
+// be polled.
 #pragma once
 
 #include <poll.h>
@@ -12,16 +12,16 @@
 
 namespace wq::run {
 
-// How long to wait before the other side is asked again, by how long it has said nothing.
+// The pause before the other side is polled again grows with its silence.
 //
-// Where functions are called on this machine, one call after the other, the next message comes within some
-// 50 us, which is what one sleep and its wake-up take. For 200 us after such a message there is no pause, and
-// the thread only yields. Messages of commands do not count: those need the processor, and take longer
-// anyway. (With workers over TCP 0.6 to 0.9 as many ended a second where they counted.) Nor do those of many
-// calls at once: it is their rate that matters, and their messages gather while the thread sleeps.
+// If functions are called on this machine one after the other, the next message comes within about 50 us,
+// which is what one sleep and its wake-up take. For 200 us after such a message there is no pause, and the
+// thread only yields. Messages of commands do not count: commands need the processor, and take longer anyway.
+// (When they counted, workers over TCP completed only 0.6 to 0.9 as many per second.) Messages of many calls
+// at once do not count either: their rate matters, and they gather while the thread sleeps.
 //
-// After that the pause is half of the silence, up to 10 ms: one look at MPI costs about 20 us, so that an
-// idle rank stays below 1 % CPU.
+// After that the pause is half of the silence, up to 10 ms: polling MPI once costs about 20 us, so an idle
+// rank stays below 1 % CPU.
 class BackOff {
   public:
     explicit BackOff(Instant now) : moved_(now), yields_until_(now) {}
@@ -48,19 +48,19 @@ class BackOff {
     Instant yields_until_;
 };
 
-// For the thread that waits by a BackOff: the kernel adds 50 us to each wait, to save wake-ups, unless told.
+// For a thread that waits by a BackOff: by default the kernel adds 50 us to each wait, to save wake-ups.
 void wakes_on_time();
 
-// A set of descriptors, told anew each turn.
+// A set of descriptors, filled again each turn.
 class Waiter {
   public:
     void clear() { descriptors_.clear(); }
     void watch(int descriptor) {
         if (descriptor >= 0) descriptors_.push_back({descriptor, POLLIN, 0});
     }
-    // Until one is readable or `longest` is over; nothing: for ever.
+    // Waits until one is readable or `longest` is over; nothing: no limit.
     void wait(std::optional<Duration> longest);
-    // Does not sleep: others have their turn, then it looks.
+    // Lets other threads run instead of sleeping, then looks.
     void yield();
     bool readable(int descriptor) const {
         return std::any_of(descriptors_.begin(), descriptors_.end(),

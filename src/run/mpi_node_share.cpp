@@ -19,7 +19,7 @@ const char* from_environment(const char* name) {
     return std::getenv(name);
 }
 
-// What a rank brings to the division: which units and GPUs it may use, and whether it works at all.
+// Input of a rank for the division: its allowed units and GPUs, and whether it works.
 std::string describe_rank(bool works) {
     ByteWriter out;
     out.boolean(works);
@@ -69,7 +69,7 @@ std::string encode(const machine::Slice& slice, const std::vector<std::string>& 
     return out.take();
 }
 
-// The machine with the GPUs of all its ranks.
+// The machine, with the GPUs of all its ranks.
 Result<machine::Machine> discover_node(const NodeRanks& ranks, const machine::NodeGpus& gpus) {
     std::string names;
     for (const std::string& name : gpus.names) names += (names.empty() ? "" : ",") + name;
@@ -78,7 +78,7 @@ Result<machine::Machine> discover_node(const NodeRanks& ranks, const machine::No
     };
     auto machine = machine::discover(ranks.allowed, variable);
     if (!machine) return machine;
-    // What is said of one process is not said of the ranks together.
+    // Limits of one process do not apply to all ranks together.
     machine->bounds = machine::of_node(machine->bounds);
     machine::Bounds batch = machine::of_node(
         machine::batch_bounds(machine::batch_environment(), {machine->cores.size(), machine->threads()}));
@@ -89,8 +89,8 @@ Result<machine::Machine> discover_node(const NodeRanks& ranks, const machine::No
     return machine;
 }
 
-// All shares, one blob a rank, made by the node's first rank alone: reading the topology of a large node
-// takes a while.
+// All shares, one blob per rank. Only the node's first rank computes them, because reading the topology of a
+// large node takes a while.
 Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
     const machine::NodeGpus gpus = machine::gpus_of_node(ranks.gpus);
     auto machine = discover_node(ranks, gpus);
@@ -124,7 +124,7 @@ Result<NodeShare> share_node(const mpi::MpiSession& session, const std::string& 
         else
             failed = shares.error();
     }
-    // Everyone takes part in the gathering, also when the division failed, so that nobody waits for ever.
+    // Everyone joins the gathering, even if the division failed, so that nobody waits for ever.
     const auto gathered = session.gather_node(mine);
     if (failed) return *failed;
     if (!gathered) return gathered.error();

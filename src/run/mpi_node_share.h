@@ -1,5 +1,4 @@
-// The share of its node that a rank may use: cores, memory, disk and GPUs are divided over the node's
-// ranks.
+// The share of its node that a rank may use: cores, memory, disk and GPUs are divided among the node's ranks.
 #pragma once
 
 #include <string>
@@ -14,10 +13,10 @@ namespace wq::run {
 struct NodeShare {
     machine::Slice slice;
     core::Resources offers;
-    std::vector<std::string> remarks;  // what the user should know, e.g. "bound to 1 of 64 cores"
+    std::vector<std::string> remarks;  // for the user, e.g. "bound to 1 of 64 cores"
 };
 
-// Collective over the node's ranks. `folder`: whose free disk counts. `works`: false for a rank that runs no
+// Collective over the node's ranks. `folder`: its free disk counts. `works`: false for a rank that runs no
 // tasks and takes no share.
 Result<NodeShare> share_node(const mpi::MpiSession& session, const std::string& folder, bool works);
 

@@ -17,13 +17,13 @@ Status open_pool(mpi::MpiSession& session, RankTickets& tickets) {
         if (shared) tickets.segment = std::move(*shared);
     }
     if (!tickets
-             .segment) {  // too many ranks, or an MPI without shared windows: every rank is a node of its own
+             .segment) {  // too many ranks, or an MPI without shared windows: every rank is a separate node
         shape.ranks = 1;
         self = 0;
         tickets.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
     }
     if (self == 0) tickets::TicketPool::format(tickets.segment->data(), shape);
-    if (const auto formatted = session.gather_node(""); !formatted)  // nobody attaches before it is
+    if (const auto formatted = session.gather_node(""); !formatted)  // nobody attaches before it is formatted
         return formatted.error();
     tickets.pool = std::make_unique<tickets::TicketPool>(tickets.segment->data(), shape, self);
     return success();

@@ -1,4 +1,4 @@
-// A rank's tickets: the word that it shares with the ranks of its node, and how rank 0 refills it.
+// A rank's tickets: the word shared by the ranks of its node, and how rank 0 refills it.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace wq::run {
 
-// How a node fetches its next range from rank 0.
+// How a node gets its next range from rank 0.
 enum class NodeRefill { measured, window, message };
 
 struct RankTickets {
     std::unique_ptr<mpi::Segment> segment;
     std::unique_ptr<tickets::TicketPool> pool;
-    std::unique_ptr<mpi::CounterWindow> counter;  // null: by message
-    std::string no_window;                        // why there is no counter although one was asked for
-    std::string why;                              // what the measurement chose; empty: nothing was measured
+    std::unique_ptr<mpi::CounterWindow> counter;  // null: nodes ask by message
+    std::string no_window;                        // why the requested counter is missing
+    std::string why;  // reason of the measured choice; empty: nothing was measured
 };
 
 // Collective over all ranks.

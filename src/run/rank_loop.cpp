@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t most_waiting_of_a_stream = 2'000'000;
 
-// Frames of the last turn leave within this time, or stay unsent: a lost rank never takes its own.
+// Frames not sent within this time stay unsent: a lost rank never takes its frames.
 constexpr Duration goodbye_limit = std::chrono::milliseconds(300);
 
 std::optional<Duration> until(std::optional<Instant> at, Instant from) {
@@ -61,7 +61,7 @@ Status ManagerLoop::run() {
 }
 
 bool ManagerLoop::turn() {
-    handle_signals();  // before the ends of tasks that had the same signal
+    handle_signals();  // before the ends of tasks that got the same signal
     bool moved = move_frames();
     if (!parts_.manager.reactor().stopping()) read_source();
     const core::Now at = now();
@@ -86,8 +86,8 @@ bool ManagerLoop::turn() {
 
 bool ManagerLoop::move_frames() {
     bool moved = false;
-    // The beats of a thousand ranks come one a millisecond, and nothing follows from them: no reason to ask
-    // again at once.
+    // With a thousand ranks a keepalive arrives every millisecond. It needs no reaction, so it must not
+    // cause another poll at once.
     const auto listen_to = [&](net::Transport& wire) {
         inbox_.clear();
         const bool something = wire.poll(inbox_);
@@ -117,8 +117,8 @@ bool ManagerLoop::move_frames() {
     return moved;
 }
 
-// Each call is then waited for. Of many it is the rate that counts, which lives from their messages gathering
-// while this thread sleeps: yielding, a range of 2 ranks was called 4 to 15 times as slowly.
+// With few calls each one is waited for. With many the rate counts, which depends on messages gathering while
+// this thread sleeps: when it yielded, calls of a range on 2 ranks were 4 to 15 times slower.
 bool ManagerLoop::few_under_way() const {
     constexpr std::uint64_t few = 4;
     const core::Ledger& ledger = parts_.manager.reactor().ledger();
@@ -127,7 +127,7 @@ bool ManagerLoop::few_under_way() const {
            few;
 }
 
-// A stream without end must not fill the memory: it is read as fast as its tasks end.
+// An endless stream must not fill the memory, so it is read as fast as its tasks end.
 bool ManagerLoop::wants_more() const {
     const core::Ledger& ledger = parts_.manager.reactor().ledger();
     const std::uint64_t waiting =
@@ -206,7 +206,7 @@ void WorkerLoop::run() {
     back_off_ = BackOff(instant_now());
     parts_.worker.start(instant_now());
     while (!parts_.worker.ended()) {
-        handle_signals();  // before the ends of tasks that had the same signal
+        handle_signals();  // before the ends of tasks that got the same signal
         const bool moved = move_frames();
         parts_.worker.on_launcher(instant_now());
         parts_.worker.tick(instant_now());
@@ -232,8 +232,7 @@ bool WorkerLoop::move_frames() {
 }
 
 void WorkerLoop::handle_signals() {
-    // The manager has the same signal and decides; but where the job is killed soon after, nobody waits for
-    // it.
+    // The manager gets the same signal and decides; but if the job is killed soon, do not wait for it.
     while (const auto signal = parts_.signals != nullptr ? parts_.signals->next() : std::nullopt) {
         parts_.worker.note_stop(*signal);
         if (parts_.stop.grace_after(*signal) > Duration{0}) continue;
@@ -258,7 +257,7 @@ void WorkerLoop::wait(bool moved) {
         waiter_.yield();
     else
         waiter_.wait(until(next, before));
-    // A task has ended: the answer with the next one comes soon, and after a call very soon.
+    // A task has ended: the answer with the next task comes soon, and after a call very soon.
     const bool called = parts_.functions != nullptr && waiter_.readable(parts_.functions->descriptor());
     if (called && parts_.worker.runs_one_call())
         back_off_.heard_close_by(instant_now());

@@ -1,5 +1,4 @@
-// The loops that own a clock: that of rank 0, which manages (and works), and that of the other ranks, which
-// work.
+// The loops that own a clock: rank 0's, which manages (and works), and that of the other ranks, which work.
 #pragma once
 
 #include <functional>
@@ -20,44 +19,43 @@ namespace wq::run {
 
 core::Now now();
 
-// Before a process ends: what is still on its way leaves, as far as it does within 0.3 s. A lost rank never
-// takes its own.
+// Before a process ends, sends pending frames, for at most 0.3 s: a lost rank never takes its frames.
 void let_frames_leave(net::Transport& ranks);
 
-// What a signal to stop gives running tasks.
+// How long running tasks may go on after a stop signal.
 struct StopPolicy {
     Duration grace = std::chrono::seconds(10);
-    // mpirun kills 1 s after it has passed INT, TERM or HUP on: no time for grace. USR1 and USR2 it passes on
-    // freely.
+    // mpirun passes on INT, TERM or HUP and kills 1 s later, so there is no time for grace. It also passes on
+    // USR1 and USR2, without killing.
     bool killed_after_signal = false;
 
     Duration grace_after(int signal) const;
 };
 
 struct RunDeadline {
-    std::optional<Instant> drain_at;  // give nothing out from then on
-    Duration grace{0};                // running tasks may finish for so long after
+    std::optional<Instant> drain_at;  // no dispatching from then on
+    Duration grace{0};                // running tasks may finish for this long afterwards
 };
 
 struct ManagerLoopParts {
     manager::Manager& manager;
     Source& source;
     stats::Recorder& recorder;
-    Signals* signals = nullptr;  // null: signals are not ours to handle
-    // To workers: ranks, TCP, one in this process. One that wants it is asked on a back-off.
+    Signals* signals = nullptr;  // null: others handle signals
+    // Links to workers: ranks, TCP, one in this process. Links that need polling are polled with a back-off.
     std::vector<net::Transport*> wires{};
-    // This rank's own worker on this thread, which talks to the manager like any other; all null: none.
+    // This rank's own worker on this thread; it talks to the manager like any other; all null: none.
     net::Transport* own_end_of_manager = nullptr;
     net::Transport* own_end_of_worker = nullptr;
     worker::Worker* worker = nullptr;
     launcher::Launcher* launcher = nullptr;
-    launcher::FunctionRunner* functions = nullptr;  // null: that worker has none
-    Background* files_of_manager = nullptr;         // where tasks have files
+    launcher::FunctionRunner* functions = nullptr;  // null: the own worker has none
+    Background* files_of_manager = nullptr;         // if tasks have files
     Background* files_of_worker = nullptr;
-    Background* others = nullptr;  // of who is called each turn
+    Background* others = nullptr;  // for objects called each turn
     StopPolicy stop{};
     RunDeadline deadline{};
-    // Called each turn, before it waits; returns when it wants to be called next at the latest.
+    // Called each turn before the wait; returns the latest time of its next call.
     std::function<std::optional<Instant>(Instant)> each_turn = [](Instant) { return std::nullopt; };
 };
 
@@ -65,8 +63,8 @@ class ManagerLoop {
   public:
     explicit ManagerLoop(ManagerLoopParts parts) : parts_(std::move(parts)) {}
 
-    // Until the run is over and every worker was told. An error is of the source: what was running has ended
-    // first.
+    // Runs until the run is over and every worker was told. Returns an error of the source, after the running
+    // tasks have ended.
     Status run();
 
   private:
@@ -82,7 +80,7 @@ class ManagerLoop {
     ManagerLoopParts parts_;
     Waiter waiter_;
     BackOff back_off_{Instant{}};
-    bool asks_ = false;  // some wire is to be asked on the back-off
+    bool asks_ = false;  // some link needs polling
     std::vector<net::Arrival> inbox_;
     std::optional<Error> source_error_;
     Instant turn_began_;
@@ -93,17 +91,17 @@ struct WorkerLoopParts {
     net::Transport& ranks;
     net::PeerId manager;
     launcher::Launcher& launcher;
-    Signals* signals = nullptr;  // null: signals are not ours to handle
+    Signals* signals = nullptr;  // null: others handle signals
     StopPolicy stop{};
     launcher::FunctionRunner* functions = nullptr;  // null: the worker has none
-    Background* files = nullptr;                    // where tasks have files
+    Background* files = nullptr;                    // if tasks have files
 };
 
 class WorkerLoop {
   public:
     explicit WorkerLoop(WorkerLoopParts parts) : parts_(parts) {}
 
-    // Until the manager dismisses us or is gone.
+    // Runs until the manager dismisses us or is lost.
     void run();
 
   private:

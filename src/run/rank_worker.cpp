@@ -53,7 +53,7 @@ worker::WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeSh
     worker.hello.host = records::host_name();
     worker.hello.offers = share.offers;
     worker.leaves_at = options.leaves_at;
-    // Of its own process: as long as it looks, there is a manager.
+    // Rank 0's manager is in its own process, so it cannot be silent while the worker lives.
     if (options.rank == 0) worker.manager_silence.reset();
     for (const std::string& remark : options.rank == 0 ? std::vector<std::string>() : share.remarks)
         worker.hello.remark += (worker.hello.remark.empty() ? "" : "; ") + remark;

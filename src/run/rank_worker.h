@@ -1,4 +1,4 @@
-// The options of a rank's worker, in work_queue_run and in programs.
+// The options of a rank's worker, for work_queue_run and for programs.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace wq::run {
 
-// The path of `wanted`; empty: bash where there is one, else sh. Error: it cannot be executed.
+// Returns the path of `wanted`; empty: bash if installed, else sh. Error: it cannot be executed.
 Result<std::string> find_shell(const std::string& wanted);
 
-// When the batch job ends. One rank asks the batch system's server; the others know what stands in their
-// environment. To be called before MPI_Init, for it may fork.
+// Returns when the batch job ends. One rank asks the batch system's server; the others use their environment.
+// Call it before MPI_Init, because it may fork.
 machine::BatchEnd ask_for_end(bool asks_server);
 std::optional<Instant> known_end(machine::BatchEnd& batch_end);
 
 struct RankWorkerOptions {
     int rank = 0;
-    std::string shell;  // as find_shell() found it
+    std::string shell;  // from find_shell()
     std::string index_variable;
     bool environment_lines = false;
     std::optional<Instant> leaves_at;

@@ -48,7 +48,7 @@ class InputFile {
 
     bool stream() const { return stream_; }
     int descriptor() const { return descriptor_; }
-    // Bytes appended to `buffer`; 0 at the end, -1 with errno.
+    // Returns the bytes appended to `buffer`; 0 at the end, -1 with errno.
     ssize_t read(std::string& buffer) const {
         buffer.resize(bytes_a_read);
         const ssize_t size = ::read(descriptor_, buffer.data(), buffer.size());
@@ -64,7 +64,7 @@ class InputFile {
     bool stream_;
 };
 
-// Lines of a file, one value each, as --each takes them: without line ends, blank ones passed over.
+// Reads the lines of a file, one value each, for --each: without line ends; blank lines are skipped.
 class ValueReader {
   public:
     explicit ValueReader(std::string name) : name_(std::move(name)) {}
@@ -107,7 +107,7 @@ class ValueReader {
     std::uint64_t line_ = 0;
 };
 
-// What is common to lists and --each: bytes come from a file, piece by piece.
+// Common code of lists and --each: bytes come from a file, piece by piece.
 class FileSource : public Source {
   public:
     FileSource(SourceSpec spec, SourceOptions options, manager::TaskTable& tasks, InputFile file)
@@ -159,8 +159,7 @@ class FileSource : public Source {
     Feeder feeder_;
 
   private:
-    // What cannot be written now is tried again with the next piece: the copy is for people, the run goes on
-    // without.
+    // A failed write is retried with the next piece: the copy is for people, and the run goes on without it.
     Status copy(bool last) {
         if (!copy_) return success();
         if (const Status written = copy_->append(uncopied_); !written) return written;
@@ -254,10 +253,10 @@ std::string SourceSpec::name() const {
     return path == "-" ? "stdin" : path;
 }
 
-// By the name of the file, not by its folder: a project that was moved, or is mounted elsewhere, is the same.
+// Uses the file's name, not its folder: a project that was moved or is mounted elsewhere is the same.
 std::uint64_t SourceSpec::fingerprint() const {
     const std::string of = kind == Kind::list ? "" : taskfile::CommandTemplate(command).describe();
-    if (kind == Kind::array)  // another index range of it is the same source
+    if (kind == Kind::array)  // another index range is the same source
         return taskfile::content_key("array " + of, 0);
     const std::string file = path == "-" ? path : std::filesystem::path(path).filename().string();
     return taskfile::content_key((kind == Kind::each ? "each " + of + " " : "list ") + file, 0);
@@ -265,10 +264,10 @@ std::uint64_t SourceSpec::fingerprint() const {
 
 namespace {
 
-// Every task of a list, or value of --each, with its line. False: a stream, and nothing was read.
+// Visits every task of a list, or value of --each, with its line. False: a stream; nothing was read.
 template <class F, class G>
 Result<bool> for_each_line(const SourceSpec& spec, F&& task, G&& category) {
-    // A named pipe is not opened twice: its writer would meet a reader that goes away.
+    // A named pipe must not be opened twice: its writer would lose its reader.
     struct stat info {};
     if (spec.path == "-" ||
         (::stat(spec.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))

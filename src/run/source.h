@@ -1,5 +1,5 @@
-// Where tasks come from: a list (file or stream), `--each FILE` or `--array`. A source feeds the task table
-// and the manager. It also passes on what an earlier run did, so that this does not run again.
+// The source of tasks: a list (file or stream), `--each FILE` or `--array`. It feeds the task table and the
+// manager, and reports tasks that ended in an earlier run, so that they do not run again.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace wq::run {
 
-// What a task line that says nothing is given.
+// Defaults for lines that specify nothing.
 struct TaskDefaults {
     core::Needs needs;
     Duration timeout{0};
@@ -27,16 +27,16 @@ struct TaskDefaults {
 struct EarlierRun {
     enum class End : std::uint8_t { done, failed };
     std::unordered_map<std::uint64_t, End> ends;
-    // Attempts so far of tasks that will run again: theirs are counted on from there.
+    // Attempts so far of tasks that will run again; this run continues the numbers.
     std::unordered_map<std::uint64_t, Attempt> attempts;
 };
 
 struct SourceOptions {
     TaskDefaults defaults;
     EarlierRun earlier;
-    std::string run_directory;              // its `list` copy is written there; empty: none is kept
-    bool measured = false;                  // tasks are: what categories learn from
-    ListCategories::Foreseen categories{};  // by check_source()
+    std::string run_directory;              // gets a copy of the source, `list`; empty: no copy
+    bool measured = false;                  // tasks are measured, so categories learn
+    ListCategories::Foreseen categories{};  // from check_source()
 };
 
 class Source {
@@ -46,47 +46,46 @@ class Source {
     // Poll it for reading; -1: read() never waits.
     virtual int descriptor() const = 0;
 
-    // Whether read() would find something, for sources whose descriptor is not always told: asked before a
-    // wait, and the descriptor is readable when something comes after a no.
+    // Whether read() has something, for sources whose descriptor is not always signalled. Called before a
+    // wait; after false, the descriptor becomes readable when something comes.
     virtual bool has_more() { return false; }
 
-    // A stream without end is read as fast as its tasks end.
+    // An endless stream is read only as fast as its tasks end.
     virtual bool paced() const { return descriptor() >= 0; }
 
-    // Takes what is there, at most some 10 ms of work, and passes it on. Error bad_input: nothing of the rest
-    // is read.
+    // Passes on what is available, for at most about 10 ms. Error bad_input: nothing more is read.
     virtual Status read(manager::Manager& manager, core::Now now) = 0;
 
     virtual bool ended() const = 0;
 
-    // "tasks.sh", "stdin", "--array 1-100": for messages and the run's records.
+    // "tasks.sh", "stdin", "--array 1-100": for messages and records.
     virtual std::string name() const = 0;
 };
 
-// What is given on the command line.
+// The source on the command line.
 struct SourceSpec {
     enum class Kind : std::uint8_t { list, each, array };
     Kind kind = Kind::list;
-    std::string path;                  // of the list or of --each's FILE; "-": standard input
-    std::string indexes;               // of --array
+    std::string path;                  // of the list or --each's FILE; "-": standard input
+    std::string indexes;               // for --array
     std::vector<std::string> command;  // after `--`
 
     std::string name() const;
-    // Equal for two runs of the same source, whatever the list's content: what --resume compares.
+    // Equal for two runs of the same source, whatever the list's content; --resume compares it.
     std::uint64_t fingerprint() const;
 };
 
 struct SourceSummary {
     std::uint64_t tasks = 0;
-    bool complete = true;  // false: a stream, whose rest is not known yet
+    bool complete = true;  // false: a stream, of which the rest is unknown
     ListCategories::Foreseen categories{};
 };
 
-// Reads a whole list without running anything: every bad line is found before the first task starts.
-// Streams are not looked at.
+// Reads a whole list without running anything, so that every bad line is found before the first task starts.
+// Does not read streams.
 Result<SourceSummary> check_source(const SourceSpec& spec);
 
-// The tasks of the source without running anything; their templates must outlive the table. False: a stream,
+// Reads the source's tasks without running anything; their templates must outlive the table. False: a stream,
 // which cannot be read twice.
 Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate& command,
                         manager::TaskTable& tasks);

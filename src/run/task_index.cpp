@@ -39,8 +39,8 @@ void TaskIndex::index_parts(const taskfile::IndexSet& indexes) {
 std::optional<TaskId> TaskIndex::find(records::TaskKey key) const {
     const auto line = std::lower_bound(lines_.begin(), lines_.end(), std::pair(key.value, std::uint64_t{0}));
     if (line != lines_.end() && line->first == key.value) return TaskId(line->second);
-    // Parts may lie within one another ("1-9:2,2-8:2"): back from the last that begins before it, until none
-    // reaches as far.
+    // Parts may overlap ("1-9:2,2-8:2"): search backwards from the last part that begins before the index,
+    // until no earlier part reaches it.
     auto part =
         std::upper_bound(parts_.begin(), parts_.end(), key.value,
                          [](std::uint64_t index, const Part& one) { return index < one.indexes.first; });

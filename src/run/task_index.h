@@ -1,5 +1,5 @@
-// The tasks of a source by their keys, read before the source, to number the records of an earlier run. It
-// exists only while a resumed run starts.
+// Maps keys to the tasks of a source, to number the records of an earlier run. It is read before the source,
+// and exists only while a resumed run starts.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,7 @@ class TaskIndex final : public stats::ListedTasks {
   private:
     explicit TaskIndex(const SourceSpec& spec) : command_(spec.command) {}
 
-    // Of --array: where its part begins among the tasks, and the largest index of this part and those before
-    // it, in order of their first index.
+    // For --array: the part's first task, and the largest index of this and earlier parts, by first index.
     struct Part {
         taskfile::IndexRange indexes;
         std::uint64_t first_task = 0;
@@ -38,7 +37,7 @@ class TaskIndex final : public stats::ListedTasks {
 
     taskfile::CommandTemplate command_;
     manager::TaskTable tasks_;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> lines_;  // key, task; in order of the keys
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> lines_;  // key, task; by key
     std::vector<Part> parts_;
 };
 

@@ -1,5 +1,5 @@
-// The columns of datasets in stats.h5. Rows are plain structs of fixed width, so a row in memory equals a
-// row in the file. Tables in schema.h define struct, dataset and user guide together.
+// The columns of datasets in stats.h5. Rows are plain structs of fixed width, so a row has the same bytes in
+// memory and in the file. The tables in schema.h define struct, dataset and user guide together.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace wq::stats {
 
-// At most N bytes of UTF-8, padded with NULs; what is longer is cut between characters.
+// At most N bytes of UTF-8, padded with NULs; longer text is cut between characters.
 template <std::size_t N>
 struct Text {
     char bytes[N] = {};
@@ -62,7 +62,7 @@ struct Column {
     ColumnType type;
     std::size_t offset;  // in the row
     std::size_t bytes;
-    const char* unit;  // "1": a number without unit
+    const char* unit;  // "1": no unit
     const char* meaning;
 };
 

@@ -15,15 +15,15 @@ namespace wq::stats {
 
 namespace {
 
-// stats.h5 leaves the last of a disk to the truth, and does not go on without: a write that fails inside the
-// library leaves rows of zeros.
+// stats.h5 leaves the last space of a disk to output.log and the journal, and then stops: a write that fails
+// inside the library leaves rows of zeros.
 constexpr std::uint64_t space_left_alone = 1u << 20;
 constexpr std::uint64_t most_rows_waiting = 1'000'000;
 
-// Which record is the last of a task that failed for good: more than one were final when they were made,
-// where failed tasks ran again.
+// Finds the last record of each task that failed for good: if failed tasks ran again, they have more than one
+// final record.
 struct LastEnds : records::JournalVisitor {
-    std::unordered_map<std::uint64_t, std::uint64_t> last;  // by key: a count of the journal's task records
+    std::unordered_map<std::uint64_t, std::uint64_t> last;  // by key: number of the journal's task record
     std::uint64_t tasks = 0;
     void task(const records::TaskRecord& record) override {
         ++tasks;
@@ -40,7 +40,7 @@ struct LastEnds : records::JournalVisitor {
 
 }  // namespace
 
-// What is known while the journal of an earlier run is read.
+// State while the journal of an earlier run is read.
 struct Derived::Rebuild {
     const ListedTasks* listed;
     LastEnds ends;
@@ -111,7 +111,7 @@ void Derived::note_once(bool& said, const Status& status) {
     note(status);
 }
 
-// The journal's visitor: what an earlier run recorded, as the list of this one sees it.
+// Visits the journal: records of an earlier run, numbered by this run's list.
 void Derived::task(const records::TaskRecord& written) {
     records::TaskRecord record = written;
     const ListedTasks* listed = rebuild_->listed;
@@ -141,7 +141,7 @@ void Derived::task(const records::TaskRecord& written) {
     if (number % 4096 == 0) write_log(joblog_, said_joblog_);
 }
 
-// /categories has its own ids, since those of an earlier run may mean another category now.
+// /categories has separate ids, because ids of an earlier run may now mean another category.
 std::uint32_t Derived::category_named(const std::string& name) {
     const auto next = static_cast<std::uint32_t>(categories_.size());
     const auto [known, is_new] = categories_.try_emplace(name, next);
@@ -168,7 +168,7 @@ TaskRow Derived::tasks_row(const records::TaskRecord& record) {
 std::uint32_t Derived::category_row(CategoryId category) {
     const std::uint32_t id = category.value();
     if (const auto known = category_of_id_.find(id); known != category_of_id_.end()) return known->second;
-    // Of a journal that holds no names. The first id is always the default category's.
+    // For a journal without names. The first id is always the default category's.
     const std::string name = id == 0 ? "default" : "unknown " + std::to_string(id);
     return category_of_id_.emplace(id, category_named(name)).first->second;
 }

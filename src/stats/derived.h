@@ -20,8 +20,8 @@ namespace wq::stats {
 
 class Derived : private records::JournalVisitor {
   public:
-    // Makes the files; with `has_journal` from what the journal of the directory holds. `listed`: see
-    // open_recorder(); only used here.
+    // Creates the files; with `has_journal`, from the journal in the directory. `listed`: see
+    // open_recorder(); only used during construction.
     Derived(const RecorderOptions& options, const records::RunHeader& header, bool has_journal,
             const ListedTasks* listed);
 
@@ -62,8 +62,8 @@ class Derived : private records::JournalVisitor {
     std::optional<H5Writer> h5_;
     records::TextLog joblog_, transactions_, stats_log_;
     bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false, said_summaries_ = false;
-    Rebuild* rebuild_ = nullptr;  // while an earlier run's journal is read
-    // Rows of /categories by name; and of the ids that the records have now, which each run gives anew.
+    Rebuild* rebuild_ = nullptr;  // set while an earlier run's journal is read
+    // Rows of /categories by name, and by the ids in current records, which each run assigns anew.
     std::unordered_map<std::string, std::uint32_t> categories_;
     std::vector<std::string> category_names_;  // by row
     std::unordered_map<std::uint32_t, std::uint32_t> category_of_id_;

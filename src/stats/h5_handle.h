@@ -1,4 +1,4 @@
-// An HDF5 identifier that closes itself. Ids are 64-bit numbers; hdf5.h stays in h5_*.cpp.
+// An HDF5 identifier that closes itself. Ids are 64-bit numbers, so that only h5_*.cpp include hdf5.h.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ class H5Handle {
         return *this;
     }
     ~H5Handle() {
-        if (id_ >= 0) close_(id_);  // without complaint: a destructor has nobody to tell
+        if (id_ >= 0) close_(id_);  // a destructor cannot report an error
     }
     bool ok() const { return id_ >= 0; }
     std::int64_t id() const { return id_; }
-    // Closes and says whether that went well.
+    // Closes it and returns whether that succeeded.
     bool close() { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
-    // Never closed: a file that could not be written would be tried again, and again.
+    // Never closes it: for a file that could not be written, the library would retry the write again and
+    // again.
     void abandon() { id_ = -1; }
 
   private:

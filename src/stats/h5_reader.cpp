@@ -32,7 +32,7 @@ bool is_hdf5(const std::string& path) {
 Result<StatsReader> StatsReader::open(const std::string& path) {
     h5_keep_quiet();
     const H5Handle access = h5_file_access();
-    // As a reader beside a writer first: only so a live file opens, or one whose writer was killed.
+    // Try SWMR first: only this opens a live file, or one whose writer was killed.
     H5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.id()), H5Fclose);
     if (!file.ok()) file = H5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
     if (!file.ok()) return refused(path, h5_last_error());

@@ -55,7 +55,7 @@ H5Handle column_type_of(const Column& column) {
         case ColumnType::ending:
             return ending_type();
         case ColumnType::flag: {
-            // h5py's own form of a boolean: numpy.bool_ when read.
+            // As h5py writes a boolean: numpy.bool_ when read.
             constexpr std::array names{"FALSE", "TRUE"};
             return enum_type(H5T_NATIVE_INT8, names);
         }
@@ -69,7 +69,7 @@ H5Handle column_type_of(const Column& column) {
 
 herr_t innermost(unsigned, const H5E_error2_t* entry, void* text) {
     *static_cast<std::string*>(text) = entry->desc != nullptr ? entry->desc : "";
-    return 1;  // one is enough
+    return 1;  // stop after the first
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ H5Handle h5_file_access() {
 }
 
 void h5_keep_quiet() {
-    H5dont_atexit();  // fails when the library runs already, then it was said before
+    H5dont_atexit();  // fails if the library is already running; then it was called before
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 

@@ -1,4 +1,4 @@
-// Between h5_writer.cpp and h5_reader.cpp.
+// Shared by h5_writer.cpp and h5_reader.cpp.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace wq::stats {
 
-// The compound type of a row, in memory and in the file alike. Not ok(): the library refused.
+// The compound type of a row, in memory and in the file. Not ok(): the library failed.
 H5Handle h5_row_type(const Schema& schema);
-// Of the file: without locks where the file system has none.
+// Opens the file without locks if the file system has none.
 H5Handle h5_file_access();
-// No word of the library on stderr, no closing by itself at exit (after a failed write that loops: "infinite
-// loop closing library"). Per thread and cheap.
+// Stops the library from printing to stderr and from closing itself at exit (after a failed write that loops:
+// "infinite loop closing library"). Per thread and cheap.
 void h5_keep_quiet();
-// What the library's error stack holds, in one line: the system's words where it has them.
+// The library's error stack in one line, with the system's message if there is one.
 std::string h5_last_error();
 
 }  // namespace wq::stats

@@ -52,7 +52,7 @@ bool H5Writer::add_table(const Schema& schema, Table& table) {
     const H5Handle space(H5Screate_simple(1, &none, &unlimited), H5Sclose);
     const H5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     const H5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-    // A chunk must fit its dataset's cache, else every flush reads and writes it row by row.
+    // A chunk must fit its dataset's cache; otherwise every flush reads and writes it row by row.
     if (!table.type.ok() || !space.ok() || !creation.ok() || !access.ok() ||
         H5Pset_chunk(creation.id(), 1, &chunk) < 0 ||
         H5Pset_chunk_cache(access.id(), 101, 2 * schema.chunk_rows * schema.row_bytes, 1.0) < 0) {
@@ -142,7 +142,7 @@ Status H5Writer::flush() {
     for (std::size_t i = 0; i < dataset_count; ++i) {
         if (!write_pending(schemas()[i], tables_[i])) return give_up();
     }
-    // The file, not its datasets: H5Dflush of this version leaves metadata behind.
+    // Flush the file, not its datasets: H5Dflush of this version does not flush all metadata.
     if (H5Fflush(file_.id(), H5F_SCOPE_LOCAL) < 0) {
         refused();
         return give_up();

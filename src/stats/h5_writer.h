@@ -1,4 +1,4 @@
-// An HDF5 file of tables that others may read while it is written (SWMR) and after its writer was killed.
+// An HDF5 file of tables. Others may read it while it is written (SWMR), and after its writer was killed.
 // Rows stay in memory until flush(); after the first error nothing more is written.
 #pragma once
 
@@ -18,8 +18,8 @@ using H5Attributes = std::vector<std::pair<std::string, std::string>>;
 
 class H5Writer {
   public:
-    // A new file in place of any of that name; who reads the old one keeps it. All datasets of schema.h, and
-    // attributes of the file; then SWMR begins.
+    // Creates a new file with all datasets of schema.h and the attributes, then starts SWMR. It replaces a
+    // file of that name; open readers keep the old one.
     static Result<H5Writer> create(const std::string& path, const H5Attributes& attributes);
     H5Writer(H5Writer&&) = default;
     H5Writer& operator=(H5Writer&&) = delete;
@@ -30,18 +30,18 @@ class H5Writer {
     void append(Dataset dataset, const Row& row) {
         append_bytes(dataset, &row, sizeof row);
     }
-    // A row that is in the table already: `index` counts all rows ever appended.
+    // Changes a row that is already in the table: `index` counts all rows ever appended.
     template <class Row>
     void overwrite(Dataset dataset, std::uint64_t index, const Row& row) {
         overwrite_bytes(dataset, index, &row, sizeof row);
     }
 
-    // Bytes that the next flush may take from the disk, whole chunks counted.
+    // Maximum bytes that the next flush takes from the disk, in whole chunks.
     std::uint64_t bytes_needed() const;
     std::uint64_t pending_rows() const;
     void drop_pending();
 
-    // Error interrupted, once; afterwards rows are dropped.
+    // Error interrupted, once; later rows are dropped.
     Status flush();
     Status close();
     bool failed() const { return failed_; }
@@ -63,8 +63,7 @@ class H5Writer {
     bool write_pending(const Schema& schema, Table& table);
     void append_bytes(Dataset dataset, const void* row, std::size_t bytes);
     void overwrite_bytes(Dataset dataset, std::uint64_t index, const void* row, std::size_t bytes);
-    // Keeps the library's reason, which the next call of it forgets, even that of a destructor. Returns
-    // false.
+    // Saves the library's error, which its next call loses, even a destructor's. Returns false.
     bool refused();
     Error give_up();
 

@@ -6,7 +6,7 @@ Result<JournalWriter> JournalWriter::open(const std::string& run_directory, cons
                                           std::uint64_t valid_bytes) {
     const std::string path = run_directory + "/journal";
     if (valid_bytes == 0) {
-        // Renamed into place: there is no journal with half a header.
+        // Written by a rename, so that no journal has half a header.
         if (auto made = records::write_atomically(path, records::encode_header(header)); !made)
             return made.error();
         if (auto synced = records::sync_directory(run_directory); !synced) return synced.error();

@@ -15,18 +15,18 @@ namespace wq::stats {
 
 class JournalWriter {
   public:
-    // `valid_bytes`: of the journal that is there; 0: it is made, with `header`.
+    // `valid_bytes`: of the existing journal; 0: creates it with `header`.
     static Result<JournalWriter> open(const std::string& run_directory, const records::RunHeader& header,
                                       std::uint64_t valid_bytes);
 
-    // Only while nothing is staged.
+    // Only call it while nothing is staged.
     void stage(const Recorded& ended);
     void stage(const records::WorkerRecord& record) { journal_bytes_ += records::encode_record(record); }
     void stage(const records::Sample& sample) { journal_bytes_ += records::encode_record(sample); }
     void stage(const records::CategoryRecord& record) { journal_bytes_ += records::encode_record(record); }
-    // Writes what is staged, going on where an earlier call stopped. Error: try again later.
-    // After a sync that failed nothing is written any more, and the error stays: the system then holds as
-    // written what it could not write, so no later success can tell what of it is on the disk.
+    // Writes what is staged, starting where an earlier call stopped. Error: try again later. After a failed
+    // sync nothing more is written, and the error stays: the system then treats unwritten data as written, so
+    // a later success would prove nothing about the disk.
     Status write();
     Status sync();
 

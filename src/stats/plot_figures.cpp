@@ -8,7 +8,7 @@ namespace wq::stats {
 
 namespace {
 
-// Colours that stay apart for colour-blind readers (after Okabe and Ito).
+// Colours that colour-blind readers can distinguish (after Okabe and Ito).
 constexpr const char* blue = "#0072B2";
 constexpr const char* sky = "#56B4E9";
 constexpr const char* green = "#009E73";
@@ -23,7 +23,7 @@ struct Line {
     const char* title;
     const char* color;
     bool is_step;
-    double width = 2;  // wide below the narrow one that often equals it
+    double width = 2;  // wider than a narrow line above it, which often has the same values
 };
 
 constexpr std::array task_lines{
@@ -66,7 +66,7 @@ constexpr std::array transfer_lines{
     Line{&ManagerRow::bytes_received, "received", orange, false},
 };
 
-// The largest unit in which the greatest value is at least `least`.
+// The largest unit in which the maximum is at least `least`.
 struct ValueUnit {
     double size;
     const char* name;
@@ -121,7 +121,7 @@ std::int64_t start_of(std::span<const ManagerRow> rows) {
     return started > 0 && started <= first ? started : first;
 }
 
-// As long as the run is told in two digits or so.
+// Chooses a unit in which the run's length has about two digits.
 TimeUnit unit_of(double micros) {
     constexpr std::array units{TimeUnit::days, TimeUnit::hours, TimeUnit::minutes};
     for (const TimeUnit unit : units) {
@@ -173,7 +173,8 @@ Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
     Rows chosen;
     if (!rows.empty()) {
         const std::int64_t start = start_of(rows);
-        // Times of a damaged log may lie farther apart than an integer counts; others are exact as doubles.
+        // Times in a damaged log may differ by more than an integer holds; other differences are exact as
+        // doubles.
         const auto since_start = [start](const ManagerRow& row) {
             return static_cast<double>(row.timestamp) - static_cast<double>(start);
         };

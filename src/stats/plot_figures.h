@@ -1,4 +1,4 @@
-// The figures of a run: its time series as a few lines each. Pure values; plot_script.h turns them into
+// The figures of a run: each shows some of its time series. Pure values; plot_script.h turns them into
 // gnuplot text.
 #pragma once
 
@@ -17,17 +17,17 @@ enum class Scale { linear, log };
 struct Curve {
     std::string title;
     std::string color;    // #rrggbb
-    bool is_step = true;  // holds until the next sample; else it moves all the time
+    bool is_step = true;  // constant until the next sample; false: changes continuously
     double width = 2;
     std::vector<double> values;  // one per sample
 };
 
 struct Figure {
-    std::string name;  // "tasks": part of the file's name
+    std::string name;  // "tasks"; part of the file name
     std::string title;
     std::string y_label;        // with unit
     bool is_count = false;      // whole numbers
-    std::vector<Curve> curves;  // those that are 0 throughout are left out
+    std::vector<Curve> curves;  // curves that are always 0 are omitted
 };
 
 enum class TimeUnit : char { seconds = 's', minutes = 'm', hours = 'h', days = 'd' };
@@ -43,12 +43,12 @@ struct Plots {
     std::vector<Figure> figures;  // tasks, workers, cores, time, transfer
 };
 
-// `unit`: unset, it is chosen by the length of the run. More than `most_samples` are thinned out evenly; the
-// last stays.
+// `unit`: if unset, chosen by the length of the run. More than `most_samples` are thinned out evenly, keeping
+// the last one.
 Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples = 1600);
 
-// Leaves out the figures in which nothing is shown.
+// Removes figures that show nothing.
 void drop_empty_figures(Plots& plots);
 
 const char* name_of(TimeUnit unit);  // "seconds"

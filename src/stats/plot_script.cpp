@@ -15,7 +15,7 @@ std::string number(double value) {
     return text;
 }
 
-// A single-gnuplot_quoted string of gnuplot knows one escape: two quotes for one.
+// In gnuplot's single-quoted strings the only escape is a doubled quote.
 std::string gnuplot_quoted(std::string_view text) {
     std::string out = "'";
     for (const char c : text) {
@@ -30,7 +30,7 @@ std::string terminal(PlotFormat format, const std::string& name) {
         case PlotFormat::png:
             return "pngcairo enhanced size 1100,620 font 'Sans,11' background rgb 'white'";
         case PlotFormat::svg:
-            // The name is the title of the document, which else is Gnuplot, and starts the ids in it.
+            // The name is the document's title, otherwise "Gnuplot", and the prefix of its ids.
             return "svg enhanced size 1100,620 font 'Sans,14' background rgb 'white' name '" + name + "'";
         case PlotFormat::pdf:
             return "pdfcairo enhanced size 9in,5in font 'Sans,11' background rgb 'white'";
@@ -62,10 +62,10 @@ Bounds x_bounds(const PlotStyle& style, const Plots& plots) {
     return bounds;
 }
 
-// Longer titles are cut at their left by the edge of the picture.
+// Longer titles are cut off at the left edge of the picture.
 constexpr std::size_t longest_caption = 56;
 
-// Without its middle where it is too long; no character of UTF-8 is torn.
+// Removes the middle of a long text, without splitting a UTF-8 character.
 std::string shortened(const std::string& text) {
     if (text.size() <= longest_caption) return text;
     const auto inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
@@ -76,7 +76,7 @@ std::string shortened(const std::string& text) {
     return text.substr(0, head) + " \xE2\x80\xA6 " + text.substr(tail);
 }
 
-// What stands on the axis: the least above 0, and the greatest.
+// The bounds of the axis: the minimum above 0, and the maximum.
 Bounds values_of(const Figure& figure) {
     Bounds bounds{std::numeric_limits<double>::infinity(), 0};
     for (const Curve& curve : figure.curves) {
@@ -93,11 +93,11 @@ std::string y_axis(const Figure& figure, Scale scale) {
     if (scale == Scale::linear) {
         const double high = values.high > 0 ? values.high * 1.05 : 1;
         const bool ones = figure.is_count && high < 10;
-        // From a little below 0, so that a line along 0 is seen.
+        // Starts a little below 0, so that a line along 0 is visible.
         return "unset logscale\nset yrange [" + number(high * -0.015) + ":" + number(high) + "]\nset ytics " +
                (ones ? "1" : "autofreq") + "\nset format y " + (figure.is_count ? "'%.0f'" : "'%g'") + "\n";
     }
-    // Whole decades, and a count of 1 clear of the axis. More than 9 decades would hide all above the noise.
+    // Whole decades, with a count of 1 off the axis. More than 9 decades would show only noise.
     double high = values.high > 0 ? std::pow(10, std::ceil(std::log10(values.high))) : 10;
     double low = values.high > 0 ? std::pow(10, std::floor(std::log10(values.low))) : 1;
     low = std::max(low, high * 1e-9);
@@ -117,12 +117,12 @@ std::string data_block(const Plots& plots, const Figure& figure) {
     return out + "EOD\n";
 }
 
-// `steps`: how a curve of steps is drawn.
+// `steps`: the style of a step curve.
 std::string curve_style(const Curve& curve, std::size_t samples, std::string_view steps) {
     const std::string line = " linewidth " + number(curve.width) + " linecolor rgb '" + curve.color + "'";
     if (samples > 30 || (samples > 1 && curve.is_step))
         return std::string(curve.is_step ? steps : "lines") + line;
-    // Of few samples it is shown where they are; a single one has no line at all.
+    // Few samples are marked by points; a single sample has no line at all.
     return "linespoints pointtype 7 pointsize 0.6" + line;
 }
 
@@ -150,11 +150,11 @@ std::string linear_plot(const Plots& plots, const Figure& figure) {
     return elements.command();
 }
 
-// 0 has no place on a logarithmic axis: a gap there. It is written as such, with a blank line, since gnuplot
-// draws across values that are none, and its steps end one sample early before them.
+// A logarithmic axis has no 0, so a curve has gaps there. They are written as blank lines, because gnuplot
+// draws across missing values, and its steps end one sample early before them.
 struct Stretches {
     std::string lines;
-    std::string alone;  // samples between gaps: a line as short as that may be less than a pixel, or none
+    std::string alone;  // samples between gaps: such a short line may be less than a pixel, or invisible
 };
 
 Stretches stretches_above_zero(const std::vector<double>& x, const Curve& curve) {

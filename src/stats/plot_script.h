@@ -15,7 +15,7 @@ enum class PlotFormat { png, svg, pdf };
 struct PlotStyle {
     std::string prefix;  // of the files
     PlotFormat format = PlotFormat::png;
-    std::string caption;             // which run, beside each title; may be empty
+    std::string caption;             // names the run next to each title; may be empty
     std::optional<PlotRange> range;  // of the time axis
 };
 

@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr auto gather_time = milliseconds(10);  // records that come together are written together
+constexpr auto gather_time = milliseconds(10);  // records that arrive together are written together
 constexpr auto retry_interval = milliseconds(500);
 constexpr std::size_t batch_items = 1024;
 constexpr std::uint64_t batch_bytes = 1u
@@ -59,7 +59,7 @@ class RecorderThread final : public Recorder {
         collect_notices();
         for (std::size_t id = 0; id < options.categories.size(); ++id)
             category(CategoryId(static_cast<std::uint32_t>(id)), options.categories[id]);
-        // SIGXFSZ too, which a file size limit sends to the writer: held back, the write fails with EFBIG.
+        // Also blocks SIGXFSZ, which a file size limit sends to the writer; the write then fails with EFBIG.
         const SignalsHeld held;
         thread_ = std::thread([this] { run(); });
     }
@@ -112,8 +112,7 @@ class RecorderThread final : public Recorder {
         {
             const std::lock_guard lock(mutex_);
             queue_.push_back(std::move(item));
-            // The thread gathers by itself after the first; a wake-up for every record would cost more than
-            // it.
+            // The thread gathers further records itself; waking it for every record would cost more.
             wake = queue_.size() == 1 || queue_.size() == batch_items;
         }
         if (wake) work_.notify_one();
@@ -130,7 +129,7 @@ class RecorderThread final : public Recorder {
         collect_notices();
     }
 
-    // Waits for work and takes it. True: the recorder is closing.
+    // Waits for work and takes it. Returns true if the recorder is closing.
     bool take() {
         std::unique_lock lock(mutex_);
         const auto due = [&] { return closing_ || !queue_.empty(); };
@@ -204,7 +203,7 @@ class RecorderThread final : public Recorder {
         derived_->write_logs();
         collect_notices();
         if (unsynced_ && now >= next_sync_) {
-            // A success heals nothing: what is in the way of writing may be there still.
+            // A successful sync does not clear the trouble: writing may still be blocked.
             const auto synced = journal_writer_.sync();
             if (!synced) note_trouble(synced);
             unsynced_ = !synced.ok();
@@ -250,14 +249,14 @@ class RecorderThread final : public Recorder {
         return success();
     }
 
-    // Of the thread alone, until it has ended.
+    // Used by the thread alone, until it has ended.
     const Duration flush_interval_;
     const Duration sync_interval_;
     JournalWriter journal_writer_;
     std::unique_ptr<Derived> derived_;
     std::vector<Item> taken_;
-    std::deque<Item> waiting_;  // not yet in the journal, in their order
-    std::size_t staged_ = 0;    // of these, in the batch that is being written
+    std::deque<Item> waiting_;  // not yet in the journal, in order
+    std::size_t staged_ = 0;    // number of these in the current batch
     bool unsynced_ = false;
     Clock::time_point next_flush_ = Clock::now() + flush_interval_;
     Clock::time_point next_sync_ = Clock::now() + sync_interval_;

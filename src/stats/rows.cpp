@@ -38,7 +38,7 @@ void fill_measured(TaskRow& row, const core::Outcome& outcome) {
         (exceeded.cores >= 0 ? 1 : 0) + (exceeded.memory_mb >= 0 ? 2 : 0) + (exceeded.disk_mb >= 0 ? 4 : 0);
 }
 
-// What the rows of an attempt and of a range have alike.
+// Columns common to rows of attempts and of ranges.
 template <class Record>
 TaskRow begin_row(const Record& record) {
     TaskRow row;

@@ -1,4 +1,4 @@
-// Records as rows of stats.h5.
+// Converts records to rows of stats.h5.
 #pragma once
 
 #include "records/records.h"
@@ -11,6 +11,7 @@ TaskRow row_of(const records::RangeRecord& record);
 WorkerRow row_of(const records::WorkerRecord& record);
 ManagerRow row_of(const records::Sample& sample);
 CategoryRow row_of(const records::CategoryRecord& record);
-CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now);  // of which no more is known
+CategoryRow row_of(CategoryId category, std::string_view name,
+                   WallMicros now);  // if nothing else is known about it
 
 }  // namespace wq::stats

@@ -11,9 +11,10 @@ namespace {
     Column{#name, column_type<type>, offsetof(Row, name), sizeof(type), unit, meaning},
 #define WQ_ALIAS_COLUMN(type, name, of, unit, meaning) WQ_COLUMN(type, name, unit, meaning)
 
-// The file grows by whole chunks, so that a short run pays for the first ones: 4.9 MB where each has 4096
-// rows. Flushes of 300 rows are as fast in chunks of 512 as of 4096 (1.7 and 1.5 M rows/s), those of 65,536
-// rows slower (4.4 and 5.2 M/s at best). Of what does not come with every task even a long run has few rows.
+// The file grows by whole chunks, so a short run pays for the first ones: 4.9 MB with chunks of 4096 rows.
+// Flushes of 300 rows are as fast with chunks of 512 as of 4096 (1.7 and 1.5 M rows/s); flushes of 65,536
+// rows are slower (4.4 and 5.2 M/s at best). Datasets without a row per task have few rows even in a long
+// run.
 constexpr std::size_t rows_by_task = 512;
 constexpr std::size_t rows_by_run = 64;
 
@@ -39,7 +40,7 @@ template <class Row>
 constexpr Schema schema(const char* name, std::size_t chunk_rows, const char* meaning) {
     std::size_t bytes = 0;
     for (const Column& column : Columns<Row>::all) bytes += column.bytes;
-    // A gap between columns would put bytes of nobody into the file.
+    // A gap between columns would write uninitialized bytes to the file.
     if (bytes != sizeof(Row)) throw "row with gaps";
     return {name, meaning, sizeof(Row), chunk_rows, Columns<Row>::all};
 }

@@ -109,8 +109,8 @@ namespace wq::stats {
     X(std::uint32_t, attempt, "1", "from 1")                                 \
     X(Text<64>, dataset, "1", "name of the dataset, cut to 64 bytes")
 
-// /manager: time, then the table of the manual. Four of its names differ from those of Work Queue's log, so
-// it has both.
+// /manager: time, then the manual's table. Four of its names differ from those in Work Queue's log, so the
+// dataset has both.
 #define WQ_MANAGER_TIME_COLUMNS(X)                                         \
     X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
     X(std::int64_t, time_when_started, "us", "start of the manager, since 1970")

@@ -41,7 +41,7 @@ const Column* column_named(std::string_view name) {
     return nullptr;
 }
 
-// The whole word, and within the range of the type: what is beyond leaves `value` as it was.
+// The whole word must be a number in the type's range; if it is out of range, `value` is unchanged.
 template <class Number>
 bool read_whole(std::string_view word, Number& value) {
     const char* const end = word.data() + word.size();
@@ -59,7 +59,7 @@ bool store(std::string_view word, const Column& column, ManagerRow& row) {
         if (is_whole) value = static_cast<double>(whole);
         std::memcpy(at, &value, sizeof value);
     } else {
-        // Beyond the integers, or not finite, is damage.
+        // A value beyond the integers, or not finite, is damage.
         if (!is_whole) {
             if (!(value > -9e18 && value < 9e18)) return false;
             whole = static_cast<std::int64_t>(value);
@@ -69,7 +69,7 @@ bool store(std::string_view word, const Column& column, ManagerRow& row) {
     return true;
 }
 
-// The manual's names and Work Queue's, so that either can be asked for.
+// Fills in both the manual's and Work Queue's names.
 void fill_aliases(ManagerRow& row) {
 #define WQ_FILL(type, name, of, unit, meaning) \
     if (row.of == 0) row.of = row.name;        \

@@ -1,5 +1,5 @@
 // The text statistics log of the manual: a line `# timestamp workers_connected ...`, then a row of numbers
-// per sample. time_when_started stands where the manual's example has it, behind tasks_exhausted_attempts.
+// per sample. time_when_started follows tasks_exhausted_attempts, as in the manual's example.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace wq::stats {
 std::string stats_log_heading();
 void put_stats_line(std::string& out, const records::Sample& sample);
 
-// Reads such a log, ours or of another Work Queue: columns are found by their names in the heading, those
-// unknown here are passed over, those it lacks are 0; the manual's own names of four columns are taken too. A
-// torn last row is passed over. Errors (bad_input, with file and line): no heading within the first 10 lines,
-// or a damaged row.
+// Reads a log of this or another Work Queue. Columns are found by their names in the heading; the manual's
+// own names of four columns are accepted, too. Unknown columns are skipped; missing ones are 0. A torn last
+// row is skipped. Errors (bad_input, with file and line): no heading within the first 10 lines, or a damaged
+// row.
 Result<std::vector<ManagerRow>> read_stats_log(std::string_view text, const std::string& name);
 
 }  // namespace wq::stats

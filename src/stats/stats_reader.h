@@ -13,16 +13,15 @@ namespace wq::stats {
 
 class StatsReader {
   public:
-    // Error bad_input: no such file, or no stats.h5 of a run.
+    // Error bad_input: no such file, or not a run's stats.h5.
     static Result<StatsReader> open(const std::string& path);
 
-    // All rows that are in the file now. Columns that it lacks (it is older) are 0, those it has more are
-    // left out.
+    // All rows now in the file. Columns missing in an older file are 0; unknown columns are skipped.
     Result<std::vector<ManagerRow>> manager() const { return rows<ManagerRow>(Dataset::manager); }
     Result<std::vector<TaskRow>> tasks() const { return rows<TaskRow>(Dataset::tasks); }
     Result<std::vector<WorkerRow>> workers() const { return rows<WorkerRow>(Dataset::workers); }
     Result<std::vector<CategoryRow>> categories() const { return rows<CategoryRow>(Dataset::categories); }
-    // An attribute of the file; empty: it has none of that name.
+    // An attribute of the file; empty: it does not exist.
     std::string attribute(const std::string& name) const;
 
   private:
@@ -43,7 +42,7 @@ class StatsReader {
     H5Handle file_;
 };
 
-// Whether the file begins like one of HDF5.
+// Whether the file begins like an HDF5 file.
 bool is_hdf5(const std::string& path);
 
 }  // namespace wq::stats

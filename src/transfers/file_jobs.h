@@ -1,4 +1,4 @@
-// Jobs of one owner in the background: what a job leaves to be done is not called once its owner is gone.
+// Background jobs of one owner: the callback of a job is dropped once the owner is gone.
 #pragma once
 
 #include <memory>

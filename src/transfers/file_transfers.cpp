@@ -48,7 +48,7 @@ FileTransfers::Leases::iterator FileTransfers::end(Leases::iterator lease) {
     if (lease->second.preparation) InputPreparation::drop(*lease->second.preparation);
     const auto next = leases_.erase(lease);
     outputs_.close(key);
-    inputs_.close(key);  // other leases may be sent more then: none goes by it
+    inputs_.close(key);  // this may send more to other leases, but ends none
     return next;
 }
 

@@ -1,7 +1,7 @@
-// The manager's end of the files of tasks. What a lease says of its inputs is found out before it leaves;
-// then workers ask for what they do not have, and send what the task has made.
+// The manager's side of task files. The manager inspects the inputs before it sends a lease. Workers then
+// request the inputs that they lack, and send the outputs.
 //
-// Files are touched in the background only.
+// Only the background thread touches files.
 #pragma once
 
 #include <functional>
@@ -29,20 +29,20 @@ class FileTransfers {
   public:
     using Prepared = InputPreparation::Prepared;
 
-    // `background` ends before this does, or with it. `each` is told of every transfer.
+    // `background` must not outlive this object. `each` is called for every transfer.
     FileTransfers(
         Background& background, TellWorker tell,
         std::function<void(const Transfer&)> each = [](const Transfer&) {});
 
-    // `then` is called later, unless the lease was dropped before.
+    // Calls `then` later, unless the lease is dropped first.
     void prepare(WorkerId worker, TaskId task, Attempt attempt, std::shared_ptr<const files::TaskFiles> files,
                  std::function<void(const Prepared&)> then);
 
-    // `node`: equal for workers that may see each other's files; empty: it shares with none.
+    // `node`: equal for workers that may see each other's files; empty: the worker shares with none.
     void joined(WorkerId worker, std::string node) { inputs_.joined(worker, std::move(node)); }
 
-    // What workers say. Of leases that they do not hold nothing comes of it. False: a worker was not to send
-    // so much.
+    // Messages of workers. Messages about leases that the worker does not hold are ignored. False: the worker
+    // sent more than it may.
     void on(WorkerId worker, const wire::WantInput& message) { inputs_.on(worker, message); }
     void on(WorkerId worker, const wire::HaveInput& message) { inputs_.on(worker, message); }
     bool on(WorkerId worker, wire::OutputPart& message) { return outputs_.on(worker, message); }
@@ -50,10 +50,10 @@ class FileTransfers {
     void on(WorkerId worker, const wire::OutputsSent& message) { outputs_.on(worker, message); }
 
     void drop(TaskId task, Attempt attempt);                         // the lease is over
-    void drop_if_of(WorkerId worker, TaskId task, Attempt attempt);  // the same, where this worker has it
-    void drop(Interval tasks);                                       // they are cancelled
-    std::vector<LeaseKey> drop(WorkerId worker);                     // all its leases are over: these
-    void cut(WorkerId worker);  // its link is: what was on its way comes anew
+    void drop_if_of(WorkerId worker, TaskId task, Attempt attempt);  // same, if this worker has it
+    void drop(Interval tasks);                                       // the tasks are cancelled
+    std::vector<LeaseKey> drop(WorkerId worker);                     // all its leases are over; returns them
+    void cut(WorkerId worker);  // the worker is disconnected: unfinished transfers are repeated
 
     const TransferTally& tally() const { return tally_; }
 

@@ -11,8 +11,8 @@ namespace wq::transfers {
 
 namespace {
 
-// In the lease itself: a round trip costs more than so many bytes. Of all inputs together no more than a
-// part.
+// Inputs up to this size are sent in the lease itself, because a round trip costs more. All inputs of a lease
+// together: at most one part.
 constexpr std::size_t most_inline = 64 << 10;
 constexpr std::size_t most_inline_of_all = wire::part_bytes;
 
@@ -26,7 +26,7 @@ wire::InputKind kind_of(files::Source source) {
     return source == files::Source::command ? wire::InputKind::command : wire::InputKind::content;
 }
 
-// Of a URL or a command, what it is cached by: the same one is not looked at again.
+// The cache key of a URL or a command; the same source is not inspected again.
 std::string key_of_source(const files::Input& input) {
     files::KeyMaker maker;
     maker.add(input.source == files::Source::url ? "url " : "command ");
@@ -46,15 +46,15 @@ class InputPreparation::Lease {
             result_.outputs.push_back({output.name, output.on_failure, output.on_success, output.watched});
     }
 
-    // Of the background's thread.
+    // Called on the background thread.
     Step go_on(Keys& keys);
-    // A key that it was making is somebody else's to make.
+    // Leaves a key that it was computing to others.
     void leave_off(Keys& keys) {
         if (hashing_) keys.in_work.erase(hashing_->name);
         hashing_.reset();
     }
 
-    // Of the loop's.
+    // Called on the loop's thread.
     void drop() { dropped_ = true; }
     bool dropped() const { return dropped_; }
     void finish() {
@@ -74,7 +74,7 @@ class InputPreparation::Lease {
     void look_at(const files::Input& input, wire::InputFile& file, std::size_t& budget);
     Step make_key(const files::Input& input, wire::InputFile& file, Keys& keys, std::size_t& budget);
 
-    bool dropped_ = false;  // of the loop's thread; the rest is of whose turn it is
+    bool dropped_ = false;  // only used on the loop's thread; the rest belongs to the thread whose turn it is
     Then then_;
     std::shared_ptr<const files::TaskFiles> files_;
     wire::LeaseFiles result_;

@@ -1,5 +1,5 @@
-// What a lease says of its task's inputs is found out before it leaves: kinds, keys of cached contents, and
-// small contents themselves. One input after the other, a few megabytes a job.
+// Prepares the inputs of a lease before it is sent: their kinds, keys of cached contents, and small contents.
+// Inputs are prepared one after the other, a few megabytes per job.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@ namespace wq::transfers {
 
 class InputPreparation {
   public:
-    // For the lease, or why the task cannot have its files.
+    // The lease's part about files, or why the task cannot have its files.
     using Prepared = std::variant<wire::LeaseFiles, files::Problem>;
     using Then = std::function<void(const Prepared&)>;
-    class Lease;  // in preparation
+    class Lease;  // being prepared
 
     explicit InputPreparation(FileJobs& jobs) : jobs_(jobs) {}
 
-    // `then` is called later, unless the lease was dropped before.
+    // Calls `then` later, unless the lease is dropped first.
     std::shared_ptr<Lease> prepare(std::shared_ptr<const files::TaskFiles> files, Then then);
     static void drop(Lease& lease);
 
   private:
-    // Of the background's thread: a key is made once for all that need it at the time.
+    // Used by the background thread: a key is computed once for all leases that need it at the time.
     struct Keys {
         files::KeyMemo memo;
         std::set<std::string> in_work;
@@ -42,7 +42,7 @@ class InputPreparation {
 
     FileJobs& jobs_;
     std::shared_ptr<Keys> keys_ = std::make_shared<Keys>();
-    std::vector<std::shared_ptr<Lease>> parked_;  // another makes a key that they need, too
+    std::vector<std::shared_ptr<Lease>> parked_;  // wait for keys that others compute
 };
 
 }  // namespace wq::transfers

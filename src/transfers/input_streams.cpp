@@ -14,9 +14,9 @@ struct InputStreams::Stream {
     WorkerId worker;
     LeaseKey key;
     std::uint32_t input = 0;
-    std::uint32_t number = 0;                       // as the worker asked for it
-    std::shared_ptr<const files::TaskFiles> files;  // buffers are read where they are
-    files::ContentReader reader;                    // of the background's thread
+    std::uint32_t number = 0;                       // as requested by the worker
+    std::shared_ptr<const files::TaskFiles> files;  // keeps buffers, which are not copied
+    files::ContentReader reader;                    // used on the background thread
     Instant began;
     std::uint64_t sent = 0;
     std::uint64_t upto = 0;
@@ -65,7 +65,7 @@ void InputStreams::on(WorkerId worker, const wire::WantInput& message) {
     send_more(stream);
 }
 
-// It is, or it is on its way there.
+// The content is on another worker of the node, or on its way there.
 bool InputStreams::is_elsewhere(WorkerId worker, const Lease& lease, const wire::WantInput& message) {
     const std::string key = message.input < lease.keys.size() ? lease.keys[message.input] : std::string();
     if (key.empty()) return false;
@@ -132,7 +132,7 @@ void InputStreams::failed(Stream& stream, const std::string& why) {
 
 // ---- ends ----
 
-// `wishes`: who may be sent instead what this one was.
+// `wishes`: requests that waited for these streams.
 void InputStreams::end_streams(Lease& lease, NodeContents::Wishes& wishes) {
     for (auto& [input, stream] : std::exchange(lease.streams, {})) {
         stream->over = true;

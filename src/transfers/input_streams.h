@@ -1,8 +1,7 @@
-// Inputs go to the workers that ask for them, each as far as its worker asked; and on a node the same content
-// goes to one worker, from which the others have it.
+// Sends inputs to the workers that ask for them, as far as each worker has asked. On each node, one worker
+// receives a content, and the others copy it from that worker.
 //
-// An input is read as it is when it is sent: a cached one must then still have the content that its key was
-// made of.
+// An input is read when it is sent: a cached one must still have the content of its key.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +27,18 @@ class InputStreams {
     InputStreams(FileJobs& jobs, TransferTally& tally, TellWorker tell)
         : jobs_(jobs), tally_(tally), tell_(std::move(tell)) {}
 
-    // `node`: equal for workers that may see each other's files; empty: it shares with none.
+    // `node`: equal for workers that may see each other's files; empty: the worker shares with none.
     void joined(WorkerId worker, std::string node) { contents_.joined(worker, std::move(node)); }
     void left(WorkerId worker) { ask_again(contents_.left(worker)); }  // its leases are over
 
-    // The worker is told of the lease now. `keys`: of its contents, by input; empty: it has none.
+    // The lease is being sent. `keys`: of its contents, by input; empty: none.
     void open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files,
               std::vector<std::string> keys);
     void close(LeaseKey key);  // the lease is over
-    // The link of the worker, which has these leases, is cut: what was on its way comes anew.
+    // The worker, which has these leases, is disconnected: unfinished transfers are repeated.
     void cut(WorkerId worker, const std::set<LeaseKey>& leases);
 
-    // Of leases that the worker does not hold nothing comes of it.
+    // Ignored if the worker does not hold the lease.
     void on(WorkerId worker, const wire::WantInput& message);
     void on(WorkerId worker, const wire::HaveInput& message);
 

@@ -1,4 +1,4 @@
-// What names a lease, and how a worker is told something.
+// The identity of a lease, and a way to send a message to a worker.
 #pragma once
 
 #include <functional>

@@ -5,7 +5,7 @@
 namespace wq::transfers {
 
 namespace {
-constexpr std::size_t most_keys = 10'000;  // of a worker: some 2 MB here
+constexpr std::size_t most_keys = 10'000;  // per worker: about 2 MB here
 constexpr int most_misses = 3;
 }  // namespace
 

@@ -13,27 +13,27 @@
 namespace wq::transfers {
 
 namespace {
-// A reader may go beyond what it was asked for by an entry.
+// A reader may exceed its grant by one entry.
 constexpr std::uint64_t slack = files::most_entry_bytes + files::entry_head_bytes;
 }  // namespace
 
-// The outputs of a task come one after the other.
+// The outputs of a task arrive one after the other.
 struct OutputTaking::Taking {
-    // Of the background's thread.
+    // Used on the background thread.
     std::optional<files::TreeWriter> writer;
-    std::uint32_t output = 0;  // that it writes
-    std::string trouble;       // the first
-    // Of the loop's.
+    std::uint32_t output = 0;  // index of the output being written
+    std::string trouble;       // the first error
+    // Used on the loop's thread.
     std::uint64_t received = 0;
     std::uint64_t granted = wire::first_output_bytes;
-    std::uint32_t next = 0;   // outputs before this one are over
-    std::uint64_t bytes = 0;  // of the one that comes
+    std::uint32_t next = 0;   // earlier outputs are complete
+    std::uint64_t bytes = 0;  // of the current output
     Instant began;
     bool finishing = false;
-    bool watching = false;             // what grows is being written
-    std::atomic<bool> dropped{false};  // what is still to be written is not
+    bool watching = false;             // data appended during the run is being written
+    std::atomic<bool> dropped{false};  // unwritten data is discarded
 
-    // Whether it is in its place now.
+    // Returns whether the output is complete in its place.
     bool write(const files::Output& to, std::uint32_t index, const std::string& part, bool last) {
         if (dropped) return false;
         if (index != output) leave_off();
@@ -48,14 +48,15 @@ struct OutputTaking::Taking {
         if (wrong || last) writer.reset();
         return last && !wrong;
     }
-    // Of what did not come whole nothing is left.
+    // Removes an incomplete output.
     void leave_off() {
         if (writer && trouble.empty()) trouble = "a file is incomplete";
         writer.reset();
     }
 
   private:
-    std::optional<std::uint32_t> skipped;  // could not be written: the rest of it is not looked at
+    std::optional<std::uint32_t>
+        skipped;  // an output that cannot be written; its remaining parts are ignored
 };
 
 void OutputTaking::open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files) {
@@ -74,7 +75,7 @@ std::shared_ptr<OutputTaking::Taking> OutputTaking::taking_of(Lease& lease) {
 
 // ---- what comes ----
 
-// In order, each with at least a byte, as a reader makes them.
+// Parts arrive in order, each with at least a byte, as a reader makes them.
 bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
     Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr) {
@@ -114,7 +115,7 @@ bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
     return true;
 }
 
-// What cannot be written is told when all of it comes.
+// A write error is reported when the whole output arrives.
 bool OutputTaking::on(WorkerId worker, wire::WatchedPart& message) {
     Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr) return true;
@@ -156,7 +157,7 @@ void OutputTaking::on(WorkerId worker, const wire::OutputsSent& message) {
 
 // ---- ends ----
 
-// Half a file goes where it was written.
+// Removes an incomplete file on the thread that wrote it.
 void OutputTaking::leave_off(Lease& lease) {
     if (!lease.taking) return;
     lease.taking->dropped = true;

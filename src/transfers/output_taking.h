@@ -1,4 +1,4 @@
-// Outputs come home, one of a task after the other; and what grows while its task runs.
+// Receives outputs, one of a task after the other, and data appended to outputs while the task runs.
 #pragma once
 
 #include <map>
@@ -21,9 +21,9 @@ class OutputTaking {
 
     void open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files);
     void close(LeaseKey key);  // the lease is over
-    void cut(LeaseKey key);    // its worker's link is: what was on its way comes anew
+    void cut(LeaseKey key);    // its worker is disconnected: unfinished transfers are repeated
 
-    // False: the worker was not to send so much. Of leases that it does not hold nothing comes of it.
+    // False: the worker sent more than it may. Ignored if it does not hold the lease.
     bool on(WorkerId worker, wire::OutputPart& message);
     bool on(WorkerId worker, wire::WatchedPart& message);
     void on(WorkerId worker, const wire::OutputsSent& message);
@@ -33,7 +33,7 @@ class OutputTaking {
     struct Lease {
         WorkerId worker;
         std::shared_ptr<const files::TaskFiles> files;
-        std::shared_ptr<Taking> taking;  // null: nothing has come
+        std::shared_ptr<Taking> taking;  // null: nothing has arrived
     };
     Lease* find(WorkerId worker, TaskId task, Attempt attempt);
     std::shared_ptr<Taking> taking_of(Lease& lease);

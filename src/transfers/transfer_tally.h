@@ -1,4 +1,4 @@
-// What is counted of files that go to workers and come from them.
+// Counts the files sent to and received from workers.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,36 @@
 
 namespace wq::transfers {
 
-// A file that has come whole: an input to a worker, an output here.
+// A complete transfer: an input to a worker, or an output to the manager.
 struct Transfer {
     TaskId task;
     bool input = true;
     bool cached = false;
     std::string name;  // in the sandbox
     std::uint64_t bytes = 0;
-    Duration took{0};  // nothing: it went with its lease
+    Duration took{0};  // nothing: sent in its lease
 };
 
 class TransferTally {
   public:
-    // `each` is told of every transfer.
+    // `each` is called for every transfer.
     explicit TransferTally(std::function<void(const Transfer&)> each) : each_(std::move(each)) {}
 
     void sent(std::uint64_t bytes) { bytes_sent_ += static_cast<std::int64_t>(bytes); }
     void received(std::uint64_t bytes) { bytes_received_ += static_cast<std::int64_t>(bytes); }
     void count(const Transfer& transfer);
 
-    // Bytes of contents, since the start; with those in leases.
+    // Bytes of contents since the start, including those in leases.
     std::int64_t bytes_sent() const { return bytes_sent_; }
     std::int64_t bytes_received() const { return bytes_received_; }
-    // Of files that came whole, on average, in MB (of 2^20 bytes) per second; 0: there was none.
+    // Mean rate of complete transfers, in MB (of 2^20 bytes) per second; 0: none.
     double bandwidth() const;
 
   private:
     std::function<void(const Transfer&)> each_;
     std::int64_t bytes_sent_ = 0;
     std::int64_t bytes_received_ = 0;
-    // Of files that came whole, each by itself.
+    // Sum over complete transfers, each with its own time.
     std::int64_t bytes_of_transfers_ = 0;
     Duration time_of_transfers_{0};
 };

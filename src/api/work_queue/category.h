@@ -1,4 +1,4 @@
-// Resources of similar tasks; see Manager::specify_category_mode() and its neighbours.
+// Resource settings of similar tasks; see Manager::specify_category_mode() and the functions next to it.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace [[gnu::visibility("default")]] wq {
 
-// How the allocation of a category's tasks is found. Numbers are those of Work Queue.
+// How a category finds the allocation of its tasks. Numbers are those of Work Queue.
 enum class AllocationMode : int {
     fixed = 0,          // as specified
     max = 1,            // the largest usage of any task
@@ -14,8 +14,8 @@ enum class AllocationMode : int {
     max_throughput = 3  // most tasks completed per time
 };
 
-// The largest usage of a category's tasks: "4" specified, "~1011" the largest measured, ">243" not enough for
-// a task, "na" unknown. Memory and disk are MB of 2^20 bytes.
+// The largest usage of a category's tasks: "4" was specified, "~1011" is the largest measured, ">243" was not
+// enough for a task, "na" is unknown. Memory and disk are MB of 2^20 bytes.
 struct CategorySummary {
     std::string name;
     std::int64_t running = 0;

@@ -1,4 +1,4 @@
-// Thrown by constructors of this library if they cannot start: a port in use, a missing password file, no key
+// Constructors of this library throw it if they cannot start: a port in use, a missing password file, no key
 // although one is required. Other functions return their errors.
 #pragma once
 

@@ -4,11 +4,11 @@
 //   functions.add("area", [](double width, double height) { return width * height; });
 //
 // Only workers need the functions; the manager calls them by name. Arguments and results travel as msgpack:
-// integers, floating point, bool, std::string, std::vector, std::array, std::map, std::unordered_map,
-// std::set, std::pair, std::tuple, std::optional, std::variant of msgpack's kinds, and your types with
-// MSGPACK_DEFINE(members...). Functions take arguments by value or const reference. A result has at most 960
-// MiB.
-//
+// Only workers need the functions; the manager calls them by name. Arguments and results are sent as msgpack.
+// Supported: integers, floating point, bool, std::string, std::vector, std::array, std::map,
+// std::unordered_map, std::set, std::pair, std::tuple, std::optional, std::variant of msgpack's kinds, and
+// your types with MSGPACK_DEFINE(members...). Functions take arguments by value or const reference. A result
+// has at most 960 MiB.
 // Needs the headers of msgpack-cxx.
 #pragma once
 
@@ -35,8 +35,8 @@ struct RegisteredFunction {
     // Takes a msgpack array of arguments and returns the result as msgpack (empty for void). Throws what the
     // function throws, and std::invalid_argument for wrong arguments.
     std::function<std::string(std::string_view arguments)> call;
-    // Calls it with a single integer, without packing, and drops the result. Empty if the function does not
-    // take exactly one integer; it then has no ranges.
+    // Calls the function with one integer, without packing, and drops the result. Empty if the function does
+    // not take exactly one integer; such a function cannot be used in ranges.
     std::function<void(std::int64_t index)> call_index;
 };
 
@@ -46,7 +46,7 @@ class Functions {
   public:
     // Adds or replaces a callable with known parameters: a function, a lambda without `auto` parameters, an
     // object with one operator(), a std::function. `thread` mode calls it on several threads at once. Throws
-    // std::length_error for a name over 255 bytes or more than 10,000 functions.
+    // std::length_error if the name is longer than 255 bytes or there are more than 10,000 functions.
     template <class F>
     void add(std::string name, F function) {
         add_wrapped(std::move(name), std::function(std::move(function)));

@@ -7,15 +7,15 @@
 //       if (auto task = manager.wait(5)) std::cout << task->tag() << ": " << task->result_str() << "\n";
 //
 // Workers join and leave over TCP (`work_queue_worker --contact contact`, or `work_queue_worker HOST PORT`).
-// With an MpiSession, the ranks of the same job are workers, too. The manager runs on its own thread, so it
+// With an MpiSession, the other ranks of the job are workers, too. The manager runs on its own thread, so it
 // serves workers while your program computes between two calls of wait().
 //
 // You may call all functions from any thread, also from `say` (but do not destroy the manager there). The
-// constructor throws SetupError if it cannot start. Nothing else throws, except std::bad_alloc.
+// constructor throws SetupError if it cannot start. No other function throws, except std::bad_alloc.
 //
-// If memory runs out, the manager ends, and `say` gets a line with the reason. wait() then returns the tasks
-// that have ended, and after them all others as TaskResult::forsaken with the reason. Every later call fails
-// or returns nothing, and last_error() has the reason.
+// If memory runs out, the manager ends and passes the reason to `say`. wait() then returns the tasks that
+// have ended, and after them all others as TaskResult::forsaken with the reason. Every later call fails or
+// returns nothing, and last_error() has the reason.
 #pragma once
 
 #include <chrono>
@@ -56,21 +56,22 @@ struct ManagerOptions {
     // describes; empty: none.
     std::string name{};
 
-    // Workers need this password, and the manager proves to them that it knows it. The content of a file
-    // counts verbatim, with its newline. Give only one of both.
+    // Workers must know this password, and the manager proves to them that it knows it. The content of a file
+    // is used verbatim, including its newline. Give only one of the two.
     std::string password{};
     std::string password_file{};
-    // File written at the start, with mode 0600: all addresses, the port, a key and the certificate's digest.
-    // Everybody who can read it may join (`work_queue_worker --contact FILE`). Without `ssl` and a password,
-    // the manager uses TLS and a random key. It removes the file at its end.
+    // The manager writes this file at its start, with mode 0600: all addresses, the port, a key and the
+    // certificate's digest. Everybody who can read it may join (`work_queue_worker --contact FILE`). Without
+    // `ssl` and a password, the manager uses TLS and a random key. It removes the file at its end.
     std::string contact_file{};
     // TLS for every connection; without files, the manager makes a certificate at its start. Safe only with a
     // password or contact_file, or if workers check the certificate (--ssl-ca).
     bool ssl = false;
     std::string ssl_key{};  // PEM files; both or none
     std::string ssl_certificate{};
-    // A manager without password and contact_file is open to everybody who can connect. It warns by `say`, or
-    // on stderr once per process. true, or WORK_QUEUE_REQUIRE_KEY=1: the constructor fails instead.
+    // A manager without password and contact_file is open to everybody who can connect. It warns through
+    // `say`, or on stderr once per process. true, or WORK_QUEUE_REQUIRE_KEY=1: the constructor throws
+    // SetupError instead.
     bool require_key = false;
 
     // Log files, appended to; empty: none. share/doc/managers.md describes their formats. An HDF5 file holds
@@ -90,18 +91,18 @@ struct ManagerOptions {
     double keepalive_timeout = 60;
     // A disconnected worker is lost after this time, at least 10 s, and its tasks are requeued. The worker
     // kills them earlier: away_limit - 2 s after it last heard from the manager. 0: the worker is lost at
-    // once, and may run its tasks until it notices, up to 90 s. Other values are an error.
+    // once, and may run its tasks until it notices, up to 90 s. Values between 0 and 10 are an error.
     double away_limit = 60;
 
     // true: TCP workers end with the manager; false: they look for another manager.
     bool shutdown = false;
 
-    // Bytes that workers and ranks keep of each stream of a task, at most 256 MiB. The rest is counted; a
-    // marker in the output says so.
+    // Bytes that workers and ranks keep of each stream of a task, at most 256 MiB. The rest is only counted;
+    // a marker in the output says so.
     std::uint64_t output_limit = 8u << 20;
 
     // Receives lines for the user: errors, warnings, messages of workers; empty: they go to stderr. The
-    // manager calls it for one line at a time on a separate thread, so it may call the manager; it must not
+    // manager calls it on a separate thread, one line at a time, so it may call the manager; it must not
     // throw. It may be called before the constructor returns, but not after the destructor returns.
     std::function<void(const std::string&)> say{};
 };
@@ -134,9 +135,9 @@ class Manager {
     std::int64_t submit_range(std::string function, std::int64_t first, std::int64_t last,
                               CallMode mode = CallMode::fork);
 
-    // Returns the next ended task, in the order of their ends. Waits at most this many seconds;
+    // Returns the next ended task, in the order of their ends. Waits at most this many seconds.
     // wait_for_task: no limit; as in Work Queue, 0 means 1 s and other negative numbers 5 s. Returns nothing
-    // when the time is over, and at once if no task is left.
+    // on timeout, and at once if no task is left.
     std::optional<Task> wait(int timeout_seconds = wait_for_task);
     // The same for tasks with this tag ("": without a tag); other tasks stay for other calls. Returns nothing
     // at once if no task with this tag is left.
@@ -150,7 +151,7 @@ class Manager {
     int hungry() const;
     TaskState task_state(std::int64_t id) const;
 
-    // ---- cancelling: in any state but done. A running task is killed. The task returns at once. ----
+    // ---- cancelling, in any state but done: a running task is killed; the call returns it at once ----
 
     // Any id of a range cancels the whole range and returns its progress; its failed calls stay for wait().
     std::optional<Task> cancel_by_taskid(std::int64_t id);
@@ -169,9 +170,9 @@ class Manager {
     // again. Returns the number of workers of that host.
     int drain(const std::string& hostname, bool on = true);
 
-    // Blocks a host, by the name in Task::hostname(): its workers stay and finish their tasks, but get no new
-    // ones, nor do workers that join from it later. With a timeout, for this many seconds; below 1: until it
-    // is unblocked. The last call for a host counts.
+    // Blocks a host, by the name in Task::hostname(). Its workers stay and finish their tasks, but get no new
+    // ones; the same applies to workers that join from it later. With a timeout, the block lasts this many
+    // seconds; below 1: until you unblock the host. The last call for a host counts.
     void block_host(const std::string& hostname);
     void block_host_with_timeout(const std::string& hostname, std::int64_t seconds);
     void unblock_host(const std::string& hostname);
@@ -189,20 +190,20 @@ class Manager {
 
     // Kills a task that runs longer than `multiplier` times the mean of its category (after 10 successes),
     // and runs it again, if possible on another host. The limit doubles with each kill. Kills count towards
-    // max_retries(). Multipliers below 1: off (default). Returns whether fast abort is on now.
+    // max_retries(). Multipliers below 1 turn it off (default). Returns whether fast abort is on now.
     bool activate_fast_abort(double multiplier);
-    // Replaces the multiplier for one category. 0: off for it; other values below 1: as for all categories.
+    // Replaces the multiplier for one category. 0: off for it; other values below 1: same as all categories.
     bool activate_fast_abort_category(const std::string& category, double multiplier);
 
     // ---- resources by category ----
     //
-    // A category's settings apply where a task specifies nothing. "" means the category "default", except in
-    // specify_category_mode(). A new call replaces the earlier one; waiting tasks follow, running ones keep
-    // what they have. share/doc/resources.md has the rules. false: refused (invalid amount, unknown resource
-    // or mode); last_error() and a line to `say` tell why.
+    // A category's settings apply if a task specifies nothing. "" means the category "default", except in
+    // specify_category_mode(). A new call replaces the earlier one; waiting tasks get the new settings,
+    // running ones keep their allocation. share/doc/resources.md has the rules. false: refused (invalid
+    // amount, unknown resource or mode); last_error() and a line to `say` have the reason.
 
-    // What each task of the category requests; in modes other than `fixed`, its maximum allocation. -1 and 0
-    // mean not specified.
+    // Requests of each task of the category; in modes other than `fixed`, its maximum allocation. -1 and 0:
+    // not specified.
     bool specify_category_max_resources(const std::string& category, const TaskResources& most);
     // The minimum allocation of the category's tasks.
     bool specify_category_min_resources(const std::string& category, const TaskResources& least);
@@ -214,8 +215,9 @@ class Manager {
     bool specify_min_resources(const TaskResources& least) {
         return specify_category_min_resources("", least);
     }
-    // How allocations are found. "": for all categories without settings and tasks so far. Modes other than
-    // `fixed` need enable_monitoring(); without it, tasks get the maximum or whole workers, with one warning.
+    // How the category's allocations are found. "": for all categories that have no settings and no tasks
+    // yet. Modes other than `fixed` need enable_monitoring(); without it, tasks get the maximum or whole
+    // workers, with one warning.
     bool specify_category_mode(const std::string& category, AllocationMode mode);
     // Maximum number of its tasks that run at once; 0: none may run; below 0 (default): no limit.
     void specify_category_max_concurrent(const std::string& category, int most);
@@ -223,7 +225,7 @@ class Manager {
     // "gpus" (never measured).
     bool enable_category_resource(const std::string& category, const std::string& resource, bool on = true);
     // Loads the measurements of an earlier run, which enable_monitoring() wrote to FOLDER/wq-PID.summaries.
-    // All categories known then get the maximum `most`, unless it is empty. Also false if there is no such
+    // All categories known then get the maximum `most`, unless it is empty. false also if there is no such
     // file.
     bool initialize_categories(const std::string& summaries_file, const TaskResources& most = {});
     // All categories with settings or tasks, as `work_queue_status -A` shows them.
@@ -231,14 +233,14 @@ class Manager {
 
     // ---- monitoring ----
 
-    // Measures tasks that start from now on, with all their processes: Task::resources_measured(). With
+    // Measures all processes of tasks that start from now on; see Task::resources_measured(). With
     // `watchdog`, a task that exceeds its allocation of cores, memory or disk is killed, with
     // TaskResult::resource_exhaustion unless its category allows a larger attempt. Without monitoring,
-    // allocations are not enforced. `folder` is created if needed: each task that ran has a report
-    // wq-PID-task-ID.summary there when wait() returns it, and a line in wq-PID.summaries. false: the folder
-    // cannot be written.
+    // allocations are not enforced. `folder` is created if needed. It gets a report wq-PID-task-ID.summary
+    // for each task that ran, before wait() returns the task, and a line in wq-PID.summaries. false: the
+    // folder cannot be written.
     bool enable_monitoring(const std::string& folder = {}, bool watchdog = true);
-    // The same: there are no time series of tasks.
+    // Same as enable_monitoring(): there are no time series of tasks.
     bool enable_monitoring_full(const std::string& folder = {}, bool watchdog = true) {
         return enable_monitoring(folder, watchdog);
     }
@@ -259,8 +261,8 @@ class Manager {
     bool tune(const std::string& name, double value);
 
     // The reason of this thread's last failed call of submit(), submit_range(), tune(), write_contact() or a
-    // function for categories or monitoring, of any manager; for a manager that has failed, of any call.
-    // Successful calls do not change it. "": none failed.
+    // function for categories or monitoring, of any manager. For a manager that has failed, the reason of any
+    // call. Successful calls do not change it. "": none failed.
     const std::string& last_error() const;
 
   private:

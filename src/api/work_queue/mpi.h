@@ -10,12 +10,12 @@
 // Without mpirun or srun, the process is rank 0 of 1 and does not use MPI.
 //
 // Normally the session starts MPI. The process then forks a guard, which mpirun waits for, and a launcher,
-// which runs the commands of tasks. So a killed rank ends neither the job nor other ranks; its tasks run
-// elsewhere. Only the manager's thread calls MPI; the program makes no MPI calls. The program handles signals
-// on rank 0 only. Other ranks ignore requests to stop; if mpirun kills them right after, they end at once
-// with their tasks.
+// which runs the commands of tasks. If a rank is killed, the job and the other ranks therefore go on, and its
+// tasks are requeued. Only the manager's thread calls MPI; the program makes no MPI calls. The program
+// handles signals on rank 0 only. Other ranks ignore requests to stop; if mpirun kills them soon after, they
+// end at once with their tasks.
 //
-// If all ranks of the program have called MPI_Init_thread before (with at least MPI_THREAD_SERIALIZED), the
+// If all ranks of the program have already called MPI_Init_thread (with at least MPI_THREAD_SERIALIZED), the
 // session forks no process; the launcher is the separate program work_queue_launcher. Then
 //   * the program may make MPI calls before and after the session, and calls MPI_Finalize; other sessions may
 //     follow;
@@ -43,15 +43,16 @@ struct MpiOptions {
 
 class MpiSession {
   public:
-    // Collective: all ranks make one, first in main() or after MPI_Init_thread. `functions`, for calls, must
-    // be the same on all ranks; they are copied. Throws SetupError if MPI cannot be used; exit then, because
-    // other ranks may wait for this one.
+    // Collective: every rank constructs one, first in main() or after MPI_Init_thread. `functions`, for
+    // calls, must be the same on all ranks; they are copied. Throws SetupError if MPI cannot be used; exit
+    // then, because other ranks may wait for this one.
     explicit MpiSession(MpiOptions options = {});
     explicit MpiSession(const Functions& functions, MpiOptions options = {});
     // Rank 0 dismisses the other ranks if it had no Manager. MPI_Finalize runs when the process exits (by
-    // exit() or the end of main()); if a rank was lost, the process leaves by _exit instead, with the same
-    // code. If the program started MPI: collective, without MPI_Finalize; ranks wait for each other here,
-    // with a line on stderr after a minute, and only 10 s if a rank is known to be lost.
+    // exit() or the end of main()). If a rank was lost, the process calls _exit instead, with the same code.
+    // If the program started MPI, the destructor is collective and does not call MPI_Finalize. Ranks then
+    // wait for each other: without limit, with a line on stderr after a minute, but only 10 s if a rank is
+    // known to be lost.
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;

@@ -42,7 +42,7 @@ enum class TaskState : int {
     unknown = 0,            // no such task, or wait() returned it long ago
     ready = 1,              // waiting for a worker
     running = 2,            // dispatched to a worker
-    waiting_retrieval = 3,  // never occurs: the report of an end has the result
+    waiting_retrieval = 3,  // never occurs: the report of a task's end has its result
     retrieved = 4,          // ended; wait() has not returned it yet
     done = 5,               // returned by wait()
     canceled = 6
@@ -73,15 +73,15 @@ struct TaskResources {
 // Usage of one ended attempt. Times are microseconds; memory and disk are MB of 2^20 bytes.
 struct TaskUsage {
     std::int64_t wall_time = 0;
-    std::int64_t user_time = 0;  // of its processes that were waited for
+    std::int64_t user_time = 0;  // by its processes that were waited for
     std::int64_t system_time = 0;
-    // Peak of all its processes together if it was monitored; else of its largest process.
+    // Peak of all its processes together, if it was monitored; otherwise of its largest process.
     std::int64_t memory = 0;
     std::int64_t bytes_read = 0;  // by system calls if it was monitored; else from block devices
     std::int64_t bytes_written = 0;
 
-    // Of all its processes, if it was monitored (Manager::enable_monitoring(), Task::monitor_output()); -1:
-    // not monitored, or unknown to the worker's system.
+    // Usage of all its processes together, if it was monitored (Manager::enable_monitoring(),
+    // Task::monitor_output()); -1: not monitored, or unknown to the worker's system.
     double cores = -1;  // peak, over at least a second
     std::int64_t cpu_time = -1;
     std::int64_t virtual_memory = -1;  // peak, MB
@@ -110,31 +110,32 @@ struct RangeProgress {
 // Options of a task's file.
 struct FileOptions {
     bool cache = false;         // input: the worker keeps it for other tasks with the same content
-    bool failure_only = false;  // output: sent only if the task failed (another result than success, or an
-                                // exit code other than 0)
+    bool failure_only = false;  // output: sent only if the task failed (result not success, or exit code
+                                // not 0)
     bool success_only = false;  // output: sent only if the task did not fail
     bool watch = false;         // output: appended data is sent while the task runs
 };
 
-struct TaskData;  // of the implementation
+struct TaskData;  // internal
 
 class Task {
   public:
     // ---- what to run ----
 
-    // A shell line; without shell syntax it is executed directly. It runs in a temporary folder of the worker
-    // (on a rank, if it has no files: where the job was started). Use absolute paths, or specify its files.
+    // A shell line; without shell syntax it is executed directly. It runs in a temporary folder on the worker
+    // (on a rank, a task without files runs in the folder where the job was started). Use absolute paths, or
+    // specify the task's files.
     explicit Task(std::string command = {});
 
     // A call of the worker's function `function`, with packed arguments (a msgpack array).
     static Task packed_call(std::string function, std::string arguments, CallMode mode = CallMode::fork);
 
-    // The same with values; needs #include <work_queue/call.h>: Task::call("area", 2.0, 3.5).
+    // The same with typed values; needs #include <work_queue/call.h>: Task::call("area", 2.0, 3.5).
     template <class... Arguments>
     static Task call(std::string function, const Arguments&... arguments);
 
-    // Calls of `function` with each index of [first, last) as the only argument. The range uses last - first
-    // task ids. submit() refuses empty ranges.
+    // Calls `function` for each index of [first, last), which is its only argument. The range uses last -
+    // first task ids. submit() refuses empty ranges.
     static Task range(std::string function, std::int64_t first, std::int64_t last,
                       CallMode mode = CallMode::fork);
 
@@ -164,30 +165,31 @@ class Task {
     //
     // A task with files runs in its own folder, the sandbox (WORK_QUEUE_SANDBOX in its environment). Its
     // inputs are there before it starts; the sandbox is removed when its outputs have been sent. `name` is a
-    // file's name in the sandbox, a relative path without "..". `path` is a path of the manager's process,
-    // absolute or relative to its folder. submit() refuses invalid names, and two files with one name.
+    // file's name in the sandbox, a relative path without "..". `path` is a path on the manager's machine,
+    // absolute or relative to the folder of the manager's process. submit() refuses invalid names, and two
+    // files with one name.
 
-    // A file or whole folder. `name` "": the last part of the path. $OS and $ARCH in the path are those of
-    // the worker, such as "Linux" and "x86_64". Links within a folder stay links; other links are replaced by
-    // their target. If a file is unreadable, the task does not start: TaskResult::input_missing.
+    // A file or whole folder. `name` "": the last part of the path. $OS and $ARCH in the path are replaced by
+    // those of the worker, such as "Linux" and "x86_64". Links within a folder stay links; other links are
+    // replaced by their target. If a file is unreadable, the task does not start: TaskResult::input_missing.
     Task& input_file(std::string path, std::string name = {}, FileOptions options = {});
-    // Bytes of your program as a file.
+    // Bytes of your program that the task gets as a file.
     Task& input_buffer(std::string bytes, std::string name, FileOptions options = {});
     // Bytes first_byte to last_byte of a file, inclusive, counted from 0; bytes past its end are omitted.
     Task& input_piece(std::string path, std::string name, std::uint64_t first_byte, std::uint64_t last_byte,
                       FileOptions options = {});
     // An empty folder.
     Task& input_folder(std::string name);
-    // A URL that the worker fetches: http, https, ftp and whatever its libcurl knows. A status of 400 or
+    // A URL that the worker fetches: http, https, ftp and whatever its libcurl supports. A status of 400 or
     // above, an incomplete answer and a minute of silence give TaskResult::input_missing. `name` "": the last
     // part of the URL's path. With `cache`, a worker fetches it once for all its tasks and does not check it
     // again.
     Task& input_url(std::string url, std::string name = {}, FileOptions options = {});
     // The result of a shell line that the worker runs: the file or folder named %% in the line or, without
-    // %%, its stdout. It runs in the sandbox, with the inputs specified before it, and with the task's
-    // environment, resources and running_time_max. A failure or no result gives TaskResult::input_missing.
-    // With `cache`, a worker runs it once for all its tasks, in an empty folder and without the task's
-    // environment.
+    // %%, its stdout. The line runs in the sandbox, with the inputs specified before it, and with the task's
+    // environment, resources and running_time_max. A failure or a missing result gives
+    // TaskResult::input_missing. With `cache`, a worker runs it once for all its tasks, in an empty folder
+    // and without the task's environment.
     Task& input_command(std::string line, std::string name, FileOptions options = {});
     // A file or folder that the task makes. It replaces `path` completely or not at all. `name` "": the last
     // part of the path. If the task did not make it: TaskResult::output_missing; if it cannot be stored:
@@ -195,14 +197,14 @@ class Task {
     // while the task runs, about a second late; at the end the whole file replaces it.
     Task& output_file(std::string path, std::string name = {}, FileOptions options = {});
 
-    // Retries after its worker was lost, after a fast abort (Manager::activate_fast_abort), or after it ran
-    // out of memory without a specified need: 5 means 6 attempts, then TaskResult::max_retries. If it was
-    // lost before, its last attempt runs alone on a worker, so that no neighbour can be at fault. Below 1
-    // (default): no limit (out of memory: no retry). A task that fails by itself is not retried.
+    // Retries after the worker was lost, after a fast abort (Manager::activate_fast_abort), or after the task
+    // ran out of memory without a specified need: 5 means 6 attempts, then TaskResult::max_retries. If the
+    // task was lost before, its last attempt runs alone on a worker, so that no other task can be the cause.
+    // Below 1 (default): no limit (out of memory: no retry). A task that fails by itself is not retried.
     Task& max_retries(std::int64_t n);
 
-    // Sets a variable of the task's environment; without a value, unsets it. For commands and CallMode::fork
-    // only; other calls and ranges see the worker's environment.
+    // Sets a variable of the task's environment; without a value, unsets it. Applies to commands and
+    // CallMode::fork only; other calls and ranges see the worker's environment.
     Task& environment_variable(std::string name, std::optional<std::string> value);
 
     Task& running_time_max(std::int64_t seconds);       // killed after this time; 0 or less: no limit
@@ -211,13 +213,13 @@ class Task {
     Task& start_time_min(std::int64_t us_since_epoch);  // not started earlier
     Task& call_mode(CallMode mode);                     // for calls and ranges
 
-    // Measures the task with all its processes and writes a report wq-PID-task-ID.summary to this folder of
+    // Measures the task with all its processes and writes a report wq-PID-task-ID.summary to this folder on
     // the manager's machine (PID: manager process, ID: task) before wait() returns the task. submit() creates
-    // the folder, and refuses the task if it cannot be written. Calls in CallMode::thread and direct have
-    // only times, ranges no report. "" (default): off.
+    // the folder; it refuses the task if the folder cannot be written. Reports of calls in CallMode::thread
+    // and direct have only times; ranges have no report. "" (default): off.
     Task& monitor_output(std::string folder);
 
-    // Names of the other languages.
+    // Names in Work Queue's other languages.
     void specify_command(std::string text) { command(std::move(text)); }
     void specify_tag(std::string text) { tag(std::move(text)); }
     void specify_category(std::string name) { category(std::move(name)); }
@@ -277,8 +279,8 @@ class Task {
     std::int64_t id() const;  // as submit() returned it, from 1; 0: not submitted
     TaskResult result() const;
     const char* result_str() const { return wq::result_str(result()); }
-    // A command: exit code 0. A call: it returned. A range: true until its end, then whether all calls
-    // succeeded (each failed call is a separate Task).
+    // For a command: exit code 0. For a call: it returned. For a range: true until its end, then whether all
+    // calls succeeded (each failed call is a separate Task).
     bool ok() const;
     int exit_status() const;    // exit code; 0 if there is none
     int return_status() const;  // exit code, or the signal that killed it; -1: it never ran

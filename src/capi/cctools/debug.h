@@ -62,14 +62,14 @@ extern "C" {
 /** Adds a line of your program to the log if one of the subsystems @p flags is on. @p format: as for
  * printf(). */
 void cctools_debug(int64_t flags, const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 2, 3));
-/** The same, and always to stderr. */
+/** Like cctools_debug(), and always to stderr, too. */
 void cctools_notice(int64_t flags, const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 2, 3));
 /** As cctools_notice(). */
 void cctools_warn(int64_t flags, const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 2, 3));
 /** Like cctools_notice(), then calls exit(1). */
 void cctools_fatal(const char* format, ...) WORK_QUEUE_ATTRIBUTES(format(printf, 1, 2), noreturn);
 
-/** The name in lines of your program; default: the program's name. */
+/** The name in lines that your program writes; default: the program's name. */
 void cctools_debug_config(const char* name);
 /** The log file, appended to. NULL, "" or ":stderr" (default): stderr, for cctools_debug() only. Applies to
  * queues created later. */
@@ -81,9 +81,9 @@ void cctools_debug_config_file_size(off_t size);
 int cctools_debug_flags_set(const char* name);
 /** Writes all names, separated by blanks. */
 void cctools_debug_flags_print(FILE* stream);
-/** Turns all off; returns those that were on. */
+/** Turns all subsystems off; returns those that were on. */
 int64_t cctools_debug_flags_clear(void);
-/** Turns on those that cctools_debug_flags_clear() returned, and all others off. */
+/** Turns on the subsystems that cctools_debug_flags_clear() returned, and turns all others off. */
 void cctools_debug_flags_restore(int64_t flags);
 
 #pragma GCC visibility pop

@@ -29,7 +29,7 @@ struct rmsummary {
     double start;                    /**< s since 1970-01-01 UTC. */
     double end;                      /**< s since 1970-01-01 UTC. */
     double cores;                    /**< How many. */
-    double cores_avg;                /**< CPU time by wall time. */
+    double cores_avg;                /**< CPU time divided by wall time. */
     double gpus;                     /**< How many. */
     double wall_time;                /**< s */
     double cpu_time;                 /**< s, of user and system. */
@@ -55,7 +55,7 @@ struct rmsummary {
     struct rmsummary* peak_times;      /**< Time of each peak, s from the start; NULL: unknown. */
     char* snapshot_name;               /**< Of a snapshot. */
     size_t snapshots_count;            /**< How many snapshots there are. */
-    struct rmsummary** snapshots;      /**< So many, or NULL. */
+    struct rmsummary** snapshots;      /**< snapshots_count of them, or NULL. */
 };
 
 /** Creates one with every number set to @p default_value: -1 to specify resources, 0 for sums. */

@@ -61,13 +61,13 @@ struct work_queue;
  * `WORK_QUEUE_HIGH_PORT` (32767). NULL, with errno, if the port is not available. */
 struct work_queue* work_queue_create(int port);
 
-/** The same with TLS for every connection, using the key and certificate in two PEM files; start workers with
- * `--ssl`. Both NULL: no TLS, as work_queue_create(). */
+/** Like work_queue_create(), with TLS for every connection, using the key and certificate in two PEM files;
+ * start workers with `--ssl`. Both NULL: no TLS. */
 struct work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate);
 
-/** Ends the queue, as the end of the process does. Running tasks are killed; workers look for another
- * manager. You still own the tasks in the queue, and may delete or submit them elsewhere. NULL does nothing.
- */
+/** Ends the queue; the end of the process does the same. Running tasks are killed; workers look for another
+ * manager. You still own the tasks in the queue: you may delete them or submit them elsewhere. NULL does
+ * nothing. */
 void work_queue_delete(struct work_queue* q);
 
 /** The port for workers; 0: none. */
@@ -81,12 +81,12 @@ const char* work_queue_name(struct work_queue* q);
 /**@{*/
 
 /** Submits the task. The queue has it until work_queue_wait() or a cancel function returns it. Returns its
- * id, from
- * 1. Returns 0 if it cannot run: it is already in a queue, has no command, its files conflict, a file name
- * was refused, or the queue cannot work. You may submit a returned task again; it gets a new id. */
+ * id, from 1. Returns 0 if the task cannot run: it is already in a queue, it has no command, its files
+ * conflict, a file name was refused, or the queue cannot work. You may submit a returned task again; it gets
+ * a new id. */
 int work_queue_submit(struct work_queue* q, struct work_queue_task* t);
 
-/** Makes ids at least @p id from now on. Returns the next id. (Logs still count from 1.) */
+/** New ids are at least @p id from now on. Returns the next id. (Logs still count from 1.) */
 int work_queue_specify_min_taskid(struct work_queue* q, int id);
 
 /** Returns the next ended task, as the submitted pointer. NULL after @p timeout seconds, even if the queue
@@ -120,13 +120,12 @@ struct list* work_queue_cancel_all_tasks(struct work_queue* q);
 /** @name Workers */
 /**@{*/
 
-/** Asks @p n workers (0: all) to end, idle ones first. They finish their running tasks. Returns how many were
- * asked.
- */
+/** Asks @p n workers (0: all) to end, idle ones first. They finish their running tasks. Returns the number
+ * asked. */
 int work_queue_shut_down_workers(struct work_queue* q, int n);
 
-/** If @p drain is not 0, workers of this host get no more tasks, and end when they have none; 0: they get
- * tasks again. Returns the number of workers of this host. */
+/** If @p drain is not 0, workers of this host get no more tasks, and end when they have none. If it is 0,
+ * they get tasks again. Returns the number of workers of this host. */
 int work_queue_specify_draining_by_hostname(struct work_queue* q, const char* hostname, int drain);
 
 /** Workers of this host get no more tasks; they finish their running tasks. */

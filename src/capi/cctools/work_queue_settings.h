@@ -25,13 +25,13 @@ struct work_queue;
 /** Workers must prove that they know this password. */
 void work_queue_specify_password(struct work_queue* q, const char* password);
 
-/** The same with the content of a file, verbatim with its newline: `work_queue_worker --password FILE`. 1, or
- * 0 if it cannot be read. */
+/** Like work_queue_specify_password(), with the content of a file, verbatim including its newline; start
+ * workers with `work_queue_worker --password FILE`. 1, or 0 if the file cannot be read. */
 int work_queue_specify_password_file(struct work_queue* q, const char* file);
 
 /** Writes a file of mode 0600 with addresses, port, a random key and the digest of a certificate. Everybody
- * who can read it may join over TLS: `work_queue_worker --contact FILE`. It exists from when the queue serves
- * until it is deleted. 1, or 0 if the name is missing. (Not in CCTools.) */
+ * who can read it may join over TLS: `work_queue_worker --contact FILE`. The file exists while the queue
+ * serves workers, until the queue is deleted. 1, or 0 if the name is missing. (Not in CCTools.) */
 int work_queue_specify_contact_file(struct work_queue* q, const char* file);
 
 /** The name by which `work_queue_worker -M NAME` finds this queue. NULL: none. */
@@ -45,7 +45,7 @@ void work_queue_specify_name(struct work_queue* q, const char* name);
 /** Writes the queue's statistics as a time series; as HDF5 if the name ends in .h5. */
 int work_queue_specify_log(struct work_queue* q, const char* file);
 
-/** Writes the life of each task and worker, a line per event. */
+/** Writes a line for each event of each task and worker. */
 int work_queue_specify_transactions_log(struct work_queue* q, const char* file);
 
 /**@}*/
@@ -56,19 +56,19 @@ int work_queue_specify_transactions_log(struct work_queue* q, const char* file);
  * or a value out of bounds. */
 int work_queue_tune(struct work_queue* q, const char* name, double value);
 
-/** Seconds of silence before a keepalive (default: 30); 0: workers are never lost by silence. No worker is
- * lost before 90 s of silence. */
+/** Seconds of silence before a keepalive (default: 30). 0: silence never loses a worker. No worker is lost
+ * before 90 s of silence. */
 void work_queue_specify_keepalive_interval(struct work_queue* q, int interval);
 
 /** Seconds to wait for the answer (default: 60). */
 void work_queue_specify_keepalive_timeout(struct work_queue* q, int timeout);
 
-/** Kills a task that runs longer than @p multiplier times the mean of its category (after 10 successes) and
- * runs it again, if possible on another host. The limit doubles with each kill. Below 1: off (default).
- * Returns 0 if it is on now, 1 if off. */
+/** Fast abort: kills a task that runs longer than @p multiplier times the mean of its category (after 10
+ * successes) and runs it again, if possible on another host. The limit doubles with each kill. Below 1: off
+ * (default). Returns 0 if it is on now, 1 if off. */
 int work_queue_activate_fast_abort(struct work_queue* q, double multiplier);
 
-/** Replaces the multiplier for one category. 0: off for it; other values below 1: as for all categories. */
+/** Replaces the multiplier for one category. 0: off for it; other values below 1: same as all categories. */
 int work_queue_activate_fast_abort_category(struct work_queue* q, const char* category, double multiplier);
 
 /**@}*/
@@ -78,7 +78,7 @@ int work_queue_activate_fast_abort_category(struct work_queue* q, const char* ca
  * Invalid amounts and unknown names are refused with a message. share/doc/resources.md has the rules. */
 /**@{*/
 
-/** What each task of the category requests; in modes other than fixed, its maximum allocation. */
+/** Requests of each task of the category; in modes other than fixed, its maximum allocation. */
 void work_queue_specify_category_max_resources(struct work_queue* q, const char* category,
                                                const struct rmsummary* rm);
 
@@ -97,8 +97,8 @@ void work_queue_specify_max_resources(struct work_queue* q, const struct rmsumma
 /** work_queue_specify_category_min_resources() for the category "default". */
 void work_queue_specify_min_resources(struct work_queue* q, const struct rmsummary* rm);
 
-/** How allocations are found. NULL: for all categories without settings and tasks so far. Modes other than
- * fixed need work_queue_enable_monitoring(). 1, or 0 for an unknown mode. */
+/** How the category's allocations are found. NULL: for all categories that have no settings and no tasks yet.
+ * Modes other than fixed need work_queue_enable_monitoring(). 1, or 0 for an unknown mode. */
 int work_queue_specify_category_mode(struct work_queue* q, const char* category,
                                      work_queue_category_mode_t mode);
 
@@ -121,12 +121,12 @@ void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* ma
 /** @name Monitoring */
 /**@{*/
 
-/** Measures tasks that start from now on, with all their processes: resources_measured. If @p watchdog is not
- * 0, a task that exceeds its allocation is killed, with @ref WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION unless its
- * category allows a larger attempt. (As CCTools does; its manual says the opposite.) Without monitoring,
- * allocations are not enforced. @p folder is created if needed: each task that ran has a report
- * wq-PID-task-ID.summary there when work_queue_wait() returns it, and a line in wq-PID.summaries; NULL: no
- * reports. 1, or 0 if the folder cannot be written. */
+/** Measures all processes of tasks that start from now on; see resources_measured. If @p watchdog is not 0, a
+ * task that exceeds its allocation is killed, with @ref WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION unless its
+ * category allows a larger attempt. (CCTools does the same; its manual says the opposite.) Without
+ * monitoring, allocations are not enforced. @p folder is created if needed. It gets a report
+ * wq-PID-task-ID.summary for each task that ran, before work_queue_wait() returns the task, and a line in
+ * wq-PID.summaries; NULL: no reports. 1, or 0 if the folder cannot be written. */
 int work_queue_enable_monitoring(struct work_queue* q, char* folder, int watchdog);
 
 /** The same: there are no time series of tasks. */

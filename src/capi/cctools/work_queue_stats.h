@@ -48,8 +48,8 @@ struct work_queue_stats {
     timestamp_t time_when_started;               /**< us since 1970. */
     timestamp_t time_send;                       /**< Sending tasks. */
     timestamp_t time_receive;                    /**< Receiving results. */
-    timestamp_t time_send_good;                  /**< The share of attempts that succeeded in time_send. */
-    timestamp_t time_receive_good;               /**< The share of attempts that succeeded in time_receive. */
+    timestamp_t time_send_good;                  /**< time_send of successful attempts, by their share. */
+    timestamp_t time_receive_good;               /**< time_receive of successful attempts, by their share. */
     timestamp_t time_status_msgs;                /**< All other messages. */
     timestamp_t time_internal;                   /**< Internal work. */
     timestamp_t time_polling;                    /**< Waiting for something to happen. */
@@ -109,7 +109,7 @@ struct work_queue_stats {
     int64_t total_bytes_sent;                 /**< bytes_sent */
     int64_t total_bytes_received;             /**< bytes_received */
     double capacity;                          /**< capacity_cores */
-    double efficiency;       /**< Share of the workers' time that went into tasks that succeeded. */
+    double efficiency;       /**< Share of the workers' time spent on tasks that succeeded. */
     double idle_percentage;  /**< Share of its time that the manager waits. */
     int64_t total_gpus;      /**< Not counted: 0. */
     int64_t committed_gpus;  /**< Not counted: 0. */

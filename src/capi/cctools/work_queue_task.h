@@ -57,7 +57,7 @@ struct work_queue_task {
     timestamp_t time_when_commit_end;            /**< us since 1970, by the worker's clock: it began. */
     timestamp_t time_when_retrieval;             /**< us since 1970, by the worker's clock: it ended. */
     timestamp_t time_workers_execute_last;       /**< us: its last attempt. */
-    timestamp_t time_workers_execute_all;        /**< us: that of the last attempt. */
+    timestamp_t time_workers_execute_all;        /**< us: same as the last attempt. */
     timestamp_t time_workers_execute_exhaustion; /**< us: attempts that exhausted a resource. */
     timestamp_t time_workers_execute_failure;    /**< us: not counted, 0. */
     int64_t bytes_received;                      /**< Bytes of its output. */
@@ -65,10 +65,10 @@ struct work_queue_task {
     int64_t bytes_transferred;                   /**< Both together. */
 
     struct rmsummary* resources_allocated; /**< Its allocation. */
-    struct rmsummary* resources_measured;  /**< What its last attempt used; without monitoring only times,
-                                              memory  and bytes of files, of its largest process. */
+    struct rmsummary* resources_measured;  /**< Usage of its last attempt; without monitoring only times,
+                                              memory and bytes of files, of its largest process. */
     struct rmsummary* resources_requested; /**< What was specified. */
-    struct rmsummary* limits_exceeded; /**< Those that it was ended for, which resources_measured has, too;
+    struct rmsummary* limits_exceeded; /**< Limits that it was killed for; resources_measured has them, too;
                                           NULL: none. */
     char* monitor_output_directory;    /**< As specified. */
     char* monitor_snapshot_file;       /**< As specified. */
@@ -89,9 +89,8 @@ struct work_queue_task {
     timestamp_t time_receive_output_finish; /**< time_when_done */
     timestamp_t time_execute_cmd_start;     /**< time_when_commit_end */
     timestamp_t time_execute_cmd_finish;    /**< time_when_retrieval */
-    timestamp_t
-        total_transfer_time; /**< us: all but its run, from the worker's having it to its being here. */
-    timestamp_t cmd_execution_time;               /**< time_workers_execute_last */
+    timestamp_t total_transfer_time; /**< us: time from its dispatch to its arrival here, without its run. */
+    timestamp_t cmd_execution_time;  /**< time_workers_execute_last */
     timestamp_t total_cmd_execution_time;         /**< time_workers_execute_all */
     timestamp_t total_cmd_exhausted_execute_time; /**< time_workers_execute_exhaustion */
     timestamp_t total_time_until_worker_failure;  /**< time_workers_execute_failure */
@@ -99,7 +98,7 @@ struct work_queue_task {
     int64_t total_bytes_sent;                     /**< bytes_sent */
     int64_t total_bytes_transferred;              /**< bytes_transferred */
     int total_submissions;                        /**< try_count */
-    timestamp_t time_app_delay; /**< us: from its being here to its return by work_queue_wait(). */
+    timestamp_t time_app_delay; /**< us: from its arrival here to its return by work_queue_wait(). */
     /**@}*/
 };
 
@@ -157,9 +156,9 @@ int work_queue_task_specify_file_command(struct work_queue_task* t, const char* 
                                          const char* remote_name, work_queue_file_type_t type,
                                          work_queue_file_flags_t flags);
 
-/** Retries after its worker was lost, after a fast abort (work_queue_activate_fast_abort()), or after it ran
- * out of memory without a specified need: 5 means 6 attempts. Below 1 (default): no limit (out of memory: no
- * retry). A task that fails by itself is not retried. */
+/** Retries after the worker was lost, after a fast abort (work_queue_activate_fast_abort()), or after the
+ * task ran out of memory without a specified need: 5 means 6 attempts. Below 1 (default): no limit (out of
+ * memory: no retry). A task that fails by itself is not retried. */
 void work_queue_task_specify_max_retries(struct work_queue_task* t, int64_t max_retries);
 
 /** Memory in MB of 2^20 bytes; below 0, the default: not specified. */
@@ -186,7 +185,7 @@ void work_queue_task_specify_running_time(struct work_queue_task* t, int64_t use
 /** Kills it after this many seconds, with @ref WORK_QUEUE_RESULT_TASK_MAX_RUN_TIME; 0 (default): never. */
 void work_queue_task_specify_running_time_max(struct work_queue_task* t, int64_t seconds);
 
-/** Not started on a worker that ends in fewer seconds; default 0. */
+/** It does not start on a worker that ends in fewer seconds; default 0. */
 void work_queue_task_specify_running_time_min(struct work_queue_task* t, int64_t seconds);
 
 /** Any text, for work_queue_wait_for_tag() and work_queue_cancel_by_tasktag(); NULL: none. */
@@ -198,7 +197,7 @@ void work_queue_task_specify_category(struct work_queue_task* t, const char* cat
 /** It runs only on workers started with `--feature NAME`; may be repeated. */
 void work_queue_task_specify_feature(struct work_queue_task* t, const char* name);
 
-/** Higher ones start first, equal ones in order of submission; default 0. */
+/** Tasks with higher priority start first, equal ones in order of submission; default 0. */
 void work_queue_task_specify_priority(struct work_queue_task* t, double priority);
 
 /** Sets a variable of the task's environment; a NULL @p value unsets it. */
@@ -214,7 +213,7 @@ void work_queue_task_specify_algorithm(struct work_queue_task* t, work_queue_sch
 
 /** Measures the task with all its processes and writes a JSON report wq-PID-task-ID.summary to @p folder
  * (PID: this process, ID: the task) before work_queue_wait() returns the task. work_queue_submit() creates
- * the folder, and refuses the task if it cannot be written. NULL (default): off. */
+ * the folder; it refuses the task if the folder cannot be written. NULL (default): off. */
 void work_queue_task_specify_monitor_output(struct work_queue_task* t, const char* folder);
 
 /** Not supported: work_queue_submit() refuses such a task. NULL: none. */

@@ -80,7 +80,7 @@ typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_TASK_UNKNOWN = 0,       /**< No task with this id. */
     WORK_QUEUE_TASK_READY,             /**< Waiting for a worker. */
     WORK_QUEUE_TASK_RUNNING,           /**< Dispatched to a worker. */
-    WORK_QUEUE_TASK_WAITING_RETRIEVAL, /**< Never occurs: the report of an end has the result. */
+    WORK_QUEUE_TASK_WAITING_RETRIEVAL, /**< Never occurs: the report of a task's end has its result. */
     WORK_QUEUE_TASK_RETRIEVED,         /**< Ended; work_queue_wait() has not returned it yet. */
     WORK_QUEUE_TASK_DONE,              /**< work_queue_wait() has returned it. */
     WORK_QUEUE_TASK_CANCELED           /**< It was cancelled. */
