@@ -147,7 +147,7 @@ void ProgramManager::serve() {
     parts.wires = options_.borrowed_wires;
     for (const Wire& wire : options_.wires) {
         parts.wires.push_back(wire.transport.get());
-        if (wire.strangers) manager_->expect_tcp_workers(*wire.transport);
+        if (wire.untrusted) manager_->expect_tcp_workers(*wire.transport);
     }
     if (OwnWorker* own = options_.own) {
         parts.own_end_of_manager = &own->end_of_manager();
@@ -438,7 +438,7 @@ void ProgramManager::apply_tuning(const std::string& name, double value) {
     const auto count = [value] { return static_cast<std::uint32_t>(std::min(value, 1e9)); };
     core::Tuned tuned;
     if (name == "speculate") tuned.copies_from = value;
-    if (name == "set-hosts-aside") tuned.excludes_failing_hosts = value != 0;
+    if (name == "exclude-failing-hosts") tuned.excludes_failing_hosts = value != 0;
     if (name == "wait-for-workers") tuned.hold_until_workers = count();
     if (name == "ramp-down-heuristic") tuned.ramps_down = value != 0;
     if (name == "resource-submit-multiplier") tuned.submit_multiplier = std::min(value, 1e3);

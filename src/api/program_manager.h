@@ -37,7 +37,7 @@ namespace wq::api {
 
 struct Wire {
     std::unique_ptr<net::Transport> transport;
-    bool strangers = false;  // workers join on their own; nothing they send is trusted
+    bool untrusted = false;  // workers join on their own; nothing they send is trusted
 };
 
 struct ProgramManagerOptions {

@@ -46,7 +46,7 @@ constexpr std::array parameters{
     Parameter{"proportional-resources", 1, 0, "force-proportional-resources"},
     Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
     Parameter{"ramp-down-heuristic", 0, 0},
-    Parameter{"set-hosts-aside", 1, 0},  // this and the next are ours
+    Parameter{"exclude-failing-hosts", 1, 0, "set-hosts-aside"},  // this and the next are ours
     Parameter{"speculate", 0, 1, "", true},
 };
 

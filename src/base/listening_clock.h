@@ -1,6 +1,6 @@
 // The clock that measures how long peers have been silent. It stops while this process does not listen,
 // because unread messages are not silence. So a process that was stopped, or waited long for a disk, declares
-// no peer lost before it has read what was sent meanwhile. After a pause as long as the timeout (`patience`),
+// no peer lost before it has read what was sent meanwhile. After a pause as long as the timeout (`timeout`),
 // every peer gets the full timeout again.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace wq {
 
 class ListeningClock {
   public:
-    ListeningClock(Instant started, Duration patience)
-        : patience_(patience), looked_(started), now_(started), resumed_(started) {}
+    ListeningClock(Instant started, Duration timeout)
+        : timeout_(timeout), looked_(started), now_(started), resumed_(started) {}
 
     // Called when the process listens and has read all that was sent before the last look. Time never goes
     // back.
@@ -21,21 +21,21 @@ class ListeningClock {
         const Duration pause = std::max(at - looked_, Duration{0});
         looked_ += pause;
         now_ += std::min(pause, most_a_look());
-        if (pause >= patience_) resumed_ = now_;
+        if (pause >= timeout_) resumed_ = now_;
     }
 
     // The time of this clock. The functions below use this clock unless they say otherwise.
     Instant now() const { return now_; }
     // When a peer that was last heard at `heard` has been silent for too long.
-    Instant patience_ends(Instant heard) const { return std::max(heard, resumed_) + patience_; }
-    bool silent(Instant heard) const { return now_ >= patience_ends(heard); }
+    Instant silence_ends(Instant heard) const { return std::max(heard, resumed_) + timeout_; }
+    bool silent(Instant heard) const { return now_ >= silence_ends(heard); }
     // By the real clock: when to look next, so as not to miss `until`. There are several looks per timeout.
     Instant next_look(Instant until) const { return looked_ + std::min(until - now_, most_a_look()); }
 
   private:
-    Duration most_a_look() const { return patience_ / 4; }
+    Duration most_a_look() const { return timeout_ / 4; }
 
-    Duration patience_;
+    Duration timeout_;
     Instant looked_;  // by the real clock
     Instant now_;
     Instant resumed_;

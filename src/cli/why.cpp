@@ -112,7 +112,7 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
 
 // Time limit for the answer of a run's manager; 0: it does not run. Locks may be invisible on other hosts;
 // then only its status shows that it runs.
-Duration patience_with(const std::string& run_directory) {
+Duration answer_timeout(const std::string& run_directory) {
     constexpr auto still_fresh = std::chrono::minutes(1);
     if (records::RunDirectory::is_taken(run_directory)) return std::chrono::seconds(20);
     const auto status = records::read_status(run_directory);
@@ -131,13 +131,13 @@ Result<std::string> why(const RunOptions& options, std::uint64_t line) {
     const std::string path =
         choose_run_directory(newest, batch_job_id([](const char* name) { return std::getenv(name); }));
     if (!records::read_status(path)) return Error{ExitCode::bad_input, path + " is no directory of a run"};
-    const Duration patience = patience_with(path);
-    if (patience == Duration{}) return from_journal(path, line);
+    const Duration timeout = answer_timeout(path);
+    if (timeout == Duration{}) return from_journal(path, line);
     const auto goes_on = [&] {
         const auto status = records::read_status(path);
         return records::RunDirectory::is_taken(path) || (status && status->state == "running");
     };
-    auto answer = report::ask_why(path, line, patience, goes_on);
+    auto answer = report::ask_why(path, line, timeout, goes_on);
     if (!answer && answer.error().code == ExitCode::unreachable && !records::RunDirectory::is_taken(path))
         return from_journal(path, line);
     if (!answer) return answer;

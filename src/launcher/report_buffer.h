@@ -17,7 +17,7 @@ class ReportBuffer {
     bool empty() const { return count_ == 0 && !first_; }
     // The batch is full, or its oldest part has waited long enough.
     bool due(Instant now) const;
-    Instant due_at() const { return *first_ + patience; }
+    Instant due_at() const { return *first_ + longest_delay; }
 
     // Writes the batch to the socket. False if the rank is gone.
     bool flush(int socket);
@@ -25,7 +25,7 @@ class ReportBuffer {
     bool congested() const { return leaving_.size() > most_leaving; }
 
   private:
-    static constexpr Duration patience = std::chrono::milliseconds(5);
+    static constexpr Duration longest_delay = std::chrono::milliseconds(5);
     static constexpr std::size_t most_reports = 100;
     static constexpr std::size_t most_bytes = 64u << 10;
     static constexpr std::size_t most_leaving = 64u << 20;

@@ -51,15 +51,15 @@ EntryKeeper::~EntryKeeper() {
     std::unique_lock lock(state_->mutex);
     state_->ended = true;
     state_->changed.notify_one();
-    const Duration patience = state_->keeping.patience;
-    const bool done = state_->over.wait_for(lock, patience, [this] { return state_->done; });
+    const Duration timeout = state_->keeping.timeout;
+    const bool done = state_->over.wait_for(lock, timeout, [this] { return state_->done; });
     lock.unlock();
     if (done) {
         thread_.join();
         return;
     }
     thread_.detach();
-    state_->keeping.say("the registry of managers did not answer within " + format_duration(patience) +
+    state_->keeping.say("the registry of managers did not answer within " + format_duration(timeout) +
                         ": the entry of this manager may remain, and is skipped after 2 minutes");
 }
 

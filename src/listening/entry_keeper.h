@@ -19,7 +19,7 @@ struct EntryKeeping {
     std::function<Status(const Workload&)> write;
     std::function<void()> remove;
     Duration every = std::chrono::seconds(10);
-    Duration patience = std::chrono::seconds(3);  // how long to wait at the end if the file system hangs
+    Duration timeout = std::chrono::seconds(3);  // how long to wait at the end if the file system hangs
     // Gets a line once if the entry cannot be written, and one if the file system hangs at the end.
     std::function<void(const std::string&)> say = [](const std::string&) {};
 };

@@ -203,11 +203,11 @@ std::optional<Instant> SummaryWriter::watch(Instant now) {
     {
         const std::lock_guard lock(shared_->mutex);
         if (shared_->jobs.empty() || told_at_ == shared_->written) return std::nullopt;
-        const Instant due = shared_->since + shared_->limits.patience;
+        const Instant due = shared_->since + shared_->limits.hang_limit;
         if (now < due) return due;
         told_at_ = shared_->written;
         line = shared_->what_waits() + ", which has not responded for " +
-               format_duration(shared_->limits.patience) +
+               format_duration(shared_->limits.hang_limit) +
                ": wait() returns a task after its summary is written";
     }
     shared_->calls.say(line);
@@ -223,19 +223,19 @@ bool SummaryWriter::Shared::moves(std::unique_lock<std::mutex>& lock, Duration l
 
 void SummaryWriter::finish() {
     if (!thread_.joinable()) return;
-    const Duration patience = shared_->limits.patience;
+    const Duration hang_limit = shared_->limits.hang_limit;
     std::unique_lock lock(shared_->mutex);
     shared_->over = true;
     shared_->changed.notify_all();
-    if (!shared_->moves(lock, patience / 10))
+    if (!shared_->moves(lock, hang_limit / 10))
         shared_->calls.say("the manager's end waits: " + shared_->what_waits());
-    while (!shared_->jobs.empty() && shared_->moves(lock, patience)) continue;
+    while (!shared_->jobs.empty() && shared_->moves(lock, hang_limit)) continue;
     if (shared_->jobs.empty()) {
         lock.unlock();
         return thread_.join();
     }
     const std::string line = shared_->what_waits() + ", which has not responded for " +
-                             format_duration(patience) +
+                             format_duration(hang_limit) +
                              ": they are lost unless it responds before this program ends";
     lock.unlock();
     thread_.detach();

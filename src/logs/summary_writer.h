@@ -27,8 +27,8 @@ struct Summary {
 };
 
 struct SummaryLimits {
-    std::uint64_t most_bytes = 64u << 20;          // waiting to be written
-    Duration patience = std::chrono::seconds(30);  // how long a folder may hang
+    std::uint64_t most_bytes = 64u << 20;            // waiting to be written
+    Duration hang_limit = std::chrono::seconds(30);  // how long a folder may hang
 };
 
 // Both are called on any thread, but never after finish().
@@ -51,12 +51,12 @@ class SummaryWriter {
     // Readable when the backlog has exceeded the maximum and is now at most half of it; until settle().
     int descriptor() const;
     void settle();
-    // Tells the user if nothing was written for `patience`; returns when to call it again.
+    // Tells the user if nothing was written for `hang_limit`; returns when to call it again.
     std::optional<Instant> watch(Instant now);
 
     // ---- when that has ended ----
 
-    // Waits until all is written, or nothing was written for `patience`. The rest is written later if its
+    // Waits until all is written, or nothing was written for `hang_limit`. The rest is written later if its
     // folder responds while the process lives. put() must not be called afterwards.
     void finish();
 

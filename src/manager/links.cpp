@@ -21,9 +21,9 @@ void Links::open(net::Transport& from, const net::Joined& joined, Duration hello
     Link& link = links_[key];
     link.key = key;
     link.address = joined.address;
-    link.stranger = strangers_.contains(&from);
+    link.untrusted = untrusted_.contains(&from);
     link.outbox.emplace(from, joined.peer);
-    if (!link.stranger) return;
+    if (!link.untrusted) return;
     link.hello_until = now + hello_limit;
     unheard_.push_back({link.hello_until, key});
 }

@@ -32,16 +32,17 @@ struct Link {
     std::string os, arch;                         // of its host
     bool takes_tickets = false;
     bool shares_files = false;  // it sees our files, so none are sent
-    bool stranger = false;  // it joined on its own (over TCP): it is no rank, and nothing it sends is trusted
-    Instant hello_until;    // hello limit of a stranger
+    bool untrusted =
+        false;            // it joined on its own (over TCP): it is no rank, and nothing it sends is trusted
+    Instant hello_until;  // hello limit of an untrusted link
     session::Session* session = nullptr;  // of a worker over TCP
 };
 
 class Links {
   public:
-    // Peers of this transport are strangers.
-    void expect_tcp_workers(const net::Transport& from) { strangers_.insert(&from); }
-    // `hello_limit`: a stranger must say hello within this time.
+    // Peers of this transport are untrusted.
+    void expect_tcp_workers(const net::Transport& from) { untrusted_.insert(&from); }
+    // `hello_limit`: an untrusted peer must say hello within this time.
     void open(net::Transport& from, const net::Joined& joined, Duration hello_limit, Instant now);
     // From now on this link reaches the worker, instead of any earlier link.
     void assign(Link& link, const records::WorkerRecord& record);
@@ -52,7 +53,7 @@ class Links {
     Link* of(WorkerId worker) const;  // null while it is disconnected
     std::map<LinkKey, Link>& all() { return links_; }
     std::size_t without_hello() const;
-    // Returns strangers that missed their hello limit, each once.
+    // Returns untrusted links that missed their hello limit, each once.
     Link* next_silent(Instant now);
     std::optional<Instant> next_hello_limit() const;
 
@@ -69,8 +70,8 @@ class Links {
     std::unordered_map<WorkerId, Link*> workers_;
     std::vector<LinkKey> unsent_;  // links with messages of this turn
     bool tasks_unsent_ = false;    // some of these messages carry tasks
-    std::set<const net::Transport*> strangers_;
-    std::deque<std::pair<Instant, LinkKey>> unheard_;  // strangers, by hello limit
+    std::set<const net::Transport*> untrusted_;
+    std::deque<std::pair<Instant, LinkKey>> unheard_;  // untrusted links, by hello limit
 };
 
 }  // namespace wq::manager

@@ -13,7 +13,7 @@ void StorageWatch::look(core::Now now) {
     if (trouble && !trouble_since_) {
         trouble_since_ = now.instant;
         router_.tell_user(*trouble + "; dispatching is paused; retrying the write for up to " +
-                          format_duration(limits_.patience));
+                          format_duration(limits_.retry_limit));
     } else if (!trouble && trouble_since_) {
         trouble_since_.reset();
         router_.tell_user("results can be written again");
@@ -30,14 +30,14 @@ void StorageWatch::look_if_full(core::Now now) {
 }
 
 void StorageWatch::tick(core::Now now) {
-    if (gave_up_ || !trouble_since_ || now.instant < *trouble_since_ + limits_.patience) return;
+    if (gave_up_ || !trouble_since_ || now.instant < *trouble_since_ + limits_.retry_limit) return;
     gave_up_ = true;
     router_.react(core::StopRequested{core::StopReason::storage, Duration{0}}, now);
 }
 
 std::optional<Instant> StorageWatch::wakeup() const {
     if (!trouble_since_ || gave_up_) return std::nullopt;
-    return *trouble_since_ + limits_.patience;
+    return *trouble_since_ + limits_.retry_limit;
 }
 
 }  // namespace wq::manager

@@ -14,7 +14,7 @@ struct StorageLimits {
     // Above this amount of unwritten records and output, dispatching pauses until half of it is written.
     std::uint64_t most_unwritten_bytes = 512u << 20;
     // How long writing is retried before the run stops.
-    Duration patience = std::chrono::seconds(60);
+    Duration retry_limit = std::chrono::seconds(60);
 };
 
 class StorageWatch {

@@ -66,7 +66,7 @@ class WorkerMessages {
     // Messages that only a manager sends.
     template <class Other>
     void on(Link& link, const Other&, core::Now now) {
-        if (link.stranger) to_.sessions.refuse(link, "it sent a message that only managers send", now);
+        if (link.untrusted) to_.sessions.refuse(link, "it sent a message that only managers send", now);
     }
     transfers::FileTransfers* transfers_of(Link& link, core::Now now);
 

@@ -68,7 +68,7 @@ void WorkerSessions::hello(Link& link, wire::Hello& message, core::Now now) {
                       now);
     link.os = message.os;
     link.arch = message.arch;
-    if (link.stranger || !message.rank)
+    if (link.untrusted || !message.rank)
         welcome_stranger(link, message, now);
     else
         welcome_rank(link, message, now);
@@ -167,7 +167,7 @@ wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
 
 bool WorkerSessions::out_of_turn(Link& link, core::Now now) {
     if (link.record) return false;
-    if (link.stranger) refuse(link, "its first message was not a hello", now);
+    if (link.untrusted) refuse(link, "its first message was not a hello", now);
     return true;
 }
 
@@ -209,7 +209,7 @@ void WorkerSessions::drop(LinkKey key, const std::string& why, records::Departur
     if (link == nullptr) return;
     const bool lost = departure == records::Departure::failure;
     // MPI_Finalize needs every rank, even one that said goodbye.
-    if (link->session == nullptr && !link->stranger && (lost || !router_.run_is_over())) lost_a_rank_ = true;
+    if (link->session == nullptr && !link->untrusted && (lost || !router_.run_is_over())) lost_a_rank_ = true;
     const auto record = link->record;
     events_.unlinked(*link);
     if (!links_.remove(key)) return;  // it never said hello, or has joined again on another connection
@@ -258,7 +258,7 @@ void WorkerSessions::dismiss_silent(core::Now now) {
 
 void WorkerSessions::dismiss_all(const std::string& why, core::Now now) {
     for (auto& [key, link] : links_.all())
-        links_.tell(link, wire::Dismiss{why, lost_a_rank_, options_.strangers_end_with_us && link.stranger});
+        links_.tell(link, wire::Dismiss{why, lost_a_rank_, options_.strangers_end_with_us && link.untrusted});
     note_departures_at_the_end(why, now);
 }
 

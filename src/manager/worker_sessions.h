@@ -60,7 +60,7 @@ class WorkerSessions {
     void end(WorkerId worker, const std::string& why, records::Departure departure, core::Now now);
     // Tells the peer why. A worker that violates the protocol cannot reconnect to its session.
     void refuse(Link& link, const std::string& why, core::Now now);
-    void dismiss_silent(core::Now now);                       // strangers that missed their hello limit
+    void dismiss_silent(core::Now now);                       // untrusted links that missed their hello limit
     void dismiss_all(const std::string& why, core::Now now);  // at the end: nothing may follow
 
     bool lost_a_rank() const { return lost_a_rank_; }

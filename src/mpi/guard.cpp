@@ -58,9 +58,9 @@ struct End {
 };
 
 // Every signal but SIGKILL is blocked or ignored here.
-void wait_to_be_killed(Duration patience) {
+void wait_to_be_killed(Duration limit) {
     ::poll(nullptr, 0,
-           static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count()));
+           static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()));
 }
 
 int judge(const Story& story, const End& end, const LaunchEnvironment& environment,

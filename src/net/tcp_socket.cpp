@@ -92,8 +92,8 @@ void prepare_socket(int descriptor, const TcpLimits& limits) {
     set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, seconds_of(limits.silence / 2));
     set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, seconds_of(limits.silence / 8));
     set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, 4);
-    const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(limits.silence).count();
-    const unsigned milliseconds = static_cast<unsigned>(std::max<std::int64_t>(patience, 1));
+    const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(limits.silence).count();
+    const unsigned milliseconds = static_cast<unsigned>(std::max<std::int64_t>(timeout, 1));
     setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 

@@ -91,7 +91,7 @@ FetchEnd fetch_url(const Fetch& fetch) {
     if (!target.file.valid()) return not_written(fetch.path, errno);
 
     std::array<char, CURL_ERROR_SIZE> error{};
-    const long patience = static_cast<long>(fetch.patience.count());
+    const long timeout = static_cast<long>(fetch.timeout.count());
     curl.setopt(handle, CURLOPT_URL, fetch.url.c_str());
     curl.setopt(handle, CURLOPT_USERAGENT, "work_queue");
     curl.setopt(handle, CURLOPT_ERRORBUFFER, error.data());
@@ -99,9 +99,9 @@ FetchEnd fetch_url(const Fetch& fetch) {
     curl.setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
     curl.setopt(handle, CURLOPT_MAXREDIRS, 20L);
     curl.setopt(handle, CURLOPT_FAILONERROR, 1L);
-    curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, patience);
+    curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, timeout);
     curl.setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl.setopt(handle, CURLOPT_LOW_SPEED_TIME, patience);
+    curl.setopt(handle, CURLOPT_LOW_SPEED_TIME, timeout);
     curl.setopt(handle, CURLOPT_WRITEFUNCTION, &put);
     curl.setopt(handle, CURLOPT_WRITEDATA, &target);
     const CURLcode code = curl.perform(handle);
@@ -116,7 +116,7 @@ Call call_of(const Fetch& fetch) {
     ByteWriter out;
     out.blob(fetch.url);
     out.blob(fetch.path);
-    out.i64(fetch.patience.count());
+    out.i64(fetch.timeout.count());
     return {fetch_name, out.take()};
 }
 
@@ -135,7 +135,7 @@ FunctionTable built_in_functions() {
                                Fetch fetch;
                                fetch.url = in.blob();
                                fetch.path = in.blob();
-                               fetch.patience = std::chrono::seconds(in.i64());
+                               fetch.timeout = std::chrono::seconds(in.i64());
                                if (!in.at_end()) throw std::invalid_argument("no arguments of a fetch");
                                const FetchEnd end = fetch_url(fetch);
                                const char kind = end.kind == FetchEnd::Kind::done        ? 'd'

@@ -18,7 +18,7 @@ struct Fetch {
     std::string url;
     std::string path;  // created or overwritten
     // The time limit for connecting, and later for receiving nothing.
-    std::chrono::seconds patience{60};
+    std::chrono::seconds timeout{60};
 };
 
 struct FetchEnd {

@@ -128,7 +128,7 @@ void write_answer(const Question& question, const std::string& text) {
     static_cast<void>(records::write_atomically(question.answer_path, text + "\n", false));
 }
 
-Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration patience,
+Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration timeout,
                             const std::function<bool()>& goes_on) {
     const std::string folder = folder_of(run_directory);
     const std::string name = records::host_name() + "-" + std::to_string(::getpid());
@@ -136,7 +136,7 @@ Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line
     const std::string answered = folder + "/" + answer_name;
     ::unlink(answered.c_str());
     if (const Status asked = write_question(folder, name, line); !asked) return asked.error();
-    const Instant until = instant_now() + patience;
+    const Instant until = instant_now() + timeout;
     Result<std::string> text = Error{ExitCode::unreachable, ""};
     // Look once more after the run has ended: the answer may have been its last action.
     for (bool there = true; !text && there && instant_now() < until;) {

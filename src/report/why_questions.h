@@ -29,7 +29,7 @@ void write_answer(const Question& question, const std::string& text);
 // as far as is known. Errors: not_allowed (the directory cannot be written to), unreachable (no answer in
 // time, or the run is over).
 Result<std::string> ask_why(
-    const std::string& run_directory, std::uint64_t line, Duration patience,
+    const std::string& run_directory, std::uint64_t line, Duration timeout,
     const std::function<bool()>& goes_on = [] { return true; });
 
 }  // namespace wq::report

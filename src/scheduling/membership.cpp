@@ -139,7 +139,7 @@ void Membership::tick() {
 std::optional<Instant> Membership::next_due() const {
     Instant next = Instant::max();
     if (const Worker* worker = workers_.quietest())
-        next = state_.listening.next_look(state_.listening.patience_ends(worker->last_heard));
+        next = state_.listening.next_look(state_.listening.silence_ends(worker->last_heard));
     if (const Worker* worker = workers_.first_given_up())
         next = std::min(next, state_.listening.next_look(*worker->disconnected_until));
     for (const Instant at : {state_.settled_at, state_.ranks_settled_at})

@@ -241,11 +241,11 @@ std::uint32_t TicketPool::remaining() const {
     return unpack(head().word.load(std::memory_order_relaxed)).remaining();
 }
 
-bool TicketPool::refill_turn(Instant now, Duration patience) {
+bool TicketPool::refill_turn(Instant now, Duration timeout) {
     const auto time = static_cast<std::uint64_t>(now.time_since_epoch().count());
     std::uint64_t ends = head().turn_ends.load(std::memory_order_relaxed);
     if (ends > time) return false;
-    return head().turn_ends.compare_exchange_strong(ends, time + static_cast<std::uint64_t>(patience.count()),
+    return head().turn_ends.compare_exchange_strong(ends, time + static_cast<std::uint64_t>(timeout.count()),
                                                     std::memory_order_relaxed);
 }
 

@@ -84,9 +84,9 @@ class TicketPool {
     std::uint32_t remaining() const;
     std::uint32_t ranks() const { return shape_.ranks; }
 
-    // Whether this rank should fetch the next range. A hint only: the turn passes on after `patience`, and
+    // Whether this rank should fetch the next range. A hint only: the turn passes on after `timeout`, and
     // fetching out of turn is harmless.
-    bool refill_turn(Instant now, Duration patience);
+    bool refill_turn(Instant now, Duration timeout);
     void end_refill_turn();
 
     std::uint64_t overwritten() const { return overwritten_; }  // tickets claimed here whose meaning was lost

@@ -30,7 +30,7 @@ bool SignalledEnds::explained(const core::Outcome& outcome) const {
 void SignalledEnds::add(launcher::TaskEnded end, Instant now) {
     const bool may_be_ours = Signals::stops(signal_of(end.outcome));
     if (may_be_ours && !explained_)
-        waiting_.emplace_back(now + patience, std::move(end));
+        waiting_.emplace_back(now + wait_limit, std::move(end));
     else
         certain_.push_back(std::move(end));
 }

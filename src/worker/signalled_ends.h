@@ -16,7 +16,7 @@ namespace wq::worker {
 class SignalledEnds {
   public:
     // How long an end waits: the longest delay between the processes of a host that get the same signal.
-    static constexpr Duration patience = std::chrono::seconds(1);
+    static constexpr Duration wait_limit = std::chrono::seconds(1);
 
     // This process got `signal`, which stops the run.
     void note_stop(int signal);

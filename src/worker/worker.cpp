@@ -329,7 +329,7 @@ std::optional<Instant> Worker::wakeup() const {
     }
     Instant regular = last_sent_ + options_.beat;
     if (options_.manager_silence)
-        regular = std::min(regular, listening_.next_look(listening_.patience_ends(last_heard_)));
+        regular = std::min(regular, listening_.next_look(listening_.silence_ends(last_heard_)));
     const Instant calls = functions_ != nullptr ? functions_->wakeup().value_or(regular) : regular;
     const Instant looks = files_ ? files_->wakeup().value_or(regular) : regular;
     return std::min({regular, calls, looks, signalled_ends_.wakeup().value_or(regular)});

@@ -50,13 +50,13 @@ void Worker::take_ranges(Instant now) {
 // because it was claimed for some ms; if it takes longer than that, its rest is returned.
 bool Worker::ranges_are_few(Instant now) {
     constexpr std::uint64_t few = 256;
-    constexpr Duration patience = std::chrono::seconds(1);
+    constexpr Duration wait_limit = std::chrono::seconds(1);
     if (ranges_.count() <= few) {
         many_since_.reset();
         return true;
     }
     if (!many_since_) many_since_ = now;
-    if (now - *many_since_ >= patience) functions_->return_ranges();
+    if (now - *many_since_ >= wait_limit) functions_->return_ranges();
     return false;
 }
 

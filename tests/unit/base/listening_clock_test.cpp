@@ -46,7 +46,7 @@ TEST(ListeningClock, AfterAPauseAsLongAsThePatienceAllHaveThatAgain) {
 TEST(ListeningClock, TheNextLookIsSoonEnough) {
     ListeningClock clock(start, 8s);
     const Instant heard = clock.now();
-    EXPECT_EQ(clock.next_look(clock.patience_ends(heard)), start + 2s);
+    EXPECT_EQ(clock.next_look(clock.silence_ends(heard)), start + 2s);
     clock.look(start + 1500ms);
     EXPECT_EQ(clock.next_look(clock.now() + 300ms), start + 1800ms);
 }

@@ -237,7 +237,7 @@ TEST(EntryKeeping, ItsEndWaitsForNoFileSystemThatHangs) {
         return success();
     };
     keeping.remove = [] {};
-    keeping.patience = std::chrono::milliseconds(10);
+    keeping.timeout = std::chrono::milliseconds(10);
     keeping.say = [&said](const std::string& text) { said += text; };
     {
         EntryKeeper keeper(std::move(keeping));

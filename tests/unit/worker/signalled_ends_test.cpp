@@ -43,8 +43,8 @@ TEST(SignalledEnds, AnEndAheadOfItsSignalWasStoppedAndHasNotFailed) {
     for (const auto& early : {by_signal(1, SIGTERM), by_exit(1, 128 + SIGTERM)}) {
         SignalledEnds ends;
         ends.add(early, kStart);
-        EXPECT_FALSE(ends.take(kStart + SignalledEnds::patience - 1ns));
-        EXPECT_EQ(ends.wakeup(), kStart + SignalledEnds::patience);
+        EXPECT_FALSE(ends.take(kStart + SignalledEnds::wait_limit - 1ns));
+        EXPECT_EQ(ends.wakeup(), kStart + SignalledEnds::wait_limit);
         ends.note_stop(SIGTERM);
         const auto end = ends.take(kStart);
         ASSERT_TRUE(end);
@@ -56,7 +56,7 @@ TEST(SignalledEnds, AnEndAheadOfItsSignalWasStoppedAndHasNotFailed) {
 TEST(SignalledEnds, WithoutASignalToUsTheTaskHasFailed) {
     SignalledEnds ends;
     ends.add(by_signal(1, SIGTERM), kStart);
-    const auto end = ends.take(kStart + SignalledEnds::patience);
+    const auto end = ends.take(kStart + SignalledEnds::wait_limit);
     ASSERT_TRUE(end);
     EXPECT_EQ(end->outcome.ending, Ending::signalled);
 }
