@@ -23,7 +23,7 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, workers_able, "workers", "able to hold the largest waiting task, by each resource") \
     X(std::int64_t, workers_joined, "workers", "joined since the start")                                \
     X(std::int64_t, workers_removed, "workers", "gone since the start, for any reason")                 \
-    X(std::int64_t, workers_released, "workers", "let go by the manager before its end")                \
+    X(std::int64_t, workers_released, "workers", "released by the manager before its end")              \
     X(std::int64_t, workers_idled_out, "workers", "left because no task came for them")                 \
     X(std::int64_t, workers_fast_aborted, "workers", "made to end a task that took too long")           \
     X(std::int64_t, workers_blocked, "workers", "of blocked hosts, since the start")                    \

@@ -16,7 +16,7 @@ struct Statistics {
     std::int64_t workers_able = 0;              // able to hold the largest waiting task, by each resource
     std::int64_t workers_joined = 0;            // joined since the start
     std::int64_t workers_removed = 0;           // gone since the start, for any reason
-    std::int64_t workers_released = 0;          // let go by the manager before its end
+    std::int64_t workers_released = 0;          // released by the manager before its end
     std::int64_t workers_idled_out = 0;         // left because no task came for them
     std::int64_t workers_fast_aborted = 0;      // made to end a task that took too long
     std::int64_t workers_blocked = 0;           // of blocked hosts, since the start
