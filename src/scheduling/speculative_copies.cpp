@@ -1,6 +1,7 @@
 #include "scheduling/speculative_copies.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/wall_time.h"
 
@@ -98,7 +99,8 @@ Worker* SpeculativeCopies::room_elsewhere(TaskId task) {
     if (!what.workers.empty()) return best;
     for (const auto& [kind, of_kind] : workers_.kinds()) {
         if (!fit_.ever_holds(kind.at_most.whole, kind.at_most.features, shape)) continue;
-        for (const Scarce scarce : orders_for(fit_.share(shape, kind.at_most.whole))) {
+        const std::span<const Scarce> orders = orders_for(fit_.share(shape, kind.at_most.whole));
+        for (const Scarce scarce : orders) {
             workers_.keep_order(scarce);
             const Places& places = of_kind.by(scarce);
             int looked = 0;
