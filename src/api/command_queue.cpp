@@ -61,10 +61,14 @@ std::int64_t CommandQueue::submitted() const {
     return next_id_ - 1;
 }
 
-void CommandQueue::close(std::string_view why) noexcept {
+void CommandQueue::close() noexcept {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    if (why.empty()) return;
+}
+
+void CommandQueue::fail(std::string_view why) noexcept {
+    const std::lock_guard lock(mutex_);
+    closed_ = failed_ = true;
     why_closed_ += ": ";
     why_closed_ += why.substr(0, why_closed_.capacity() - why_closed_.size());
 }
@@ -72,6 +76,11 @@ void CommandQueue::close(std::string_view why) noexcept {
 std::string CommandQueue::why_closed() const {
     const std::lock_guard lock(mutex_);
     return why_closed_;
+}
+
+std::string CommandQueue::failure() const {
+    const std::lock_guard lock(mutex_);
+    return failed_ ? why_closed_ : std::string();
 }
 
 void CommandQueue::drop_requests() noexcept {

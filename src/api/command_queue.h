@@ -49,10 +49,13 @@ class CommandQueue {
     bool ask(std::function<void()> request);
     // Tasks submitted so far; each call of a range counts.
     std::int64_t submitted() const;
-    // Accepts nothing more; queued items will still be taken. `why`: the manager has failed.
-    void close(std::string_view why = {}) noexcept;
+    // Accepts nothing more; queued items will still be taken.
+    void close() noexcept;
+    // As close(), because the manager has failed. `why`: one line.
+    void fail(std::string_view why) noexcept;
     // One line: the manager has ended, and why if it failed.
     std::string why_closed() const;
+    std::string failure() const;  // why_closed() after fail(), else ""
 
     // ---- the manager's thread ----
     int descriptor() const { return descriptor_.get(); }
@@ -77,6 +80,7 @@ class CommandQueue {
     bool asleep_ = false;
     bool woken_ = false;
     bool closed_ = false;
+    bool failed_ = false;
     std::string why_closed_{"the manager has ended"};
     Descriptor descriptor_;
 };

@@ -119,8 +119,7 @@ void ProgramManager::run() {
 // The core may be inconsistent, so nothing of it is used any more. TCP workers see a closed connection; ranks
 // have no other manager and are told to end.
 void ProgramManager::fail(const char* why) noexcept {
-    failed_ = true;  // first, so that a call that the closed queue refuses sees failure()
-    queue_.close(why);
+    queue_.fail(why);
     source_.drop_requests();
     const auto as_far_as_memory_is_left = [](const auto& work) {
         try {
@@ -321,7 +320,7 @@ std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
         tasks_.for_each([&](TaskData& task) {
             if (category == nullptr || task.category == *category) wanted.push_back(task.id);
         });
-        all.reserve(wanted.size());  // before any is cancelled: without memory, none is lost
+        all.reserve(wanted.size());  // a failed push_back would lose a cancelled task
         // While one task is cancelled, another's end time may come; wait() returns that one.
         for (const std::int64_t id : wanted)
             if (TaskData* task = tasks_.find_whole(id)) take(cancel_now(*task));

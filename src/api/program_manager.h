@@ -106,7 +106,7 @@ class ProgramManager {
 
     // "": the manager's thread serves the program. Otherwise the reason why it ended before end(): then
     // wait() returns the tasks that have ended, after them all others as forsaken, and all other calls fail.
-    std::string failure() const { return failed_ ? why_ended() : std::string(); }
+    std::string failure() const { return queue_.failure(); }
     std::string why_ended() const { return queue_.why_closed(); }
 
   private:
@@ -138,7 +138,6 @@ class ProgramManager {
     std::unique_ptr<BackgroundThread> files_;  // ends before the manager, because it serves the manager
     IntervalSet cancelled_;                    // ids
     bool lost_a_rank_ = false;
-    std::atomic<bool> failed_{false};
 
     std::mutex figures_mutex_;
     core::ManagerStats published_;  // from the last turn

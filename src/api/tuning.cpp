@@ -24,7 +24,7 @@ struct Parameter {
     bool or_zero = false;  // 0 is valid, too, although below the minimum
 };
 
-// Work Queue's table, including the manual's misspelt names.
+// Work Queue's table, with other names, such as the manual's misspelt ones.
 constexpr std::array parameters{
     Parameter{"resource-submit-multiplier", 1, 1, "asynchrony-multiplier"},
     Parameter{"min-transfer-timeout", 60, 1},

@@ -281,7 +281,7 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     return success();
 }
 
-// Other names of options, from earlier versions and from work_queue_worker.
+// Other names of options: former ones, and those of work_queue_worker.
 constexpr std::pair<std::string_view, std::string_view> other_names[] = {
     {"--away-limit", "--reconnect-timeout"},
     {"--storage-patience", "--storage-timeout"},

@@ -114,7 +114,7 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     if (files_ != nullptr) setrlimit(RLIMIT_NOFILE, files_);
     const int out = open(lane.out.writer_path(), O_WRONLY | O_CLOEXEC);
     const int err = open(lane.err.writer_path(), O_WRONLY | O_CLOEXEC);
-    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(127);
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(core::exit_cannot_execute);
     // The launcher's own descriptors must not outlive the launcher in this process.
     if (lane.result.get() != result_place) dup2(lane.result.get(), result_place);
     fcntl(result_place, F_SETFD, FD_CLOEXEC);

@@ -2,7 +2,7 @@
 // not return: it is detached, and the process should leave by _exit.
 //
 // Ended calls are collected, not sent, because a wake-up for each would cost more than a short call. The bell
-// rings for the first end after listen(), and whenever nothing is left to run.
+// rings for the first end after listen(), and for each call that ends or is returned while no other waits.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ struct RangeOrder {
 };
 using CallJob = std::variant<CallOrder, RangeOrder>;
 
-// Reported for a RangeOrder, at most every 100 ms and at its end.
+// Reported for a RangeOrder, at most every 100 ms, or after 1,000 failures, and at its end.
 struct RangeProgress {
     BatchId batch;
     IntervalSet done;

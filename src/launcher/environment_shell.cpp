@@ -194,7 +194,8 @@ void EnvironmentShell::begin_task() {
         text += " " + entry.substr(0, equals + 1) + single_quoted(entry.substr(equals + 1));
     }
     if (!order.directory.empty())
-        text += "; command cd -- " + single_quoted(order.directory) + " || exit 126";
+        text += "; command cd -- " + single_quoted(order.directory) + " || exit " +
+                std::to_string(core::exit_cannot_execute);
     text += "; command eval " + single_quoted(order.text) + " ) </dev/null >" + fd_folder_ +
             std::to_string(lane_->out.read_end()) + " 2>" + fd_folder_ +
             std::to_string(lane_->err.read_end()) + " & command echo \"p " + generation + " $!\"" + reply +

@@ -123,8 +123,8 @@ class Launcher {
     // None of these blocks. They are buffered here and sent together by the next call of next(), for which
     // descriptor() is readable at once.
     virtual void environment(const EnvironmentLine& line) = 0;
-    // Later orders start in that directory, if it can be entered. If it cannot, or is empty, this has no
-    // effect.
+    // Later orders start in that directory. If it is empty or cannot be entered, they start where the
+    // launcher started.
     virtual void enter(const std::string& directory) = 0;
     virtual void run(process::Order order) = 0;
     virtual void kill(TaskId task,
@@ -135,7 +135,8 @@ class Launcher {
     // All reports that are available without waiting.
     virtual std::vector<Report> next() = 0;
 
-    // As close(), then open(). Earlier orders and environment lines are dropped, and never reported.
+    // Ends the launcher process and opens a new one. Earlier orders and environment lines are dropped, and
+    // never reported.
     virtual Status begin_anew(const LauncherOptions& options, Duration limit) = 0;
 
     // Kills all that runs and waits up to `limit` for the process. No process that tasks left survives.

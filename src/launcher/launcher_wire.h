@@ -15,8 +15,7 @@
 
 namespace wq::launcher {
 
-// rank -> launcher. An order's serial counts the rank's orders from 1; later messages use it to name the
-// order.
+// rank -> launcher. An order's serial counts the rank's orders from 1; reports name the order by it.
 struct KillMessage {
     TaskId task;
     Attempt attempt = 0;

@@ -54,6 +54,7 @@ std::optional<OrderQueue::Next> OrderQueue::next_behind_head(Accounts& accounts)
 
 std::vector<std::uint64_t> OrderQueue::ahead_of(std::size_t position) const {
     std::vector<std::uint64_t> serials;
+    serials.reserve(position);
     for (std::size_t at = 0; at < position; ++at) serials.push_back(orders_[at].serial);
     return serials;
 }

@@ -39,7 +39,9 @@ class OrderQueue {
     std::optional<Next> next_behind_head(Accounts& accounts) const;
 
     std::deque<process::OrderMessage> orders_;
-    bool alike_ = true;  // all orders need the same amounts as the head: if it does not fit, none does
+    // All orders need the same amounts as the head: if it does not fit, none does. false: perhaps not, since
+    // the order that differed may have left.
+    bool alike_ = true;
 };
 
 }  // namespace wq::launcher

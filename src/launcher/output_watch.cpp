@@ -10,7 +10,7 @@ constexpr Duration unwatched_time = std::chrono::milliseconds(1);
 
 }  // namespace
 
-void OutputWatch::end(Lane& lane) {
+void OutputWatch::ended(Lane& lane) {
     if (!std::exchange(lane.watched, false)) --unwatched_;
 }
 

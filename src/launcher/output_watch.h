@@ -1,4 +1,4 @@
-// Reads what tasks write while they run, so that a full pipe does not stop them.
+// Reads what tasks and the worker's shell write while they run, so that a full pipe does not stop them.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,10 @@ class OutputWatch {
   public:
     explicit OutputWatch(process::Poller& poller) : poller_(poller) {}
 
-    // Tasks whose output is not watched yet. Most tasks end before their output is watched: to be woken by
-    // what they write, and again by their end, would cost a good part of a short task.
-    void begin() { ++unwatched_; }
-    void end(Lane& lane);  // of each that began
+    void started() { ++unwatched_; }
+    void ended(Lane& lane);  // each task that started
     bool owed() const { return unwatched_ > 0; }
-    Instant next(Instant now) const;                 // when to watch(); max: no task is left to watch
+    Instant next(Instant now) const;                 // when to look for tasks that are due; max: never
     static bool due(const Lane& lane, Instant now);  // it has run long enough, and is not watched yet
     void watch(Lane& lane);
 
@@ -27,6 +25,8 @@ class OutputWatch {
 
   private:
     process::Poller& poller_;
+    // Running tasks whose output is not watched yet. Most tasks end before it is: to be woken by what they
+    // write, and again by their end, would cost a good part of a short task.
     std::size_t unwatched_ = 0;
 };
 

@@ -127,7 +127,7 @@ void TaskRunner::finish(Lane& lane, bool may_be_held) {
     if (order.call) output.result = CallStarter::take_result(lane);
     reports_.add(lane.order.serial,
                  TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now_);
-    outputs_.end(lane);
+    outputs_.ended(lane);
     if (may_be_held) {
         // The killed processes may still be alive and hold the other end. If this fails, the next task's
         // start tries again.

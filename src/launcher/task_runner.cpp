@@ -1,8 +1,6 @@
 #include "launcher/task_runner.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -75,9 +73,7 @@ void TaskRunner::tell(EnvironmentLine line) {
 
 void TaskRunner::recall(std::uint64_t most, Instant now) {
     now_ = now;
-    for (; most > 0 && !queue_.empty(); --most) {
-        give_back(queue_.pop_back());
-    }
+    for (; most > 0 && !queue_.empty(); --most) give_back(queue_.pop_back());
 }
 
 void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {

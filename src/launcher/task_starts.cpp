@@ -1,7 +1,7 @@
 // The part of TaskRunner that starts tasks.
-#include <unistd.h>
-
-#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "launcher/task_runner.h"
 
@@ -77,7 +77,7 @@ bool TaskRunner::do_without_lane() {
 }
 
 void TaskRunner::started(Lane& lane) {
-    outputs_.begin();
+    outputs_.started();
     limits_.watch(lane);
     reports_.note_unreported(now_);
     is_executed(lane);
@@ -101,10 +101,10 @@ void TaskRunner::start_anew(Lane& lane) {
             is_executed(lane);
             return;
         case TaskStarter::Result::impossible:
-            outputs_.end(lane);
+            outputs_.ended(lane);
             return start_failed(lane);
         case TaskStarter::Result::try_later:
-            outputs_.end(lane);
+            outputs_.ended(lane);
             return put_back(lane);
     }
 }

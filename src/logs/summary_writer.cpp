@@ -86,14 +86,15 @@ struct SummaryWriter::Shared {
 
 // ---- the writer's thread ----
 
-// Without memory the report is missing, but its task is not delayed.
+// A summary that cannot be written is missing, such as without memory, but does not hold up its task.
 void SummaryWriter::Shared::write(Job& job) {
+    const std::string& folder = job.summary.of_all.empty() ? job.summary.of_task : job.summary.of_all;
     try {
         write_files(job.summary);
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception& error) {
         try {
-            tell(job.summary.of_all.empty() ? job.summary.of_task : job.summary.of_all, "no memory left");
-        } catch (const std::bad_alloc&) {  // no memory for the message either
+            tell(folder, folder + ": " + error.what());
+        } catch (const std::exception&) {  // then without a message
         }
     }
     job.written.set_value();
@@ -118,9 +119,12 @@ void SummaryWriter::Shared::write_files(const Summary& summary) {
 }
 
 void SummaryWriter::Shared::tell(const std::string& folder, const std::string& trouble) {
-    if (!told.insert(folder).second) return;
-    const std::lock_guard lock(outside);
-    if (!left_alone) calls.say("a summary cannot be written: " + trouble);
+    if (told.contains(folder)) return;
+    {
+        const std::lock_guard lock(outside);
+        if (!left_alone) calls.say("a summary cannot be written: " + trouble);
+    }
+    told.insert(folder);
 }
 
 void SummaryWriter::Shared::ended(const Job& job) {

@@ -13,7 +13,7 @@ class EnvironmentLines {
   public:
     explicit EnvironmentLines(Links& links) : links_(links) {}
 
-    // Applies to all workers, also to those that join later. Empty `workers`: all.
+    // For these workers (empty: all), also if they join later.
     void add(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
     void tell(Link& link);  // the lines that the worker does not have yet
     // By position, from 1; null: none.

@@ -32,9 +32,9 @@ struct Link {
     std::string os, arch;                         // of its host
     bool takes_tickets = false;
     bool shares_files = false;  // it sees our files, so none are sent
-    bool untrusted =
-        false;            // it joined on its own (over TCP): it is no rank, and nothing it sends is trusted
-    Instant hello_until;  // hello limit of an untrusted link
+    // It joined on its own (over TCP): it is no rank, and nothing it sends is trusted.
+    bool untrusted = false;
+    Instant hello_until;                  // hello limit of an untrusted link
     session::Session* session = nullptr;  // of a worker over TCP
 };
 

@@ -12,13 +12,13 @@ SessionOptions session_options(const ManagerOptions& options) {
     sessions.disconnect_limit = options.reactor.away_limit;
     sessions.hello_limit = options.hello_limit;
     sessions.of_rank.output_limit = options.output_limit;
-    sessions.of_stranger = sessions.of_rank;
-    sessions.of_stranger.directory = options.directory;
-    sessions.of_stranger.index_variable = options.index_variable;
-    sessions.of_stranger.mark_path = options.mark_path;
-    sessions.of_stranger.mark = options.mark;
+    sessions.of_tcp_worker = sessions.of_rank;
+    sessions.of_tcp_worker.directory = options.directory;
+    sessions.of_tcp_worker.index_variable = options.index_variable;
+    sessions.of_tcp_worker.mark_path = options.mark_path;
+    sessions.of_tcp_worker.mark = options.mark;
     sessions.ranks_share_files = !options.mark_path.empty();
-    sessions.strangers_end_with_us = options.ends_workers;
+    sessions.tcp_workers_end_with_us = options.ends_workers;
     return sessions;
 }
 

@@ -73,7 +73,6 @@ class Manager final : private Router {
     void add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed, core::Now now);
     void add_barrier(core::Now now) { react(core::BarrierAdded{}, now); }
     void end_input(core::Now now);
-    // A `#!` line for all workers, also for those that join later. Empty `workers`: all.
     void add_environment_line(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
 
     // ---- the source, or a program ----

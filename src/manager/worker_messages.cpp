@@ -10,6 +10,7 @@ WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& by
     const LinkKey key = link.key;
     if (link.record) {
         router_.react(core::WorkerHeard{link.record->worker}, now);
+        // The worker may have been dismissed by this, and then its frame no longer counts.
         if (to_.links.find(key) == nullptr) return Heard::status;
     }
     auto messages = wire::decode(bytes);

@@ -69,7 +69,7 @@ void WorkerSessions::hello(Link& link, wire::Hello& message, core::Now now) {
     link.os = message.os;
     link.arch = message.arch;
     if (link.untrusted || !message.rank)
-        welcome_stranger(link, message, now);
+        welcome_tcp_worker(link, message, now);
     else
         welcome_rank(link, message, now);
 }
@@ -90,7 +90,7 @@ void WorkerSessions::welcome_rank(Link& link, const wire::Hello& message, core::
     router_.react(joined(message, record.worker, now), now);
 }
 
-void WorkerSessions::welcome_stranger(Link& link, wire::Hello& message, core::Now now) {
+void WorkerSessions::welcome_tcp_worker(Link& link, wire::Hello& message, core::Now now) {
     if (const auto nonsense = session::nonsense_in(message)) return refuse(link, *nonsense, now);
     switch (sessions_.judge(message)) {
         case session::SessionTable::Claim::taken:
@@ -139,7 +139,7 @@ void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) 
         // Without a disconnect limit, and after the end, a disconnect ends the session.
         if (sessions_.find(worker) == nullptr) {
             message.resume.clear();
-            return welcome_stranger(link, message, now);
+            return welcome_tcp_worker(link, message, now);
         }
     }
     link.session = session;
@@ -155,7 +155,7 @@ void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) 
 }
 
 wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
-    wire::Welcome welcome = options_.of_stranger;
+    wire::Welcome welcome = options_.of_tcp_worker;
     welcome.worker = session.record.worker;
     welcome.resume = session.token;
     welcome.grace = session::grace_of(options_.disconnect_limit);
@@ -258,7 +258,8 @@ void WorkerSessions::dismiss_silent(core::Now now) {
 
 void WorkerSessions::dismiss_all(const std::string& why, core::Now now) {
     for (auto& [key, link] : links_.all())
-        links_.tell(link, wire::Dismiss{why, lost_a_rank_, options_.strangers_end_with_us && link.untrusted});
+        links_.tell(link,
+                    wire::Dismiss{why, lost_a_rank_, options_.tcp_workers_end_with_us && link.untrusted});
     note_departures_at_the_end(why, now);
 }
 

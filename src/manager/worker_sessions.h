@@ -31,10 +31,10 @@ class WorkerEvents {
 struct SessionOptions {
     Duration disconnect_limit{0};  // a worker must reconnect within this time; 0: it is lost at once
     Duration hello_limit = std::chrono::seconds(30);
-    wire::Welcome of_rank;               // sent to a rank
-    wire::Welcome of_stranger;           // sent to a TCP worker, with its session's data
-    bool ranks_share_files = false;      // ranks see our files, so none are sent
-    bool strangers_end_with_us = false;  // false: they look for another manager
+    wire::Welcome of_rank;                 // sent to a rank
+    wire::Welcome of_tcp_worker;           // sent to a TCP worker, with its session's data
+    bool ranks_share_files = false;        // ranks see our files, so none are sent
+    bool tcp_workers_end_with_us = false;  // false: they look for another manager
 };
 
 class WorkerSessions {
@@ -44,7 +44,8 @@ class WorkerSessions {
     // Numbers of TCP workers start after the ranks.
     void keep_numbers(std::uint32_t ranks);
     void hello(Link& link, wire::Hello& message, core::Now now);
-    // Before its welcome, a worker may send only a hello. Returns whether this one sent anything else.
+    // Before its welcome, a worker may send only a hello. If it sent anything else, refuses it and returns
+    // true.
     bool out_of_turn(Link& link, core::Now now);
     void count_answer(Link& link);
     void acknowledge_answers();
@@ -67,7 +68,7 @@ class WorkerSessions {
 
   private:
     void welcome_rank(Link& link, const wire::Hello& message, core::Now now);
-    void welcome_stranger(Link& link, wire::Hello& message, core::Now now);
+    void welcome_tcp_worker(Link& link, wire::Hello& message, core::Now now);
     void reconnect(Link& link, wire::Hello& message, core::Now now);
     void forget_unconfirmed(const session::Session& old, core::Now now);
     wire::Welcome welcome(const session::Session& session) const;

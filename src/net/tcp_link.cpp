@@ -24,7 +24,7 @@ std::string text_of(int error) {
     return std::system_category().message(error);
 }
 
-std::size_t stranger_frame(const TcpLimits& limits) {
+std::size_t greeting_frame(const TcpLimits& limits) {
     return std::min(limits.most_frame_bytes, limits.most_frame_bytes_before_admit);
 }
 
@@ -121,7 +121,7 @@ bool TcpLink::on_greeting(std::string_view frame) {
     handshake_.reset();
     state_ = State::open;
     const TcpLimits& limits = plan_.limits;
-    splitter_.allow(plan_.role == Role::worker ? limits.most_frame_bytes : stranger_frame(limits));
+    splitter_.allow(plan_.role == Role::worker ? limits.most_frame_bytes : greeting_frame(limits));
     owner_.on_ready(*this);
     return state_ == State::open;
 }

@@ -88,7 +88,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     std::string local_address();  // empty: disconnected
     bool close_by();              // both ends are on this machine
     Instant heard_at();           // when its last bytes reached this machine, read or not
-    bool attentive() const;       // long enough that its data can have reached this machine
+    bool attentive() const;       // read without a pause for 1 s: what the peer sent can have arrived
     bool ready() const { return state_ == State::open; }
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
     bool encrypted() const { return tls_ != nullptr; }

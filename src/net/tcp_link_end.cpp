@@ -12,7 +12,7 @@ namespace wq::net {
 namespace {
 
 // How long a refused unauthenticated peer may take to read the reason.
-constexpr Duration stranger_linger = std::chrono::seconds(1);
+constexpr Duration greeting_linger = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void TcpLink::leave() {
     state_ = State::leaving;
     paused_ = held_back_ = false;
     deadline_ =
-        instant_now() + (was_greeting ? std::min(plan_.limits.linger, stranger_linger) : plan_.limits.linger);
+        instant_now() + (was_greeting ? std::min(plan_.limits.linger, greeting_linger) : plan_.limits.linger);
     flush();
     read();
 }

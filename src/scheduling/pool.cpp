@@ -143,9 +143,9 @@ std::string Pool::what_is_missing(ShapeId shape) const {
     const auto& offers = state_.workers.offers();
     const bool has_features = std::any_of(offers.begin(), offers.end(),
                                           [&](const auto& each) { return has_all(each.first, wanted); });
-    if (!has_features) return describe(wanted) + ", which no connected worker has";
+    if (!has_features) return describe(wanted) + ", which no worker has";
     return core::describe(state_.asked(shape)) + (wanted.empty() ? "" : " and " + describe(wanted)) + "; " +
-           largest_with(wanted, " of the connected workers");
+           largest_with(wanted, " of the workers");
 }
 
 bool Pool::some_share_a_host() const {

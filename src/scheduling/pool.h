@@ -42,7 +42,8 @@ class Pool {
 
     // ---- messages ----
 
-    // "the largest<which> have 4 cores, ...", over all workers that have all `features`.
+    // "the largest<which> have 4 cores, ...", over all workers, or those with all `features` if there are
+    // any. If no worker has the largest of each resource: "none<which> has all of it: ...".
     std::string largest_with(const std::vector<std::string>& features, const std::string& which) const;
     // What a worker would need to hold the shape.
     std::string what_is_missing(ShapeId shape) const;

@@ -64,7 +64,7 @@ class Reactor {
     std::string waiting_for() const;
 
     // Why a task does not run, or on which worker it runs, in one line: "not now: ..." if it waits for time
-    // or other tasks, "not now: it needs a larger worker: ..." if no connected worker can hold it, "never:
+    // or other tasks, "not now: no worker can hold it: ..." if none is large enough, "never:
     // ...".
     std::string why(TaskId task, core::Now now) const;
 

@@ -9,7 +9,7 @@ namespace wq::scheduling {
 namespace {
 
 std::string with_verb(std::size_t count, const char* one, const char* more) {
-    return std::to_string(count) + " " + (count == 1 ? one : more);
+    return format_count(count) + " " + (count == 1 ? one : more);
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ std::string View::waiting_for() const {
     if (state_.stopping) return count_of(out, "running task") + " to end (stopping)";
     if (const auto there = state_.connected_workers(); there < state_.hold_until_workers)
         return std::to_string(state_.hold_until_workers) +
-               " workers connected at the same time: " + std::to_string(there) + " are";
+               " workers connected at the same time; connected now: " + std::to_string(there);
     if (workers_.empty()) return state_.joined == 0 ? "workers: none has joined" : "workers: all have left";
     if (out > 0) return count_of(out, "task") + " to end" + disconnected;
     if (const std::string what = what_is_blocked(); !what.empty()) return what;
@@ -220,15 +220,17 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
         if (worker.available()) ++taking;
     }
     if (able == 0 && !what.workers.empty())
-        return "never: the workers that it names are not connected, or are too small";
+        return "never: the workers that it names are not there, too small, or leave too soon";
     if (able == 0)
-        return "not now: it needs a larger worker: " + pool_.what_is_missing(shape) +
-               (what.min_time > Duration{0} ? "; and " + format_duration(what.min_time) + " of their time"
-                                            : "");
+        return "not now: no worker can hold it: it needs " + pool_.what_is_missing(shape) +
+               (what.min_time > Duration{0}
+                    ? "; and at least " + format_duration(what.min_time) + " until the worker leaves"
+                    : "");
     if (const std::string hosts = pool_.blocked_hosts_for(shape); !hosts.empty())
         return "not now: all hosts that could run it are blocked: " + hosts +
                "; unblock_host() or unblock_all() ends that";
-    if (!fit_.category_has_room(what)) return "not now: its category has as many running tasks as it may";
+    if (!fit_.category_has_room(what))
+        return "not now: its category has as many running tasks as it may have";
     if (const AvoidedHosts::Avoided* avoided = state_.avoided.find(task))
         return "not now: it was too slow on " + avoided->host + "; it waits up to " +
                format_duration(avoided->until - now.instant) + " more for another host";

@@ -86,7 +86,7 @@ void WorkerFiles::stage(wire::Lease lease) {
     auto task = std::make_shared<Task>();
     task->lease = std::move(lease);
     task->number = next_number_++;
-    for (std::uint32_t n = 0; n < task->lease.files->outputs.size(); ++n)
+    for (std::uint32_t n = 0; n < task->lease.files.value().outputs.size(); ++n)
         if (task->lease.files->outputs[n].watched) task->watches[n];
     if (!task->watches.empty()) ++watched_;
     tasks_[task->key()] = task;

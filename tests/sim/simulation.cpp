@@ -38,7 +38,8 @@ Plan first_plan(const Faults& faults, std::uint64_t seed) {
 }  // namespace
 
 Counts& Counts::operator+=(const Counts& o) {
-    events += o.events, leases += o.leases, queued += o.queued, seals += o.seals, tickets += o.tickets;
+    runs += o.runs, events += o.events, leases += o.leases, queued += o.queued, seals += o.seals,
+        tickets += o.tickets;
     recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
     cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
     expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent,

@@ -251,9 +251,9 @@ class Manager {
     // Statistics of one category's tasks; those of workers and of the manager are for all categories.
     Statistics stats_category(const std::string& category) const;
 
-    // Says in one line why the task does not run, or where it runs, such as "not now: it gets 4 cores, and 2
-    // workers that could run it are busy". For a range: about its first call. "": no such task, or wait() has
-    // returned it.
+    // Says in one line why the task does not run, or where it runs, such as "not now: it will get 4 cores,
+    // 8000 MB memory; 2 workers that could run it are busy". For a range: about its first call. "": no such
+    // task, or wait() has returned it.
     std::string why(std::int64_t id) const;
 
     // Sets a parameter by its name in Work Queue, for example tune("hungry-minimum", 20).

@@ -85,7 +85,7 @@ TEST_F(CategoriesTest, NothingBelowItsMinimumIsGiven) {
     least.min = api::sizes_of({-1, 5000, -1, -1});
     program_->set_category("a", least);
     submit(Task("x").category("a").cores(1));
-    EXPECT_THAT(program_->why(2), HasSubstr("not now: it needs a larger worker"));
+    EXPECT_THAT(program_->why(2), HasSubstr("not now: no worker can hold it"));
     EXPECT_EQ(summary("a").waiting, 1);
 }
 
@@ -212,7 +212,7 @@ TEST_F(CategoriesTest, WhyTellsWhatIsMissingUntilTheTaskIsReturned) {
     EXPECT_EQ(program_->why(1), "");
     set_max("a", {64, -1, -1, -1});
     submit(Task("y").category("a"));
-    EXPECT_THAT(program_->why(2), HasSubstr("not now: it needs a larger worker: 64 cores"));
+    EXPECT_THAT(program_->why(2), HasSubstr("not now: no worker can hold it: it needs 64 cores"));
     EXPECT_EQ(summary("a").fit_workers, 0);
     set_max("a", {1, -1, -1, -1});
     EXPECT_TRUE(wait()) << "those that wait follow";

@@ -55,7 +55,7 @@ TEST(Asking, EndsWhenTheRequestIsDropped) {
     std::thread asker([&] { EXPECT_FALSE(queue.ask([] { FAIL() << "it ran"; })); });
     while (!queue.has_more()) {
     }
-    queue.close("no memory left");
+    queue.fail("no memory left");
     queue.drop_requests();
     asker.join();
     EXPECT_EQ(queue.why_closed(), ended);

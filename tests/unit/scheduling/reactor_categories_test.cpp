@@ -30,7 +30,7 @@ TEST_F(CategoriesRun, NothingBelowItsMinimumIsGiven) {
     add_asking(2);
     join_with(1, {4, 2999, 1000, 0});
     EXPECT_EQ(running(), 0U) << "a worker that cannot give the minimum will not do";
-    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: it needs a larger worker"));
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: no worker can hold it"));
     join_with(2, {4, 7000, 1000, 0});
     EXPECT_EQ(running(), 2U);
     EXPECT_EQ(given(0), (Resources{2, 3500, 500, 0}));
@@ -198,7 +198,7 @@ TEST_F(CategoriesRun, WhoExhaustsAWholeWorkerWaitsForALargerOne) {
     join_with(1, {4, 4000, 400, 0});
     exhausts_memory(1, 0, 1, 4100);
     EXPECT_EQ(running(), 0U);
-    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: it needs a larger worker"));
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: no worker can hold it"));
     EXPECT_EQ(describe(reactor_.category(analysis)->largest(ResourceKind::memory), ResourceKind::memory),
               ">4100");
     join_with(2, {4, 4050, 400, 0});
@@ -301,7 +301,7 @@ TEST_F(CategoriesRun, TheMostThatCanBeMeasuredIsReckonedWith) {
     outcome.measured.emplace().usage = most;
     outcome.measured->exceeded = {.cores = most_size, .memory_mb = most_size, .disk_mb = most_size};
     report(1, 0, 1, outcome);
-    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: it needs a larger worker"));
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: no worker can hold it"));
     ASSERT_EQ(running(), 1U) << "others go on";
     measured(1, 1, 1, most);
     EXPECT_EQ(reactor_.ledger().count(TaskState::done), 1U);

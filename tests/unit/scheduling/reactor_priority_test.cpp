@@ -184,8 +184,8 @@ TEST_F(FeatureTest, AreAllNeeded) {
     expect({"lease 0.1 to 1"});
     idle(5s);
     expect(
-        {"warning: tasks wait for a worker with feature gpu, feature large, which no connected "
-         "worker has"});
+        {"warning: tasks wait for a worker with feature gpu, feature large, which no worker "
+         "has"});
     EXPECT_EQ(reactor_.waiting_for(), "1 task to end");
     ok(1, 0);
     expect({"0.1 ended for good: exit 0"});
@@ -206,7 +206,7 @@ TEST_F(FeatureTest, WhatIsTooLargeIsToldOnceWhenNoWorkerHasComeForAWhile) {
     expect({});
     idle(1s);
     expect(
-        {"warning: tasks wait for a worker with 64 cores; the largest of the connected workers have 8 cores, "
+        {"warning: tasks wait for a worker with 64 cores; the largest of the workers have 8 cores, "
          "8000 MB memory"});
     ok(1, 3);
     expect({"3.1 ended for good: exit 0"});
@@ -227,7 +227,7 @@ TEST_F(FeatureTest, WhatIsTooLargeIsToldAlsoWhileOthersKeepComing) {
     expect({});
     idle(3s);
     expect(
-        {"warning: tasks wait for a worker with 64 cores; the largest of the connected workers have 8 cores, "
+        {"warning: tasks wait for a worker with 64 cores; the largest of the workers have 8 cores, "
          "8000 MB memory"});
 }
 
@@ -245,14 +245,14 @@ TEST_F(FeatureTest, OfARankDecideAboutItsTickets) {
     join(1, 1, true);
     add(40, with({"gpu"}));
     idle(5s);
-    expect({"warning: tasks wait for a worker with feature gpu, which no connected worker has"});
+    expect({"warning: tasks wait for a worker with feature gpu, which no worker has"});
 }
 
 TEST_F(FeatureTest, CallsGoWhereTheirFunctionIs) {
     join_watched(1, 8);
     add(3, with({"function:area"}));
     idle(5s);
-    expect({"warning: tasks wait for a worker with function 'area', which no connected worker has"});
+    expect({"warning: tasks wait for a worker with function 'area', which no worker has"});
     join_watched(2, 1, {"function:area"});
     add(1, cores(8));
     expect({"lease 0.1 to 2", "lease 3.1 to 1"});
@@ -268,7 +268,7 @@ TEST_F(FeatureTest, AFunctionThatNoWorkerHasHadIsMisspelt) {
     join_watched(1);
     add(2, with({"function:aera"}));
     idle(5s);
-    expect({"warning: tasks wait for a worker with function 'aera', which no connected worker has"});
+    expect({"warning: tasks wait for a worker with function 'aera', which no worker has"});
     join_watched(2, 1, {"function:area", "function:edge"});
     idle(4s);
     expect({});  // the worker that has it may be about to join
@@ -281,7 +281,7 @@ TEST_F(FeatureTest, AFunctionThatNoWorkerHasHadIsMisspelt) {
     join_watched(3, 1, {"function:other"});
     add(1, with({"function:area"}));  // for a worker that may rejoin
     idle(5s);
-    expect({"warning: tasks wait for a worker with function 'area', which no connected worker has"});
+    expect({"warning: tasks wait for a worker with function 'area', which no worker has"});
 }
 
 TEST_F(PriorityTest, CategoriesHaveFiguresOfTheirOwn) {

@@ -73,7 +73,7 @@ TEST_F(ProgramTest, WhatFitsNowhereWaitsForAWorkerThatHoldsIt) {
     expect({"1.1 ended for good: exit 0"});
     idle(24h);
     expect(
-        {"warning: tasks wait for a worker with 4 cores; the largest of the connected workers have 1 core, "
+        {"warning: tasks wait for a worker with 4 cores; the largest of the workers have 1 core, "
          "1000 MB memory"});
     join_watched(2, 4);
     expect({"lease 0.1 to 2"});
@@ -105,7 +105,7 @@ TEST_F(ProgramTest, HoldsUntilSoManyWorkersWereThereAtOnce) {
     away(1);
     join_watched(2);
     expect({});
-    EXPECT_EQ(reactor_.waiting_for(), "2 workers connected at the same time: 1 are");
+    EXPECT_EQ(reactor_.waiting_for(), "2 workers connected at the same time; connected now: 1");
     back(1);
     std::set<std::string> leases;
     take([&](const std::string& line) { leases.insert(line); });

@@ -136,7 +136,7 @@ TEST_F(SizedRun, TheTryAfterAnExhaustionGetsMoreThanTheOneBefore) {
     join_with(2, {16, 1000, 400, 0});
     exhausts_memory(1, 0, 1, 8100);
     EXPECT_EQ(running(), 0U) << "1000 MB are fewer than it had";
-    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: it needs a larger worker"));
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: no worker can hold it"));
     join_with(3, {2, 9000, 400, 0});
     ASSERT_EQ(running(), 1U);
     EXPECT_EQ(given(0), (Resources{2, 9000, 400, 0}));
@@ -276,7 +276,7 @@ TEST_F(SizedRun, WhatIsMissingIsToldOfWorkersThatThereAre) {
     join_with(2, much_memory);
     add_asking(1, {.cores = 32, .memory_mb = 200'000});
     const std::string why = reactor_.why(TaskId(0), now());
-    EXPECT_THAT(why, HasSubstr("none of the connected workers has all of it: the one with the most cores "
+    EXPECT_THAT(why, HasSubstr("none of the workers has all of it: the one with the most cores "
                                "has 32 cores, 64000 MB memory"));
     forget_actions();
 }

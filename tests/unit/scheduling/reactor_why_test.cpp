@@ -22,7 +22,7 @@ TEST_F(WhyTest, NobodyIsThereOrNobodyIsLargeEnough) {
     EXPECT_EQ(why(0), "not now: no worker is connected");
     join_watched(1, 4);
     EXPECT_EQ(why(0),
-              "not now: it needs a larger worker: 8 cores; the largest of the connected workers have "
+              "not now: no worker can hold it: it needs 8 cores; the largest of the workers have "
               "4 cores, 4000 MB memory");
     join_watched(2, 8);
     expect({"lease 0.1 to 2"});
@@ -48,7 +48,7 @@ TEST_F(WhyTest, ThoseThatAreLargeEnoughAreBusyOrLeave) {
     Shape special = cores(1);
     special.features = {"gold"};
     add(1, special);
-    EXPECT_THAT(why(2), StartsWith("not now: it needs a larger worker: feature gold"));
+    EXPECT_THAT(why(2), StartsWith("not now: no worker can hold it: it needs feature gold"));
     take([](const std::string&) {});
 }
 
