@@ -2,6 +2,7 @@
 #include "capi/cctools/cctools.h"
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 

@@ -117,8 +117,9 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     if (options.resume) {
         const std::string path =
             choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
-        if (auto earlier = earlier_run(options, path).or_throw())
-            source_options.earlier = std::move(*earlier);
+        auto earlier = earlier_run(options, path);
+        if (!earlier) throw Failure{earlier.error()};
+        if (*earlier) source_options.earlier = std::move(**earlier);
     }
     const auto source = run::open_source(options.source, std::move(source_options), tasks).or_throw();
     run::Waiter waiter;
