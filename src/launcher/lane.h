@@ -10,6 +10,7 @@
 
 #include "base/descriptor.h"
 #include "launcher/accounts.h"
+#include "launcher/starters.h"
 #include "process/capture.h"
 #include "process/spawn.h"
 #include "process/task_environment.h"
@@ -44,7 +45,8 @@ struct Lane : watch::RunningTask {
 
     // State of the running task.
     Execution execution;
-    bool executed = false;  // its process is known to run its own program
+    Starters::Index starter = Starters::loop;  // whose child it is
+    bool executed = false;                     // its process is known to run its own program
     Holding holding;
     std::string cores_list;
     std::string visible_gpus;

@@ -1,6 +1,7 @@
 #include "launcher/launcher_process.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -23,6 +24,28 @@ int child_signals() {
     return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+// One of each core that tasks may be bound to. A single core needs none: the loop is woken there.
+std::vector<machine::CpuMask> starters_for(const machine::Slice& slice) {
+    std::vector<machine::CpuMask> masks;
+    if (slice.cores.size() < 2 || !slice.of_this_machine || slice.bind == machine::Binding::none)
+        return masks;
+    masks.resize(slice.cores.size());
+    for (std::size_t core = 0; core < masks.size(); ++core) masks[core].add(slice.cores[core]);
+    return masks;
+}
+
+// For epoll_wait().
+int milliseconds_until(Instant until, Instant now) {
+    if (until == Instant::max()) return -1;
+    if (until <= now) return 0;
+    constexpr std::int64_t longest = 60000;
+    // Rounds up to a whole millisecond: waking too early would only mean waiting again.
+    return static_cast<int>(std::min((until - now).count() / 1000000 + 1, longest));
+}
+
+// What ends is mostly a starter's, and its signal then wakes the loop in vain.
+constexpr Duration signals_rest = std::chrono::milliseconds(10);
+
 }  // namespace
 
 LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared,
@@ -31,24 +54,28 @@ LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared,
     : rank_(rank),
       home_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
       signals_(child_signals()),
-      runner_(options, inherited, shared, functions, poller_, reports_),
+      starters_(starters_for(options.slice), *this),
+      runner_(options, inherited, shared, functions, poller_, reports_, starters_),
       stream_(std::move(stream)),
       now_(instant_now()) {
     poller_.add(rank_, process::Source::rank, EPOLLIN);
     poller_.add(lifeline, process::Source::zygote, EPOLLIN);
-    poller_.add(signals_.get(), process::Source::children, EPOLLIN);
+    poller_.add(signals_.get(), process::Source::children, EPOLLIN | EPOLLONESHOT);
+    poller_.add(starters_.descriptor(), process::Source::starters, EPOLLIN);
+}
+
+bool LauncherProcess::valid() const {
+    return home_.valid() && signals_.valid() && poller_.valid() && starters_.descriptor() >= 0;
 }
 
 void LauncherProcess::run() {
+    starters_.lock().lock();
     take_messages();
     while (!over_) {
-        runner_.start_tasks(now_);
+        runner_.start_tasks(now_, Starters::loop);
+        watch_signals();
         report();
-        poller_.wait(milliseconds_to_wait(instant_now()),
-                     [this](process::Source source, std::uint32_t events, std::size_t number) {
-                         now_ = instant_now();
-                         handle(source, events, number);
-                     });
+        wait();
         now_ = instant_now();
         if (std::exchange(children_ended_, false)) runner_.children_ended(now_);
         runner_.check(now_);
@@ -56,14 +83,38 @@ void LauncherProcess::run() {
     process::end_all_children(process::kill_limit_ms);
 }
 
-int LauncherProcess::milliseconds_to_wait(Instant now) const {
-    Instant until = runner_.next_check(now);
-    if (!reports_.empty()) until = std::min(until, reports_.due_at());
-    if (until == Instant::max()) return -1;
-    if (until <= now) return 0;
-    constexpr std::int64_t longest = 60000;
-    // Rounds up to a whole millisecond: waking too early would only mean waiting again.
-    return static_cast<int>(std::min((until - now).count() / 1000000 + 1, longest));
+void LauncherProcess::turn(Starters::Index starter, bool child_ended) {
+    if (over_) return;
+    now_ = instant_now();
+    if (child_ended) runner_.children_ended(now_);
+    runner_.start_tasks(now_, starter);
+    report();
+    if (over_ || next_wake(now_) < wakes_at_) starters_.ask(Starters::loop);
+}
+
+void LauncherProcess::wait() {
+    const Instant now = instant_now();
+    wakes_at_ = next_wake(now);
+    const int limit = milliseconds_until(wakes_at_, now);
+    starters_.lock().unlock();
+    poller_.wait(limit);
+    starters_.lock().lock();
+    poller_.visit_ready([this](process::Source source, std::uint32_t events, std::size_t number) {
+        now_ = instant_now();
+        handle(source, events, number);
+    });
+}
+
+Instant LauncherProcess::next_wake(Instant now) const {
+    Instant next = runner_.next_check(now);
+    if (signals_again_at_) next = std::min(next, *signals_again_at_);
+    return reports_.empty() ? next : std::min(next, reports_.due_at());
+}
+
+void LauncherProcess::watch_signals() {
+    if (!signals_again_at_ || (now_ < *signals_again_at_ && !runner_.loop_runs_tasks())) return;
+    signals_again_at_.reset();
+    poller_.change(signals_.get(), process::Source::children, EPOLLIN | EPOLLONESHOT);
 }
 
 void LauncherProcess::handle(process::Source source, std::uint32_t events, std::size_t number) {
@@ -78,8 +129,11 @@ void LauncherProcess::handle(process::Source source, std::uint32_t events, std::
         case process::Source::children: {
             signalfd_siginfo info;
             children_ended_ = read(signals_.get(), &info, sizeof info) > 0;
+            signals_again_at_ = now_ + signals_rest;
             return;
         }
+        case process::Source::starters:
+            return starters_.take();
         default:
             runner_.ready(source, number, now_);
     }
@@ -137,6 +191,9 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const process::Fu
     prctl(PR_SET_NAME, "wq_launcher");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     watch::offer_launcher_as_oom_victim();
+    // Its threads work one at a time; by default each would get a heap of its own, of 64 MiB of address
+    // space.
+    mallopt(M_ARENA_MAX, 1);
     // Any signal but SIGKILL is a task's mistake (`kill $PPID`). Tasks get an empty mask.
     sigset_t all;
     sigfillset(&all);
@@ -160,7 +217,11 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const process::Fu
                 if (chdir(own.scratch.c_str()) != 0) _exit(1);
                 own.environment.emplace_back("WORK_QUEUE_SANDBOX", own.scratch);
             }
-            LauncherProcess(rank, lifeline, shared, functions, own, environ, std::move(stream)).run();
+            // Not destroyed, as its threads run until the process ends.
+            auto* const process =
+                new LauncherProcess(rank, lifeline, shared, functions, own, environ, std::move(stream));
+            if (!process->valid()) _exit(1);
+            process->run();
         }
     }
     scratch.remove();

@@ -1,28 +1,38 @@
-// The launcher process: one loop that waits for the rank, for the ends of tasks and for the clock.
+// The launcher process: a loop that waits for the rank, for the ends of tasks and for the clock, and threads
+// that run commands (starters.h).
 #pragma once
+
+#include <optional>
 
 #include "launcher/launcher_wire.h"
 #include "launcher/report_buffer.h"
 #include "launcher/shared_page.h"
+#include "launcher/starters.h"
 #include "launcher/task_runner.h"
 #include "process/poller.h"
 #include "process/scratch_folder.h"
 
 namespace wq::launcher {
 
-class LauncherProcess {
+class LauncherProcess final : private Starters::Work {
   public:
     // `rank`: the socket to the rank; `lifeline`: hangs up when the zygote dies; `stream`: the messages after
     // the options.
     LauncherProcess(int rank, int lifeline, SharedPage& shared, const process::FunctionTable* functions,
                     const LauncherOptions& options, char** inherited, MessageStream stream);
 
+    // False: no descriptors were left for it.
+    bool valid() const;
     // Returns when the rank says close, or the rank or the zygote is gone. No process that it started is left
-    // then.
+    // then, and its starters do nothing more; but they exist, so this object must stay until the process
+    // ends.
     void run();
 
   private:
-    int milliseconds_to_wait(Instant now) const;
+    void turn(Starters::Index starter, bool child_ended) override;
+    void wait();
+    void watch_signals();
+    Instant next_wake(Instant now) const;
     void handle(process::Source source, std::uint32_t events, std::size_t number);
     void receive();
     void take_messages();
@@ -34,13 +44,16 @@ class LauncherProcess {
     int rank_;
     Descriptor home_;  // the folder where it started
     Descriptor signals_;
+    Starters starters_;
     process::Poller poller_;
     ReportBuffer reports_;
     TaskRunner runner_;
     MessageStream stream_;
     Instant now_;
+    Instant wakes_at_{};  // the loop
     bool children_ended_ = false;
-    bool waits_for_room_ = false;  // the rank's socket is full
+    std::optional<Instant> signals_again_at_;  // when SIGCHLD is watched again
+    bool waits_for_room_ = false;              // the rank's socket is full
     bool over_ = false;
 };
 

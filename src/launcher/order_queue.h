@@ -21,6 +21,7 @@ class OrderQueue {
     bool empty() const { return orders_.empty(); }
     std::size_t size() const { return orders_.size(); }
     const process::OrderMessage& front() const { return orders_.front(); }
+    const process::OrderMessage& at(std::size_t position) const { return orders_[position]; }
 
     void push_back(process::OrderMessage message);
     void push_front(process::OrderMessage message);

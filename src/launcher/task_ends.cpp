@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/remove_tree.h"
 #include "launcher/task_runner.h"
 #include "process/cpu_clock.h"
@@ -59,13 +61,21 @@ void TaskRunner::children_ended(Instant now) {
     watch_shell();
 }
 
-// Reaps an ended child without waiting; 0 or -1 if there is none.
+bool TaskRunner::loop_runs_tasks() const {
+    const std::vector<watch::RunningTask*>& running = lanes_.running().all();
+    return std::any_of(running.begin(), running.end(), [](watch::RunningTask* task) {
+        return Lanes::lane_of(*task).starter == Starters::loop;
+    });
+}
+
+// Reaps an ended child of this thread without waiting; 0 or -1 if there is none.
 pid_t TaskRunner::wait_for_child(int& status, rusage& usage) {
-    if (watch_.idle()) return wait4(-1, &status, WNOHANG | __WALL, &usage);
+    constexpr int own = __WALL | __WNOTHREAD;
+    if (watch_.idle()) return wait4(-1, &status, WNOHANG | own, &usage);
     siginfo_t info{};
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0) return 0;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | own) != 0 || info.si_pid == 0) return 0;
     watch_.last_look(info.si_pid);
-    return wait4(info.si_pid, &status, __WALL, &usage);
+    return wait4(info.si_pid, &status, own, &usage);
 }
 
 void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant now) const {
@@ -151,6 +161,7 @@ void TaskRunner::remove_aside(const std::string& path) {
     if (pid > 0) leftovers_.add_own(pid);
     if (pid != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);  // not a starter's core alone
     close_from(3);
     remove_tree(AT_FDCWD, path);
     _exit(0);

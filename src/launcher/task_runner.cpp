@@ -27,11 +27,12 @@ std::optional<rlimit> make_room_for_files(std::size_t lanes) {
 
 TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
                        const process::FunctionTable* functions, process::Poller& poller,
-                       ReportBuffer& reports)
+                       ReportBuffer& reports, Starters& starters)
     : options_(options),
       shared_(shared),
       poller_(poller),
       reports_(reports),
+      starters_(starters),
       base_(inherited, options.environment),
       accounts_(options.slice),
       lanes_(base_, options.scratch, options.slice.gpu_variable),

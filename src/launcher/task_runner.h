@@ -28,7 +28,8 @@ namespace wq::launcher {
 class TaskRunner final : private ShellListener {
   public:
     TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
-               const process::FunctionTable* functions, process::Poller& poller, ReportBuffer& reports);
+               const process::FunctionTable* functions, process::Poller& poller, ReportBuffer& reports,
+               Starters& starters);
 
     void enqueue(process::OrderMessage message, Instant now);
     void tell(EnvironmentLine line);
@@ -36,8 +37,10 @@ class TaskRunner final : private ShellListener {
     void kill(TaskId task, Attempt attempt, Instant now);
     void kill_all(Instant now);
 
-    void start_tasks(Instant now);     // as many as fit
-    void children_ended(Instant now);  // SIGCHLD came
+    // As many as fit. What another starter should start is left to it, and it is told.
+    void start_tasks(Instant now, Starters::Index by);
+    void children_ended(Instant now);  // of the calling thread
+    bool loop_runs_tasks() const;
     void ready(process::Source source, std::size_t number,
                Instant now);  // one of its descriptors in the poller
     void check(Instant now);  // does what is due by the clock
@@ -56,8 +59,10 @@ class TaskRunner final : private ShellListener {
     void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
 
-    bool start_next(Instant now);
-    bool start(OrderQueue::Next next, Instant now);
+    bool start_next(Instant now, Starters::Index by);
+    Starters::Index starter_of(const OrderQueue::Next& next) const;
+    bool start(OrderQueue::Next next, Instant now, Starters::Index by);
+    machine::CpuMask own_mask(const Lane& lane) const;
     bool do_without_lane();
     void started(Lane& lane);
     bool is_executed(Lane& lane);
@@ -80,6 +85,7 @@ class TaskRunner final : private ShellListener {
     SharedPage& shared_;
     process::Poller& poller_;
     ReportBuffer& reports_;
+    Starters& starters_;
     process::BaseEnvironment base_;
     Accounts accounts_;
     Lanes lanes_;

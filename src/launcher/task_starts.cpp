@@ -7,20 +7,37 @@
 
 namespace wq::launcher {
 
-void TaskRunner::start_tasks(Instant now) {
+void TaskRunner::start_tasks(Instant now, Starters::Index by) {
     now_ = now;
-    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_next(now)) {
+    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_next(now, by)) {
     }
 }
 
-bool TaskRunner::start_next(Instant now) {
+bool TaskRunner::start_next(Instant now, Starters::Index by) {
     const process::Order& head = queue_.front().order;
     if (shell_ && head.environment_position > 0 && !shell_->idle()) return false;
     std::optional<OrderQueue::Next> next = queue_.next(accounts_);
-    return next && start(std::move(*next), now);
+    if (!next) return false;
+    const Starters::Index starter = starter_of(*next);
+    if (starter == by || (starter != Starters::loop && !starters_.ask(starter)))
+        return start(std::move(*next), now, by);
+    if (starter == Starters::loop) starters_.ask(starter);
+    accounts_.give_back(next->holding);
+    return false;
 }
 
-bool TaskRunner::start(OrderQueue::Next next, Instant now) {
+// The loop starts what needs more than a process and its end: calls, which are forked, and must have its
+// thread as theirs; tasks of the worker's shell, which it adopts; and what is watched.
+Starters::Index TaskRunner::starter_of(const OrderQueue::Next& next) const {
+    const process::Order& order = queue_.at(next.position).order;
+    const std::vector<std::size_t>& cores = next.holding.seat.cores;
+    const bool by_shell = shell_ && order.environment_position > 0;
+    if (order.call || by_shell || order.watch.measures || order.watch.limited() || cores.empty())
+        return Starters::loop;
+    return starters_.of_core(cores.front());
+}
+
+bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     Lane* const lane = lanes_.acquire();
     if (lane == nullptr) {
         accounts_.give_back(next.holding);
@@ -31,6 +48,7 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now) {
     // Recorded before the task can do anything, so that a task that kills the launcher is known to have run.
     shared_.begun.begin(lane->order.serial, ahead);
     lane->ended_before = ended_;
+    lane->starter = by;
     const bool by_shell = shell_ && lane->order.order.environment_position > 0;
     lane->holding = std::move(next.holding);
     lane->cores_list = accounts_.cores_list(lane->holding);
@@ -38,7 +56,7 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now) {
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
     lane->out.begin(most);
     lane->err.begin(most);
-    const machine::CpuMask mask = accounts_.mask(lane->holding);
+    const machine::CpuMask mask = own_mask(*lane);
     if (by_shell) {
         shell_->feed(*lane, mask);
         watch_shell();
@@ -65,6 +83,14 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now) {
     }
     if (grouped && lane->pid > 0 && !lane->group) watch_.make_no_groups();
     return true;
+}
+
+// What its process must set; empty: it inherits the right one.
+machine::CpuMask TaskRunner::own_mask(const Lane& lane) const {
+    machine::CpuMask mask = accounts_.mask(lane.holding);
+    if (lane.starter == Starters::loop) return mask;
+    if (mask.bytes() == 0) mask = accounts_.all_cores();
+    return mask == starters_.mask(lane.starter) ? machine::CpuMask{} : mask;
 }
 
 // No pipes can be created for the head. If one of our tasks runs, its end may free descriptors; if none runs,

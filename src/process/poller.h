@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -14,6 +15,7 @@ enum class Source : std::uint32_t {
     rank,
     zygote,
     children,
+    starters,
     shell_reply,
     shell_script,
     shell_out,
@@ -27,6 +29,8 @@ class Poller {
   public:
     Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
 
+    bool valid() const { return epoll_.valid(); }  // else no descriptor was left for it
+
     void add(int fd, Source source, std::uint32_t events, std::size_t number = 0) {
         control(EPOLL_CTL_ADD, fd, source, events, number);
     }
@@ -35,15 +39,17 @@ class Poller {
     }
     void remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-    // Waits up to `milliseconds` (-1: forever), then calls visit(source, events, number) for each ready
-    // member.
-    template <class Visit>
-    void wait(int milliseconds, Visit&& visit) {
-        std::array<epoll_event, 64> ready;
+    // Waits up to `milliseconds` (-1: forever). Meanwhile another thread may use the other functions.
+    void wait(int milliseconds) {
         const int count =
-            epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), milliseconds);
-        for (int i = 0; i < count; ++i) {
-            const epoll_event& event = ready[static_cast<std::size_t>(i)];
+            epoll_wait(epoll_.get(), ready_.data(), static_cast<int>(ready_.size()), milliseconds);
+        count_ = static_cast<std::size_t>(std::max(count, 0));
+    }
+    // Calls visit(source, events, number) for each member that was ready then.
+    template <class Visit>
+    void visit_ready(Visit&& visit) {
+        for (std::size_t i = 0; i < count_; ++i) {
+            const epoll_event& event = ready_[i];
             visit(static_cast<Source>(event.data.u64 >> 32), event.events,
                   static_cast<std::size_t>(event.data.u64 & 0xffffffffU));
         }
@@ -58,6 +64,8 @@ class Poller {
     }
 
     Descriptor epoll_;
+    std::array<epoll_event, 64> ready_;
+    std::size_t count_ = 0;
 };
 
 }  // namespace wq::process

@@ -195,11 +195,11 @@ void signal_tree(pid_t pid, int signal) {
 bool end_all_children(int limit_ms) {
     // Does not wait for SIGCHLD, because the caller may block, handle or ignore it.
     const Instant until = instant_now() + std::chrono::milliseconds(limit_ms);
-    OwnChildren children;
     for (;;) {
         while (waitpid(-1, nullptr, WNOHANG | __WALL) > 0) {
         }
-        const std::vector<pid_t> left = children.list();
+        std::vector<pid_t> left;
+        ChildLists{}.append(getpid(), false, left);
         if (left.empty()) return true;
         for (const pid_t pid : left) signal_tree(pid, SIGKILL);
         const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());

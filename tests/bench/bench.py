@@ -44,7 +44,7 @@ ROOMS = {
     "bench_monitor": (("100", "8"), 45, None, 0),
     "bench_functions": (("20000000", "500000", "2"), 20, ("2000000", "50000", "1"), 6),
 }
-OTHERS = {"runners": (110, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8)}  # seconds as well
+OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8)}  # seconds as well
 
 
 def timed(peer, kind, count, folder):
@@ -64,26 +64,29 @@ def runner_row(name, found, floor):
     print(f"| {name} | {best:.0f} | {middle:.0f} | {len(found)} | {shares} |", flush=True)
 
 
-class RunnerTable:
-    """One list of equal tasks for every peer, in turns. `known`: rates of peers measured with a shorter list."""
+def slow(name, rates):
+    """Below 0.4 of the floor's rate."""
+    return name in rates and "floor" in rates and rates[name] < 0.4 * rates["floor"]
 
-    def __init__(self, kind, count, known):
-        self.kind, self.count, self.known = kind, count, known
+
+class RunnerTable:
+    """One list of equal tasks for every peer, in turns."""
+
+    def __init__(self, kind, count):
+        self.kind, self.count = kind, count
         self.rates = {}
         self.told = set()
+
+    def best(self):
+        return {name: max(found) for name, found in self.rates.items() if found}
 
     def left_out(self, name, why):
         self.told.add(name)
         print(f"| {name} | {why} | | 0 | | |", flush=True)
 
-    def turn(self, peer, folder, share):
-        """One list of one peer may take at most a third of the time."""
-        if peer.name in self.told:
-            return
-        needs = self.count / self.known.get(peer.name, float("inf"))
-        if not self.rates.get(peer.name) and needs > share.left() / 3:
-            return self.left_out(peer.name, f"left out, would take {needs:.0f} s")
-        if self.rates.get(peer.name) and needs > share.left() / 20:
+    def turn(self, peer, folder):
+        """Slow peers run once only, so that the others can take several turns."""
+        if peer.name in self.told or (self.rates.get(peer.name) and slow(peer.name, self.best())):
             return
         try:
             self.rates.setdefault(peer.name, []).append(timed(peer, self.kind, self.count, folder))
@@ -103,10 +106,10 @@ class RunnerTable:
             stack.callback(lambda: [self.tell(peer.name) for peer in runners])  # also if it is interrupted
             for last in share.rounds(most):
                 for peer in runners:
-                    self.turn(peer, folder, share)
+                    self.turn(peer, folder)
                     if last:
                         self.tell(peer.name)
-        return {name: max(found) for name, found in self.rates.items() if found}
+        return self.best()
 
 
 def task_runners(options, share):
@@ -120,8 +123,9 @@ def task_runners(options, share):
     known = {kind: {} for kind in peers.KINDS}
     tables = [(kind, count) for kind in peers.KINDS for count in counts]
     with tempfile.TemporaryDirectory(prefix="wq-bench-") as folder:
-        for (kind, count), part in share.parts(tables, lambda table: table[1]):
-            known[kind] = RunnerTable(kind, count, known[kind]).measure(runners, options.repeats, folder, part)
+        for (kind, count), part in share.parts(tables):
+            fast = [peer for peer in runners if not slow(peer.name, known[kind])]  # the others only with the short list
+            known[kind] = RunnerTable(kind, count).measure(fast, options.repeats, folder, part)
 
 
 def room(name, options, share):

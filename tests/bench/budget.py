@@ -31,14 +31,14 @@ class Share:
             yield item, self.part(weight(item), [weight(one) for one in items[place:]])
 
     def rounds(self, most):
-        """Yields for each round whether it is the last. The first always runs; another one while the longest so far would fit."""
-        longest = 0
+        """Yields for each round whether it is the last. The first always runs; another one while one as long as the last would fit."""
+        took = 0
         for number in range(most):
             began = self.clock()
-            last = number == most - 1 or (number > 0 and self.left() < 2 * longest)
+            last = number == most - 1 or (number > 0 and self.left() < 2 * took)
             yield last
-            longest = max(longest, self.clock() - began)
-            if last or self.left() < longest:
+            took = self.clock() - began
+            if last or self.left() < took:
                 return
 
 

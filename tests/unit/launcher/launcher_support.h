@@ -39,14 +39,13 @@ inline std::vector<pid_t> processes_with(const std::string& entry) {
     return found;
 }
 
-// Cores of their own for tests that count them: without binding any number may be claimed.
+// As many cores as a test asks for: those of this machine, each several times if it has fewer.
 inline machine::Slice slice_of(std::size_t cores) {
     machine::Slice slice;
     const std::vector<int> all = machine::CpuMask::of_process(0).indexes();
     for (std::size_t i = 0; i < cores; ++i) slice.cores.push_back({all[i % all.size()]});
     slice.memory_mb = 1000;
     slice.disk_mb = 1000;
-    slice.bind = machine::Binding::none;
     return slice;
 }
 

@@ -76,7 +76,8 @@ class Watching : public testing::Test {
 
     void take_answer(Instant now) {
         bool answered = false;
-        poller.wait(launcher::test::patience_ms, [&](process::Source source, std::uint32_t, std::size_t) {
+        poller.wait(launcher::test::patience_ms);
+        poller.visit_ready([&](process::Source source, std::uint32_t, std::size_t) {
             answered = source == process::Source::disk_meter;
         });
         ASSERT_TRUE(answered);
@@ -117,7 +118,8 @@ TEST_F(Watching, ATaskWithManyFilesDoesNotKeepOthersFromTheirLimits) {
     }
     EXPECT_EQ(large.verdict, Verdict::exhausted);
     EXPECT_EQ(many.monitor->usage().files, unsaid);
-    // What was seen in part is no peak. At its end there is time to look at all of one such task, not at each.
+    // What was seen in part is no peak. At its end there is time to look at all of one such task, not at
+    // each.
     RunningTask& next = task(3, "next", unsaid, start + seconds(4));
     make_files("next", 3000);
     watch.finish(many);
