@@ -20,21 +20,44 @@ Error refused(const std::string& path, const std::string& why) {
     return {ExitCode::bad_input, "cannot read " + path + ": " + why};
 }
 
+constexpr std::string_view mark("\x89HDF\r\n\x1a\n", 8);
+
+// The first bytes of the superblock, if there are so many.
+std::string beginning_of(const std::string& path) {
+    const records::Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    std::string bytes(12, '\0');
+    const ssize_t got = fd ? ::read(fd.get(), bytes.data(), bytes.size()) : -1;
+    bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    return bytes;
+}
+
+// Whether some process has it open for writing, or was killed then: the "File Consistency Flags" of the HDF5
+// file format, in superblocks of version 3.
+bool is_being_written(const std::string& path) {
+    const std::string bytes = beginning_of(path);
+    return bytes.size() == 12 && bytes.starts_with(mark) && bytes[8] == 3 && bytes[11] != 0;
+}
+
+// Only SWMR opens a file that is being written. But a file that was closed and then truncated is found to be
+// so only without it: with HDF5 1.14, what is missing reads as zeros.
+H5Handle open_file(const std::string& path, const H5Handle& access, bool being_written) {
+    const unsigned how = being_written ? H5F_ACC_RDONLY | H5F_ACC_SWMR_READ : H5F_ACC_RDONLY;
+    return {H5Fopen(path.c_str(), how, access.id()), H5Fclose};
+}
+
 }  // namespace
 
 bool is_hdf5(const std::string& path) {
-    const records::Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    char mark[8] = {};
-    return fd && ::read(fd.get(), mark, sizeof mark) == sizeof mark &&
-           std::string_view(mark, sizeof mark) == std::string_view("\x89HDF\r\n\x1a\n", 8);
+    return beginning_of(path).starts_with(mark);
 }
 
 Result<StatsReader> StatsReader::open(const std::string& path) {
     h5_keep_quiet();
-    const H5Handle access = h5_file_access();
-    // Try SWMR first: only this opens a live file, or one whose writer was killed.
-    H5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.id()), H5Fclose);
-    if (!file.ok()) file = H5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
+    const H5Handle access = h5_file_access();  // to close it would clear the error
+    const bool being_written = is_being_written(path);
+    H5Handle file = open_file(path, access, being_written);
+    // Its writer may just have opened or closed it.
+    if (!file.ok() && is_being_written(path) != being_written) file = open_file(path, access, !being_written);
     if (!file.ok()) return refused(path, h5_last_error());
     const H5Handle dataset = open_dataset(file, schema_of(Dataset::manager));
     if (!dataset.ok()) return refused(path, "it is no statistics file of a run (no dataset /manager)");
