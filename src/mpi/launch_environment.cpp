@@ -60,6 +60,7 @@ LaunchEnvironment read_launch_environment(const Lookup& lookup) {
         found.launched = true;
         found.expected_size = size;
         found.rank = number(lookup, "OMPI_COMM_WORLD_RANK").value_or(0);
+        found.by_open_mpi = true;
         has_habits(found, kOpenMpi);
     } else if (lookup("PMI_RANK") || lookup("PMI_FD")) {
         found.launched = true;

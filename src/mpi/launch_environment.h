@@ -19,6 +19,7 @@ struct LaunchEnvironment {
                                        // from 0
     std::optional<int> expected_size;  // number of ranks, if the launcher tells it
     std::string launcher;              // "mpirun of Open MPI", "srun", ...; for messages
+    bool by_open_mpi = false;          // its own mpirun
     // What the launcher does on failures:
     bool ends_job_at_failure = false;  // at the first process that exits with a code other than 0
     bool kills_after_signal = false;   // sends SIGKILL 1 s after SIGTERM

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "mpi/mpi_error.h"
@@ -32,6 +33,16 @@ Result<std::vector<std::string>> gather(int handle, int members, std::string_vie
     return blobs;
 }
 
+// Open MPI 5 aborts the job when the connection to a killed rank on another host closes ("Socket closed"),
+// unless its fault tolerance is enabled. Under srun that makes it report the loss to PMIx, and Slurm ends the
+// step all the same.
+void survive_lost_ranks([[maybe_unused]] const LaunchEnvironment& environment) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+    constexpr int keep_the_users = 0;
+    if (environment.by_open_mpi) setenv("OMPI_MCA_mpi_ft_enable", "1", keep_the_users);
+#endif
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& environment) {
@@ -40,6 +51,7 @@ Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& e
         if (auto alone = check_world_size(environment, 1); !alone.ok()) return alone.error();
         return session;
     }
+    survive_lost_ranks(environment);
     int granted = MPI_THREAD_SINGLE;
     const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &granted);
     if (code != MPI_SUCCESS) return mpi_error("MPI_Init_thread", code);

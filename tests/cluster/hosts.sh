@@ -58,6 +58,10 @@ make_hosts() {
 
 on() { "$CLUSTER/on" "$@"; }
 
+# Whether Open MPI has osc/pt2pt, as 4.1 has it: there a window between hosts must be chosen, and a sleeping rank serves
+# it. Open MPI 5 gives a window by default.
+has_pt2pt() { ompi_info --parsable | grep -q '^mca:osc:pt2pt:'; }
+
 # cut_link HOST, mend_link HOST: disconnects a host, and reconnects it.
 cut_link() { ip -n hub link set "link.$1" down; }
 mend_link() { ip -n hub link set "link.$1" up; }
@@ -72,6 +76,9 @@ processes() {
         [ "$(cat "/proc/$id/comm" 2>/dev/null)" != "${2:0:15}" ] || echo "$id"
     done
 }
+
+# daemons HOST: the ids of mpirun's daemon there: orted, or with Open MPI 5 prted and its child.
+daemons() { processes "$1" orted && processes "$1" prted; }
 
 # expect WHAT GOT WANTED: fails the test if they differ.
 expect() {

@@ -148,10 +148,13 @@ std::pair<std::set<MPI_Fint>, std::set<MPI_Fint>> free_numbers() {
     std::vector<Pair> pairs(32);
     std::set<MPI_Fint> comms;
     std::set<MPI_Fint> windows;
+    // Ranks of another node, simulated ones as well, share no memory.
+    MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     for (Pair& made : pairs) {
         void* memory = nullptr;
         MPI_Comm_dup(MPI_COMM_WORLD, &made.comm);
-        MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, made.comm, &memory, &made.window);
+        MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, node, &memory, &made.window);
         comms.insert(MPI_Comm_c2f(made.comm));
         windows.insert(MPI_Win_c2f(made.window));
     }
@@ -159,6 +162,7 @@ std::pair<std::set<MPI_Fint>, std::set<MPI_Fint>> free_numbers() {
         MPI_Win_free(&made.window);
         MPI_Comm_free(&made.comm);
     }
+    MPI_Comm_free(&node);
     return std::pair(comms, windows);
 }
 
