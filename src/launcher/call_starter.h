@@ -1,7 +1,8 @@
 // Starts a forked process for an order that calls a function, and takes the result after the process ends.
 //
-// The launcher has one thread, so a forked child may do anything. The result comes in shared memory: there is
-// no pipe that could fill up, and a result counts only when it is complete.
+// The launcher's loop forks it while its other threads wait or hold nothing (starters.h), so the child may do
+// anything. The result comes in shared memory: there is no pipe that could fill up, and a result counts only
+// when it is complete.
 #pragma once
 
 #include <sys/resource.h>

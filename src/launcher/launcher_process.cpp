@@ -5,10 +5,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include "process/process_tree.h"
 #include "watch/oom_score.h"
@@ -24,11 +28,30 @@ int child_signals() {
     return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-// One of each core that tasks may be bound to. A single core needs none: the loop is woken there.
+// Whether some more threads could be the last processes that the user may have.
+bool processes_are_short() {
+    constexpr rlim_t plenty = 2048;
+    rlimit limit{};
+    return getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < plenty;
+}
+
+// Kernels before 4.7 refuse these options of waitid(), and so may a container's filter.
+bool can_wait_for_own_children() {
+    siginfo_t info{};
+    constexpr int options = WEXITED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD;
+    return waitid(P_ALL, 0, &info, options) == 0 || errno == ECHILD;
+}
+
+// One for each core that tasks are bound to. A single core needs none: the loop is woken there.
 std::vector<machine::CpuMask> starters_for(const machine::Slice& slice) {
     std::vector<machine::CpuMask> masks;
-    if (slice.cores.size() < 2 || !slice.of_this_machine || slice.bind == machine::Binding::none)
+    if (slice.cores.size() < 2 || !slice.of_this_machine || slice.bind != machine::Binding::core ||
+        processes_are_short() || !can_wait_for_own_children())
         return masks;
+    // By default each thread gets a heap with 64 MiB of address space, although only one works at a time. Not
+    // otherwise, because forked calls inherit it.
+    rlimit memory{};
+    if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
     masks.resize(slice.cores.size());
     for (std::size_t core = 0; core < masks.size(); ++core) masks[core].add(slice.cores[core]);
     return masks;
@@ -55,7 +78,7 @@ LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared,
       home_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
       signals_(child_signals()),
       starters_(starters_for(options.slice), *this),
-      runner_(options, inherited, shared, functions, poller_, reports_, starters_),
+      runner_(std::in_place, options, inherited, shared, functions, poller_, reports_, starters_),
       stream_(std::move(stream)),
       now_(instant_now()) {
     poller_.add(rank_, process::Source::rank, EPOLLIN);
@@ -72,24 +95,28 @@ void LauncherProcess::run() {
     starters_.lock().lock();
     take_messages();
     while (!over_) {
-        runner_.start_tasks(now_, Starters::loop);
+        runner_->start_tasks(now_, Starters::loop);
         watch_signals();
         report();
         wait();
         now_ = instant_now();
-        if (std::exchange(children_ended_, false)) runner_.children_ended(now_);
-        runner_.check(now_);
+        if (std::exchange(children_ended_, false)) runner_->children_ended(now_);
+        runner_->check(now_);
     }
     process::end_all_children(process::kill_limit_ms);
+    runner_.reset();
 }
 
-void LauncherProcess::turn(Starters::Index starter, bool child_ended) {
-    if (over_) return;
+bool LauncherProcess::turn(Starters::Index starter, bool child_ended) {
+    if (over_) return false;
     now_ = instant_now();
-    if (child_ended) runner_.children_ended(now_);
-    runner_.start_tasks(now_, starter);
+    if (child_ended) runner_->children_ended(now_);
+    runner_->start_tasks(now_, starter);
     report();
-    if (over_ || next_wake(now_) < wakes_at_) starters_.ask(Starters::loop);
+    // Orphans that were killed are the loop's to reap: until then each sweep finds them again.
+    if (runner_->take_killed_orphans() && signals_again_at_) signals_again_at_ = now_;
+    if (over_ || next_wake(now_) < wakes_at_) starters_.ask_loop();
+    return true;
 }
 
 void LauncherProcess::wait() {
@@ -106,13 +133,13 @@ void LauncherProcess::wait() {
 }
 
 Instant LauncherProcess::next_wake(Instant now) const {
-    Instant next = runner_.next_check(now);
+    Instant next = runner_->next_check(now);
     if (signals_again_at_) next = std::min(next, *signals_again_at_);
     return reports_.empty() ? next : std::min(next, reports_.due_at());
 }
 
 void LauncherProcess::watch_signals() {
-    if (!signals_again_at_ || (now_ < *signals_again_at_ && !runner_.loop_runs_tasks())) return;
+    if (!signals_again_at_ || (now_ < *signals_again_at_ && !runner_->loop_runs_tasks())) return;
     signals_again_at_.reset();
     poller_.change(signals_.get(), process::Source::children, EPOLLIN | EPOLLONESHOT);
 }
@@ -135,7 +162,7 @@ void LauncherProcess::handle(process::Source source, std::uint32_t events, std::
         case process::Source::starters:
             return starters_.take();
         default:
-            runner_.ready(source, number, now_);
+            runner_->ready(source, number, now_);
     }
 }
 
@@ -156,11 +183,12 @@ void LauncherProcess::take_messages() {
 
 void LauncherProcess::take(Command& command) {
     if (auto* order = std::get_if<process::OrderMessage>(&command))
-        return runner_.enqueue(std::move(*order), now_);
-    if (auto* line = std::get_if<EnvironmentLine>(&command)) return runner_.tell(std::move(*line));
-    if (auto* kill = std::get_if<KillMessage>(&command)) return runner_.kill(kill->task, kill->attempt, now_);
-    if (auto* recall = std::get_if<RecallMessage>(&command)) return runner_.recall(recall->most, now_);
-    if (std::holds_alternative<KillAllMessage>(command)) return runner_.kill_all(now_);
+        return runner_->enqueue(std::move(*order), now_);
+    if (auto* line = std::get_if<EnvironmentLine>(&command)) return runner_->tell(std::move(*line));
+    if (auto* kill = std::get_if<KillMessage>(&command))
+        return runner_->kill(kill->task, kill->attempt, now_);
+    if (auto* recall = std::get_if<RecallMessage>(&command)) return runner_->recall(recall->most, now_);
+    if (std::holds_alternative<KillAllMessage>(command)) return runner_->kill_all(now_);
     if (const auto* enter = std::get_if<EnterMessage>(&command)) return this->enter(enter->directory);
     over_ = true;
 }
@@ -172,8 +200,8 @@ void LauncherProcess::enter(const std::string& directory) {
 
 // Sends reports at once if the rank may have more work for us, else in batches.
 void LauncherProcess::report() {
-    if (reports_.empty() || !(runner_.hungry() || reports_.due(now_))) return;
-    const bool more = runner_.announce_starts(now_);
+    if (reports_.empty() || !(runner_->hungry() || reports_.due(now_))) return;
+    const bool more = runner_->announce_starts(now_);
     flush();
     if (more) reports_.note_unreported(now_);
 }
@@ -191,9 +219,6 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const process::Fu
     prctl(PR_SET_NAME, "wq_launcher");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     watch::offer_launcher_as_oom_victim();
-    // Its threads work one at a time; by default each would get a heap of its own, of 64 MiB of address
-    // space.
-    mallopt(M_ARENA_MAX, 1);
     // Any signal but SIGKILL is a task's mistake (`kill $PPID`). Tasks get an empty mask.
     sigset_t all;
     sigfillset(&all);

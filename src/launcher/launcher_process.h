@@ -29,7 +29,7 @@ class LauncherProcess final : private Starters::Work {
     void run();
 
   private:
-    void turn(Starters::Index starter, bool child_ended) override;
+    bool turn(Starters::Index starter, bool child_ended) override;
     void wait();
     void watch_signals();
     Instant next_wake(Instant now) const;
@@ -47,7 +47,7 @@ class LauncherProcess final : private Starters::Work {
     Starters starters_;
     process::Poller poller_;
     ReportBuffer reports_;
-    TaskRunner runner_;
+    std::optional<TaskRunner> runner_;  // until run() ends
     MessageStream stream_;
     Instant now_;
     Instant wakes_at_{};  // the loop

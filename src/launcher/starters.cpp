@@ -35,14 +35,15 @@ Starters::Starters(std::vector<machine::CpuMask> cores, Work& work)
 }
 
 bool Starters::ask(Index starter) {
-    if (starter == loop) {
-        const std::uint64_t one = 1;
-        return write(loop_asked_.get(), &one, sizeof one) == sizeof one;
-    }
     Starter& asked = starters_[starter];
     if (!asked.idle || (!asked.there && !create(starter))) return false;
     if (!std::exchange(asked.wanted, true)) asked.asked.notify_one();
     return true;
+}
+
+void Starters::ask_loop() {
+    const std::uint64_t one = 1;  // fails only if it was asked 2^64 times
+    static_cast<void>(write(loop_asked_.get(), &one, sizeof one) == sizeof one);
 }
 
 void Starters::take() {
@@ -65,7 +66,7 @@ bool Starters::create(Index starter) {
 
 void* Starters::run_starter(void* raw) {
     auto& self = *static_cast<Starter*>(raw);
-    self.all.run(self);
+    self.owner.run(self);
     return nullptr;
 }
 
@@ -81,7 +82,7 @@ void Starters::run(Starter& self) {
         }
         self.wanted = false;
         self.idle = false;
-        work_.turn(self.index, child_ended);
+        if (!work_.turn(self.index, child_ended)) self.asked.wait(turn, [] { return false; });
     }
 }
 

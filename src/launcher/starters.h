@@ -1,4 +1,4 @@
-// Threads that start commands and see them end, each on a core of its own.
+// Threads that start commands and reap them, each on a core of its own.
 //
 // With one thread for all cores, a core that becomes free waits for that thread, which the kernel wakes on
 // the core where it ran last: with commands of 0.7 ms on two cores, 8 % of the time. A thread that is bound
@@ -26,7 +26,8 @@ class Starters {
     class Work {
       public:
         // Called with the lock held. `child_ended`: a child of this thread has ended and is not reaped.
-        virtual void turn(Index starter, bool child_ended) = 0;
+        // False: no starter has anything more to do.
+        virtual bool turn(Index starter, bool child_ended) = 0;
 
       protected:
         ~Work() = default;
@@ -42,24 +43,27 @@ class Starters {
 
     // The one for tasks on this core; `loop` if there is none.
     Index of_core(std::size_t core) const { return core < starters_.size() ? core : loop; }
-    const machine::CpuMask& mask(Index starter) const { return starters_[starter].mask; }
 
-    // Gives it a turn; with the lock held. False: it waits for a child, and so cannot be told.
+    // Gives a starter a turn; with the lock held. False: it waits for a child, so it cannot be told; or it
+    // cannot be created.
     bool ask(Index starter);
+    // It was asked and has not come yet: another program may have its core.
+    bool is_late(Index starter) const { return starters_[starter].wanted; }
+    void ask_loop();
     // Becomes readable when the loop was asked, until taken.
     int descriptor() const { return loop_asked_.get(); }
     void take();
 
   private:
     struct Starter {
-        Starter(Starters& owner, Index core, machine::CpuMask mask_of_core)
-            : all(owner), index(core), mask(std::move(mask_of_core)) {}
-        Starters& all;
+        Starter(Starters& all, Index core, machine::CpuMask mask_of_core)
+            : owner(all), index(core), mask(std::move(mask_of_core)) {}
+        Starters& owner;
         Index index;
         machine::CpuMask mask;
         std::condition_variable asked;
         bool there = false;  // the thread exists
-        bool idle = true;    // it has no child
+        bool idle = true;    // it waits to be asked
         bool wanted = false;
     };
     bool create(Index starter);

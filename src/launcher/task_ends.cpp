@@ -53,6 +53,7 @@ void TaskRunner::children_ended(Instant now) {
     if (!leftovers_.cheap())
         for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
     const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
+    killed_orphans_ = killed_orphans_ || killed;
     for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
     // Only now, because the ended tasks may have freed resources for them.
     for (Lane* lane : not_executed) start_anew(*lane);

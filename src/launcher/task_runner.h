@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "launcher/accounts.h"
 #include "launcher/call_starter.h"
@@ -41,6 +42,7 @@ class TaskRunner final : private ShellListener {
     void start_tasks(Instant now, Starters::Index by);
     void children_ended(Instant now);  // of the calling thread
     bool loop_runs_tasks() const;
+    bool take_killed_orphans() { return std::exchange(killed_orphans_, false); }  // since it was last called
     void ready(process::Source source, std::size_t number,
                Instant now);  // one of its descriptors in the poller
     void check(Instant now);  // does what is due by the clock
@@ -61,8 +63,9 @@ class TaskRunner final : private ShellListener {
 
     bool start_next(Instant now, Starters::Index by);
     Starters::Index starter_of(const OrderQueue::Next& next) const;
+    bool is_left_to(Starters::Index starter, Starters::Index by) const;
     bool start(OrderQueue::Next next, Instant now, Starters::Index by);
-    machine::CpuMask own_mask(const Lane& lane) const;
+    machine::CpuMask mask_of(const Lane& lane) const;
     bool do_without_lane();
     void started(Lane& lane);
     bool is_executed(Lane& lane);
@@ -106,6 +109,7 @@ class TaskRunner final : private ShellListener {
     std::uint64_t ended_ = 0;          // tasks
     std::uint64_t shell_watched_ = 0;  // generation
     bool script_in_poller_ = false;
+    bool killed_orphans_ = false;
 };
 
 }  // namespace wq::launcher

@@ -19,15 +19,22 @@ bool TaskRunner::start_next(Instant now, Starters::Index by) {
     std::optional<OrderQueue::Next> next = queue_.next(accounts_);
     if (!next) return false;
     const Starters::Index starter = starter_of(*next);
-    if (starter == by || (starter != Starters::loop && !starters_.ask(starter)))
-        return start(std::move(*next), now, by);
-    if (starter == Starters::loop) starters_.ask(starter);
+    if (starter == by || !is_left_to(starter, by)) return start(std::move(*next), now, by);
     accounts_.give_back(next->holding);
     return false;
 }
 
-// The loop starts what needs more than a process and its end: calls, which are forked, and must have its
-// thread as theirs; tasks of the worker's shell, which it adopts; and what is watched.
+// Tells it, if so.
+bool TaskRunner::is_left_to(Starters::Index starter, Starters::Index by) const {
+    if (starter != Starters::loop)
+        return (by == Starters::loop || !starters_.is_late(starter)) && starters_.ask(starter);
+    starters_.ask_loop();
+    return true;
+}
+
+// The loop starts all but plain commands: calls, because a forked child goes on as the thread that forked it,
+// and a user's function needs that one's stack; tasks of the worker's shell, because it adopts them; and what
+// is watched.
 Starters::Index TaskRunner::starter_of(const OrderQueue::Next& next) const {
     const process::Order& order = queue_.at(next.position).order;
     const std::vector<std::size_t>& cores = next.holding.seat.cores;
@@ -56,7 +63,7 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
     lane->out.begin(most);
     lane->err.begin(most);
-    const machine::CpuMask mask = own_mask(*lane);
+    const machine::CpuMask mask = mask_of(*lane);
     if (by_shell) {
         shell_->feed(*lane, mask);
         watch_shell();
@@ -85,12 +92,10 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     return true;
 }
 
-// What its process must set; empty: it inherits the right one.
-machine::CpuMask TaskRunner::own_mask(const Lane& lane) const {
+// Empty: it inherits the right one. What a starter starts would inherit that thread's.
+machine::CpuMask TaskRunner::mask_of(const Lane& lane) const {
     machine::CpuMask mask = accounts_.mask(lane.holding);
-    if (lane.starter == Starters::loop) return mask;
-    if (mask.bytes() == 0) mask = accounts_.all_cores();
-    return mask == starters_.mask(lane.starter) ? machine::CpuMask{} : mask;
+    return mask.bytes() == 0 && lane.starter != Starters::loop ? accounts_.all_cores() : mask;
 }
 
 // No pipes can be created for the head. If one of our tasks runs, its end may free descriptors; if none runs,

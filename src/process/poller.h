@@ -39,7 +39,7 @@ class Poller {
     }
     void remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-    // Waits up to `milliseconds` (-1: forever). Meanwhile another thread may use the other functions.
+    // Waits up to `milliseconds` (-1: forever). Meanwhile other threads may add, change and remove.
     void wait(int milliseconds) {
         const int count =
             epoll_wait(epoll_.get(), ready_.data(), static_cast<int>(ready_.size()), milliseconds);

@@ -15,8 +15,8 @@
 
 namespace wq::process {
 
-// The children of this process that its main thread started, and the orphans that it adopted as a subreaper.
-// Those of other threads may be among them.
+// The children that the main thread of this process started, and the orphans that it adopted as a subreaper.
+// Those of its other threads only where /proc is scanned.
 class OwnChildren {
   public:
     enum class From : std::uint8_t { kernels_list, scan };  // kernels_list falls back to scan

@@ -1,8 +1,7 @@
 // Starts a process in the fastest way: one clone() that shares our memory until the exec, with few system
 // calls in between. posix_spawn() would make one system call per signal.
 //
-// An exec takes as long as a short task. The caller need not wait for it, so that one thread can keep many
-// cores busy.
+// An exec takes as long as a short task, and the caller need not wait for it.
 #pragma once
 
 #include <sys/resource.h>

@@ -15,18 +15,26 @@ namespace {
 namespace fs = std::filesystem;
 using testing::SizeIs;
 
-// Tasks that run until it opens.
+// Tasks that read a line of it wait until it opens.
 struct Gate {
-    explicit Gate(const Folder& folder) : path(folder / "gate") {
+    Gate(const Folder& folder, const char* name) {
+        const std::string path = folder / name;
         EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
-        opener.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        pipe.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     }
     void open(std::size_t tasks) const {
         const std::string lines(tasks, '\n');
-        EXPECT_EQ(write(opener.get(), lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
+        EXPECT_EQ(write(pipe.get(), lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
     }
-    std::string path;
-    Descriptor opener;
+    std::string read_line() const {
+        std::string line;
+        pollfd ready{pipe.get(), POLLIN, 0};
+        for (char byte = 0;
+             poll(&ready, 1, patience_ms) == 1 && read(pipe.get(), &byte, 1) == 1 && byte != '\n';)
+            line += byte;
+        return line;
+    }
+    Descriptor pipe;
 };
 
 std::string line_of(const fs::path& status, const std::string& name) {
@@ -58,21 +66,24 @@ TEST(LauncherStarters, ACommandIsTheChildOfTheThreadOnItsCore) {
     if (machine::CpuMask::of_process(0).count() < 2) GTEST_SKIP() << "one core only";
     Session session(2);
     session.open();
-    const Gate gate(session.folder);
-    // The second ones are started by who saw the first ones end.
-    for (std::uint64_t task = 1; task <= 4; ++task)
-        session.launcher->run(shell_line(
-            task, task <= 2 ? ":" : "echo $$ $PPID >ids." + std::to_string(task) + "; read x <gate"));
-    session.collect_until([&] { return session.ended.size() + session.started.size() >= 4 || session.died; });
-    session.collect_until([&] {
-        return (fs::exists(session.folder / "ids.3") && fs::exists(session.folder / "ids.4")) || session.died;
-    });
+    const Gate first(session.folder, "first");
+    const Gate second(session.folder, "second");
+    const Gate ids(session.folder, "ids");
+    session.launcher->run(shell_line(1, "read x <first"));
+    session.launcher->run(shell_line(2, "read x <first"));
+    // Started by who sees the first ones end.
+    session.launcher->run(shell_line(3, "echo $$ $PPID >ids; read x <second"));
+    session.launcher->run(shell_line(4, "echo $$ $PPID >ids; read x <second"));
+    process::Order refused = shell_line(5, ":");
+    refused.give.cores = 3;
+    session.run(std::move(refused));  // so the launcher has got the others, too
+    first.open(2);
     std::set<std::string> cores;
-    for (const char* file : {"ids.3", "ids.4"}) {
-        std::istringstream ids(read_file(session.folder / file));
+    for (int task = 0; task < 2; ++task) {
+        std::istringstream line(ids.read_line());
         std::string pid;
         std::string launcher;
-        ASSERT_TRUE(ids >> pid >> launcher);
+        ASSERT_TRUE(line >> pid >> launcher);
         const auto parent = parent_thread(launcher, pid);
         ASSERT_TRUE(parent);
         EXPECT_EQ(parent->name, "wq_starter\n");
@@ -80,14 +91,14 @@ TEST(LauncherStarters, ACommandIsTheChildOfTheThreadOnItsCore) {
         cores.insert(parent->cores);
     }
     EXPECT_THAT(cores, SizeIs(2));
-    gate.open(2);
-    session.collect_ends(4);
+    second.open(2);
+    session.collect_ends(5);
 }
 
 TEST(LauncherStarters, WhereTheThreadOfACoreWaitsTheLoopStartsWhatFits) {
     Session session(2);
     session.open();
-    const Gate gate(session.folder);
+    const Gate gate(session.folder, "gate");
     for (std::uint64_t task = 1; task <= 8; ++task) {
         process::Order order = shell_line(task, "read x <gate");
         order.give.cores = Count::of_thousandths(250);
