@@ -106,9 +106,9 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
     return range_of(*low, *high);
 }
 
-Result<Duration> away_limit_of(const ManagerOptions& options) {
+Result<Duration> disconnect_limit_of(const ManagerOptions& options) {
     const Duration limit = options.away_limit > 0 ? seconds(options.away_limit) : Duration{0};
-    if (session::sound_away_limit(limit)) return limit;
+    if (session::sound_disconnect_limit(limit)) return limit;
     return Error{ExitCode::usage,
                  "away_limit is at least 10 s, because workers hear from their manager only that often; "
                  "or 0: disconnected workers are lost at once"};
@@ -116,10 +116,10 @@ Result<Duration> away_limit_of(const ManagerOptions& options) {
 
 // Workers send at least every 30 s, so a shorter silence means nothing. They expect the same of us, or more
 // if they keep their tasks for a short time only.
-void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit) {
+void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration disconnect_limit) {
     const net::TcpLimits of_workers;
     limits.keep_alive =
-        session::keep_alive_of(away_limit, std::min(of_workers.keep_alive, seconds(wanted.interval)));
+        session::keep_alive_of(disconnect_limit, std::min(of_workers.keep_alive, seconds(wanted.interval)));
     limits.silence = wanted.interval <= 0
                          ? seconds(1e9)
                          : std::max(of_workers.silence, seconds(wanted.interval + wanted.timeout));
@@ -129,8 +129,8 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
                          const Variables& variables) {
     const auto ports = ports_of(options, variables);
     if (!ports) return ports.error();
-    const auto away_limit = away_limit_of(options);
-    if (!away_limit) return away_limit.error();
+    const auto limit = disconnect_limit_of(options);
+    if (!limit) return limit.error();
     auto key = key_of(options);
     if (!key) return key.error();
     net::TcpListenOptions tcp;
@@ -138,7 +138,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     tcp.high_port = ports->high;
     tcp.sockets = options.sockets;
     tcp.key = *key;
-    set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout}, *away_limit);
+    set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout}, *limit);
     const bool generated_key = options.password.empty() && options.password_file.empty();
     if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
         (!options.contact_file.empty() && generated_key)) {

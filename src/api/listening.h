@@ -35,11 +35,11 @@ struct PortRange {
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables);
 
 // How long the manager waits for a disconnected worker. Error (usage): too short.
-Result<Duration> away_limit_of(const ManagerOptions& options);
+Result<Duration> disconnect_limit_of(const ManagerOptions& options);
 
 // Sets when an idle link sends a keepalive, and when a silent peer is lost: not before 90 s, because workers
 // send only every 30 s.
-void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration away_limit);
+void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration disconnect_limit);
 
 // `say` gets the messages of the registry entry. Errors: a port in use, unusable files; not_allowed if a key
 // is required and missing, or if the name cannot be registered.

@@ -57,7 +57,7 @@ class Manager::Impl {
         say = [this](const std::string& text) { lines.put(text); };
         api::ProgramManagerOptions program;
         program.say = say;
-        program.away_limit = or_refuse(api::away_limit_of(options));
+        program.disconnect_limit = or_refuse(api::disconnect_limit_of(options));
         program.output_limit = options.output_limit;
         program.ends_workers = options.shutdown;
         program.logs.debug = options.debug_log;
@@ -70,9 +70,9 @@ class Manager::Impl {
             listening = or_refuse(api::listen(options, say));
             program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
             program.change_keep_alive = [transport = listening->port.listener.get(),
-                                         away = program.away_limit](const api::KeepAlive& wanted) {
+                                         limit = program.disconnect_limit](const api::KeepAlive& wanted) {
                 net::TcpLimits limits;
-                api::set_keep_alive(limits, wanted, away);
+                api::set_keep_alive(limits, wanted, limit);
                 transport->set_keep_alive(limits.keep_alive, limits.silence);
             };
             program.wires.push_back({std::move(listening->port.listener), true});

@@ -23,7 +23,7 @@ scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options)
     reactor.max_losses = 0;
     reactor.expected_workers = options.ranks - (options.ranks > 0 && options.own == nullptr ? 1 : 0);
     reactor.wait_for_fitting = true;
-    reactor.away_limit = options.away_limit;
+    reactor.disconnect_limit = options.disconnect_limit;
     reactor.seal_batches = options.seal_batches;
     reactor.allocation.proportional = true;
     reactor.limits_memory = false;  // once tasks are monitored, their allocation is enforced

@@ -47,7 +47,7 @@ struct ProgramManagerOptions {
     OwnWorker* own = nullptr;                     // worker of this rank; null: the rank only manages
     bool seal_batches = false;
     tickets::Counters* counters = nullptr;
-    Duration away_limit = std::chrono::seconds(60);
+    Duration disconnect_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;
     bool ends_workers = false;  // workers over TCP end with the manager
     logs::LogPaths logs;

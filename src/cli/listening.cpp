@@ -25,7 +25,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     tcp.low_port = tcp.high_port = *options.listen;
     tcp.key = net::fresh_key();
     tcp.tls = std::move(*identity);
-    tcp.limits.keep_alive = session::keep_alive_of(options.away_limit, tcp.limits.keep_alive);
+    tcp.limits.keep_alive = session::keep_alive_of(options.disconnect_limit, tcp.limits.keep_alive);
     auto port = listening::open_port(std::move(tcp), options.name, [](const std::string& text) {
         std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
     });

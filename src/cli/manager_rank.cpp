@@ -154,7 +154,7 @@ class Run {
             Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
                 .or_throw();
         reactor.wait_for_fitting = true;
-        reactor.away_limit = rank_.options.away_limit;
+        reactor.disconnect_limit = rank_.options.disconnect_limit;
         progress_.say(listening_->description());
     }
 

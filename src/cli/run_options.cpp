@@ -156,9 +156,9 @@ Result<double> multiple(const std::string& text) {
     return Error{ExitCode::usage, quote_for_message(text) + " is not a number from 1 to 1000000"};
 }
 
-Result<Duration> away_limit(const std::string& text) {
+Result<Duration> disconnect_limit(const std::string& text) {
     auto limit = parse_duration(text);
-    if (limit && !session::sound_away_limit(*limit))
+    if (limit && !session::sound_disconnect_limit(*limit))
         return Error{ExitCode::usage, "give at least 10 s, or 0 (a disconnected worker is lost at once)"};
     return limit;
 }
@@ -210,7 +210,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "walltime", walltime, duration()));
     if (given.count("walltime") != 0) run.walltime = walltime;
     check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
-    check(take(given, "reconnect-timeout", run.away_limit, away_limit));
+    check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
     check(take_port(given, run.listen));
     check(take_monitoring(given, run));
     check(take(given, "index-variable", run.index_variable, variable_name));

@@ -32,9 +32,10 @@ struct RunOptions {
     std::string monitor_output;   // folder for a report per task; empty: none
     double speculate = 0;  // speculative copies of tasks that run for this many times the mean; 0: none
     bool manager_only = false;
-    std::optional<std::uint16_t> listen;             // accept TCP workers at this port; 0: any free one
-    std::string name;                                // TCP workers find the run by this name; empty: none
-    Duration away_limit = std::chrono::seconds(60);  // disconnected TCP workers may reconnect for this time
+    std::optional<std::uint16_t> listen;  // accept TCP workers at this port; 0: any free one
+    std::string name;                     // TCP workers find the run by this name; empty: none
+    Duration disconnect_limit =
+        std::chrono::seconds(60);  // disconnected TCP workers may reconnect for this time
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);

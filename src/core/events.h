@@ -50,7 +50,7 @@ struct WorkerJoined {
     std::vector<std::string> features{};
 };
 // The worker disconnected. It gets no new leases, and keeps the ones it has for
-// scheduling::ReactorOptions::away_limit.
+// leasing::ReactorOptions::disconnect_limit.
 struct WorkerDisconnected {
     WorkerId worker;
     std::string why;

@@ -9,7 +9,7 @@ namespace {
 
 SessionOptions session_options(const ManagerOptions& options) {
     SessionOptions sessions;
-    sessions.disconnect_limit = options.reactor.away_limit;
+    sessions.disconnect_limit = options.reactor.disconnect_limit;
     sessions.hello_limit = options.hello_limit;
     sessions.of_rank.output_limit = options.output_limit;
     sessions.of_tcp_worker = sessions.of_rank;

@@ -1,5 +1,5 @@
-// Checks whether a policy has a hook, for hooks.cpp. A hook that is private or has other parameters would
-// silently never be called, so the check distinguishes it from no hook.
+// Checks whether a policy has a hook, for policy_hooks.cpp. A hook that is private or has other parameters
+// would silently never be called, so the check distinguishes it from no hook.
 #pragma once
 
 #include <type_traits>

@@ -41,8 +41,8 @@ void Membership::on(const WorkerLeft& event) {
 void Membership::on(const WorkerDisconnected& event) {
     Worker* worker = workers_.find(event.worker);
     if (worker == nullptr || worker->disconnected()) return;
-    if (state_.options.away_limit <= Duration{0}) return remove(*worker, event.why, true);
-    workers_.set_disconnected(*worker, state_.listening.now() + state_.options.away_limit, event.why);
+    if (state_.options.disconnect_limit <= Duration{0}) return remove(*worker, event.why, true);
+    workers_.set_disconnected(*worker, state_.listening.now() + state_.options.disconnect_limit, event.why);
     state_.stop_dispatching_to(*worker);
 }
 
@@ -128,7 +128,7 @@ void Membership::remove_those_disconnected_too_long() {
          first != nullptr && state_.listening.now() >= *first->disconnected_until;
          first = workers_.first_given_up())
         dismiss(first->id, first->disconnected_why + "; did not reconnect within " +
-                               whole_seconds(state_.options.away_limit));
+                               whole_seconds(state_.options.disconnect_limit));
 }
 
 void Membership::tick() {

@@ -1,4 +1,4 @@
-// All policies, in the order in which hooks.h calls them. To add one, add it here.
+// All policies, in the order in which policy_hooks.h calls them. To add one, add it here.
 #pragma once
 
 #include "scheduling/cancellation.h"

@@ -1,22 +1,25 @@
 // The base of all policies. It gives a policy the shared state, the queries on it, and the operations that
-// begin and end attempts. No policy uses another one; they notify each other through hooks.h.
+// begin and end attempts. No policy uses another one; they notify each other through leasing/hooks.h.
 #pragma once
 
-#include "scheduling/attempts.h"
-#include "scheduling/fit.h"
-#include "scheduling/hooks.h"
-#include "scheduling/pool.h"
-#include "scheduling/state.h"
+#include "leasing/attempts.h"
+#include "leasing/fit.h"
+#include "leasing/hooks.h"
+#include "leasing/pool.h"
+#include "leasing/state.h"
 
 namespace wq::scheduling {
 
+using namespace leasing;  // its state and operations are what this folder is about
+
 struct Shared {
-    Shared(const ReactorOptions& options, Now started) : state(options, started) {}
+    Shared(const ReactorOptions& options, Now started, const Hooks& listeners)
+        : state(options, started), hooks(listeners) {}
     Shared(const Shared&) = delete;
     Shared& operator=(const Shared&) = delete;
 
     State state;
-    Hooks hooks{};
+    const Hooks& hooks;
     Fit fit{state};
     Pool pool{state, fit};
     Attempts attempts{state, fit, hooks};

@@ -4,14 +4,13 @@
 #include <variant>
 
 #include "scheduling/policies.h"
+#include "scheduling/policy_hooks.h"
 #include "scheduling/view.h"
 
 namespace wq::scheduling {
 
 struct Reactor::Parts {
-    Parts(const ReactorOptions& options, Now started) : shared(options, started) {
-        shared.hooks.connect(&policies);
-    }
+    Parts(const ReactorOptions& options, Now started) : shared(options, started, hooks) {}
 
     // ---- routes: one line an event ----
 
@@ -35,11 +34,12 @@ struct Reactor::Parts {
     void route(const FastAbortSet& event) { policies.slow.on(event); }
     void route(const HostBlocked& event) { policies.hosts.on(event); }
     void route(const HostUnblocked& event) { policies.hosts.on(event); }
-    void route(const Tick&) { shared.hooks.tick(); }
-    void route(const Tuned& event) { shared.hooks.tuned(event); }
+    void route(const Tick&) { hooks.tick(); }
+    void route(const Tuned& event) { hooks.tuned(event); }
 
     void follow_up();
 
+    PolicyHooks hooks{policies};
     Shared shared;
     Policies policies{shared};
     View view{shared.state, shared.fit, shared.pool};
@@ -84,7 +84,7 @@ void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {
 }
 
 std::optional<Instant> Reactor::wakeup() const {
-    return finished() ? std::nullopt : parts_->shared.hooks.next_due();
+    return finished() ? std::nullopt : parts_->hooks.next_due();
 }
 
 bool Reactor::finished() const {
@@ -141,7 +141,7 @@ std::optional<std::string> Reactor::audit() const {
     const Shared& shared = parts_->shared;
     if (auto wrong = shared.state.audit()) return wrong;
     if (auto wrong = shared.attempts.audit()) return wrong;
-    return shared.hooks.audit();
+    return parts_->hooks.audit();
 }
 
 }  // namespace wq::scheduling

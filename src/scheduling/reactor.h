@@ -18,9 +18,11 @@
 #include "core/ledger.h"
 #include "core/manager_stats.h"
 #include "core/worker_table.h"
-#include "scheduling/reactor_options.h"
+#include "leasing/reactor_options.h"
 
 namespace wq::scheduling {
+
+using leasing::ReactorOptions;
 
 class Reactor {
   public:

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "scheduling/pool.h"
+#include "scheduling/policy.h"
 
 namespace wq::scheduling {
 

@@ -10,17 +10,17 @@
 namespace wq::session {
 
 // Below this, load on the machine alone could make a worker miss its manager.
-inline constexpr Duration shortest_away_limit = std::chrono::seconds(10);
+inline constexpr Duration shortest_disconnect_limit = std::chrono::seconds(10);
 
 // 0: the manager waits for nobody; a disconnected worker may still run tasks that were given to others.
-constexpr bool sound_away_limit(Duration away_limit) {
-    return away_limit == Duration{0} || away_limit >= shortest_away_limit;
+constexpr bool sound_disconnect_limit(Duration disconnect_limit) {
+    return disconnect_limit == Duration{0} || disconnect_limit >= shortest_disconnect_limit;
 }
 
 // How long a worker keeps its tasks after it last heard the manager: the limit less a second to kill them,
 // and another one for frames in flight when the manager gave it up.
-constexpr Duration grace_of(Duration away_limit) {
-    return away_limit - std::min<Duration>(away_limit / 4, std::chrono::seconds(2));
+constexpr Duration grace_of(Duration disconnect_limit) {
+    return disconnect_limit - std::min<Duration>(disconnect_limit / 4, std::chrono::seconds(2));
 }
 
 // After this silence the worker treats its connection as dead: the rest of the grace is for reconnecting.
@@ -29,8 +29,8 @@ constexpr Duration silence_of(Duration grace) {
 }
 
 // How often the manager must be heard: with 60 s or more, two in a row may be missed; with 10 s one.
-constexpr Duration keep_alive_of(Duration away_limit, Duration at_most) {
-    return away_limit > Duration{0} ? std::min(away_limit / 4, at_most) : at_most;
+constexpr Duration keep_alive_of(Duration disconnect_limit, Duration at_most) {
+    return disconnect_limit > Duration{0} ? std::min(disconnect_limit / 4, at_most) : at_most;
 }
 
 }  // namespace wq::session

@@ -321,23 +321,23 @@ TEST(CoreSim, CopiesOfTheLastStragglersEndOnce) {
     run_all(faults, {&Counts::copies});
 }
 
-TEST(CoreSim, ABrokenHostIsSetAside) {
+TEST(CoreSim, ABrokenHostIsExcluded) {
     Faults faults = storm();
     faults.groups = false;
     faults.pins = false;
     faults.failures = 0;
     faults.most_tasks = 150;
     faults.broken = true;
-    run_all(faults, {&Counts::aside, &Counts::released});
+    run_all(faults, {&Counts::excluded, &Counts::released});
     faults.losses = 0.02;
     faults.max_losses = 1000;
     faults.blocks = 0.1;
-    run_all(faults, {&Counts::aside});
+    run_all(faults, {&Counts::excluded});
     faults = tickets();
     faults.failures = 0;
     faults.broken = true;
     faults.short_tasks = false;
-    run_all(faults, {&Counts::aside});
+    run_all(faults, {&Counts::excluded});
 }
 
 TEST(CoreSim, CancelledTasksEndOnceAndStayEnded) {

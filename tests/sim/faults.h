@@ -29,7 +29,7 @@ struct Faults {
     bool tcp = false;
     double cuts = 0;       // disconnections per worker and second
     double long_cuts = 0;  // share of these that last as long as possible
-    Duration away_limit = std::chrono::seconds(20);
+    Duration disconnect_limit = std::chrono::seconds(20);
     double drains = 0;    // per worker and second
     bool ranges = false;  // successful tickets are reported as ranges
     // Requests of a program.

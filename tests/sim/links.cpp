@@ -53,7 +53,7 @@ void Simulation::cut(Life* life) {
             tell_manager(core::WorkerDisconnected{life->worker->id(), "cut"});
     });
     const bool for_long = chance(random_, faults_.long_cuts);
-    later(up_to(random_, for_long ? 2 * faults_.away_limit : faults_.away_limit / 2),
+    later(up_to(random_, for_long ? 2 * faults_.disconnect_limit : faults_.disconnect_limit / 2),
           [this, life] { reconnect(life); });
 }
 

@@ -26,7 +26,7 @@ scheduling::ReactorOptions options(const Faults& faults, const Plan& plan) {
     options.seal_batches = faults.tickets;
     options.allocation.proportional = faults.proportional;
     if (faults.categories > 0) options.monitoring = {.measures = true, .enforces = true};
-    if (faults.tcp) options.away_limit = faults.away_limit;
+    if (faults.tcp) options.disconnect_limit = faults.disconnect_limit;
     return options;
 }
 
@@ -43,7 +43,7 @@ Counts& Counts::operator+=(const Counts& o) {
     recalls += o.recalls, lost += o.lost, stale += o.stale, alone += o.alone;
     cuts += o.cuts, kept += o.kept, drains += o.drains, cancelled += o.cancelled, killed += o.killed;
     expired += o.expired, ranges += o.ranges, exhausted += o.exhausted, spent += o.spent,
-        aborted += o.aborted, blocks += o.blocks, aside += o.aside;
+        aborted += o.aborted, blocks += o.blocks, excluded += o.excluded;
     released += o.released, copies += o.copies;
     digest ^= o.digest;
     return *this;
@@ -286,7 +286,7 @@ void Simulation::obey(const core::Action& action) {
         for (const auto& life : lives_)
             if (life->known) send(life->worker->id());
     } else if (std::holds_alternative<core::HostExcluded>(action)) {
-        ++counts_.aside;
+        ++counts_.excluded;
     } else if (std::holds_alternative<core::HostReleased>(action)) {
         ++counts_.released;
     } else if (const auto* dismiss = std::get_if<core::Dismiss>(&action)) {

@@ -20,7 +20,7 @@ namespace wq::sim {
 struct Counts {
     std::uint64_t runs = 0, events = 0, leases = 0, queued = 0, seals = 0, tickets = 0, recalls = 0, lost = 0,
                   stale = 0, alone = 0, cuts = 0, kept = 0, drains = 0, cancelled = 0, killed = 0,
-                  expired = 0, ranges = 0, exhausted = 0, spent = 0, aborted = 0, blocks = 0, aside = 0,
+                  expired = 0, ranges = 0, exhausted = 0, spent = 0, aborted = 0, blocks = 0, excluded = 0,
                   released = 0, copies = 0;
     std::uint64_t digest = 0;  // of all actions, in order
     Counts& operator+=(const Counts& other);

@@ -109,7 +109,7 @@ int run(const Options& options) {
     manager::ManagerOptions managing;
     managing.reactor.expected_workers = 0;
     managing.reactor.max_losses = 1'000'000;
-    managing.reactor.away_limit = seconds(options.away_s);
+    managing.reactor.disconnect_limit = seconds(options.away_s);
     managing.reactor.wait_for_fitting = true;
     managing.hello_limit = seconds(30 * options.scale);
     manager::TaskTable tasks(options.files);

@@ -15,7 +15,7 @@ constexpr net::PeerId session_manager_peer{0};
 manager::ManagerOptions session_manager_options(const SessionFaults& faults) {
     manager::ManagerOptions options;
     options.reactor.max_losses = 1'000'000;
-    options.reactor.away_limit = faults.grace;
+    options.reactor.disconnect_limit = faults.grace;
     options.reactor.join_limit = options.reactor.rejoin_limit = std::chrono::minutes(5);
     return options;
 }

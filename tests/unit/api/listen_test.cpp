@@ -107,13 +107,13 @@ TEST_F(ListenTest, SocketsThatListenAlreadyAreTakenOver) {
 
 TEST(AwayLimit, IsLongEnoughForWorkersToHearTheirManager) {
     ManagerOptions options;
-    EXPECT_EQ(*api::away_limit_of(options), 60s);
+    EXPECT_EQ(*api::disconnect_limit_of(options), 60s);
     options.away_limit = 0;
-    EXPECT_EQ(*api::away_limit_of(options), 0s);
+    EXPECT_EQ(*api::disconnect_limit_of(options), 0s);
     options.away_limit = 10;
-    EXPECT_TRUE(api::away_limit_of(options));
+    EXPECT_TRUE(api::disconnect_limit_of(options));
     options.away_limit = 9;
-    const auto refused = api::away_limit_of(options);
+    const auto refused = api::disconnect_limit_of(options);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::usage);
 }

@@ -84,7 +84,7 @@ TEST(RunOptions, ListenTakesAPortOrAnyFreeOne) {
     EXPECT_EQ(named->run.name, "align");
     EXPECT_THAT(parse_run({"--listen=70000", "tasks.sh"}).error().message, HasSubstr("--listen"));
     EXPECT_THAT(parse_run({"--name", "align", "tasks.sh"}).error().message, HasSubstr("needs --listen"));
-    EXPECT_EQ(parse_run({"--listen", "--reconnect-timeout", "2m", "tasks.sh"})->run.away_limit,
+    EXPECT_EQ(parse_run({"--listen", "--reconnect-timeout", "2m", "tasks.sh"})->run.disconnect_limit,
               std::chrono::minutes(2));
     EXPECT_THAT(parse_run({"--reconnect-timeout", "2m", "tasks.sh"}).error().message,
                 HasSubstr("needs --listen"));
@@ -176,7 +176,7 @@ TEST(RunOptions, MayHaveTheNamesOfEarlierVersionsAndOfTheWorker) {
         parse_run({"--wall-time", "1h", "--listen", "--away-limit=2m", "--storage-patience", "5m", "tasks"});
     ASSERT_TRUE(command) << command.error().message;
     EXPECT_EQ(command->run.walltime, std::chrono::hours(1));
-    EXPECT_EQ(command->run.away_limit, std::chrono::minutes(2));
+    EXPECT_EQ(command->run.disconnect_limit, std::chrono::minutes(2));
     EXPECT_EQ(command->run.storage_retry_limit, std::chrono::minutes(5));
 }
 

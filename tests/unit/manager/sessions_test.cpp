@@ -42,7 +42,7 @@ class Sessions : public ::testing::Test {
         options.ranks = 3;
         options.reactor.expected_workers = 0;
         options.reactor.wait_for_fitting = true;
-        options.reactor.away_limit = std::chrono::seconds(60);
+        options.reactor.disconnect_limit = std::chrono::seconds(60);
         return options;
     }
 

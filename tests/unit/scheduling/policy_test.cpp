@@ -52,7 +52,8 @@ class PolicyTest : public ::testing::Test {
     }
 
     std::vector<Action> actions_;
-    Shared shared_{ReactorOptions{}, {Instant(1h), 0}};
+    Hooks nobody_;
+    Shared shared_{ReactorOptions{}, {Instant(1h), 0}, nobody_};
     State& state_ = shared_.state;
 };
 

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 class LinksTest : public RunFixture {
   protected:
-    void SetUp() override { options({.max_losses = 2, .rejoin_limit = 2h, .away_limit = 60s}); }
+    void SetUp() override { options({.max_losses = 2, .rejoin_limit = 2h, .disconnect_limit = 60s}); }
 };
 
 TEST_F(LinksTest, AWatchedWorkersSilenceIsNoLoss) {
@@ -193,7 +193,7 @@ TEST_F(LinksTest, ADrainingWorkerThatIsCutStaysDraining) {
 }
 
 TEST_F(LinksTest, TasksAreNotSkippedWhileAWorkerThatCouldHoldThemIsAway) {
-    options({.expected_workers = 2, .away_limit = 60s});
+    options({.expected_workers = 2, .disconnect_limit = 60s});
     join_watched(1, 4);
     join_watched(2, 1);
     away(1);
@@ -207,7 +207,7 @@ TEST_F(LinksTest, TasksAreNotSkippedWhileAWorkerThatCouldHoldThemIsAway) {
 }
 
 TEST_F(LinksTest, AMemberOfABatchThatIsBackHasGivenItsAccount) {
-    options({.expected_workers = 2, .away_limit = 60s, .seal_batches = true});
+    options({.expected_workers = 2, .disconnect_limit = 60s, .seal_batches = true});
     join(1, 1, true);
     join(2, 1, true);
     add(40);
@@ -224,7 +224,7 @@ TEST_F(LinksTest, AMemberOfABatchThatIsBackHasGivenItsAccount) {
 }
 
 TEST_F(LinksTest, AMemberOfABatchThatStaysAwayIsLostWithItsTickets) {
-    options({.expected_workers = 2, .away_limit = 60s, .seal_batches = true});
+    options({.expected_workers = 2, .disconnect_limit = 60s, .seal_batches = true});
     join(1, 1, true);
     join(2, 1, true);
     add(40);
@@ -268,7 +268,7 @@ class MixedPoolTest : public RunFixture {
     void SetUp() override {
         options({.silence = 1h,
                  .expected_workers = 0,
-                 .away_limit = 60s,
+                 .disconnect_limit = 60s,
                  .wait_for_fitting = true,
                  .seal_batches = true});
     }

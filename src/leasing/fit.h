@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/state.h"
+#include "leasing/state.h"
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 class Fit {
   public:
@@ -71,4 +71,4 @@ class Fit {
     const State& state_;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

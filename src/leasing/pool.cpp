@@ -1,10 +1,10 @@
-#include "scheduling/pool.h"
+#include "leasing/pool.h"
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 namespace {
 
@@ -154,4 +154,4 @@ bool Pool::some_share_a_host() const {
                        [&](const auto& each) { return !hosts.insert(each.second.host).second; });
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

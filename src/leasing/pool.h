@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/fit.h"
+#include "leasing/fit.h"
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 // "feature a, function 'b'": for messages.
 std::string describe(const std::vector<std::string>& features);
@@ -56,4 +56,4 @@ class Pool {
     const Fit& fit_;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

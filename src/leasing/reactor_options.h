@@ -8,7 +8,7 @@
 #include "core/allocation.h"
 #include "core/events.h"
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 struct ReactorOptions {
     // A task fails after it was lost with its worker this many times, unless it has its own limit on tries;
@@ -20,8 +20,8 @@ struct ReactorOptions {
     // workers may join at any time, and the run does not wait for them.
     std::uint32_t expected_workers = 1;
     Duration join_limit = std::chrono::seconds(10);
-    Duration rejoin_limit{0};  // how long tasks wait for a worker that left and may rejoin
-    Duration away_limit{0};    // how long a disconnected worker keeps its leases
+    Duration rejoin_limit{0};      // how long tasks wait for a worker that left and may rejoin
+    Duration disconnect_limit{0};  // how long a disconnected worker keeps its leases
     // Tasks that no worker can hold wait for one that can, and a run without workers waits for some, even if
     // the pool is complete. For programs, whose workers join and leave.
     bool wait_for_fitting = false;
@@ -39,4 +39,4 @@ struct ReactorOptions {
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait this long for the reports
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

@@ -1,9 +1,9 @@
-#include "scheduling/fit.h"
+#include "leasing/fit.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 namespace {
 
@@ -153,4 +153,4 @@ bool Fit::dispatches() const {
            state_.connected_workers() >= state_.hold_until_workers;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

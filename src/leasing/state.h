@@ -20,9 +20,9 @@
 #include "core/ledger.h"
 #include "core/manager_stats.h"
 #include "core/worker_table.h"
-#include "scheduling/reactor_options.h"
+#include "leasing/reactor_options.h"
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 using namespace core;  // its values and tables are what this folder is about
 
@@ -151,4 +151,4 @@ struct State {
     std::vector<ManagerStats> category_counters;  // by CategoryId
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

@@ -1,8 +1,8 @@
-#include "scheduling/attempts.h"
+#include "leasing/attempts.h"
 
 #include <utility>
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 namespace {
 
@@ -323,4 +323,4 @@ std::optional<std::string> Attempts::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

@@ -1,6 +1,6 @@
-#include "scheduling/state.h"
+#include "leasing/state.h"
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 State::State(const ReactorOptions& said, Now started)
     : options(said),
@@ -72,4 +72,4 @@ std::optional<std::string> State::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing

@@ -7,11 +7,11 @@
 #include <functional>
 #include <string>
 
-#include "scheduling/fit.h"
-#include "scheduling/hooks.h"
-#include "scheduling/state.h"
+#include "leasing/fit.h"
+#include "leasing/hooks.h"
+#include "leasing/state.h"
 
-namespace wq::scheduling {
+namespace wq::leasing {
 
 class Attempts {
   public:
@@ -92,4 +92,4 @@ class Attempts {
     std::uint64_t last_chances_ = 0;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::leasing
