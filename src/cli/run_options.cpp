@@ -24,10 +24,11 @@ namespace {
 po::options_description visible_run_options() {
     po::options_description all("", help_width, help_width / 2);
     po::options_description source("Tasks", help_width, help_width / 2);
-    source.add_options()("each", po::value<std::string>()->value_name("FILE"),
-                         "run CMD (after --) for each line of FILE (- for stdin); {} stands for the line")(
+    source.add_options()(
+        "each", po::value<std::string>()->value_name("FILE"),
+        "run CMD (after --) for each line of FILE (- for stdin), which replaces {} or is appended")(
         "array", po::value<std::string>()->value_name("RANGES"),
-        "run CMD (after --) for each index, e.g. 1-1000000:2,7; {} stands for the index")(
+        "run CMD (after --) for each index, e.g. 1-1000000:2,7, which replaces {} or is appended")(
         "index-variable", po::value<std::string>()->value_name("NAME"),
         "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID")(
         "shell", po::value<std::string>()->value_name("PATH"),
@@ -261,6 +262,9 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
         for (const std::string& word : lists)
             if (given.count("monitor") != 0 && (word == "measure" || word == "enforce"))
                 return usage_error("--monitor takes its value after '=': write --monitor=" + word);
+        if (each || array)
+            return usage_error(std::string("the command of ") + (each ? "--each" : "--array") +
+                               " goes behind --, e.g. -- gzip {}");
         return usage_error(lists.size() > 1
                                ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
                                      quote_for_message(lists[1])
@@ -338,7 +342,7 @@ Result<Command> why_command(const po::variables_map& given) {
         command.run.run_directory = given["run-dir"].as<std::string>();
         return command;
     }
-    if (given.count("array") != 0) return usage_error("--why: an array has no lines");
+    if (given.count("array") != 0) return usage_error("--why: an array has no lines to ask about");
     const bool each = given.count("each") != 0;
     const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
                                                     : std::vector<std::string>{};

@@ -130,7 +130,9 @@ Result<std::string> why(const RunOptions& options, std::uint64_t line) {
     newest.resume = true;
     const std::string path =
         choose_run_directory(newest, batch_job_id([](const char* name) { return std::getenv(name); }));
-    if (!records::read_status(path)) return Error{ExitCode::bad_input, path + " is no directory of a run"};
+    if (!records::read_status(path))
+        return Error{ExitCode::bad_input,
+                     path + " is no directory of a run; give the task list of a run, or its --run-dir"};
     const Duration timeout = answer_timeout(path);
     if (timeout == Duration{}) return from_journal(path, line);
     const auto goes_on = [&] {

@@ -45,10 +45,10 @@ po::options_description visible_worker_options() {
         "max-backoff,b", text("TIME"), "wait at most TIME between attempts to connect (default: 60)")(
         "single-shot", "leave when the first manager ends or dismisses this worker");
     po::options_description offers("Resources it offers", help_width, help_width / 2);
-    offers.add_options()("cores", text("N|all"), "cores (default: all that this process may use)")(
-        "memory", text("MB|all"), "memory (default: all)")(
-        "disk", text("MB|all"), "disk, at most the free space (default: all)")("gpus", text("N|all"),
-                                                                               "GPUs (default: all)")(
+    offers.add_options()("cores", text("N|all"), "cores (default, and 0: all that this process may use)")(
+        "memory", text("MB|all"), "memory, or a size such as 4G (default, and 0: all)")(
+        "disk", text("MB|all"), "disk, at most the free space (default, and 0: all)")("gpus", text("N|all"),
+                                                                                      "GPUs (default: all)")(
         "bind", text("none|core|numa"),
         "bind tasks to their cores, or to all cores of the same NUMA nodes (default: core, if the worker has "
         "its cores to itself)")("threads-per-core", text("N"),

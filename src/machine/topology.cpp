@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 
 #include "machine/asked_command.h"
 #include "machine/control_group.h"
@@ -165,7 +167,12 @@ Result<Machine> discover_file(const std::string& path, const CpuMask& allowed) {
 
 std::int64_t free_disk_mb(const std::string& folder) {
     struct statvfs info {};
-    if (statvfs(folder.c_str(), &info) != 0) return 0;
+    // One that does not exist will be created.
+    std::filesystem::path place = std::filesystem::absolute(folder);
+    while (statvfs(place.c_str(), &info) != 0) {
+        if (errno != ENOENT || !place.has_relative_path()) return 0;
+        place = place.parent_path();
+    }
     return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize) >> 20;
 }
 

@@ -199,7 +199,8 @@ void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, core::No
     session->acknowledged = session->answers;
     const WorkerId worker = session->record.worker;
     events_.disconnected(worker);
-    router_.tell_user(named(session->record) + " is disconnected: " + why + "; it may reconnect within " +
+    router_.tell_user(named(session->record) + " is disconnected: " + why +
+                      "; it keeps its tasks, and may reconnect within " +
                       format_duration(options_.disconnect_limit));
     router_.react(core::WorkerDisconnected{worker, why}, now);
 }

@@ -91,7 +91,7 @@ std::string to_json(const Contact& contact) {
 
 Result<Contact> parse_contact(const std::string& from) {
     const json whole = json::parse(from, nullptr, false);
-    if (whole.is_discarded()) return Error{ExitCode::bad_input, "it is incomplete, or not JSON"};
+    if (whole.is_discarded()) return Error{ExitCode::bad_input, "it is incomplete, or not JSON; give the contact file in the directory of the run"};
     bool sound = true;
     if (!whole.is_object() || text(whole, "kind", sound) != kind)
         return Error{ExitCode::bad_input, "it is not a contact file of work_queue"};

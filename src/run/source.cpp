@@ -21,7 +21,7 @@ constexpr std::size_t bytes_a_read = 256u << 10;
 
 Error cannot_read(const std::string& path) {
     const int error = errno;
-    const std::string hint = error == ENOENT ? "; give the path of a task list, or - for standard input" : "";
+    const std::string hint = error == ENOENT ? "; give the path of a file, or - for standard input" : "";
     return Error{error == EACCES ? ExitCode::not_allowed : ExitCode::bad_input,
                  path + ": cannot be read: " + std::strerror(error) + hint};
 }

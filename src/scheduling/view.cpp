@@ -230,7 +230,8 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
         return "not now: all hosts that could run it are blocked: " + hosts +
                "; unblock_host() or unblock_all() ends that";
     if (!fit_.category_has_room(what))
-        return "not now: its category has as many running tasks as it may have";
+        return "not now: its category runs as many tasks as it may: " +
+               std::to_string(state_.categories[what.category.value()].category.max_concurrent());
     if (const AvoidedHosts::Avoided* avoided = state_.avoided.find(task))
         return "not now: it was too slow on " + avoided->host + "; it waits up to " +
                format_duration(avoided->until - now.instant) + " more for another host";

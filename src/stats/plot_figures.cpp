@@ -130,6 +130,38 @@ TimeUnit unit_of(double micros) {
     return TimeUnit::seconds;
 }
 
+// What each run of the directory counts anew, and what was so only while it ran.
+constexpr std::array counted_anew{&ManagerRow::workers_removed, &ManagerRow::workers_lost};
+constexpr std::array only_while_it_runs{
+    &ManagerRow::tasks_on_workers,  &ManagerRow::tasks_running, &ManagerRow::tasks_with_results,
+    &ManagerRow::workers_connected, &ManagerRow::workers_busy,  &ManagerRow::workers_idle,
+    &ManagerRow::workers_init,      &ManagerRow::total_cores,   &ManagerRow::committed_cores};
+
+// A damaged log may hold any numbers, so the sum may wrap around.
+void add(ManagerRow& row, std::int64_t ManagerRow::*field, const ManagerRow& to) {
+    row.*field = static_cast<std::int64_t>(static_cast<std::uint64_t>(row.*field) +
+                                           static_cast<std::uint64_t>(to.*field));
+}
+
+// A resumed run goes on where the earlier one ended; between the two nothing runs.
+std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
+    std::vector<ManagerRow> joined;
+    joined.reserve(rows.size() + 1);
+    ManagerRow before;  // totals of the earlier runs
+    for (const ManagerRow& row : rows) {
+        if (!joined.empty() && row.time_when_started != joined.back().time_when_started) {
+            before = joined.back();
+            joined.push_back(before);
+            for (const auto field : only_while_it_runs) joined.back().*field = 0;
+        }
+        joined.push_back(row);
+        for (const auto field : counted_anew) add(joined.back(), field, before);
+        for (const Line& line : time_lines) add(joined.back(), line.field, before);
+        for (const Line& line : transfer_lines) add(joined.back(), line.field, before);
+    }
+    return joined;
+}
+
 Rows thinned(Rows rows, std::size_t most) {
     if (rows.size() <= most) return rows;
     Rows kept;
@@ -167,10 +199,11 @@ double micros_per(TimeUnit unit) {
     return 1;
 }
 
-Plots make_plots(std::span<const ManagerRow> rows, std::optional<TimeUnit> unit,
+Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples) {
     Plots plots;
     Rows chosen;
+    const std::vector<ManagerRow> rows = continued(samples);
     if (!rows.empty()) {
         const std::int64_t start = start_of(rows);
         // Times in a damaged log may differ by more than an integer holds; other differences are exact as

@@ -27,7 +27,7 @@ class BadLists(Case):
         self.assertEqual(run.out, "")
 
     def test_no_such_list(self):
-        self.refuse(None, "tasks.sh: cannot be read: No such file or directory", "give the path of a task list")
+        self.refuse(None, "tasks.sh: cannot be read: No such file or directory", "give the path of a file")
 
     def test_a_folder(self):
         os.mkdir(self.path("tasks.sh"))

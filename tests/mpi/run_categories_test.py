@@ -118,7 +118,7 @@ class Why(Case):
         run = self.start("tasks.sh", ranks=2)
         bell.wait(1)
         self.assertIn("task 1 (line 3): it is on worker ", self.why(3, "tasks.sh"))
-        self.assertIn("task 2 (line 4): not now: its category has as many running tasks as it may", self.why(4, "tasks.sh"))
+        self.assertIn("task 2 (line 4): not now: its category runs as many tasks as it may: ", self.why(4, "tasks.sh"))
         run.wait_for_text("can never run")
         self.assertIn("task 5 (line 8): never: a predecessor failed: task 4 (line 7)", self.why(8, "--run-dir", "tasks.sh.wq"))
         self.why(99, "tasks.sh", code=65)

@@ -53,7 +53,7 @@ TEST_F(CategoriesRun, NoMoreRunAtOnceThanItAllows) {
     join_with(1, {4, 4000, 1000, 0});
     join_with(2, {4, 4000, 1000, 0});
     EXPECT_EQ(running(), 2U);
-    EXPECT_THAT(reactor_.why(TaskId(4), now()), HasSubstr("its category has as many running tasks"));
+    EXPECT_THAT(reactor_.why(TaskId(4), now()), HasSubstr("its category runs as many tasks as it may: "));
     for (std::uint64_t task = 0; task < 5; ++task) {
         ok(reactor_.ledger().find_attempted(TaskId(task))->worker.value(), task);
         EXPECT_EQ(running(), std::min<std::uint64_t>(2, 4 - task));

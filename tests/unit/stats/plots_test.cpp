@@ -35,6 +35,27 @@ std::vector<std::string> titles(const Figure& figure) {
     return titles;
 }
 
+TEST(Plots, AResumedRunGoesOnWhereTheEarlierOneEnded) {
+    std::vector<ManagerRow> rows = rows_every(1'000'000, 3);
+    for (ManagerRow row : rows_every(1'000'000, 3)) {
+        row.time_when_started += 10'000'000;
+        row.timestamp += 10'000'000;
+        rows.push_back(row);
+    }
+    const Plots plots = make_plots(rows, TimeUnit::seconds, {});
+    EXPECT_THAT(plots.x, ElementsAre(0, 1, 2, 2, 10, 11, 12));
+    const auto values = [&](std::string_view figure, std::string_view title) {
+        for (const Figure& one : plots.figures)
+            for (const Curve& curve : one.curves)
+                if (one.name == figure && curve.title == title) return curve.values;
+        return std::vector<double>{};
+    };
+    EXPECT_THAT(values("workers", "connected"), ElementsAre(2, 2, 2, 0, 2, 2, 2));
+    EXPECT_THAT(values("cores", "allocated to tasks"), ElementsAre(3, 3, 3, 0, 3, 3, 3));
+    EXPECT_THAT(values("time", "manager: waiting"), ElementsAre(0, 500, 1000, 1000, 1000, 1500, 2000));
+    EXPECT_THAT(values("tasks", "ended"), ElementsAre(0, 1, 2, 2, 0, 1, 2)) << "the journal counts these";
+}
+
 TEST(Plots, ChooseTheUnitByTheLengthOfTheRun) {
     EXPECT_EQ(make_plots(rows_every(200'000, 11), {}, {}).unit, TimeUnit::seconds);
     EXPECT_EQ(make_plots(rows_every(1'000'000, 601), {}, {}).unit, TimeUnit::minutes);
