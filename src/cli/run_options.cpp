@@ -262,7 +262,7 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
         for (const std::string& word : lists)
             if (given.count("monitor") != 0 && (word == "measure" || word == "enforce"))
                 return usage_error("--monitor takes its value after '=': write --monitor=" + word);
-        if (each || array)
+        if ((each || array) && command.empty())
             return usage_error(std::string("the command of ") + (each ? "--each" : "--array") +
                                " goes behind --, e.g. -- gzip {}");
         return usage_error(lists.size() > 1

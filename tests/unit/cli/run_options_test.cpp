@@ -184,6 +184,7 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
     const std::pair<std::vector<const char*>, const char*> wrong[] = {
         {{}, "give a task list"},
         {{"a", "b"}, "one task list at a time"},
+        {{"--array", "1-3", "echo", "{}"}, "the command of --array goes behind --"},
         {{"--cores", "x", "a"}, "--cores: "},
         {{"--memory", "4Q", "a"}, "--memory: "},
         {{"--grace", "-1", "a"}, "--grace: "},
