@@ -34,8 +34,7 @@ struct RunOptions {
     bool manager_only = false;
     std::optional<std::uint16_t> listen;  // accept TCP workers at this port; 0: any free one
     std::string name;                     // TCP workers find the run by this name; empty: none
-    Duration disconnect_limit =
-        std::chrono::seconds(60);  // disconnected TCP workers may reconnect for this time
+    Duration disconnect_limit = std::chrono::seconds(60);  // in which a TCP worker may reconnect
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);

@@ -50,7 +50,7 @@ class LauncherProcess final : private Starters::Work {
     std::optional<TaskRunner> runner_;  // until run() ends
     MessageStream stream_;
     Instant now_;
-    Instant wakes_at_{};  // the loop
+    Instant wakes_at_{};  // when the loop wakes at the latest
     bool children_ended_ = false;
     std::optional<Instant> signals_again_at_;  // when SIGCHLD is watched again
     bool waits_for_room_ = false;              // the rank's socket is full

@@ -1,4 +1,4 @@
-// Threads that start commands and reap them, each on a core of its own.
+// Threads that start and reap commands. Each is bound to one core.
 //
 // With one thread for all cores, a core that becomes free waits for that thread, which the kernel wakes on
 // the core where it ran last: with commands of 0.7 ms on two cores, 8 % of the time. A thread that is bound

@@ -38,7 +38,7 @@ class TaskRunner final : private ShellListener {
     void kill(TaskId task, Attempt attempt, Instant now);
     void kill_all(Instant now);
 
-    // As many as fit. What another starter should start is left to it, and it is told.
+    // Starts as many as fit. If the next one is for another starter, asks that one instead.
     void start_tasks(Instant now, Starters::Index by);
     void children_ended(Instant now);  // of the calling thread
     bool loop_runs_tasks() const;

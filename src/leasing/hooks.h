@@ -1,8 +1,7 @@
-// What happens to tasks and workers, for whom it may concern. Whoever changes the shared state calls these
-// functions, so that no policy needs to know another: scheduling/policy_hooks.h passes each call on to all
-// policies.
+// Notifications about tasks and workers. The code that changes the shared state calls these functions, so no
+// policy needs to know another: scheduling/policy_hooks.h passes each call on to all policies.
 //
-// These here do nothing, which tests of a single policy use.
+// These functions do nothing, which tests of a single policy use.
 #pragma once
 
 #include <string>

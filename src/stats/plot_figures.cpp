@@ -143,7 +143,8 @@ void add(ManagerRow& row, std::int64_t ManagerRow::*field, const ManagerRow& to)
                                            static_cast<std::uint64_t>(to.*field));
 }
 
-// A resumed run goes on where the earlier one ended; between the two nothing runs.
+// Each run of a directory counts from 0, so its totals are added to those of the earlier runs. Between two
+// runs nothing runs.
 std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
     std::vector<ManagerRow> joined;
     joined.reserve(rows.size() + 1);

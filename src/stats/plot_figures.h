@@ -43,8 +43,8 @@ struct Plots {
     std::vector<Figure> figures;  // tasks, workers, cores, time, transfer
 };
 
-// Samples of a resumed run go on where those of the earlier one ended. `unit`: if unset, chosen by the length
-// of the run. More than `most_samples` are thinned out evenly, keeping the last one.
+// The samples of a resumed run continue those of the earlier run. `unit`: if unset, chosen by the length of
+// the run. More than `most_samples` are thinned out evenly, keeping the last one.
 Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples = 1600);
 
