@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "base/similar_word.h"
 #include "base/units.h"
 
 namespace wq::api {
@@ -60,32 +60,10 @@ std::string values_of(const Parameter& parameter) {
            std::to_string(std::lround(parameter.least));
 }
 
-// The number of letters to change, insert or delete.
-std::size_t distance(std::string_view from, std::string_view to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::size_t corner = std::exchange(row[0], i + 1);
-        for (std::size_t j = 0; j < to.size(); ++j) {
-            const std::size_t changed = corner + (from[i] == to[j] ? 0 : 1);
-            corner = row[j + 1];
-            row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
-}
-
-// A suggestion for a misspelt name; "": no name is similar.
-std::string nearest(std::string_view name) {
-    constexpr std::size_t longest = 100;
-    constexpr std::size_t most_wrong = 3;
-    std::size_t least = most_wrong + 1;
-    std::string_view found;
-    if (name.size() <= longest)
-        for (const Parameter& parameter : parameters)
-            if (const std::size_t wrong = distance(name, parameter.name); wrong < least)
-                least = wrong, found = parameter.name;
-    return found.empty() ? std::string() : "; did you mean " + std::string(found) + "?";
+std::string suggestion(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+    return did_you_mean(most_similar(name, names));
 }
 
 }  // namespace
@@ -103,7 +81,7 @@ Result<std::string> Tuning::set(const std::string& name, double value) {
         values_.find(parameter.name)->second = value;
         return std::string(parameter.name);
     }
-    return Error{ExitCode::usage, "tune: unknown parameter " + quote_for_message(name) + nearest(name)};
+    return Error{ExitCode::usage, "tune: unknown parameter " + quote_for_message(name) + suggestion(name)};
 }
 
 void Tuning::begin(std::string_view name, double value) {

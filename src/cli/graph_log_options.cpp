@@ -115,7 +115,7 @@ Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* arg
     } catch (const po::too_many_positional_options_error&) {
         return usage_error("give one statistics file at a time");
     } catch (const po::error& error) {
-        return usage_error(error.what());
+        return usage_error(error, visible_graph_log_options());
     }
     if (auto filled = fill(given, options); !filled) return filled.error();
     return options;

@@ -241,6 +241,7 @@ class Run {
         summary.run_directory = place_.directory.path();
         summary.failures = &manager_->records().failures();
         summary.categories = report::category_figures(*manager_, rank_.options.monitoring.measures);
+        summary.succeeded_earlier = manager_->records().succeeded_earlier();
         summary.attempts = manager_->records().attempts_ended();
         summary.outputs_truncated = manager_->records().outputs_truncated();
         summary.output_limit = rank_.options.output_limit;

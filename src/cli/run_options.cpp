@@ -374,7 +374,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
                   given);
         po::notify(given);
     } catch (const po::error& wrong) {
-        return usage_error(wrong.what());
+        return usage_error(wrong, visible_run_options());
     }
     Command command;
     if (given.count("help") != 0) command.kind = Command::Kind::help;

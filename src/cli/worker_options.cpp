@@ -298,7 +298,7 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
                   given);
         po::notify(given);
     } catch (const po::error& wrong) {
-        return usage_error(wrong.what());
+        return usage_error(wrong, visible_worker_options());
     }
     WorkerCommand command;
     if (given.count("help") != 0) command.kind = WorkerCommand::Kind::help;

@@ -34,6 +34,12 @@ Starters::Starters(std::vector<machine::CpuMask> cores, Work& work)
     for (machine::CpuMask& core : cores) starters_.emplace_back(*this, starters_.size(), std::move(core));
 }
 
+bool Starters::leave_to(Index starter, Index by) {
+    if (starter != loop) return (by == loop || !starters_[starter].wanted) && ask(starter);
+    ask_loop();
+    return true;
+}
+
 bool Starters::ask(Index starter) {
     Starter& asked = starters_[starter];
     if (!asked.idle || (!asked.there && !create(starter))) return false;

@@ -44,11 +44,10 @@ class Starters {
     // The one for tasks on this core; `loop` if there is none.
     Index of_core(std::size_t core) const { return core < starters_.size() ? core : loop; }
 
-    // Gives a starter a turn; with the lock held. False: it waits for a child, so it cannot be told; or it
-    // cannot be created.
-    bool ask(Index starter);
-    // It was asked and has not come yet: another program may have its core.
-    bool is_late(Index starter) const { return starters_[starter].wanted; }
+    // With the lock held. Gives `starter` a turn, so that it does what `by` found; false if `by` has to: the
+    // starter waits for a child, so it cannot be told; or it cannot be created; or it was asked and has not
+    // come yet (another program may have its core), and `by` is not the loop, which can wait.
+    bool leave_to(Index starter, Index by);
     void ask_loop();
     // Becomes readable when the loop was asked, until taken.
     int descriptor() const { return loop_asked_.get(); }
@@ -66,6 +65,7 @@ class Starters {
         bool idle = true;    // it waits to be asked
         bool wanted = false;
     };
+    bool ask(Index starter);
     bool create(Index starter);
     static void* run_starter(void* starter);
     void run(Starter& self);

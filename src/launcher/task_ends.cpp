@@ -18,6 +18,74 @@ namespace {
 
 constexpr std::int64_t rusage_block_bytes = 512;  // the unit of ru_inblock and ru_oublock
 
+// Reaps an ended child of this thread without waiting; 0 or -1 if there is none.
+pid_t wait_for_child(watch::ResourceWatch& watch, int& status, rusage& usage) {
+    constexpr int own = __WALL | __WNOTHREAD;
+    if (watch.idle()) return wait4(-1, &status, WNOHANG | own, &usage);
+    siginfo_t info{};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | own) != 0 || info.si_pid == 0) return 0;
+    watch.last_look(info.si_pid);
+    return wait4(info.si_pid, &status, own, &usage);
+}
+
+void note_end(Lane& lane, int status, const rusage& usage, Instant now) {
+    core::Outcome& outcome = lane.outcome;
+    if (WIFEXITED(status)) {
+        outcome.ending = core::Ending::exited;
+        outcome.exit_code = WEXITSTATUS(status);
+    } else {
+        outcome.ending = core::Ending::signalled;
+        outcome.signal = WTERMSIG(status);
+    }
+    outcome.wall_us = (now - lane.started).count() / 1000;
+    outcome.user_us = process::micros_of(usage.ru_utime);
+    outcome.system_us = process::micros_of(usage.ru_stime);
+    outcome.peak_memory_kb = usage.ru_maxrss;
+    outcome.bytes_read = usage.ru_inblock * rusage_block_bytes;
+    outcome.bytes_written = usage.ru_oublock * rusage_block_bytes;
+}
+
+// Sets why the task ended, if we or the kernel ended it.
+void judge(Lane& lane, bool by_kernel) {
+    core::Outcome& outcome = lane.outcome;
+    switch (lane.verdict) {
+        case watch::Verdict::timed_out:
+            outcome.ending = core::Ending::timed_out;
+            return;
+        case watch::Verdict::out_of_memory:
+            outcome.ending = core::Ending::out_of_memory;
+            return;
+        case watch::Verdict::exhausted:
+            outcome.ending = core::Ending::exhausted;
+            return;
+        case watch::Verdict::killed:
+            outcome.ending = core::Ending::killed;
+            return;
+        case watch::Verdict::none:
+            break;
+    }
+    if (by_kernel) outcome.ending = core::Ending::out_of_memory;
+}
+
+// Reads the rest of its output. True if some process still holds one of its streams.
+bool held_open(Lane& lane) {
+    const process::Capture::State out = lane.out.drain();
+    const process::Capture::State err = lane.err.drain();
+    return out != process::Capture::State::closed || err != process::Capture::State::closed;
+}
+
+// Done in a separate process, because a task may have left a million files. Its pid; -1: none can be forked,
+// and the folder goes with the workspace.
+pid_t remove_aside(const std::string& path, const machine::CpuMask& all_cores) {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!all_cores.empty()) all_cores.apply_to(0);  // not a starter's core alone
+    close_from(3);
+    remove_tree(AT_FDCWD, path);
+    _exit(0);
+}
+
 }  // namespace
 
 void TaskRunner::children_ended(Instant now) {
@@ -28,7 +96,7 @@ void TaskRunner::children_ended(Instant now) {
     bool others = false;
     rusage usage{};
     int status = 0;
-    for (pid_t pid = 0; (pid = wait_for_child(status, usage)) > 0;) {
+    for (pid_t pid = 0; (pid = wait_for_child(watch_, status, usage)) > 0;) {
         Lane* const lane = lanes_.by_pid(pid);
         if (!watch_.idle()) watch_.waited_for(pid, lane, usage, now);
         if (lane != nullptr) lane->execution.stack.reaped();
@@ -69,67 +137,10 @@ bool TaskRunner::loop_runs_tasks() const {
     });
 }
 
-// Reaps an ended child of this thread without waiting; 0 or -1 if there is none.
-pid_t TaskRunner::wait_for_child(int& status, rusage& usage) {
-    constexpr int own = __WALL | __WNOTHREAD;
-    if (watch_.idle()) return wait4(-1, &status, WNOHANG | own, &usage);
-    siginfo_t info{};
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | own) != 0 || info.si_pid == 0) return 0;
-    watch_.last_look(info.si_pid);
-    return wait4(info.si_pid, &status, own, &usage);
-}
-
-void TaskRunner::note_end(Lane& lane, int status, const rusage& usage, Instant now) const {
-    core::Outcome& outcome = lane.outcome;
-    if (WIFEXITED(status)) {
-        outcome.ending = core::Ending::exited;
-        outcome.exit_code = WEXITSTATUS(status);
-    } else {
-        outcome.ending = core::Ending::signalled;
-        outcome.signal = WTERMSIG(status);
-    }
-    outcome.wall_us = (now - lane.started).count() / 1000;
-    outcome.user_us = process::micros_of(usage.ru_utime);
-    outcome.system_us = process::micros_of(usage.ru_stime);
-    outcome.peak_memory_kb = usage.ru_maxrss;
-    outcome.bytes_read = usage.ru_inblock * rusage_block_bytes;
-    outcome.bytes_written = usage.ru_oublock * rusage_block_bytes;
-}
-
-// Sets why the task ended, if we or the kernel ended it.
-void TaskRunner::judge(Lane& lane) {
-    core::Outcome& outcome = lane.outcome;
-    const bool by_kernel = watch_.ended_by_kernel(lane);
-    switch (lane.verdict) {
-        case watch::Verdict::timed_out:
-            outcome.ending = core::Ending::timed_out;
-            return;
-        case watch::Verdict::out_of_memory:
-            outcome.ending = core::Ending::out_of_memory;
-            return;
-        case watch::Verdict::exhausted:
-            outcome.ending = core::Ending::exhausted;
-            return;
-        case watch::Verdict::killed:
-            outcome.ending = core::Ending::killed;
-            return;
-        case watch::Verdict::none:
-            break;
-    }
-    if (by_kernel) outcome.ending = core::Ending::out_of_memory;
-}
-
-// Reads the rest of its output. True if some process still holds one of its streams.
-bool TaskRunner::held_open(Lane& lane) {
-    const process::Capture::State out = lane.out.drain();
-    const process::Capture::State err = lane.err.drain();
-    return out != process::Capture::State::closed || err != process::Capture::State::closed;
-}
-
 void TaskRunner::finish(Lane& lane, bool may_be_held) {
     ++ended_;
     if (may_be_held) held_open(lane);  // reads what they wrote in the meantime
-    judge(lane);
+    judge(lane, watch_.ended_by_kernel(lane));
     watch_.finish(lane);
     lane.outcome.stdout_bytes = lane.out.total();
     lane.outcome.stderr_bytes = lane.err.total();
@@ -151,21 +162,10 @@ void TaskRunner::finish(Lane& lane, bool may_be_held) {
 void TaskRunner::release(Lane& lane) {
     accounts_.give_back(lane.holding);
     watch_.release(lane);
-    if (const std::string aside = lane.directory.make_empty(); !aside.empty()) remove_aside(aside);
+    if (const std::string aside = lane.directory.make_empty(); !aside.empty())
+        if (const pid_t pid = remove_aside(aside, accounts_.all_cores()); pid > 0) leftovers_.add_own(pid);
     lanes_.release(lane);
     forks_fail_ = false;
-}
-
-// Done in a separate process, because a task may have left a million files.
-void TaskRunner::remove_aside(const std::string& path) {
-    const pid_t pid = fork();
-    if (pid > 0) leftovers_.add_own(pid);
-    if (pid != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);  // not a starter's core alone
-    close_from(3);
-    remove_tree(AT_FDCWD, path);
-    _exit(0);
 }
 
 }  // namespace wq::launcher

@@ -63,22 +63,15 @@ class TaskRunner final : private ShellListener {
 
     bool start_next(Instant now, Starters::Index by);
     Starters::Index starter_of(const OrderQueue::Next& next) const;
-    bool is_left_to(Starters::Index starter, Starters::Index by) const;
     bool start(OrderQueue::Next next, Instant now, Starters::Index by);
-    machine::CpuMask mask_of(const Lane& lane) const;
     bool do_without_lane();
     void started(Lane& lane);
     bool is_executed(Lane& lane);
     void start_anew(Lane& lane);
     void start_failed(Lane& lane);
     void put_back(Lane& lane);
-    pid_t wait_for_child(int& status, rusage& usage);
-    void note_end(Lane& lane, int status, const rusage& usage, Instant now) const;
-    void judge(Lane& lane);
-    static bool held_open(Lane& lane);
     void finish(Lane& lane, bool may_be_held);
     void release(Lane& lane);
-    void remove_aside(const std::string& path);
     void give_back(const process::OrderMessage& message);
     void refuse(const process::OrderMessage& message, std::string reason);
     void watch_outputs(Instant now);

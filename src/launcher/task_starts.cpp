@@ -7,6 +7,16 @@
 
 namespace wq::launcher {
 
+namespace {
+
+// Empty: it inherits the right one. What a starter starts would inherit that thread's.
+machine::CpuMask mask_of(const Lane& lane, const Accounts& accounts) {
+    machine::CpuMask mask = accounts.mask(lane.holding);
+    return mask.bytes() == 0 && lane.starter != Starters::loop ? accounts.all_cores() : mask;
+}
+
+}  // namespace
+
 void TaskRunner::start_tasks(Instant now, Starters::Index by) {
     now_ = now;
     while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_next(now, by)) {
@@ -19,17 +29,9 @@ bool TaskRunner::start_next(Instant now, Starters::Index by) {
     std::optional<OrderQueue::Next> next = queue_.next(accounts_);
     if (!next) return false;
     const Starters::Index starter = starter_of(*next);
-    if (starter == by || !is_left_to(starter, by)) return start(std::move(*next), now, by);
+    if (starter == by || !starters_.leave_to(starter, by)) return start(std::move(*next), now, by);
     accounts_.give_back(next->holding);
     return false;
-}
-
-// Tells it, if so.
-bool TaskRunner::is_left_to(Starters::Index starter, Starters::Index by) const {
-    if (starter != Starters::loop)
-        return (by == Starters::loop || !starters_.is_late(starter)) && starters_.ask(starter);
-    starters_.ask_loop();
-    return true;
 }
 
 // The loop starts all but plain commands: calls, because a forked child goes on as the thread that forked it,
@@ -63,7 +65,7 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
     lane->out.begin(most);
     lane->err.begin(most);
-    const machine::CpuMask mask = mask_of(*lane);
+    const machine::CpuMask mask = mask_of(*lane, accounts_);
     if (by_shell) {
         shell_->feed(*lane, mask);
         watch_shell();
@@ -90,12 +92,6 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     }
     if (grouped && lane->pid > 0 && !lane->group) watch_.make_no_groups();
     return true;
-}
-
-// Empty: it inherits the right one. What a starter starts would inherit that thread's.
-machine::CpuMask TaskRunner::mask_of(const Lane& lane) const {
-    machine::CpuMask mask = accounts_.mask(lane.holding);
-    return mask.bytes() == 0 && lane.starter != Starters::loop ? accounts_.all_cores() : mask;
 }
 
 // No pipes can be created for the head. If one of our tasks runs, its end may free descriptors; if none runs,

@@ -52,6 +52,7 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
 
 void Manager::add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed,
                   core::Now now) {
+    records_.succeeded_earlier(done.count());
     react(core::TasksAdded{range, done, failed}, now);
 }
 

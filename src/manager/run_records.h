@@ -77,6 +77,8 @@ class RunRecords {
     Instant next_sample() const { return next_sample_; }
 
     // ---- figures ----
+    void succeeded_earlier(std::uint64_t tasks) { succeeded_earlier_ += tasks; }
+    std::uint64_t succeeded_earlier() const { return succeeded_earlier_; }  // tasks, in an earlier run
     std::uint64_t attempts_ended() const { return ended_; }
     // Recorded ends that are not in the journal yet.
     std::int64_t unwritten() const { return static_cast<std::int64_t>(ended_ - recorder_.acknowledged()); }
@@ -98,6 +100,7 @@ class RunRecords {
     std::vector<std::string> categories_;
     std::map<CategoryId, core::CategoryChanged> category_told_;  // as last reported to the recorder
     Failures failures_;
+    std::uint64_t succeeded_earlier_ = 0;
     std::uint64_t ended_ = 0;
     std::uint64_t outputs_truncated_ = 0;
     std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, of workers that have not left

@@ -46,7 +46,8 @@ void insert_by_turns(std::deque<Runner>& waiting, std::vector<Runner> found) {
 
 class Dialer final : public TcpDialer, private TcpEngineUser {
   public:
-    explicit Dialer(TcpDialOptions options)
+    // `tls`: nullptr: none.
+    Dialer(TcpDialOptions options, std::shared_ptr<TlsContext> tls)
         : options_(std::move(options)),
           engine_({Role::worker, options_.key, nullptr, options_.limits, options_.connect}, *this),
           stagger_(engine_.context()),
@@ -54,6 +55,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
               boost::asio::post(engine_.context(),
                                 [this, index, found = std::move(found)] { on_resolved(index, found); });
           }) {
+        engine_.plan().tls = std::move(tls);
         engine_.start([this] { begin(); });
     }
 
@@ -92,11 +94,6 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     // ---- the engine's thread ----
 
     void begin() {
-        if (options_.tls) {
-            auto context = TlsContext::of_worker(*options_.tls);
-            if (!context) return give_up(context.error());
-            engine_.plan().tls = *context;
-        }
         if (options_.managers.empty())
             return give_up({ExitCode::usage, "the address of the manager is missing"});
         unresolved_ = options_.managers.size();
@@ -287,7 +284,9 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
 Result<std::unique_ptr<TcpDialer>> TcpDialer::open(TcpDialOptions options) {
     try {
-        return std::unique_ptr<TcpDialer>(new Dialer(std::move(options)));
+        std::shared_ptr<TlsContext> tls;
+        if (options.tls) tls = TlsContext::of_worker(*options.tls).or_throw();
+        return std::unique_ptr<TcpDialer>(new Dialer(std::move(options), std::move(tls)));
     } catch (const Failure& failure) {
         return failure.error;
     } catch (const std::exception& error) {

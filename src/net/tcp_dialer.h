@@ -30,8 +30,8 @@ class TcpDialer : public Transport {
   public:
     static constexpr PeerId manager{0};
 
-    // Returns at once. Invalid options (an unreadable CA file) are also reported by Left. Error
-    // (unreachable): no descriptor, thread or memory is left; retry later.
+    // Returns at once. Errors: bad_input: the CA file is unreadable or has no certificate; unreachable: no
+    // descriptor, thread or memory is left; retry later.
     static Result<std::unique_ptr<TcpDialer>> open(TcpDialOptions options);
 
     // Why it ended, after Left. The code says what to do: `unreachable`: retry later; `not_allowed`: every

@@ -76,8 +76,12 @@ std::string headline(const Summary& summary) {
     const core::ManagerStats& stats = summary.stats;
     const std::uint64_t failed = positive(stats.tasks_failed);
     const std::uint64_t unfinished = positive(stats.tasks_waiting + stats.tasks_on_workers);
-    std::string text = count_of(positive(stats.tasks_done) - failed, "task") + " succeeded, " +
-                       format_count(failed) + " failed";
+    const std::uint64_t succeeded = positive(stats.tasks_done) - failed;
+    std::string text = count_of(succeeded, "task") + " succeeded";
+    if (const std::uint64_t earlier = summary.succeeded_earlier; earlier > 0)
+        text += std::string(" (") + (earlier < succeeded ? format_count(earlier) + " of them " : "") +
+                "in an earlier run)";
+    text += ", " + format_count(failed) + " failed";
     if (summary.unrecorded > 0)
         text += ", " + format_count(summary.unrecorded) + " ended but could not be recorded";
     if (summary.skipped > 0) text += ", " + format_count(summary.skipped) + " can never run";
@@ -206,6 +210,7 @@ std::string summary_json(const Summary& summary) {
                      {"never_ran", summary.skipped},
                      {"not_run", stats.tasks_waiting + stats.tasks_on_workers},
                      {"not_recorded", summary.unrecorded}};
+    root["succeeded_earlier"] = summary.succeeded_earlier;
     root["failed_earlier"] = failed_earlier(summary);
     root["attempts"] = summary.attempts;
     root["exhausted_attempts"] = stats.tasks_exhausted_attempts;

@@ -27,8 +27,9 @@ std::vector<CategoryFigures> category_figures(const manager::Manager& manager, b
 
 struct Summary {
     core::ManagerStats stats;
-    std::uint64_t skipped = 0;     // can never run
-    std::uint64_t unrecorded = 0;  // ended, but not written to the journal: not in `stats`
+    std::uint64_t succeeded_earlier = 0;  // in an earlier run
+    std::uint64_t skipped = 0;            // can never run
+    std::uint64_t unrecorded = 0;         // ended, but not written to the journal: not in `stats`
     std::uint64_t stale_reports = 0;
     std::uint64_t attempts = 0;           // ended in this run: its rows of joblog.tsv
     std::uint64_t outputs_truncated = 0;  // tasks with more output than is kept

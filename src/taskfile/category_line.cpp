@@ -75,8 +75,8 @@ Error bad_category(std::string message) {
 }
 
 Error unknown(std::string_view word, bool has_value) {
-    std::string hint = has_value ? std::string{} : did_you_mean(word, parts);
-    if (hint.empty()) hint = did_you_mean(word, category_keys);
+    std::string hint = has_value ? std::string{} : suggest_key(word, parts);
+    if (hint.empty()) hint = suggest_key(word, category_keys);
     return bad_category("unknown word " + quote_for_message(word) + " in a #WQ-CATEGORY line" + hint);
 }
 

@@ -1,8 +1,5 @@
 #include "taskfile/setting_values.h"
 
-#include <numeric>
-#include <vector>
-
 #include "base/amounts.h"
 #include "base/units.h"
 #include "taskfile/tags.h"
@@ -39,21 +36,6 @@ Result<std::string> parse_category_name(std::string_view text) {
     if (is_name(text)) return std::string(text);
     return Error{ExitCode::usage,
                  quote_for_message(text) + " is not a category name; use letters, digits and _ . -"};
-}
-
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < to.size(); ++j) {
-            const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-        }
-    }
-    return row.back();
 }
 
 }  // namespace wq::taskfile

@@ -1,14 +1,15 @@
 // The values of `key=value` words, and suggestions for misspelled keys.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/count.h"
 #include "base/result.h"
+#include "base/similar_word.h"
 
 namespace wq::taskfile {
 
@@ -36,22 +37,16 @@ Status set_field(std::optional<T>& field, std::string_view value, Parse&& parse)
     return success();
 }
 
-// Levenshtein distance: insertions, deletions and replacements from one word to the other.
-std::size_t edit_distance(std::string_view from, std::string_view to);
-
 // " (did you mean 'NAME'?)" for the key most similar to the word; empty if none is. Keys have a `name` and a
 // `nickname` (the name in other systems).
 template <class Keys>
-std::string did_you_mean(std::string_view word, const Keys& keys) {
-    constexpr std::size_t most_edits = 2;
-    if (word.size() > 32) return {};
-    std::size_t best = most_edits + 1;
-    std::string_view name;
+std::string suggest_key(std::string_view word, const Keys& keys) {
+    std::vector<std::string_view> names;
     for (const auto& key : keys) {
-        const std::size_t edits = word == key.nickname ? 0 : edit_distance(word, key.name);
-        if (edits < best && edits < key.name.size() / 2 + 1) best = edits, name = key.name;
+        if (word == key.nickname) return did_you_mean(key.name);
+        names.push_back(key.name);
     }
-    return name.empty() ? std::string{} : " (did you mean '" + std::string(name) + "'?)";
+    return did_you_mean(most_similar(word, names));
 }
 
 }  // namespace wq::taskfile

@@ -106,7 +106,7 @@ Status apply_settings(std::string_view words, Settings& settings) {
         const auto* key = std::ranges::find(setting_keys, name, &SettingKey::name);
         if (key == setting_keys.end()) {
             return bad_setting("unknown key " + quote_for_message(name) + " in a #WQ line" +
-                               did_you_mean(name, setting_keys) + known_keys());
+                               suggest_key(name, setting_keys) + known_keys());
         }
         if (sign == std::string_view::npos) {
             return bad_setting("'" + std::string(name) + "' has no value; write " + std::string(name) +

@@ -45,7 +45,8 @@ void WorkerSession::begin_call(Instant now) {
     auto call = make_call_(cut_off_since_.has_value());
     if (!call) {
         last_failure_ = call.error().message;
-        if (call.error().code != ExitCode::unreachable) {
+        // A file that was read before is out of reach for a while, or is being replaced.
+        if (call.error().code != ExitCode::unreachable && !cut_off_since_) {
             say_(last_failure_);
             return end(call.error().code);
         }

@@ -66,9 +66,9 @@ TEST(Manager, AMisspeltSettingIsToldTheNearest) {
         return manager.tune(name, 1) ? "taken" : manager.last_error();
     };
     EXPECT_EQ(refused("hungry-minimun"),
-              "tune: unknown parameter 'hungry-minimun'; did you mean hungry-minimum?");
+              "tune: unknown parameter 'hungry-minimun' (did you mean 'hungry-minimum'?)");
     EXPECT_EQ(refused("keepalive_interval"),
-              "tune: unknown parameter 'keepalive_interval'; did you mean keepalive-interval?");
+              "tune: unknown parameter 'keepalive_interval' (did you mean 'keepalive-interval'?)");
     EXPECT_EQ(refused("nonsense"), "tune: unknown parameter 'nonsense'");
     EXPECT_EQ(refused(""), "tune: unknown parameter ''");
 }

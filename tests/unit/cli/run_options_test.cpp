@@ -192,7 +192,9 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
         {{"--tickets", "x", "a"}, "'x' is not one of auto, message, rma"},
         {{"--array", "1-3"}, "command after --"},
         {{"a", "--", "b"}, "needs --each or --array"},
-        {{"--max", "3", "a"}, "unrecognised option"},
+        {{"--max", "3", "a"}, "unrecognised option '--max'; try"},
+        {{"--resum", "a"}, "unrecognised option '--resum' (did you mean '--resume'?); try"},
+        {{"--outptu=3", "a"}, "unrecognised option '--outptu=3' (did you mean '--output'?); try"},
         {{"--index-variable", "a-b", "a"}, "--index-variable: 'a-b' is not a variable name"},
         {{"--output", "x", "0"}, "--output: TASK: "}};
     for (const auto& [words, expected] : wrong) {

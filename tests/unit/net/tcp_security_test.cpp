@@ -316,10 +316,14 @@ TEST_F(TcpTlsAuthority, FilesThatDoNotFitAreNamed) {
     EXPECT_THAT(read_identity(folder_ + "/none", folder_ + "/here.pem").error().message,
                 HasSubstr("/none: "));
     Manager manager = listen_with("", of("here"));
-    Worker worker = dial(with(manager->port(), "", TlsTrust{TlsTrust::By::ca_file, folder_ + "/none"}));
-    EXPECT_THAT(worker.why(),
-                AllOf(HasSubstr("cannot read certificates of authorities"), HasSubstr("/none")));
-    EXPECT_EQ(worker->failure()->code, ExitCode::bad_input);
+    for (const char* name : {"/none", "/key"}) {
+        const auto worker =
+            TcpDialer::open(with(manager->port(), "", TlsTrust{TlsTrust::By::ca_file, folder_ + name}));
+        ASSERT_FALSE(worker) << name;
+        EXPECT_THAT(worker.error().message,
+                    AllOf(HasSubstr("cannot read certificates of authorities"), HasSubstr(name)));
+        EXPECT_EQ(worker.error().code, ExitCode::bad_input);
+    }
 }
 
 // ---- between the ends ----

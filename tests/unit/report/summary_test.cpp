@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class SummaryTest : public ::testing::Test {
   protected:
@@ -31,6 +32,15 @@ class SummaryTest : public ::testing::Test {
 TEST_F(SummaryTest, OfAGoodRunIsShort) {
     EXPECT_EQ(summary_text(summary_),
               "10 tasks succeeded, 0 failed in 12s on 2 workers\nResults and statistics: tasks.sh.wq\n");
+}
+
+TEST_F(SummaryTest, TellsApartWhatAnEarlierRunDid) {
+    summary_.succeeded_earlier = 4;
+    EXPECT_THAT(summary_text(summary_),
+                StartsWith("10 tasks succeeded (4 of them in an earlier run), 0 failed in"));
+    EXPECT_EQ(nlohmann::json::parse(summary_json(summary_))["succeeded_earlier"], 4);
+    summary_.succeeded_earlier = 10;
+    EXPECT_THAT(summary_text(summary_), StartsWith("10 tasks succeeded (in an earlier run), 0 failed in"));
 }
 
 TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
