@@ -135,7 +135,12 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
         if (!moved && source->ended() && !manager.finished())
             throw Failure{{ExitCode::internal, "the dry run waits for " + manager.reactor().waiting_for()}};
     }
-    std::printf("%s, nothing was run\n", count_of(tasks.size(), "task").c_str());
+    const std::string all = count_of(tasks.size(), "task");
+    if (options.resume)
+        std::printf("%s of %s would run, nothing was run\n", format_count(records.acknowledged()).c_str(),
+                    all.c_str());
+    else
+        std::printf("%s, nothing was run\n", all.c_str());
     return to_int(manager.finished()->code);
 }
 

@@ -6,6 +6,7 @@
 
 #include "net/tls_identity.h"
 #include "session/disconnect_times.h"
+#include "taskfile/sources.h"
 
 namespace wq::cli {
 
@@ -39,7 +40,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
 
 std::string Listening::description() const {
     return "listening on port " + std::to_string(port_.number()) +
-           "; workers join with: work_queue_worker --contact " + contact_path_;
+           "; workers join with: work_queue_worker --contact " + taskfile::shell_quote(contact_path_);
 }
 
 }  // namespace wq::cli

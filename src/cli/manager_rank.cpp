@@ -248,9 +248,11 @@ class Run {
         summary.started = {rank_.command_line, rank_.launched_by};
         const bool quick_end =
             rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
-        const std::string state = finished.stopped       ? "interrupted"
-                                  : code == ExitCode::ok ? "finished"
-                                                         : "failed";
+        if (message.empty() && finished.stopped) message = report::name_of(*finished.stopped);
+        const bool halted = finished.stopped == core::StopReason::halted;
+        const std::string state = finished.stopped && !halted ? "interrupted"
+                                  : code == ExitCode::ok      ? "finished"
+                                                              : "failed";
         if (const Status told = write_status(status(state, to_int(code), message)); !told)
             progress_.say(told.error().message);
         if (!quick_end)

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/binding_word.h"
 #include "cli/help_text.h"
+#include "cli/job_end.h"
 #include "cli/option_values.h"
 #include "core/outcome.h"
 #include "session/disconnect_times.h"
@@ -209,7 +210,12 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "max-losses", run.max_losses, counted(1, 1'000'000)));
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
-    if (given.count("walltime") != 0) run.walltime = walltime;
+    if (given.count("walltime") != 0) {
+        if (walltime <= drain_before_end)
+            check(usage_error("--walltime: tasks are dispatched until " + format_duration(drain_before_end) +
+                              " before the end: give more than that"));
+        run.walltime = walltime;
+    }
     check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
     check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
     check(take_port(given, run.listen));
@@ -265,6 +271,7 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
         if ((each || array) && command.empty())
             return usage_error(std::string("the command of ") + (each ? "--each" : "--array") +
                                " goes behind --, e.g. -- gzip {}");
+        if (each || array) return usage_error("give only one of a task list, --each and --array");
         return usage_error(lists.size() > 1
                                ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
                                      quote_for_message(lists[1])

@@ -40,9 +40,12 @@ class LastOf : public records::JournalVisitor {
 Result<manager::TaskTable> tasks_of(const std::string& run_directory) {
     const std::string path = run_directory + "/list";
     const auto text = records::read_whole(path);
+    std::error_code unknown;
     if (!text)
         return Error{ExitCode::bad_input,
-                     run_directory + " holds no complete copy of a list (runs of arrays have none)"};
+                     run_directory + (std::filesystem::exists(path + ".part", unknown)
+                                          ? ": the run ended before it had read its list"
+                                          : " holds no copy of a list (runs of arrays have none)")};
     manager::TaskTable tasks;
     if (report::ran_a_list(run_directory)) {
         taskfile::ListReader reader(path);
@@ -80,8 +83,16 @@ std::string what_became_of_it(bool final, const std::string& run_directory) {
                 : "it was waiting to be retried; its last attempt: ";
 }
 
+std::string why_not_run(const records::RunStatus& status) {
+    if (status.state == "running") return "the run was killed";
+    if (status.state == "interrupted" && status.message.empty()) return "the run was interrupted";
+    if (!status.message.empty()) return "the run was stopped: " + status.message;
+    return "a task that it waits for failed, or no worker was large enough";
+}
+
 Error no_such_task(const std::string& run_directory, std::uint64_t line) {
-    return {ExitCode::bad_input, run_directory + ": this run read no task in line " + std::to_string(line)};
+    return {ExitCode::bad_input, run_directory + ": this run read no task in line " + std::to_string(line) +
+                                     " (a line of its list as it was then, not a task's number)"};
 }
 
 Result<std::string> from_journal(const std::string& run_directory, std::uint64_t line) {
@@ -95,13 +106,7 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
         const std::string place = manager::place_of(TaskId(id), line) + ": ";
         if (!known.last) {
             const auto status = records::read_status(run_directory);
-            const bool cut_off = status && status->state == "running";
-            return place + "it was not run" +
-                   (!status                          ? ""
-                    : cut_off                        ? ": the run was killed"
-                    : status->state == "interrupted" ? ": the run was interrupted"
-                                                     : ": a task that it waits for failed, or no worker was "
-                                                       "large enough");
+            return place + "it was not run" + (status ? ": " + why_not_run(*status) : "");
         }
         const auto host = known.hosts.find(known.last->worker.value());
         const std::string ended = how_it_ended(*known.last, host == known.hosts.end() ? "" : host->second);

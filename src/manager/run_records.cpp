@@ -172,7 +172,8 @@ void RunRecords::skipped(core::Skipped& action, core::Now now) {
     const std::string place = place_of(example.first, example.first_line);
     const std::string text =
         (example.count == 1 ? place : count_of(example.count, "task") + ", the first " + place + ",") +
-        " can never run: " + example.reason + (example.detail.empty() ? "" : "; " + example.detail);
+        " can never run: " + example.reason +
+        (example.detail.empty() ? "" : (action.because ? "; its command: " : "; ") + example.detail);
     recorder_.skipped(action.tasks, text, now.wall);
     if (failures_.skip(std::move(example))) router_.tell_user(text);
 }

@@ -91,7 +91,9 @@ std::string to_json(const Contact& contact) {
 
 Result<Contact> parse_contact(const std::string& from) {
     const json whole = json::parse(from, nullptr, false);
-    if (whole.is_discarded()) return Error{ExitCode::bad_input, "it is incomplete, or not JSON; give the contact file in the directory of the run"};
+    if (whole.is_discarded())
+        return Error{ExitCode::bad_input,
+                     "it is incomplete, or not JSON; give the contact file in the directory of the run"};
     bool sound = true;
     if (!whole.is_object() || text(whole, "kind", sound) != kind)
         return Error{ExitCode::bad_input, "it is not a contact file of work_queue"};
@@ -190,6 +192,8 @@ void sync_folder_of(const std::string& path) {
 Status check_owner(int descriptor, const std::string& path) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return Error{ExitCode::bad_input, path + ": " + last_error()};
+    if (S_ISDIR(status.st_mode))
+        return Error{ExitCode::bad_input, path + ": is a folder; give the file \"contact\" in it"};
     if (!S_ISREG(status.st_mode)) return Error{ExitCode::bad_input, path + ": is not a file"};
     if (status.st_uid != ::geteuid() && ::geteuid() != 0)
         return Error{ExitCode::not_allowed, path + ": belongs to another user (uid " +
@@ -245,7 +249,8 @@ Result<std::string> read_password(const std::string& path) {
         return Error{ExitCode::bad_input, "password file " + path + ": " + last_error()};
     if (text.empty())
         return Error{ExitCode::bad_input,
-                     "password file " + path + ": is empty, and an empty password lets everybody connect"};
+                     "password file " + path +
+                         ": is empty; write a password into it, as an empty one lets everybody connect"};
     if (text.size() > most_password_bytes)
         return Error{ExitCode::bad_input, "password file " + path + ": has more than 64 KiB"};
     return text;

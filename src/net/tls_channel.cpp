@@ -190,7 +190,11 @@ std::string TlsChannel::problem() const {
         return "this contact file is old, or another manager has the port: its certificate differs"
                "\nthe digest of its certificate is " +
                expected.found + ", expected " + expected.digest;
-    return std::string("its certificate is not trusted: ") + X509_verify_cert_error_string(verdict);
+    const bool elsewhere =
+        verdict == X509_V_ERR_IP_ADDRESS_MISMATCH || verdict == X509_V_ERR_HOSTNAME_MISMATCH;
+    return std::string("its certificate is not trusted: ") + X509_verify_cert_error_string(verdict) +
+           (elsewhere ? "; connect by a name that is in it"
+                      : "; the CA file must have the authority that signed it");
 }
 
 bool TlsChannel::put(std::string_view plaintext) {

@@ -15,20 +15,6 @@ std::uint64_t positive(std::int64_t value) {
     return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-const char* name_of(core::StopReason reason) {
-    switch (reason) {
-        case core::StopReason::interrupted:
-            return "interrupted";
-        case core::StopReason::out_of_time:
-            return "out of time";
-        case core::StopReason::halted:
-            return "halted at the first failure";
-        case core::StopReason::storage:
-            return "storage trouble";
-    }
-    return "stopped";
-}
-
 // Control characters from a task must not reach the terminal.
 std::string printable(std::string text) {
     for (char& c : text)
@@ -158,6 +144,20 @@ bool has_limits(const core::Category& category) {
 }
 
 }  // namespace
+
+const char* name_of(core::StopReason reason) {
+    switch (reason) {
+        case core::StopReason::interrupted:
+            return "interrupted";
+        case core::StopReason::out_of_time:
+            return "out of time";
+        case core::StopReason::halted:
+            return "halted at the first failure";
+        case core::StopReason::storage:
+            return "storage trouble";
+    }
+    return "stopped";
+}
 
 std::vector<CategoryFigures> category_figures(const manager::Manager& manager, bool measured) {
     std::vector<CategoryFigures> all;

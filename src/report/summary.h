@@ -44,6 +44,8 @@ struct Summary {
     std::vector<CategoryFigures> categories;
 };
 
+const char* name_of(core::StopReason reason);  // "interrupted", "out of time", ...
+
 std::string summary_text(const Summary& summary);
 // One JSON object; "schema": 1. Fields are added, never removed.
 std::string summary_json(const Summary& summary);

@@ -149,7 +149,8 @@ void ManagerLoop::read_source() {
 
 void ManagerLoop::handle_signals() {
     while (const auto signal = parts_.signals != nullptr ? parts_.signals->next() : std::nullopt) {
-        const Duration grace = parts_.stop.grace_after(*signal);
+        const bool again = parts_.manager.reactor().stopping();
+        const Duration grace = again ? Duration{0} : parts_.stop.grace_after(*signal);
         if (parts_.worker != nullptr) parts_.worker->note_stop(*signal);
         parts_.manager.say("stopping at " + core::signal_name(*signal) + ": " +
                            (grace > Duration{0} ? "running tasks may finish; a second signal kills them"

@@ -43,7 +43,8 @@ Skipped UnfitTasks::fits_nowhere(IntervalSet tasks, ShapeId id) const {
         std::string ids;
         for (const WorkerId one : shape.workers)
             ids += (ids.empty() ? "" : ", ") + std::to_string(one.value());
-        return {std::move(tasks), "worker " + ids + " is not there or too small for " + wanted, std::nullopt};
+        return {std::move(tasks), "worker " + ids + " is not there or too small for " + wanted, std::nullopt,
+                "let the task name other workers, or none"};
     }
     const std::string features = shape.features.empty() ? "" : " and " + describe(shape.features);
     return {

@@ -220,7 +220,8 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
         if (worker.available()) ++taking;
     }
     if (able == 0 && !what.workers.empty())
-        return "never: the workers that it names are not there, too small, or leave too soon";
+        return std::string(state_.options.wait_for_fitting ? "not now" : "never") +
+               ": the workers that it names are not there, too small, or leave too soon";
     if (able == 0)
         return "not now: no worker can hold it: it needs " + pool_.what_is_missing(shape) +
                (what.min_time > Duration{0}

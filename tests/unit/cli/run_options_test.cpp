@@ -185,6 +185,8 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
         {{}, "give a task list"},
         {{"a", "b"}, "one task list at a time"},
         {{"--array", "1-3", "echo", "{}"}, "the command of --array goes behind --"},
+        {{"--walltime", "60", "a"}, "--walltime: tasks are dispatched until 1m00s before the end"},
+        {{"--array", "1-3", "--each", "a", "--", "echo", "{}"}, "give only one of a task list, --each"},
         {{"--cores", "x", "a"}, "--cores: "},
         {{"--memory", "4Q", "a"}, "--memory: "},
         {{"--grace", "-1", "a"}, "--grace: "},

@@ -134,7 +134,7 @@ TEST_F(ContactTest, MissingTornOrSomethingElseIsNamed) {
     EXPECT_THAT(refused(), HasSubstr("too long"));
     std::filesystem::remove(path);
     std::filesystem::create_directory(path);
-    EXPECT_THAT(refused(), HasSubstr("is not a file"));
+    EXPECT_THAT(refused(), HasSubstr("is a folder; give the file"));
 }
 
 TEST_F(ContactTest, EveryBeginningOfItIsTorn) {

@@ -240,7 +240,8 @@ TEST_F(ReactorTest, APoolThatIsNeverCompleteIsJudgedAfterTenSeconds) {
     idle(9s);
     expect({});
     idle(1s);
-    expect({"skip 0: worker 7 is not there or too small for 1 core", "finished 1"});
+    expect({"skip 0: worker 7 is not there or too small for 1 core; let the task name other workers, or none",
+            "finished 1"});
 }
 
 TEST_F(ReactorTest, WithoutAnyWorkerNothingIsGivenUpButTheRun) {
