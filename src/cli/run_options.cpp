@@ -84,7 +84,7 @@ po::options_description visible_run_options() {
         "output-limit", po::value<std::string>()->value_name("SIZE"),
         "bytes kept of each stream of a task (default: 8M)");
     po::options_description shown("Output", help_width, help_width / 2);
-    shown.add_options()("dry-run", "print what would run where; run nothing")(
+    shown.add_options()("dry-run", "print the tasks, each with a worker that could run it; run nothing")(
         "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN_DIR TASK"),
         "print what a task of a run wrote, and exit; TASK counts from 1, as in joblog.tsv")(
         "why", po::value<std::string>()->value_name("LINE"),

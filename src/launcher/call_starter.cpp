@@ -97,7 +97,7 @@ TaskStarter::Result CallStarter::start(Lane& lane, const machine::CpuMask& mask,
     if (!lane.result.valid())
         return TaskStarter::put_off(lane, std::string("no descriptor for its result: ") + strerror(errno));
     const pid_t pid = fork();
-    if (pid < 0) return TaskStarter::put_off(lane, process::no_process);
+    if (pid < 0) return TaskStarter::put_off(lane, process::shortage(EAGAIN));
     if (pid == 0) child_main(lane, mask, envp);
     lane.pid = pid;
     setpgid(pid, pid);  // also done in the child; either may be first
@@ -111,7 +111,6 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     const process::Call& call = *lane.order.order.call;
     prctl(PR_SET_NAME, call.function.c_str());
     if (mask.bytes() != 0) mask.apply_to(0);
-    if (files_ != nullptr) setrlimit(RLIMIT_NOFILE, files_);
     const int out = open(lane.out.writer_path(), O_WRONLY | O_CLOEXEC);
     const int err = open(lane.err.writer_path(), O_WRONLY | O_CLOEXEC);
     if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(core::exit_cannot_execute);
@@ -119,6 +118,7 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     if (lane.result.get() != result_place) dup2(lane.result.get(), result_place);
     fcntl(result_place, F_SETFD, FD_CLOEXEC);
     close_from(result_place + 1);
+    if (files_ != nullptr) setrlimit(RLIMIT_NOFILE, files_);  // earlier, nothing more could be opened
     environ = const_cast<char**>(envp);
     sigset_t none;
     sigemptyset(&none);

@@ -132,7 +132,7 @@ std::optional<ShellProblem> EnvironmentShell::launch() {
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
     if (pid_ != 0) return std::nullopt;
-    if (process::is_shortage(child.error)) return ShellProblem{process::no_process, true};
+    if (const char* const short_of = process::shortage(child.error)) return ShellProblem{short_of, true};
     return ShellProblem{"cannot execute '" + shell_ + "': " + std::strerror(child.error)};
 }
 

@@ -1,11 +1,19 @@
 #include "launcher/lane.h"
 
+#include <cerrno>
+#include <new>
+
 namespace wq::launcher {
 
 Lane* Lanes::acquire() {
     if (idle_.empty()) {
         const std::string temporary = scratch_.empty() ? "" : scratch_ + "/" + std::to_string(all_.size());
-        all_.push_back(std::make_unique<Lane>(all_.size(), base_, temporary, gpu_variable_));
+        try {
+            all_.push_back(std::make_unique<Lane>(all_.size(), base_, temporary, gpu_variable_));
+        } catch (const std::bad_alloc&) {
+            errno = ENOMEM;
+            return nullptr;
+        }
         idle_.push_back(all_.back().get());
     }
     Lane* const lane = idle_.back();

@@ -62,7 +62,7 @@ class Lanes {
     Lanes(const process::BaseEnvironment& base, std::string scratch, std::string gpu_variable)
         : base_(base), scratch_(std::move(scratch)), gpu_variable_(std::move(gpu_variable)) {}
 
-    Lane* acquire();           // nullptr, with errno set, if no descriptors are left
+    Lane* acquire();           // nullptr, with errno set: no memory or descriptors
     void retire(Lane& lane);   // its task no longer runs
     void release(Lane& lane);  // ready for the next task
     Lane& at(std::size_t index) { return *all_[index]; }

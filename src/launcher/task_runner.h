@@ -64,7 +64,7 @@ class TaskRunner final : private ShellListener {
     bool start_next(Instant now, Starters::Index by);
     Starters::Index starter_of(const OrderQueue::Next& next) const;
     bool start(OrderQueue::Next next, Instant now, Starters::Index by);
-    bool do_without_lane();
+    bool do_without_lane(const char* short_of);
     void started(Lane& lane);
     bool is_executed(Lane& lane);
     void start_anew(Lane& lane);

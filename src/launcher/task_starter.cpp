@@ -100,7 +100,7 @@ TaskStarter::Result TaskStarter::run(Lane& lane, process::Until until, int keep)
     if (lane.group) plan.control_group = lane.group->descriptor();
     process::Spawned child = process::spawn(plan, execution.stack, until);
     if (child.pid < 0 && lane.group && !child.at_exec && !child.at_directory &&
-        !process::is_shortage(child.error)) {
+        process::shortage(child.error) == nullptr) {
         const bool refused = is_refused(child.error);
         plan.control_group = -1;  // the task is watched without a group
         child = process::spawn(plan, execution.stack, until);
@@ -118,7 +118,7 @@ TaskStarter::Result TaskStarter::go_on(Lane& lane, const process::Spawned& failu
     if (failure.at_directory)
         return give_up(lane, "cannot enter '" + lane.order.order.directory + "': " + strerror(failure.error));
     if (!failure.at_exec) {
-        if (process::is_shortage(failure.error)) return put_off(lane, process::no_process);
+        if (const char* const short_of = process::shortage(failure.error)) return put_off(lane, short_of);
         return give_up(lane, std::string("no process can be made: ") + strerror(failure.error));
     }
     Execution& execution = lane.execution;

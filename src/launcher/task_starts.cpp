@@ -1,4 +1,5 @@
 // The part of TaskRunner that starts tasks.
+#include <cerrno>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -49,8 +50,9 @@ Starters::Index TaskRunner::starter_of(const OrderQueue::Next& next) const {
 bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     Lane* const lane = lanes_.acquire();
     if (lane == nullptr) {
+        const char* const short_of = process::shortage(errno);
         accounts_.give_back(next.holding);
-        return do_without_lane();
+        return do_without_lane(short_of);
     }
     const std::vector<std::uint64_t> ahead = queue_.ahead_of(next.position);
     lane->order = queue_.take(next.position);
@@ -94,12 +96,12 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     return true;
 }
 
-// No pipes can be created for the head. If one of our tasks runs, its end may free descriptors; if none runs,
-// nothing would ever wake us to try again.
-bool TaskRunner::do_without_lane() {
+// No lane can be created for the head. If one of our tasks runs, its end may free what is short; if none
+// runs, nothing would ever wake us to try again.
+bool TaskRunner::do_without_lane(const char* short_of) {
     forks_fail_ = !lanes_.running().all().empty();
     if (forks_fail_) return false;
-    refuse(queue_.pop_front(), "no descriptors are left for its output: raise their limit (ulimit -n)");
+    refuse(queue_.pop_front(), short_of != nullptr ? short_of : "no pipe can be created for its output");
     return true;
 }
 

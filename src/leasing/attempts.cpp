@@ -111,7 +111,7 @@ void Attempts::requeue(TaskId task) {
 void Attempts::give_back(TaskId task) {
     free(task);
     const Attempted& attempted = ledger_.attempted(task);
-    if (!attempted.by_ticket && !state_.copies.contains(task))
+    if (!attempted.by_ticket && !copy_goes_on(task, TaskEvent::give_back))
         state_.act(LeaseRequeued{task, attempted.attempt, state_.shape_of(task).category, attempted.given});
     requeue(task);
 }
@@ -124,7 +124,7 @@ void Attempts::try_again(TaskId task, TaskEvent event, Outcome outcome) {
         outcome.reason += (outcome.reason.empty() && !lost ? "" : "; ") + of_all_tries(attempted, lost, most);
         return fail(task, std::move(outcome), true);
     }
-    record(task, false, std::move(outcome));
+    record(task, event, std::move(outcome));
     const bool was_last_chance = last_chance(task);
     ledger_.change(task, event);
     if (!was_last_chance && last_chance(task)) ++last_chances_;
@@ -132,7 +132,7 @@ void Attempts::try_again(TaskId task, TaskEvent event, Outcome outcome) {
 }
 
 void Attempts::retry(TaskId task, const Outcome& outcome) {
-    record(task, false, outcome);
+    record(task, TaskEvent::retry, outcome);
     ledger_.change(task, TaskEvent::retry);
     go_on_with_copy(task);
 }
@@ -148,12 +148,12 @@ void Attempts::lose(TaskId task, const std::string& why, bool blame) {
 }
 
 void Attempts::kill(TaskId task, const Outcome& outcome) {
-    record(task, false, outcome);
+    record(task, TaskEvent::give_back, outcome);
     requeue(task);
 }
 
 void Attempts::succeed(TaskId task, const Outcome& outcome) {
-    record(task, true, outcome);
+    record(task, std::nullopt, outcome);
     forget_last_chance(task);
     drop_copy(task, true);
     ledger_.change(task, TaskEvent::succeed);
@@ -161,7 +161,7 @@ void Attempts::succeed(TaskId task, const Outcome& outcome) {
 }
 
 void Attempts::fail(TaskId task, Outcome outcome, bool out_of_tries) {
-    record(task, true, std::move(outcome), out_of_tries);
+    record(task, std::nullopt, std::move(outcome), out_of_tries);
     forget_last_chance(task);
     drop_copy(task, true);
     ledger_.change(task, TaskEvent::fail);
@@ -260,11 +260,21 @@ void Attempts::promote_copy(TaskId task) {
     attempted.dispatched_us = copy.dispatched_us;
 }
 
-// When the first attempt fails and the task is ready again, its copy takes its place, unless this is the
-// task's last chance: then it must run alone.
+// Whether its copy takes its place when `event` makes it ready again. Not if its next loss would then be
+// final: it must run alone.
+bool Attempts::copy_goes_on(TaskId task, TaskEvent event) const {
+    if (state_.stopping || !state_.copies.contains(task)) return false;
+    const Tries known = tries(task);
+    const bool lost = event == TaskEvent::lose;
+    if (known.most == 0 || ledger_.find_attempted(task)->losses + (lost ? 1 : 0) == 0) return true;
+    const bool counts =
+        lost || (known.all_count && (event == TaskEvent::exhaust || event == TaskEvent::abort));
+    return known.spent + (counts ? 1 : 0) + 1 < known.most;
+}
+
+// The task is ready again.
 void Attempts::go_on_with_copy(TaskId task) {
-    if (!state_.copies.contains(task)) return;
-    if (state_.stopping || last_chance(task)) return drop_copy(task, true);
+    if (!copy_goes_on(task, TaskEvent::give_back)) return drop_copy(task, true);
     ledger_.change(task, TaskEvent::lease);
     promote_copy(task);
     hooks_.leased(task, ledger_.attempted(task));
@@ -292,15 +302,15 @@ void Attempts::learn(ShapeId shape, double wall_us) {
     mean = mean < 0 ? wall_us : mean + learning_rate * (wall_us - mean);
 }
 
-void Attempts::record(TaskId task, bool final, Outcome outcome, bool out_of_tries) {
+void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outcome, bool out_of_tries) {
     const Attempted& attempted = ledger_.attempted(task);
     AttemptEnded ended;
     ended.task = task;
     ended.attempt = attempted.attempt;
-    ended.final = final;
+    ended.final = !again;
     ended.by_ticket = attempted.by_ticket;
     ended.out_of_tries = out_of_tries;
-    ended.goes_on = !final && state_.copies.contains(task);
+    ended.goes_on = again && copy_goes_on(task, *again);
     ended.worker = attempted.worker;
     ended.category = state_.shape_of(task).category;
     ended.given = attempted.given;

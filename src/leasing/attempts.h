@@ -79,7 +79,9 @@ class Attempts {
         bool all_count = false;   // not only lost ones
     };
     Tries tries(TaskId task) const;
-    void record(TaskId task, bool final, Outcome outcome, bool out_of_tries = false);
+    // `again`: the event that makes it ready again; nullopt: it has ended for good.
+    void record(TaskId task, std::optional<TaskEvent> again, Outcome outcome, bool out_of_tries = false);
+    bool copy_goes_on(TaskId task, TaskEvent event) const;
     void go_on_with_copy(TaskId task);
     void forget_last_chance(TaskId task) {
         if (last_chance(task)) --last_chances_;

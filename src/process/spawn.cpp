@@ -96,7 +96,6 @@ WQ_NOT_INSTRUMENTED int child_main(void* raw) {
     system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
     if (argument.mask != nullptr)
         system_call(SYS_sched_setaffinity, 0, static_cast<long>(argument.mask_bytes), address(argument.mask));
-    if (plan.files != nullptr) system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, address(plan.files), 0);
     if (plan.keep >= 0) system_call(SYS_fcntl, plan.keep, F_SETFD, 0);
     if (plan.directory != nullptr) {
         const long entered = system_call(SYS_chdir, address(plan.directory));
@@ -107,6 +106,8 @@ WQ_NOT_INSTRUMENTED int child_main(void* raw) {
     }
     redirect(argument, plan.out, STDOUT_FILENO);
     redirect(argument, plan.err, STDERR_FILENO);
+    // Only now, because until the exec the child has all our descriptors, and could open nothing more.
+    if (plan.files != nullptr) system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, address(plan.files), 0);
     constexpr long kernels_mask_bytes = (_NSIG - 1) / 8;
     system_call(SYS_rt_sigprocmask, SIG_SETMASK, address(&argument.no_signals), 0, kernels_mask_bytes);
     const long result = system_call(SYS_execve, address(plan.file), address(plan.argv), address(plan.envp));
@@ -174,8 +175,11 @@ void ChildStack::forget() {
     new (base_) ChildArgument{};
 }
 
-bool is_shortage(int error) {
-    return error == EAGAIN || error == ENOMEM;
+const char* shortage(int error) {
+    if (error == EMFILE || error == ENFILE) return "no descriptors are left: raise their limit (ulimit -n)";
+    if (error == EAGAIN || error == ENOMEM)
+        return "no process can be forked: raise the limit of processes (ulimit -u) or free memory";
+    return nullptr;
 }
 
 Spawned spawn(const SpawnPlan& plan, ChildStack& stack, Until until) {

@@ -60,10 +60,9 @@ class ChildStack {
     void* top_ = nullptr;
 };
 
-// Whether `error` is a lack of resources, so that a later attempt may succeed.
-bool is_shortage(int error);
-inline constexpr const char* no_process =
-    "no process can be forked: raise the limit of processes (ulimit -u) or free memory";
+// What is short, and the remedy, if `error` is a lack of resources, so that a later attempt may succeed; else
+// nullptr.
+const char* shortage(int error);
 
 enum class Until : std::uint8_t { begun, executed };
 

@@ -65,10 +65,10 @@ void HostExclusion::block(const std::string& host, const HostBlock& block) {
 
 void HostExclusion::unblock(const std::string& host) {
     if (!state_.blocks.remove(host)) return;
+    hooks_.host_unblocked();
     for (const WorkerId id : pool_.workers_of(host)) {
         Worker& worker = *workers_.find(id);
         workers_.block(worker, false);
-        hooks_.host_unblocked();
         if (worker.available()) state_.start_dispatching_to(worker);
     }
 }

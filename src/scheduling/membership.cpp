@@ -62,7 +62,7 @@ void Membership::on(const WorkerReconnected& event) {
             state_.kill(worker->id, task, attempt);
         else if (ledger_.state(task) == TaskState::sealed)
             tickets.insert(task.value());
-        else if (kept.insert(task).second)
+        else if (kept.insert(task).second && state_.copies.at(worker->id, task) == nullptr)
             hooks_.lease_kept(task);
     }
     const std::vector<TaskId> leases(worker->leases.begin(), worker->leases.end());

@@ -121,8 +121,10 @@ void TicketBatches::account(Worker& worker, const IntervalSet& holding) {
 
 void TicketBatches::worker_gone(const RemovedWorker& worker) {
     if (!state_.batch || state_.batch->members.erase(worker.id) == 0) return;
-    if (state_.batch->dry.erase(worker.id) == 0 && !worker.lost) state_.batch->left = true;
-    if (worker.lost) state_.batch->lost.push_back({worker.id, worker.reason, worker.whole});
+    // One that gave its account holds no ticket that it did not name.
+    const bool accounted = state_.batch->dry.erase(worker.id) != 0;
+    if (!accounted && worker.lost) state_.batch->lost.push_back({worker.id, worker.reason, worker.whole});
+    if (!accounted && !worker.lost) state_.batch->left = true;
     reconcile();
 }
 

@@ -166,6 +166,17 @@ TEST_F(LauncherCall, IsEndedWhenItsTimeIsOver) {
     EXPECT_EQ(session.run(order).outcome.ending, Ending::timed_out);
 }
 
+TEST(LauncherCallDescriptors, MoreThanTheLimitOfDescriptorsHasRoomForRunAtOnce) {
+    const FewDescriptors limit(64);
+    constexpr std::size_t cores = 40;
+    const process::FunctionTable functions = table();
+    Session session(cores, &functions);
+    session.open();
+    for (std::uint64_t task = 1; task <= cores; ++task) session.launcher->run(call(task, "wait"));
+    session.collect_until([&] { return session.started.size() + session.ended.size() >= cores; });
+    EXPECT_EQ(session.started.size(), cores);
+}
+
 TEST_F(LauncherCall, IsKilledByOrder) {
     session.launcher->run(call(1, "wait"));
     session.collect_until([&] { return !session.started.empty(); });

@@ -37,6 +37,22 @@ TEST(LauncherRun, EveryExitCodeComesBack) {
         EXPECT_EQ(session.ended[code].outcome.exit_code, static_cast<int>(code));
 }
 
+TEST(LauncherRun, MoreTasksThanTheLimitOfDescriptorsHasRoomForRunAtOnceAndKeepThatLimit) {
+    const FewDescriptors limit(64);
+    constexpr std::size_t cores = 40;
+    Session session(cores);
+    session.open();
+    const std::string gate = session.folder / "gate";
+    ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+    for (std::uint64_t task = 1; task <= cores; ++task)
+        session.launcher->run(shell_line(task, "ulimit -Sn; read line <gate"));
+    session.collect_until([&] { return session.started.size() + session.ended.size() >= cores; });
+    EXPECT_EQ(session.started.size(), cores);
+    std::ofstream(gate) << std::string(cores, '\n');
+    session.collect_ends(cores);
+    for (const auto& [task, end] : session.ended) EXPECT_EQ(end.output.out, "64\n") << end.outcome.reason;
+}
+
 TEST(LauncherRun, StartsTasksWhereItWasToldToEnter) {
     Session session;
     session.open();

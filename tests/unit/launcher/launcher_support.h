@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -38,6 +39,22 @@ inline std::vector<pid_t> processes_with(const std::string& entry) {
     }
     return found;
 }
+
+// The soft limit of descriptors of this process and of what it starts, while it lives.
+class FewDescriptors {
+  public:
+    explicit FewDescriptors(rlim_t most) {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit few{most, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
 
 // As many cores as a test asks for: those of this machine, each several times if it has fewer.
 inline machine::Slice slice_of(std::size_t cores) {

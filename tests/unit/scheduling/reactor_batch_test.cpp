@@ -84,6 +84,21 @@ TEST_F(BatchTest, WhichOfSeveralLostRanksClaimedATicketIsNotMadeUp) {
     EXPECT_TRUE(last_ended_.by_ticket);
 }
 
+TEST_F(BatchTest, ARankLostAfterItsAccountIsNotBlamedForWhatItDidNotName) {
+    options({.expected_workers = 3, .seal_batches = true});
+    for (std::uint32_t rank = 0; rank < 3; ++rank) join(rank, 1, true);
+    add(48);
+    expect({"seal batch 1: 0-47"});
+    all_ok(0, 0, 30);
+    all_ok(0, 31, 48);
+    dry(1, 1);
+    drop_all();
+    lose(1);
+    lose(2);  // with task 30
+    dry(0, 1);
+    expect({"30.1 ended: worker lost: worker 2 on node2: gone", "batch 1 over", "lease 30.2 to 0"});
+}
+
 TEST_F(BatchTest, AWholeRangeThatALostNodeTookIsNobodysFaultButLeasedFromThen) {
     seal_forty();
     lose(2);  // with the unclaimed tickets of its node

@@ -73,6 +73,7 @@ TEST_F(CopiesTest, WhenTheFirstIsLostTheCopyGoesOn) {
     straggle();
     lose(1);
     expect({"lease 10.1 to 1", "lease 10.2 to 2", "10.1 ended: worker lost: worker 1 on node1: gone"});
+    EXPECT_TRUE(last_ended_.goes_on);
     ok(2, 10, 2);
     expect({"10.2 ended for good: exit 0"});
     EXPECT_EQ(reactor_.stats().tasks_lost_attempts, 1);
@@ -95,6 +96,7 @@ TEST_F(CopiesTest, ALastChanceRunsByItself) {
     lose(1);
     expect({"lease 10.1 to 1", "lease 10.2 to 2", "10.1 ended: worker lost: worker 1 on node1: gone",
             "kill 10 attempt 2 on 2", "lease 10.3 to 2"});
+    EXPECT_FALSE(last_ended_.goes_on) << "it waits";
     lose(2);
     expect({"10.3 ended for good: worker lost: worker 2 on node2: gone; lost 2 workers"});
 }
@@ -174,6 +176,7 @@ TEST_F(CopiesTest, AStopEndsBoth) {
     expect({});
     end(1, 10, 1, Ending::killed);
     expect({"10.1 ended: killed", "finished 75 stopped"});
+    EXPECT_FALSE(last_ended_.goes_on);
 }
 
 // A disconnected worker keeps its copy if it names it when it reconnects.
