@@ -60,7 +60,6 @@ struct TaskReport {
 struct TaskData {
     TaskKind kind = TaskKind::command;
     CallMode mode = CallMode::fork;
-    bool in_queue = false;        // for a range: its report waits for wait()
     std::uint32_t exhausted = 0;  // attempts that exceeded their allocation, except the last one
     std::int64_t id = 0;
     std::string text;       // the command or the function

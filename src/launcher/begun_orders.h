@@ -11,10 +11,11 @@
 #include <cstdint>
 #include <span>
 
+#include "core/queue_depth.h"
+
 namespace wq::launcher {
 
-// How many orders of one kind the manager lets wait.
-inline constexpr std::size_t most_passed_over = 256;
+inline constexpr std::size_t most_passed_over = core::most_queued;  // of one kind
 
 class BegunOrders {
   public:

@@ -66,7 +66,8 @@ int milliseconds_until(Instant until, Instant now) {
     return static_cast<int>(std::min((until - now).count() / 1000000 + 1, longest));
 }
 
-// What ends is mostly a starter's, and its signal then wakes the loop in vain.
+// How long the loop ignores SIGCHLD after one. Most children are those of starters, which reap them, and the
+// loop would wake for nothing.
 constexpr Duration signals_rest = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -104,6 +105,7 @@ void LauncherProcess::run() {
         runner_->check(now_);
     }
     process::end_all_children(process::kill_limit_ms);
+    // The lock stays held, so no starter ever has a turn again.
     runner_.reset();
 }
 

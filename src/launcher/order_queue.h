@@ -31,7 +31,7 @@ class OrderQueue {
     std::optional<process::OrderMessage> take(TaskId task, Attempt attempt);  // nullopt: it does not wait
 
     // The first order that fits now, and what `accounts` gave it. An order behind the head starts only if the
-    // head starts no later for it. nullopt: none fits. Not of an empty queue.
+    // head starts no later for it. nullopt: none fits. The queue must not be empty.
     std::optional<Next> next(Accounts& accounts) const;
     // Serial numbers of the orders before this position.
     std::vector<std::uint64_t> ahead_of(std::size_t position) const;
@@ -40,8 +40,8 @@ class OrderQueue {
     std::optional<Next> next_behind_head(Accounts& accounts) const;
 
     std::deque<process::OrderMessage> orders_;
-    // All orders need the same amounts as the head: if it does not fit, none does. false: perhaps not, since
-    // the order that differed may have left.
+    // True: all orders need the same amounts, so if the head does not fit, none does. False also after the
+    // orders that differed have left.
     bool alike_ = true;
 };
 

@@ -13,7 +13,7 @@ class OutputWatch {
     explicit OutputWatch(process::Poller& poller) : poller_(poller) {}
 
     void started() { ++unwatched_; }
-    void ended(Lane& lane);  // each task that started
+    void ended(Lane& lane);  // for each started() task
     bool owed() const { return unwatched_ > 0; }
     Instant next(Instant now) const;                 // when to look for tasks that are due; max: never
     static bool due(const Lane& lane, Instant now);  // it has run long enough, and is not watched yet

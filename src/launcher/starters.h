@@ -44,9 +44,11 @@ class Starters {
     // The one for tasks on this core; `loop` if there is none.
     Index of_core(std::size_t core) const { return core < starters_.size() ? core : loop; }
 
-    // With the lock held. Gives `starter` a turn, so that it does what `by` found; false if `by` has to: the
-    // starter waits for a child, so it cannot be told; or it cannot be created; or it was asked and has not
-    // come yet (another program may have its core), and `by` is not the loop, which can wait.
+    // With the lock held. Gives `starter` a turn, so that it does what `by` found. False if `by` must do it,
+    // because
+    //   the starter waits for a child and cannot be told,
+    //   or it cannot be created,
+    //   or it was asked before and has not come (another program may have its core); only the loop can wait.
     bool leave_to(Index starter, Index by);
     void ask_loop();
     // Becomes readable when the loop was asked, until taken.

@@ -10,7 +10,8 @@ namespace wq::launcher {
 
 namespace {
 
-// Empty: it inherits the right one. What a starter starts would inherit that thread's.
+// What to bind the task to; empty: it inherits the launcher's mask, which is right. A starter's own mask
+// would not be.
 machine::CpuMask mask_of(const Lane& lane, const Accounts& accounts) {
     machine::CpuMask mask = accounts.mask(lane.holding);
     return mask.bytes() == 0 && lane.starter != Starters::loop ? accounts.all_cores() : mask;
@@ -35,9 +36,9 @@ bool TaskRunner::start_next(Instant now, Starters::Index by) {
     return false;
 }
 
-// The loop starts all but plain commands: calls, because a forked child goes on as the thread that forked it,
-// and a user's function needs that one's stack; tasks of the worker's shell, because it adopts them; and what
-// is watched.
+// Starters start plain commands only. The loop starts the rest: calls, as a user's function needs the main
+// thread's stack (a forked child continues on the stack of the thread that forked it); tasks of the worker's
+// shell, as it adopts them; and tasks that are watched.
 Starters::Index TaskRunner::starter_of(const OrderQueue::Next& next) const {
     const process::Order& order = queue_.at(next.position).order;
     const std::vector<std::size_t>& cores = next.holding.seat.cores;

@@ -6,9 +6,6 @@ namespace wq::leasing {
 
 namespace {
 
-// Weight of the newest attempt in a shape's mean wall time.
-constexpr double learning_rate = 0.1;
-
 std::string of_all_tries(const Attempted& attempted, bool lost, std::uint32_t most) {
     if (lost && attempted.losses + 1 == most)
         return "lost " + std::to_string(most) + (most == 1 ? " worker" : " workers");
@@ -295,11 +292,6 @@ bool Attempts::last_chance(TaskId task) const {
     if (attempted == nullptr || attempted->losses == 0) return false;
     const Tries known = tries(task);
     return known.most > 0 && known.spent + 1 >= known.most;
-}
-
-void Attempts::learn(ShapeId shape, double wall_us) {
-    double& mean = state_.mean_wall[shape].us;
-    mean = mean < 0 ? wall_us : mean + learning_rate * (wall_us - mean);
 }
 
 void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outcome, bool out_of_tries) {

@@ -67,8 +67,6 @@ class Attempts {
     // Whether its next loss is final. It then runs alone, so that it is clear which task killed the worker.
     bool last_chance(TaskId task) const;
     std::uint64_t last_chances() const { return last_chances_; }
-    // Updates the shape's mean wall time, which sets queue depths.
-    void learn(ShapeId shape, double wall_us);
 
     std::optional<std::string> audit() const;
 

@@ -7,12 +7,6 @@ namespace wq::leasing {
 
 namespace {
 
-// A worker's queue holds work for this long, per task that runs at once: twice the longest back-off of an
-// idle MPI rank (10 ms).
-constexpr double queue_cover_us = 20'000;
-constexpr double queue_longest_task_us =
-    1'000'000;  // longer tasks are not queued: a wait of 10 ms is below 1 %
-constexpr std::int64_t queue_limit = 256;
 // A later end time counts as no limit (100 years, which still fits in nanoseconds).
 constexpr WallMicros no_limit_us = 3'155'760'000'000'000;
 
@@ -94,7 +88,7 @@ Resources Fit::given_now(ShapeId shape, const Worker& worker) const {
 }
 
 std::int64_t Fit::queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const {
-    const MeanWallTime* const mean = state_.mean_wall.find(shape);
+    const core::MeanWallTime* const mean = state_.mean_wall.find(shape);
     if (mean == nullptr) return 0;
     // Queued tasks keep their allocation, often a whole worker, although the category soon learns that they
     // need less. A few hundred queued short tasks would all keep it.
@@ -102,10 +96,7 @@ std::int64_t Fit::queue_depth(ShapeId shape, const Worker& worker, const Resourc
     const Category& category = state_.categories[what.category.value()].category;
     const bool learns = category.mode() != AllocationMode::fixed && !category.steady();
     if (learns && (state_.options.monitoring.measures || what.measured)) return 0;
-    if (mean->us < 0 || mean->us > queue_longest_task_us) return 0;
-    const auto each = static_cast<std::int64_t>(std::ceil(queue_cover_us / std::max(mean->us, 100.0)));
-    const std::int64_t at_once = how_many_fit(give, worker.whole);
-    return std::min(queue_limit, each * std::max<std::int64_t>(at_once, 1));
+    return core::queue_depth(*mean, std::max<std::int64_t>(how_many_fit(give, worker.whole), 1));
 }
 
 bool Fit::may_queue(ShapeId shape, const Worker& worker, const Resources& give) const {

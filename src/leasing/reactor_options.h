@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "core/allocation.h"
 #include "core/events.h"
+#include "core/heartbeats.h"
 
 namespace wq::leasing {
 
@@ -14,8 +15,8 @@ struct ReactorOptions {
     // A task fails after it was lost with its worker this many times, unless it has its own limit on tries;
     // 0: never.
     std::uint32_t max_losses = 3;
-    bool halt_on_failure = false;                 // the first final failure stops the run
-    Duration silence = std::chrono::seconds(10);  // a worker not heard for this long is lost
+    bool halt_on_failure = false;             // the first final failure stops the run
+    Duration silence = core::worker_silence;  // a worker not heard for this long is lost
     // The pool is complete when this many workers have joined, or after join_limit. 0: it is never complete,
     // workers may join at any time, and the run does not wait for them.
     std::uint32_t expected_workers = 1;

@@ -19,6 +19,7 @@
 #include "core/host_blocks.h"
 #include "core/ledger.h"
 #include "core/manager_stats.h"
+#include "core/queue_depth.h"
 #include "core/worker_table.h"
 #include "leasing/reactor_options.h"
 
@@ -41,10 +42,6 @@ class PerShape {
 
   private:
     std::vector<T> values_;
-};
-
-struct MeanWallTime {
-    double us = -1;  // of ended attempts, weighted towards recent ones; -1: none yet
 };
 
 struct CategoryState {
@@ -127,7 +124,7 @@ struct State {
     std::vector<Ask> asks;                  // by ShapeId: what tasks ask for (own or category's request)
     std::vector<CategoryState> categories;  // by CategoryId
     std::vector<CategoryId> limited;        // that limit how many of their tasks run at once
-    PerShape<MeanWallTime> mean_wall;
+    PerShape<core::MeanWallTime> mean_wall;
     std::vector<ShapeId> awakened;  // shapes whose ready tasks may have become runnable
 
     std::set<WorkerId> ticket_ranks;      // workers that take tickets and get tasks

@@ -105,9 +105,6 @@ std::optional<MpiReceiver::Message> MpiReceiver::next() {
     return ring.look_behind();
 }
 
-std::uint64_t MpiReceiver::stuck() const {
-    return ring_->aside.size();
-}
 std::uint64_t MpiReceiver::failed() const {
     return ring_->failed;
 }

@@ -23,7 +23,6 @@ class MpiReceiver {
     // The next message, if any; otherwise gives MPI one round of progress.
     std::optional<Message> next();
 
-    std::uint64_t stuck() const;   // replaced slots that are still incomplete
     std::uint64_t failed() const;  // receives that ended with an error
 
   private:

@@ -160,9 +160,6 @@ void MpiSender::give_up(int rank) {
 bool MpiSender::idle() const {
     return lanes_->flights.empty() && lanes_->waiting.empty();
 }
-std::uint64_t MpiSender::fragments() const {
-    return lanes_->fragments;
-}
 std::vector<std::int64_t> MpiSender::fragments_by_rank() const {
     std::vector<std::int64_t> all;
     for (const Lane& lane : lanes_->lanes) all.push_back(lane.fragments);

@@ -25,7 +25,6 @@ class MpiSender {
     void give_up(int rank);
     bool idle() const;
 
-    std::uint64_t fragments() const;  // sent
     std::vector<std::int64_t> fragments_by_rank() const;
     std::uint64_t abandoned() const;  // buffers left to MPI forever
     std::uint64_t failed() const;     // sends that MPI refused

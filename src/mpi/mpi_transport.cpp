@@ -88,7 +88,6 @@ class Ranks final : public MpiTransport {
 
     void send(net::PeerId peer, std::string frame) override {
         if (!is_open(peer)) return;
-        ++counts_.frames_sent;
         sender_.send(static_cast<int>(peer.value()), std::move(frame));
     }
 
@@ -145,9 +144,6 @@ class Ranks final : public MpiTransport {
 
     MpiTransportCounts counts() const override {
         MpiTransportCounts counts = counts_;
-        counts.fragments_sent = sender_.fragments();
-        counts.abandoned_sends = sender_.abandoned();
-        counts.stuck_receives = receiver_.stuck();
         counts.errors = receiver_.failed() + sender_.failed();
         return counts;
     }
@@ -169,14 +165,12 @@ class Ranks final : public MpiTransport {
         bool moved = false;
         while (const auto message = receiver_.next()) {
             moved = true;
-            ++counts_.fragments_received;
             Rank& from = rank(message->source);
             ++from.fragments_received;
             if (!from.open) continue;
             const net::PeerId peer(static_cast<std::uint32_t>(message->source));
             frames_.clear();
             const bool sound = from.assembler.take(message->bytes, frames_);
-            counts_.frames_received += frames_.size();
             for (std::string& frame : frames_)
                 inbox.push_back(net::Frame{peer, std::move(frame), from.close_by});
             if (!sound) leave(peer, "sent bytes that are not a frame", inbox);

@@ -19,12 +19,6 @@ struct MpiTransportOptions {
 };
 
 struct MpiTransportCounts {
-    std::uint64_t frames_sent = 0;
-    std::uint64_t frames_received = 0;
-    std::uint64_t fragments_sent = 0;
-    std::uint64_t fragments_received = 0;
-    std::uint64_t abandoned_sends = 0;  // buffers left to MPI because their rank is lost
-    std::uint64_t stuck_receives = 0;
     std::uint64_t errors = 0;   // calls for which MPI returned an error
     std::uint64_t watched = 0;  // ranks of this node whose end is reported at once
 };

@@ -91,7 +91,6 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     bool attentive() const;       // read without a pause for 1 s: what the peer sent can have arrived
     bool ready() const { return state_ == State::open; }
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
-    bool encrypted() const { return tls_ != nullptr; }
 
   private:
     // `leaving`: pending frames are sent, then our side is shut down, and we read until the peer does the

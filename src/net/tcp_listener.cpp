@@ -30,13 +30,11 @@ constexpr rlim_t most_reserve = 64;
 // When to retry if no descriptor was left even for a refusal.
 constexpr Duration accept_again = std::chrono::milliseconds(100);
 
-rlimit raise_file_limit() {
-    rlimit original{};
-    getrlimit(RLIMIT_NOFILE, &original);
-    rlimit raised = original;
-    raised.rlim_cur = raised.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &raised);
-    return original;
+void raise_file_limit() {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // The division of descriptors. A new one gets the lowest free number, so a high number means that few are
@@ -69,11 +67,9 @@ std::string busy_frame() {
 
 class Listener final : public TcpListener, private TcpEngineUser {
   public:
-    Listener(TcpLinkPlan plan, std::size_t most_handshakes, Listening sockets, std::string digest,
-             rlimit original)
+    Listener(TcpLinkPlan plan, std::size_t most_handshakes, Listening sockets, std::string digest)
         : port_(sockets.port),
           digest_(std::move(digest)),
-          original_limit_(original),
           shares_(shares_of(most_handshakes)),
           spare_(spare_descriptor()),
           engine_(std::move(plan), *this),
@@ -102,7 +98,6 @@ class Listener final : public TcpListener, private TcpEngineUser {
     }
     std::uint16_t port() const override { return port_; }
     std::string certificate_digest() const override { return digest_; }
-    rlimit original_file_limit() const override { return original_limit_; }
 
     TcpListenCounts counts() const override {
         std::lock_guard lock(mutex_);
@@ -242,7 +237,6 @@ class Listener final : public TcpListener, private TcpEngineUser {
 
     const std::uint16_t port_;
     const std::string digest_;
-    const rlimit original_limit_;
     const Shares shares_;
     mutable std::mutex mutex_;
     TcpListenCounts counts_;
@@ -270,13 +264,13 @@ Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options)
         if (!found) return found.error();
         digest = *found;
     }
-    const rlimit original = raise_file_limit();
+    raise_file_limit();
     auto sockets = options.sockets.empty() ? listen_on(options.bind, options.low_port, options.high_port)
                                            : listen_with(options.sockets);
     if (!sockets) return sockets.error();
     try {
-        return std::unique_ptr<TcpListener>(new Listener(std::move(plan), options.most_handshakes,
-                                                         std::move(*sockets), std::move(digest), original));
+        return std::unique_ptr<TcpListener>(
+            new Listener(std::move(plan), options.most_handshakes, std::move(*sockets), std::move(digest)));
     } catch (const Failure& failure) {
         return failure.error;
     } catch (const std::exception& error) {

@@ -52,8 +52,6 @@ class TcpListener : public Transport {
     virtual std::uint16_t port() const = 0;
     virtual std::string certificate_digest() const = 0;  // SHA-256 in hex; empty without TLS
     virtual TcpListenCounts counts() const = 0;
-    // RLIMIT_NOFILE before it was raised: tasks get this limit.
-    virtual rlimit original_file_limit() const = 0;
 };
 
 // All numeric addresses of this machine that others may reach, loopback ones last. Link-local IPv6 addresses

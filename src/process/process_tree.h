@@ -16,7 +16,7 @@
 namespace wq::process {
 
 // The children that the main thread of this process started, and the orphans that it adopted as a subreaper.
-// Those of its other threads only where /proc is scanned.
+// Children of its other threads are found only if /proc is scanned.
 class OwnChildren {
   public:
     enum class From : std::uint8_t { kernels_list, scan };  // kernels_list falls back to scan

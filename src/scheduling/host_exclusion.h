@@ -31,7 +31,8 @@ class HostExclusion : Policy {
     std::optional<Instant> next_due() const { return state_.blocks.next_end(); }
     std::optional<std::string> audit() const;
 
-    // Called when all other hosts have left or are blocked: a bad host is better than none.
+    // Called after every event. Acts when all other hosts have left or are blocked: a bad host is better than
+    // none.
     void release_the_last_hosts();
 
   private:

@@ -28,7 +28,7 @@ void RangeReports::on(const RangeReported& event) {
             add_bounded(stats.time_execute, wall_us);
             add_bounded(stats.time_execute_good, wall_us);
         });
-        attempts_.learn(shape, each_us);
+        state_.mean_wall[shape].add(each_us);
         hooks_.range_succeeded(*worker, shape, tasks.count(), std::chrono::microseconds(wall_us),
                                std::chrono::microseconds(static_cast<std::int64_t>(each_us)));
         act(RangeEnded{event.worker, tasks, category, given, event.started_us, wall_us});

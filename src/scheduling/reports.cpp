@@ -30,7 +30,7 @@ void Reports::on(const TaskReported& event) {
     attempts_.free(task);
     // The run time of a task that was told to end says nothing about other tasks.
     if (outcome.ending != Ending::killed || !attempted.kill_ordered)
-        attempts_.learn(ledger_.shape_of(task), static_cast<double>(outcome.wall_us));
+        state_.mean_wall[ledger_.shape_of(task)].add(static_cast<double>(outcome.wall_us));
     settle(task, outcome);
 }
 

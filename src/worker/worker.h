@@ -19,6 +19,7 @@
 
 #include "base/listening_clock.h"
 #include "base/time.h"
+#include "core/heartbeats.h"
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
 #include "net/transport.h"
@@ -38,9 +39,9 @@ struct WorkerOptions {
     launcher::LauncherOptions launcher;
     std::string index_variable;  // a second name for WORK_QUEUE_TASK_INDEX; empty: none
     Duration beat = std::chrono::seconds(1);
-    // A manager not heard for this long is lost: its tasks are killed, 1 s before they may be dispatched to
-    // another worker. None: no limit, for a manager in this process, or over TCP, which notices by itself.
-    std::optional<Duration> manager_silence = std::chrono::seconds(9);
+    // A manager not heard for this long is lost, and its tasks are killed. None: no limit, for a manager in
+    // this process, or over TCP, which notices by itself.
+    std::optional<Duration> manager_silence = core::manager_silence;
     std::optional<Instant> leaves_at;        // when its batch job ends
     bool forks_calls = true;                 // false: its launcher has no functions
     std::chrono::seconds fetch_timeout{60};  // longest time without data from a URL

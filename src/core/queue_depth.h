@@ -1,0 +1,37 @@
+// How many tasks a worker's launcher queues beyond those that run, so that it need not wait for the next one.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace wq::core {
+
+inline constexpr std::int64_t most_queued = 256;
+
+// The running mean of the wall times of like tasks.
+class MeanWallTime {
+  public:
+    void add(double us) {
+        constexpr double weight_of_newest = 0.1;
+        us_ = us_ < 0 ? us : us_ + weight_of_newest * (us - us_);
+    }
+    bool known() const { return us_ >= 0; }
+    double us() const { return us_; }
+
+  private:
+    double us_ = -1;
+};
+
+// Enough for 20 ms, twice the longest back-off of an idle MPI rank. None if nothing is known yet, or tasks
+// take over a second: a wait of 10 ms is then below 1 %. `at_once`: tasks that run at the same time.
+inline std::int64_t queue_depth(const MeanWallTime& mean, std::int64_t at_once) {
+    constexpr double cover_us = 20'000;
+    constexpr double longest_task_us = 1'000'000;
+    constexpr double shortest_task_us = 100;
+    if (!mean.known() || mean.us() > longest_task_us) return 0;
+    const double each = std::ceil(cover_us / std::max(mean.us(), shortest_task_us));
+    return std::min(most_queued, static_cast<std::int64_t>(each) * at_once);
+}
+
+}  // namespace wq::core
