@@ -3,9 +3,9 @@
 #include <climits>
 
 #include "api/dismiss_ranks.h"
+#include "api/hungry.h"
 #include "api/shapes.h"
 #include "base/quiet_thread.h"
-#include "core/hungry.h"
 
 namespace wq::api {
 
@@ -410,8 +410,8 @@ int ProgramManager::hungry() {
     }
     // Tasks submitted since the manager's last turn are waiting, too.
     stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
-    const core::HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
-    return static_cast<int>(std::min<std::int64_t>(core::hungry(stats, limits), INT_MAX));
+    const HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
+    return static_cast<int>(std::min<std::int64_t>(api::hungry(stats, limits), INT_MAX));
 }
 
 bool ProgramManager::tune(const std::string& name, double value, std::string& error) {

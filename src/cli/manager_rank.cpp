@@ -12,10 +12,10 @@
 #include "cli/listening.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
-#include "manager/failed_list.h"
 #include "net/loopback.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
+#include "report/failed_list.h"
 #include "report/live_report.h"
 #include "report/summary.h"
 #include "run/rank_loop.h"
@@ -205,9 +205,9 @@ class Run {
         const IntervalSet& failed = manager_->reactor().ledger().failed();
         if (!failed.empty())
             return records::write_atomically(
-                path, manager::failed_list(tasks_, failed,
-                                           manager_->reactor().ledger().count(core::TaskState::skipped),
-                                           rank_.options.source.name(), rank_.options.index_variable));
+                path, report::failed_list(tasks_, failed,
+                                          manager_->reactor().ledger().count(core::TaskState::skipped),
+                                          rank_.options.source.name(), rank_.options.index_variable));
         std::error_code none_there;
         std::filesystem::remove(path, none_there);
         return success();

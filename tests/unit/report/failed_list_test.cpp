@@ -1,11 +1,13 @@
-#include "manager/failed_list.h"
+#include "report/failed_list.h"
 
 #include <gtest/gtest.h>
 
 #include "taskfile/list.h"
 
-namespace wq::manager {
+namespace wq::report {
 namespace {
+
+using manager::TaskTable;
 
 IntervalSet all_of(const TaskTable& table) {
     IntervalSet all;
@@ -121,4 +123,4 @@ TEST(FailedList, IsAListWhateverTheCommandHolds) {
 }
 
 }  // namespace
-}  // namespace wq::manager
+}  // namespace wq::report

@@ -1,4 +1,4 @@
-#include "manager/failed_list.h"
+#include "report/failed_list.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,12 @@
 #include "base/units.h"
 #include "manager/failures.h"
 
-namespace wq::manager {
+namespace wq::report {
 
 namespace {
+
+using manager::TaskTable;
+using manager::TaskText;
 
 std::string text_of(std::int64_t value) {
     return std::to_string(value);
@@ -130,7 +133,7 @@ std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::
             out += tasks.environment_lines()[position] + "\n";
         out += settings_line(settings, tasks.settings(task));
         settings = tasks.settings(task);
-        out += "# " + place_of(task, text.line) + "\n";
+        out += "# " + manager::place_of(task, text.line) + "\n";
         out += command_line(text, tasks.tags(task), index_variable) + "\n";
     };
     failed.for_each([&](Interval part) {
@@ -139,4 +142,4 @@ std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::
     return out;
 }
 
-}  // namespace wq::manager
+}  // namespace wq::report
