@@ -9,8 +9,10 @@
 #include "api/listening.h"
 #include "api/program_manager.h"
 #include "api/session_parts.h"
+#include "base/background_thread.h"
 #include "core/outcome.h"
 #include "logs/earlier_summaries.h"
+#include "run/own_worker.h"
 
 namespace wq {
 
@@ -118,7 +120,8 @@ class Manager::Impl {
         program.counters = ranks.counters;
         if (ranks.ranks != nullptr) program.borrowed_wires.push_back(ranks.ranks);
         if (ranks.works) {
-            own.emplace(ranks.worker, *ranks.launcher, *ranks.functions, ranks.tickets);
+            own_files.emplace();
+            own.emplace(ranks.worker, *ranks.launcher, ranks.tickets, ranks.functions.get(), &*own_files);
             program.own = &*own;
         }
     }
@@ -137,7 +140,8 @@ class Manager::Impl {
     api::Lines lines;
     std::function<void(const std::string&)> say;
     std::optional<api::Listening> listening;
-    std::optional<api::OwnWorker> own;
+    std::optional<BackgroundThread> own_files;  // of the own worker
+    std::optional<run::OwnWorker> own;
     std::unique_ptr<api::ProgramManager> manager;
 };
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "api/dismiss_ranks.h"
 #include "api/function_table.h"
 #include "api/session_parts.h"
 #include "base/background_thread.h"
@@ -16,12 +15,14 @@
 #include "mpi/guard.h"
 #include "mpi/launch_environment.h"
 #include "mpi/mpi_session.h"
-#include "mpi/mpi_transport.h"
+#include "run/dismiss_ranks.h"
+#include "run/job_end.h"
 #include "run/mpi_node_share.h"
+#include "run/mpi_rank_session.h"
 #include "run/mpi_settle.h"
-#include "run/mpi_tickets.h"
 #include "run/rank_loop.h"
 #include "run/rank_worker.h"
+#include "run/shell.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"
 #include "work_queue/mpi.h"
@@ -29,8 +30,6 @@
 namespace wq {
 
 namespace {
-
-constexpr Duration close_limit = std::chrono::milliseconds(500);
 
 void say(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
@@ -64,12 +63,8 @@ class OnlyOne {
 // for lost ranks.
 struct LastSteps {
     OnlyOne only;
-    std::unique_ptr<mpi::MpiSession> session;
-    std::unique_ptr<mpi::MpiTransport> ranks;
-    run::RankTickets tickets;
     mpi::GuardLink guard;
-    bool forgets_code = false;  // the launcher forgets the exit code after a signal: the guard reports it,
-                                // before MPI_Finalize
+    run::MpiRankSession session{mpi::read_launch_environment(), guard};
 };
 
 void waits_for_ranks() {
@@ -82,33 +77,22 @@ void keep(std::shared_ptr<void> what) {
     kept.push_back(std::move(what));
 }
 
-void leave_at_once(int code) {
-    std::cout.flush();
-    std::fflush(nullptr);
-    ::_exit(code);
-}
-
 // Finalizes at exit, when the code is known: if a peer dies while MPI_Finalize waits for it, main()'s exit
 // code must not change.
 void leave(int code, void* given) {
-    LastSteps& steps = *static_cast<LastSteps*>(given);
-    const bool told = code == to_int(ExitCode::interrupted) && steps.forgets_code;
-    if (steps.session->must_exit() || told) leave_at_once(code);
     std::cout.flush();
-    std::fflush(nullptr);
-    const Duration limit = steps.session->rank() == 0 ? std::chrono::seconds(2) : std::chrono::minutes(1);
-    steps.ranks.reset();  // as in work_queue_run: MPICH warns about receives that are still posted
-    if (steps.session->finish(code, limit)) steps.guard.mpi_finalized();
+    static_cast<LastSteps*>(given)->session.end(code);
 }
 
 struct RankParts : MpiSession::Parts {
-    mpi::LaunchEnvironment environment = mpi::read_launch_environment();
     std::unique_ptr<LastSteps> last = std::make_unique<LastSteps>();
     std::optional<Signals> signals;  // of working ranks; on rank 0 they belong to the program
     process::FunctionTable functions_of_calls;
     run::StopPolicy stop;
 
-    mpi::MpiSession& mpi() { return *last->session; }
+    run::MpiRankSession& session() { return last->session; }
+    mpi::MpiSession& mpi() { return session().mpi(); }
+    const mpi::LaunchEnvironment& environment() { return session().environment(); }
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);
@@ -128,18 +112,15 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
     functions_of_calls = api::function_table(given);
     const bool attaches = mpi::MpiSession::started_before();
     attaches ? attach(options) : begin(functions_of_calls);
-    machine::BatchEnd batch_end = run::ask_for_end(environment.rank == 0);
-    if (!attaches) {
-        if (environment.launched) last->guard.mpi_starting();
-        last->session = mpi::MpiSession::start(environment).or_throw();
-    }
+    machine::BatchEnd batch_end = run::ask_for_end(environment().rank == 0);
+    if (!attaches) session().start();
     join(options);
     const run::NodeShare share = run::share_node(mpi(), ".", works).or_throw();
     if (rank == 0) remarks = share.remarks;
     worker = run::rank_worker({rank, shell, "", false, run::known_end(batch_end)}, share);
     worker.forks_calls = !attaches;
     if (rank == 0 && works) open();
-    if (environment.launched) last->guard.mpi_ready(rank);
+    session().ready();
 }
 
 // Forks and signals come before MPI starts.
@@ -147,9 +128,9 @@ void RankParts::begin(const process::FunctionTable& table) {
     mpi::GuardOptions guard;
     guard.tell = say;
     // The rank, not the guard, writes what the program has buffered for its streams.
-    if (const auto code = mpi::fork_guard(environment, last->guard, guard)) ::_exit(*code);
+    if (const auto code = mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
     launcher = launcher::Launcher::start(&table).or_throw();
-    if (environment.rank == 0) return;
+    if (environment().rank == 0) return;
     signals.emplace(Signals::block().or_throw());
     ::signal(SIGPIPE, SIG_IGN);
 }
@@ -162,24 +143,21 @@ void RankParts::attach(const MpiOptions& options) {
                        "MPI is over: make the MpiSession before MPI_Finalize, or before MPI_Init"}};
     launcher = launcher::Launcher::start_program(launcher::find_launcher_program(options.launcher).or_throw())
                    .or_throw();
-    last->session = mpi::MpiSession::attach(environment).or_throw();
+    session().attach();
 }
 
 void RankParts::join(const MpiOptions& options) {
     rank = mpi().rank();
     size = mpi().size();
     works = !(options.manager_only && rank == 0);
-    last->forgets_code = environment.forgets_code_after_signal && rank == 0;
-    stop.killed_after_signal = environment.kills_after_signal;
+    stop.killed_after_signal = environment().kills_after_signal;
     check_threads();
-    if (size > 1) {
-        last->ranks = mpi::MpiTransport::open(mpi()).or_throw();
-        ranks = last->ranks.get();
-    }
+    session().open_ranks();
+    ranks = session().ranks();
     if (!options.tickets) return;
-    last->tickets = run::open_tickets(mpi(), run::NodeRefill::measured).or_throw();
-    tickets = last->tickets.pool.get();
-    counters = last->tickets.counter.get();
+    session().open_tickets(run::NodeRefill::measured);
+    tickets = session().tickets().pool.get();
+    counters = session().tickets().counter.get();
 }
 
 void RankParts::check_threads() {
@@ -204,30 +182,19 @@ void RankParts::open() {
 
 int RankParts::serve() {
     open();
-    worker::WorkerOptions options = worker;
-    options.hello.takes_tickets = tickets != nullptr;
-    // Beside rank 0, the counters would be taken under a lock in shared memory, which stays locked if its
-    // holder dies.
-    const bool beside_manager = mpi().node_mates().front() == 0;
-    std::optional<worker::TicketClient> taker;
-    if (tickets != nullptr)
-        taker.emplace(*tickets, options.hello.offers, beside_manager ? nullptr : counters);
-    const net::PeerId manager(0);
     BackgroundThread files;
-    worker::Worker serving(std::move(options), *ranks, manager, *launcher, taker ? &*taker : nullptr,
-                           functions.get(), &files);
-    Signals* const ours = signals ? &*signals : nullptr;
-    run::WorkerLoop({serving, *ranks, manager, *launcher, ours, stop, functions.get(), &files}).run();
+    const run::RankWorkEnd end =
+        session().work({worker, *launcher, signals ? &*signals : nullptr, stop, functions.get(), &files});
     // A lost manager's tasks are soon requeued, so kill ours before waiting for anything.
     launcher->kill_all();
     static_cast<void>(launcher->next());
-    lost_a_rank = lost_a_rank || serving.ranks_lost();
-    return serving.manager_lost() ? to_int(ExitCode::interrupted) : 0;
+    lost_a_rank = lost_a_rank || end.ranks_lost;
+    return end.exit_code;
 }
 
 // Other ranks may wait for this one: it does not finalize, and the guard ends the job when it exits.
 void RankParts::fail(const Error& error) {
-    if (last->session && !last->session->attached()) keep(std::move(last));
+    if (session().has_begun() && !mpi().attached()) keep(std::move(last));
     throw SetupError(error.message, to_int(error.code));
 }
 
@@ -238,13 +205,12 @@ void RankParts::end_own() {
 // The program goes on using MPI. If a rank missed another, messages may still be in flight, so everything is
 // kept until the process ends.
 void RankParts::end_attached() {
-    if (last->ranks && !run::settle(*last->ranks, !mpi().must_exit(), waits_for_ranks)) {
+    if (session().ranks() != nullptr &&
+        !run::settle(*session().ranks(), !mpi().must_exit(), waits_for_ranks)) {
         keep(std::move(last));
         return;
     }
-    last->tickets = {};
-    last->ranks.reset();
-    mpi().detach();
+    session().detach();
 }
 
 RankParts& whole(MpiSession::Parts& parts) {
@@ -271,10 +237,10 @@ MpiSession::~MpiSession() {
     RankParts& parts = whole(*parts_);
     // A rank 0 without a manager has not dismissed the others yet.
     if (parts.rank == 0 && parts.ranks != nullptr && !parts.has_manager)
-        api::dismiss_ranks(*parts.ranks, static_cast<std::uint32_t>(parts.size), "the program has ended");
-    parts.launcher->close(close_limit);
+        run::dismiss_ranks(*parts.ranks, static_cast<std::uint32_t>(parts.size), "the program has ended");
+    parts.launcher->close(run::rank_close_limit);
     // A function that does not return would run while its program is being destroyed.
-    if (parts.functions && !parts.functions->end(close_limit)) {
+    if (parts.functions && !parts.functions->end(run::rank_close_limit)) {
         parts.lost_a_rank = true;
         keep(std::move(parts.functions));
     }

@@ -2,10 +2,10 @@
 
 #include <climits>
 
-#include "api/dismiss_ranks.h"
 #include "api/hungry.h"
 #include "api/shapes.h"
 #include "base/quiet_thread.h"
+#include "run/dismiss_ranks.h"
 
 namespace wq::api {
 
@@ -130,7 +130,7 @@ void ProgramManager::fail(const char* why) noexcept {
     for (Wire& wire : options_.wires) wire.transport.reset();
     as_far_as_memory_is_left([&] {
         for (net::Transport* ranks : options_.borrowed_wires)
-            dismiss_ranks(*ranks, options_.ranks, "the manager has failed");
+            run::dismiss_ranks(*ranks, options_.ranks, "the manager has failed");
     });
     as_far_as_memory_is_left([&] {
         if (options_.own != nullptr) options_.own->launcher().kill_all();
@@ -148,14 +148,7 @@ void ProgramManager::serve() {
         parts.wires.push_back(wire.transport.get());
         if (wire.untrusted) manager_->expect_tcp_workers(*wire.transport);
     }
-    if (OwnWorker* own = options_.own) {
-        parts.own_end_of_manager = &own->end_of_manager();
-        parts.own_end_of_worker = &own->end_of_worker();
-        parts.worker = &own->worker();
-        parts.launcher = &own->launcher();
-        parts.functions = &own->functions();
-        parts.files_of_worker = &own->files();
-    }
+    parts.own_worker = options_.own;
     parts.files_of_manager = files_.get();
     parts.each_turn = [this](Instant now) { return each_turn(now); };
     // Its only errors come from its source, and ours has none.

@@ -15,7 +15,6 @@
 
 #include "api/command_queue.h"
 #include "api/listening.h"
-#include "api/own_worker.h"
 #include "api/program_categories.h"
 #include "api/program_recorder.h"
 #include "api/program_source.h"
@@ -28,6 +27,7 @@
 #include "logs/summary_writer.h"
 #include "manager/manager.h"
 #include "net/transport.h"
+#include "run/own_worker.h"
 #include "run/rank_loop.h"
 #include "tickets/counters.h"
 #include "work_queue/statistics.h"
@@ -44,7 +44,7 @@ struct ProgramManagerOptions {
     std::vector<Wire> wires;
     std::vector<net::Transport*> borrowed_wires;  // they outlive the manager
     std::uint32_t ranks = 0;                      // of the job, including this one; 0: none
-    OwnWorker* own = nullptr;                     // worker of this rank; null: the rank only manages
+    run::OwnWorker* own = nullptr;                // worker of this rank; null: the rank only manages
     bool seal_batches = false;
     tickets::Counters* counters = nullptr;
     Duration disconnect_limit = std::chrono::seconds(60);

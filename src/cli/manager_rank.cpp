@@ -8,16 +8,16 @@
 
 #include "base/background_thread.h"
 #include "base/units.h"
-#include "cli/job_end.h"
 #include "cli/listening.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
-#include "net/loopback.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
 #include "report/failed_list.h"
 #include "report/live_report.h"
 #include "report/summary.h"
+#include "run/job_end.h"
+#include "run/own_worker.h"
 #include "run/rank_loop.h"
 #include "run/task_index.h"
 
@@ -43,7 +43,7 @@ report::ProgressLine::Style progress_style(const RunOptions& options) {
 
 run::RunDeadline deadline(const std::optional<Instant>& job_end, core::Now now) {
     if (!job_end) return {};
-    return {std::max(*job_end - drain_before_end, now.instant), drain_before_end - kill_before_end};
+    return {std::max(*job_end - run::drain_before_end, now.instant), run::drain_before_end - kill_before_end};
 }
 
 std::uint32_t expected_workers(const ManagerRank& rank) {
@@ -91,7 +91,7 @@ class Run {
         run::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
                                   rank.options.monitoring.measures, std::move(categories)};
         source_ = run::open_source(rank.options.source, std::move(source), tasks_).or_throw();
-        if (!rank.options.manager_only) start_own_worker();
+        if (!rank.options.manager_only) own_worker_.emplace(rank.worker, rank.launcher, rank.tickets);
     }
 
     int go() {
@@ -104,11 +104,8 @@ class Run {
         run::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
         if (rank_.ranks != nullptr) parts.wires.push_back(rank_.ranks);
         if (listening_) parts.wires.push_back(&listening_->workers());
-        parts.own_end_of_manager = manager_end_.get();
-        parts.own_end_of_worker = worker_end_.get();
+        parts.own_worker = own_worker_ ? &*own_worker_ : nullptr;
         parts.files_of_manager = files_ ? &*files_ : nullptr;
-        parts.worker = worker_.get();
-        parts.launcher = worker_ ? &rank_.launcher : nullptr;
         parts.stop = rank_.stop;
         parts.deadline = deadline(rank_.worker.leaves_at, started_);
         parts.each_turn = [this](Instant at) {
@@ -156,17 +153,6 @@ class Run {
         reactor.wait_for_fitting = true;
         reactor.disconnect_limit = rank_.options.disconnect_limit;
         progress_.say(listening_->description());
-    }
-
-    void start_own_worker() {
-        network_ = std::make_unique<net::LoopbackNetwork>(2);
-        manager_end_ = network_->endpoint(net::PeerId(0));
-        worker_end_ = network_->endpoint(net::PeerId(1));
-        network_->connect(net::PeerId(0), net::PeerId(1));
-        rank_.worker.hello.takes_tickets = rank_.tickets != nullptr;
-        if (rank_.tickets != nullptr) ticket_client_.emplace(*rank_.tickets, rank_.worker.hello.offers);
-        worker_ = std::make_unique<worker::Worker>(rank_.worker, *worker_end_, net::PeerId(0), rank_.launcher,
-                                                   ticket_client_ ? &*ticket_client_ : nullptr);
     }
 
     // After the recorder is closed, results that it could not write do not count as done.
@@ -275,11 +261,7 @@ class Run {
     std::unique_ptr<manager::Manager> manager_;
     std::optional<BackgroundThread> files_;  // ends before the manager, because it serves the manager
     std::unique_ptr<run::Source> source_;
-    std::unique_ptr<net::LoopbackNetwork> network_;
-    std::unique_ptr<net::Transport> manager_end_;
-    std::unique_ptr<net::Transport> worker_end_;
-    std::optional<worker::TicketClient> ticket_client_;
-    std::unique_ptr<worker::Worker> worker_;
+    std::optional<run::OwnWorker> own_worker_;
     std::optional<BackgroundThread> live_files_{std::in_place};
     report::LiveReport live_report_{*live_files_, place_.directory.path(), live_content(), started_.instant};
 };

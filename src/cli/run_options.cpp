@@ -10,9 +10,9 @@
 #include "base/units.h"
 #include "cli/binding_word.h"
 #include "cli/help_text.h"
-#include "cli/job_end.h"
 #include "cli/option_values.h"
 #include "core/outcome.h"
+#include "run/job_end.h"
 #include "session/disconnect_times.h"
 #include "taskfile/sources.h"
 
@@ -211,8 +211,9 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
     if (given.count("walltime") != 0) {
-        if (walltime <= drain_before_end)
-            check(usage_error("--walltime: tasks are dispatched until " + format_duration(drain_before_end) +
+        if (walltime <= run::drain_before_end)
+            check(usage_error("--walltime: tasks are dispatched until " +
+                              format_duration(run::drain_before_end) +
                               " before the end: give more than that"));
         run.walltime = walltime;
     }

@@ -12,7 +12,6 @@
 #include "base/background_thread.h"
 #include "base/signals.h"
 #include "cli/detect.h"
-#include "cli/job_end.h"
 #include "cli/manager_calls.h"
 #include "cli/worker_resources.h"
 #include "files/kept_cache.h"
@@ -23,7 +22,9 @@
 #include "machine/topology.h"
 #include "records/debug_log.h"
 #include "records/run_status.h"
+#include "run/job_end.h"
 #include "run/loop.h"
+#include "run/shell.h"
 #include "session/session_table.h"
 #include "worker/worker_session.h"
 
@@ -31,7 +32,6 @@ namespace wq::cli {
 
 namespace {
 
-constexpr Duration batch_answer_limit = std::chrono::seconds(5);
 constexpr Duration launcher_close_limit = std::chrono::seconds(5);
 constexpr Duration calls_end_limit = std::chrono::seconds(5);
 constexpr Duration longest_kill = std::chrono::seconds(10);
@@ -39,12 +39,6 @@ constexpr Duration longest_kill = std::chrono::seconds(10);
 void print(const std::string& text) {
     std::printf("work_queue_worker: %s\n", text.c_str());
     std::fflush(stdout);
-}
-
-std::string find_shell() {
-    for (const char* shell : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
-        if (::access(shell, X_OK) == 0) return shell;
-    return "/bin/sh";
 }
 
 std::string workspace_parent(const WorkerProgramOptions& options) {
@@ -81,7 +75,7 @@ class Program {
           function_table_(functions),
           launcher_(launcher::Launcher::start(&functions).or_throw()),
           signals_(Signals::block().or_throw()),
-          batch_end_(machine::BatchEnd::ask([](const char* name) { return std::getenv(name); }, wall_now())),
+          batch_end_(run::ask_for_end(true)),
           calls_(ManagerCalls::of(options).or_throw()),
           random_(std::random_device{}()) {
         ::signal(SIGPIPE, SIG_IGN);
@@ -209,7 +203,7 @@ class Program {
     void open_workspace() {
         const std::string parent = workspace_parent(options_);
         worker::WorkerOptions worker;
-        worker.launcher.shell = find_shell();
+        worker.launcher.shell = run::find_shell().or_throw();
         worker.launcher.scratch = parent;
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;
@@ -241,13 +235,12 @@ class Program {
         worker_ = std::make_unique<worker::Worker>(std::move(worker), *launcher_, &*functions_, &*files_);
     }
 
+    // If the user gave the end, the worker does not wait for the batch system's answer.
     std::optional<Instant> known_end() {
-        std::optional<Instant> end;
-        if (options_.wall_time) end = instant_now() + *options_.wall_time;
-        const auto told = batch_end_.wait(end ? Duration{0} : batch_answer_limit);
-        if (!told) return end;
-        const Instant by_batch = instant_now() + std::chrono::microseconds(*told - wall_now());
-        return end ? std::min(*end, by_batch) : by_batch;
+        if (!options_.wall_time) return run::known_end(batch_end_);
+        const Instant given = instant_now() + *options_.wall_time;
+        const auto by_batch = run::known_end(batch_end_, Duration{0});
+        return by_batch ? std::min(given, *by_batch) : given;
     }
 
     worker::WorkerSessionOptions session_options() {
@@ -264,7 +257,7 @@ class Program {
         if (debug_) session.note = [this](const net::Note& note) { debug(note.subsystem, note.text); };
         if (leaves_at_) {
             const Duration left = std::max(*leaves_at_ - instant_now(), Duration{0});
-            const Duration before = std::min(drain_before_end, left / 5);
+            const Duration before = std::min(run::drain_before_end, left / 5);
             session.drain_at = *leaves_at_ - before;
             session.drain_at_grace = before - std::min(longest_kill, before / 3);
         }

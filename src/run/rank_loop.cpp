@@ -50,7 +50,7 @@ Status ManagerLoop::run() {
     if (std::any_of(parts_.wires.begin(), parts_.wires.end(),
                     [](const net::Transport* wire) { return wire->wants_asking(); }))
         wakes_on_time();
-    if (parts_.worker != nullptr) parts_.worker->start(turn_began_);
+    if (parts_.own_worker != nullptr) parts_.own_worker->worker().start(turn_began_);
     while (!parts_.manager.over()) {
         const bool moved = turn();
         if (!parts_.manager.over()) wait(moved);
@@ -74,9 +74,9 @@ bool ManagerLoop::turn() {
         parts_.manager.on_background(at);
     if (parts_.others != nullptr) parts_.others->finish();
     parts_.manager.tick(at);
-    if (parts_.worker != nullptr) {
-        parts_.worker->on_launcher(at.instant);
-        parts_.worker->tick(at.instant);
+    if (parts_.own_worker != nullptr) {
+        parts_.own_worker->worker().on_launcher(at.instant);
+        parts_.own_worker->worker().tick(at.instant);
     }
     parts_.manager.flush();
     moved = move_frames() || moved;
@@ -105,14 +105,15 @@ bool ManagerLoop::move_frames() {
         wire.expect_until(back_off_.yields_until());
     };
     for (net::Transport* wire : parts_.wires) listen_to(*wire);
-    if (parts_.own_end_of_manager != nullptr) listen_to(*parts_.own_end_of_manager);
-    if (parts_.own_end_of_worker == nullptr) return moved;
+    if (parts_.own_worker == nullptr) return moved;
+    listen_to(parts_.own_worker->end_of_manager());
     inbox_.clear();
-    moved = parts_.own_end_of_worker->poll(inbox_) || moved;
+    moved = parts_.own_worker->end_of_worker().poll(inbox_) || moved;
+    worker::Worker& worker = parts_.own_worker->worker();
     for (const net::Arrival& arrival : inbox_) {
         if (const auto* frame = std::get_if<net::Frame>(&arrival))
-            parts_.worker->on_frame(frame->bytes, instant_now());
-        if (std::holds_alternative<net::Left>(arrival)) parts_.worker->on_manager_left();
+            worker.on_frame(frame->bytes, instant_now());
+        if (std::holds_alternative<net::Left>(arrival)) worker.on_manager_left();
     }
     return moved;
 }
@@ -151,7 +152,7 @@ void ManagerLoop::handle_signals() {
     while (const auto signal = parts_.signals != nullptr ? parts_.signals->next() : std::nullopt) {
         const bool again = parts_.manager.reactor().stopping();
         const Duration grace = again ? Duration{0} : parts_.stop.grace_after(*signal);
-        if (parts_.worker != nullptr) parts_.worker->note_stop(*signal);
+        if (parts_.own_worker != nullptr) parts_.own_worker->worker().note_stop(*signal);
         parts_.manager.say("stopping at " + core::signal_name(*signal) + ": " +
                            (grace > Duration{0} ? "running tasks may finish; a second signal kills them"
                                                 : "running tasks are killed"));
@@ -162,7 +163,7 @@ void ManagerLoop::handle_signals() {
 void ManagerLoop::wait(bool moved) {
     const Instant before = instant_now();
     std::optional<Instant> next = parts_.manager.wakeup();
-    if (parts_.worker != nullptr) earliest(next, parts_.worker->wakeup());
+    if (parts_.own_worker != nullptr) earliest(next, parts_.own_worker->worker().wakeup());
     earliest(next, parts_.deadline.drain_at);
     earliest(next, parts_.each_turn(before));
     waiter_.clear();
@@ -181,9 +182,12 @@ void ManagerLoop::wait(bool moved) {
 
     if (parts_.signals != nullptr) waiter_.watch(parts_.signals->descriptor());
     waiter_.watch(parts_.recorder.descriptor());
-    if (parts_.launcher != nullptr) waiter_.watch(parts_.launcher->descriptor());
-    if (parts_.functions != nullptr) waiter_.watch(parts_.functions->descriptor());
-    for (const Background* files : {parts_.files_of_manager, parts_.files_of_worker, parts_.others})
+    if (OwnWorker* own = parts_.own_worker) {
+        waiter_.watch(own->launcher().descriptor());
+        if (own->functions() != nullptr) waiter_.watch(own->functions()->descriptor());
+        if (own->files() != nullptr) waiter_.watch(own->files()->descriptor());
+    }
+    for (const Background* files : {parts_.files_of_manager, parts_.others})
         if (files != nullptr) waiter_.watch(files->descriptor());
     if (!parts_.source.ended() && wants_more()) waiter_.watch(parts_.source.descriptor());
     if (yields)

@@ -11,6 +11,7 @@
 #include "manager/manager.h"
 #include "net/transport.h"
 #include "run/loop.h"
+#include "run/own_worker.h"
 #include "run/source.h"
 #include "stats/recorder.h"
 #include "worker/worker.h"
@@ -44,15 +45,9 @@ struct ManagerLoopParts {
     Signals* signals = nullptr;  // null: others handle signals
     // Links to workers: ranks, TCP, one in this process. Links that need polling are polled with a back-off.
     std::vector<net::Transport*> wires{};
-    // This rank's own worker on this thread; it talks to the manager like any other; all null: none.
-    net::Transport* own_end_of_manager = nullptr;
-    net::Transport* own_end_of_worker = nullptr;
-    worker::Worker* worker = nullptr;
-    launcher::Launcher* launcher = nullptr;
-    launcher::FunctionRunner* functions = nullptr;  // null: the own worker has none
-    Background* files_of_manager = nullptr;         // if tasks have files
-    Background* files_of_worker = nullptr;
-    Background* others = nullptr;  // for objects called each turn
+    OwnWorker* own_worker = nullptr;         // it talks to the manager like any other; null: none
+    Background* files_of_manager = nullptr;  // if tasks have files
+    Background* others = nullptr;            // for objects called each turn
     StopPolicy stop{};
     RunDeadline deadline{};
     // Called each turn before the wait; returns the latest time of its next call.

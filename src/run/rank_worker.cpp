@@ -1,7 +1,5 @@
 #include "run/rank_worker.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,41 +9,12 @@ namespace wq::run {
 
 namespace {
 
-constexpr Duration batch_answer_limit = std::chrono::seconds(5);
-
 std::string temporary_folder() {
     const char* folder = std::getenv("TMPDIR");
     return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
 }  // namespace
-
-Result<std::string> find_shell(const std::string& wanted) {
-    if (!wanted.empty()) {
-        if (::access(wanted.c_str(), X_OK) != 0)
-            return Error{ExitCode::usage, wanted + " cannot be executed; give the path of a shell"};
-        return std::filesystem::absolute(wanted).string();
-    }
-    for (const char* shell : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
-        if (::access(shell, X_OK) == 0) return std::string(shell);
-    return std::string("/bin/sh");
-}
-
-machine::BatchEnd ask_for_end(bool asks_server) {
-    return machine::BatchEnd::ask(
-        [=](const char* name) -> const char* {
-            const std::string_view variable = name;
-            const bool needs_server = variable == "SLURM_JOB_ID" || variable == "PBS_JOBID";
-            return needs_server && !asks_server ? nullptr : std::getenv(name);
-        },
-        wall_now());
-}
-
-std::optional<Instant> known_end(machine::BatchEnd& batch_end) {
-    const auto told = batch_end.wait(batch_answer_limit);
-    if (!told) return std::nullopt;
-    return instant_now() + std::chrono::microseconds(*told - wall_now());
-}
 
 worker::WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeShare& share) {
     worker::WorkerOptions worker;

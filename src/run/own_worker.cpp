@@ -1,10 +1,10 @@
-#include "api/own_worker.h"
+#include "run/own_worker.h"
 
-namespace wq::api {
+namespace wq::run {
 
 OwnWorker::OwnWorker(worker::WorkerOptions options, launcher::Launcher& launcher,
-                     launcher::FunctionRunner& functions, tickets::TicketPool* tickets)
-    : launcher_(launcher), functions_(functions) {
+                     tickets::TicketPool* tickets, launcher::FunctionRunner* functions, Background* files)
+    : launcher_(launcher), functions_(functions), files_(files) {
     const net::PeerId manager(0);
     const net::PeerId self(1);
     manager_end_ = network_.endpoint(manager);
@@ -13,7 +13,7 @@ OwnWorker::OwnWorker(worker::WorkerOptions options, launcher::Launcher& launcher
     options.hello.takes_tickets = tickets != nullptr;
     if (tickets != nullptr) taker_.emplace(*tickets, options.hello.offers);
     worker_.emplace(std::move(options), *worker_end_, manager, launcher_, taker_ ? &*taker_ : nullptr,
-                    &functions_, &files_);
+                    functions_, files_);
 }
 
-}  // namespace wq::api
+}  // namespace wq::run

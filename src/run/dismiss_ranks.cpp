@@ -1,8 +1,9 @@
-#include "api/dismiss_ranks.h"
+#include "run/dismiss_ranks.h"
 
 #include "run/rank_loop.h"
+#include "wire/messages.h"
 
-namespace wq::api {
+namespace wq::run {
 
 void dismiss_ranks(net::Transport& ranks, std::uint32_t count, const std::string& why) {
     const std::string frame = wire::encode(wire::Dismiss{why, false});
@@ -10,4 +11,4 @@ void dismiss_ranks(net::Transport& ranks, std::uint32_t count, const std::string
     run::let_frames_leave(ranks);
 }
 
-}  // namespace wq::api
+}  // namespace wq::run

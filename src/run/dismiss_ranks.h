@@ -1,0 +1,14 @@
+// Ends the worker ranks of a job that has no manager, since they have no other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "net/transport.h"
+
+namespace wq::run {
+
+// `count`: of all ranks, with rank 0, which calls it.
+void dismiss_ranks(net::Transport& ranks, std::uint32_t count, const std::string& why);
+
+}  // namespace wq::run

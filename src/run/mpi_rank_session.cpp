@@ -1,0 +1,76 @@
+#include "run/mpi_rank_session.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "worker/ticket_client.h"
+
+namespace wq::run {
+
+MpiRankSession::MpiRankSession(mpi::LaunchEnvironment environment, mpi::GuardLink& guard)
+    : environment_(std::move(environment)), guard_(guard) {}
+
+void MpiRankSession::start() {
+    if (environment_.launched) guard_.mpi_starting();
+    mpi_ = mpi::MpiSession::start(environment_).or_throw();
+}
+
+void MpiRankSession::attach() {
+    mpi_ = mpi::MpiSession::attach(environment_).or_throw();
+}
+
+void MpiRankSession::open_ranks() {
+    if (mpi_->size() > 1) ranks_ = mpi::MpiTransport::open(*mpi_).or_throw();
+}
+
+void MpiRankSession::open_tickets(NodeRefill refill) {
+    tickets_ = run::open_tickets(*mpi_, refill).or_throw();
+}
+
+void MpiRankSession::ready() {
+    if (environment_.launched) guard_.mpi_ready(mpi_->rank());
+}
+
+RankWorkEnd MpiRankSession::work(RankWorkParts parts) {
+    parts.options.hello.takes_tickets = tickets_.pool != nullptr;
+    // Beside rank 0, the counters would be taken under a lock in shared memory, which stays locked if its
+    // holder dies.
+    const bool beside_manager = mpi_->node_mates().front() == 0;
+    std::optional<worker::TicketClient> tickets;
+    if (tickets_.pool)
+        tickets.emplace(*tickets_.pool, parts.options.hello.offers,
+                        beside_manager ? nullptr : tickets_.counter.get());
+    const net::PeerId manager(0);
+    worker::Worker worker(std::move(parts.options), *ranks_, manager, parts.launcher,
+                          tickets ? &*tickets : nullptr, parts.functions, parts.files);
+    WorkerLoop(
+        {worker, *ranks_, manager, parts.launcher, parts.signals, parts.stop, parts.functions, parts.files})
+        .run();
+    return {worker.manager_lost() ? to_int(ExitCode::interrupted) : 0, worker.ranks_lost()};
+}
+
+void MpiRankSession::end(int code) {
+    std::fflush(nullptr);
+    const bool is_rank_0 = mpi_->rank() == 0;
+    // After a signal such launchers forget the exit code. The guard reports it to the process manager, which
+    // works only before MPI_Finalize.
+    const bool guard_reports =
+        code == to_int(ExitCode::interrupted) && environment_.forgets_code_after_signal && is_rank_0;
+    // MPI's destructors may wait for lost ranks, so they do not run.
+    if (mpi_->must_exit() || guard_reports) ::_exit(code);
+    // Rank 0 comes last, after everything is saved; it need not wait for missing ranks.
+    const Duration limit = is_rank_0 ? std::chrono::seconds(2) : std::chrono::minutes(1);
+    // Otherwise MPI_Finalize prints 63 warnings per rank about posted receives (MPICH over UCX).
+    ranks_.reset();
+    if (mpi_->finish(code, limit)) guard_.mpi_finalized();
+}
+
+void MpiRankSession::detach() {
+    tickets_ = {};
+    ranks_.reset();
+    mpi_->detach();
+}
+
+}  // namespace wq::run
