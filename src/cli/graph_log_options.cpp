@@ -7,12 +7,16 @@
 #include <sstream>
 #include <system_error>
 
-#include "cli/help_text.h"
-#include "cli/option_values.h"
+#include "options/help_text.h"
+#include "options/option_values.h"
 
 namespace wq::cli {
 
 namespace {
+
+using options::help_width;
+using options::usage_error;
+using options::without_trailing_blanks;
 
 namespace po = boost::program_options;
 

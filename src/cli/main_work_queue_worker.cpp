@@ -1,6 +1,6 @@
-// work_queue_worker: cli/worker_options.cpp has its options, share/doc its documentation.
-#include "cli/worker_program.h"
+// work_queue_worker: worker_program/worker_options.cpp has its options, share/doc its documentation.
+#include "worker_program/worker_program.h"
 
 int main(int argc, char** argv) {
-    return wq::cli::worker_main(argc, argv);
+    return wq::worker_program::worker_main(argc, argv);
 }

@@ -8,10 +8,10 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
-#include "cli/binding_word.h"
-#include "cli/help_text.h"
-#include "cli/option_values.h"
 #include "core/outcome.h"
+#include "options/binding_word.h"
+#include "options/help_text.h"
+#include "options/option_values.h"
 #include "run/job_end.h"
 #include "session/disconnect_times.h"
 #include "taskfile/sources.h"
@@ -21,6 +21,13 @@ namespace wq::cli {
 namespace po = boost::program_options;
 
 namespace {
+
+using options::help_width;
+using options::parse_binding;
+using options::parse_threads;
+using options::take;
+using options::usage_error;
+using options::without_trailing_blanks;
 
 po::options_description visible_run_options() {
     po::options_description all("", help_width, help_width / 2);

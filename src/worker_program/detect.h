@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "cli/worker_resources.h"
 #include "machine/picture.h"
+#include "worker_program/worker_resources.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 // Lines for people; marks the limit that applies.
 std::string detect_text(const WorkerResources& found);
@@ -22,4 +22,4 @@ std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
 // The terminal's width (COLUMNS first, 80 if unknown); draws boxes if the locale uses UTF-8.
 machine::PictureStyle terminal_style();
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

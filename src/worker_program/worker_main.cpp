@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cli/worker_options.h"
-#include "cli/worker_program.h"
+#include "worker_program/worker_options.h"
+#include "worker_program/worker_program.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 int worker_main(int argc, const char* const* argv, const process::FunctionTable& functions) {
     const auto command = parse_worker_command_line(
@@ -20,7 +20,7 @@ int worker_main(int argc, const char* const* argv, const process::FunctionTable&
     if (command->kind == Kind::version) return std::puts("work_queue_worker " WQ_VERSION) < 0 ? 1 : 0;
     if (command->kind == Kind::detect) return detect_program(*command);
     std::signal(SIGXFSZ, SIG_IGN);
-    return worker_program(command->work, functions);
+    return run_worker(command->work, functions);
 }
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

@@ -1,4 +1,4 @@
-#include "cli/manager_calls.h"
+#include "worker_program/manager_calls.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "listening/registry.h"
 #include "records/run_status.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 namespace {
 
 using ::testing::EndsWith;
@@ -45,4 +45,4 @@ TEST(ManagerCalls, ANameThatNobodyHasIsToldThoseThatAreListed) {
 }
 
 }  // namespace
-}  // namespace wq::cli
+}  // namespace wq::worker_program

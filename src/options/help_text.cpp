@@ -1,6 +1,6 @@
-#include "cli/help_text.h"
+#include "options/help_text.h"
 
-namespace wq::cli {
+namespace wq::options {
 
 std::string without_trailing_blanks(const std::string& text) {
     std::string clean;
@@ -12,4 +12,4 @@ std::string without_trailing_blanks(const std::string& text) {
     return clean;
 }
 
-}  // namespace wq::cli
+}  // namespace wq::options

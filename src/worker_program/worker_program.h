@@ -1,10 +1,10 @@
 // work_queue_worker: from its options to its exit code.
 #pragma once
 
-#include "cli/worker_options.h"
 #include "process/functions.h"
+#include "worker_program/worker_options.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 // The whole command, plus a program's functions. Prints its errors. Call it before any thread starts.
 int worker_main(int argc, const char* const* argv, const process::FunctionTable& functions = {});
@@ -12,6 +12,6 @@ int worker_main(int argc, const char* const* argv, const process::FunctionTable&
 // --detect: prints what a worker would offer.
 int detect_program(const WorkerCommand& command);
 
-int worker_program(const WorkerProgramOptions& options, const process::FunctionTable& functions);
+int run_worker(const WorkerProgramOptions& options, const process::FunctionTable& functions);
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

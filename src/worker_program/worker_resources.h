@@ -4,12 +4,12 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/worker_options.h"
 #include "launcher/launcher.h"
 #include "machine/cpu_mask.h"
 #include "machine/machine.h"
+#include "worker_program/worker_options.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 struct WorkerResources {
     machine::Slice slice;
@@ -32,4 +32,4 @@ std::string what_it_lacks(const WorkerResources& then, const WorkerResources& no
 // "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as in the manual.
 std::string resources_line(const core::Resources& offers);
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

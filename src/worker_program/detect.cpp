@@ -1,4 +1,4 @@
-#include "cli/detect.h"
+#include "worker_program/detect.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,12 +10,12 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "cli/binding_word.h"
 #include "core/allocation.h"
 #include "machine/placement.h"
+#include "options/binding_word.h"
 #include "report/columns.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 namespace {
 
@@ -101,7 +101,7 @@ std::string detect_text(const WorkerResources& found) {
             label.clear();
         }
     }
-    text += "binding   " + std::string(binding_word(found.slice.bind));
+    text += "binding   " + std::string(options::binding_word(found.slice.bind));
     if (!found.unbound.empty()) text += ": " + found.unbound;
     text += "\n";
     if (!found.machine.watch.empty())
@@ -127,7 +127,7 @@ std::string detect_json(const WorkerResources& found) {
             list.push_back({{"amount", bound.amount}, {"source", bound.source}, {"counts", mark}});
         }
     }
-    root["binding"] = {{"mode", binding_word(found.slice.bind)}, {"why", found.unbound}};
+    root["binding"] = {{"mode", options::binding_word(found.slice.bind)}, {"why", found.unbound}};
     root["watching"] = found.machine.watch;
     root["gpus"] = gpus_json(found.machine.gpus);
     root["machine"] = layout_json(found.machine);
@@ -198,4 +198,4 @@ machine::PictureStyle terminal_style() {
     return style;
 }
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

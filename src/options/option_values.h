@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/similar_word.h"
 
-namespace wq::cli {
+namespace wq::options {
 
 inline Error usage_error(const std::string& what) {
     return {ExitCode::usage, what + "; try --help"};
@@ -47,4 +47,4 @@ Status take(const boost::program_options::variables_map& given, const char* name
     return success();
 }
 
-}  // namespace wq::cli
+}  // namespace wq::options

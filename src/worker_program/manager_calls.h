@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "cli/worker_options.h"
 #include "net/contact.h"
 #include "net/tcp_dialer.h"
 #include "worker/worker_session.h"
+#include "worker_program/worker_options.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 class ManagerCalls {
   public:
@@ -38,4 +38,4 @@ class ManagerCalls {
     std::shared_ptr<std::uint64_t> unanswered_;
 };
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

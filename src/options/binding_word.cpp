@@ -1,8 +1,8 @@
-#include "cli/binding_word.h"
+#include "options/binding_word.h"
 
 #include "base/units.h"
 
-namespace wq::cli {
+namespace wq::options {
 
 namespace {
 constexpr std::int64_t most_threads = 1024;  // per core
@@ -30,4 +30,4 @@ Result<std::int64_t> parse_threads(const std::string& word) {
     return parse_count(word, 1, most_threads);
 }
 
-}  // namespace wq::cli
+}  // namespace wq::options

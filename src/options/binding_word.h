@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "launcher/launcher.h"
+#include "machine/slice.h"
 
-namespace wq::cli {
+namespace wq::options {
 
 // "none", "core", "numa". Error (usage): another word.
 Result<machine::Binding> parse_binding(const std::string& word);
@@ -16,4 +16,4 @@ const char* binding_word(machine::Binding binding);
 // --threads-per-core: a number from 1. Error (usage): not such a number.
 Result<std::int64_t> parse_threads(const std::string& word);
 
-}  // namespace wq::cli
+}  // namespace wq::options

@@ -15,7 +15,7 @@
 #include "machine/bound.h"
 #include "net/tcp_options.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 struct WorkerProgramOptions {
     // One of these locates the manager.
@@ -78,4 +78,4 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
 
 std::string worker_help_text();
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

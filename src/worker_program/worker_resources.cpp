@@ -1,11 +1,11 @@
-#include "cli/worker_resources.h"
+#include "worker_program/worker_resources.h"
 
 #include <algorithm>
 
 #include "machine/divide.h"
 #include "machine/restrict.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::string resources_line(const core::Resources& offers) {
            format_count_with_fraction(offers.gpus) + " gpus";
 }
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

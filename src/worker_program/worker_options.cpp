@@ -1,4 +1,4 @@
-#include "cli/worker_options.h"
+#include "worker_program/worker_options.h"
 
 #include <algorithm>
 #include <boost/program_options.hpp>
@@ -7,20 +7,27 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
-#include "cli/binding_word.h"
-#include "cli/help_text.h"
-#include "cli/option_values.h"
 #include "core/resources.h"
 #include "core/task.h"
 #include "listening/registry.h"
+#include "options/binding_word.h"
+#include "options/help_text.h"
+#include "options/option_values.h"
 #include "session/session_table.h"
 #include "taskfile/settings.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 namespace po = boost::program_options;
 
 namespace {
+
+using options::help_width;
+using options::parse_binding;
+using options::parse_threads;
+using options::take;
+using options::usage_error;
+using options::without_trailing_blanks;
 
 constexpr std::size_t longest_regex = 1000;
 
@@ -377,4 +384,4 @@ std::string worker_help_text() {
     return without_trailing_blanks(text.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

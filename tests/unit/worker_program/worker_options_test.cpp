@@ -1,13 +1,13 @@
-#include "cli/worker_options.h"
+#include "worker_program/worker_options.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "cli/worker_resources.h"
 #include "machine/topology.h"
+#include "worker_program/worker_resources.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 namespace {
 
 using ::testing::ElementsAre;
@@ -238,4 +238,4 @@ TEST(WorkerResources, AreSaidAsInTheManual) {
 }
 
 }  // namespace
-}  // namespace wq::cli
+}  // namespace wq::worker_program

@@ -1,4 +1,4 @@
-#include "cli/manager_calls.h"
+#include "worker_program/manager_calls.h"
 
 #include <algorithm>
 #include <random>
@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "listening/registry.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::string ManagerCalls::warning() const {
            "--contact FILE";
 }
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program

@@ -1,4 +1,4 @@
-#include "cli/worker_program.h"
+#include "worker_program/worker_program.h"
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -11,9 +11,6 @@
 
 #include "base/background_thread.h"
 #include "base/signals.h"
-#include "cli/detect.h"
-#include "cli/manager_calls.h"
-#include "cli/worker_resources.h"
 #include "files/kept_cache.h"
 #include "launcher/function_runner.h"
 #include "machine/allowance.h"
@@ -27,8 +24,11 @@
 #include "run/shell.h"
 #include "session/session_table.h"
 #include "worker/worker_session.h"
+#include "worker_program/detect.h"
+#include "worker_program/manager_calls.h"
+#include "worker_program/worker_resources.h"
 
-namespace wq::cli {
+namespace wq::worker_program {
 
 namespace {
 
@@ -343,7 +343,7 @@ int detect_program(const WorkerCommand& command) {
     }
 }
 
-int worker_program(const WorkerProgramOptions& options, const process::FunctionTable& functions) {
+int run_worker(const WorkerProgramOptions& options, const process::FunctionTable& functions) {
     try {
         return Program(options, functions).run();
     } catch (const Failure& failure) {
@@ -355,4 +355,4 @@ int worker_program(const WorkerProgramOptions& options, const process::FunctionT
     }
 }
 
-}  // namespace wq::cli
+}  // namespace wq::worker_program
