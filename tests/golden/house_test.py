@@ -29,15 +29,21 @@ class House:
         self.root = root
         self.breaches = []
         self.rooms = self.read_rooms()
+        self.used = {room: set() for room in self.rooms}  # rooms that its files include
 
     def breach(self, path, number, what):
         self.breaches.append(f"{path.relative_to(self.root)}:{number}: {what}")
 
     def read_rooms(self):
-        """wq_room(NAME room...) lines of src/CMakeLists.txt."""
-        text = (self.root / "src/CMakeLists.txt").read_text()
-        found = re.findall(r"^wq_room\(([a-z ]+)\)", text, re.MULTILINE)
-        return {words[0]: set(words[1:]) for words in (line.split() for line in found)}
+        """wq_room(NAME room...) calls of src/CMakeLists.txt, each at the start of a line."""
+        path = self.root / "src/CMakeLists.txt"
+        text = path.read_text()
+        found = re.findall(r"^wq_room\(([a-z_\s]+)\)", text, re.MULTILINE)
+        rooms = {words[0]: set(words[1:]) for words in (call.split() for call in found)}
+        calls = len(re.findall(r"^wq_room\(", text, re.MULTILINE))
+        if len(rooms) != calls:
+            self.breach(path, 1, f"{calls} calls of wq_room, but {len(rooms)} rooms were read")
+        return rooms
 
     def files(self):
         for top in ("src", "tests", "scripts", "share", ".ci"):
@@ -56,6 +62,7 @@ class House:
             header = match.group(1)
             first = header.split("/")[0]
             if room in self.rooms and "/" in header and first in self.rooms:
+                self.used[room].add(first)
                 if first != room and first not in self.rooms[room]:
                     self.breach(path, number, f"{room} may not include {header} (src/CMakeLists.txt)")
             for heavy, allowed in HEAVY.items():
@@ -70,9 +77,16 @@ class House:
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 match = re.search(rf"target_link_libraries\((?:wq_{room}\b|\$\{{wq_this\}})(.*)", line)
-                for other in re.findall(r"\bwq_([a-z]+)\b", match.group(1)) if match else []:
+                for other in re.findall(r"\bwq_([a-z_]+)\b", match.group(1)) if match else []:
                     if other in self.rooms and other not in allowed:
                         self.breach(path, number, f"wq_{room} may not link wq_{other} (src/CMakeLists.txt)")
+
+    def check_arrows(self):
+        """A room's line names no room that the room does not include. Call it after all files are checked."""
+        path = self.root / "src/CMakeLists.txt"
+        for room, allowed in self.rooms.items():
+            for other in sorted(allowed - self.used[room]):
+                self.breach(path, 1, f"{room} includes nothing of {other}: its line need not name it")
 
     def check_text(self, path, lines):
         name = str(path.relative_to(self.root))
@@ -100,6 +114,7 @@ class House:
             if path.suffix in CODE:
                 self.check_includes(path, lines)
         self.check_links()
+        self.check_arrows()
         return checked
 
 
