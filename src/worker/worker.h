@@ -86,7 +86,6 @@ class Worker {
     bool runs_one_call() const {
         return functions_ != nullptr && functions_->held() == 1 && functions_->held_of_ranges() == 0;
     }
-    std::uint64_t tasks_taken() const { return tasks_taken_; }
 
     void on_launcher(Instant now);  // its descriptor, or that of the functions, is readable
     // Returns tasks that have not started, and ends when the rest have ended. `idle`: because there are no
@@ -233,7 +232,6 @@ class Worker {
     bool forgotten_ = false;
     std::optional<wire::Refused> refused_;
     std::optional<wire::Dismiss> dismissed_;
-    std::uint64_t tasks_taken_ = 0;
 };
 
 }  // namespace wq::worker

@@ -42,11 +42,11 @@ void WorkerSession::end(ExitCode code) {
 // ---- links ----
 
 void WorkerSession::begin_call(Instant now) {
-    auto call = make_call_(cut_off_since_.has_value());
+    auto call = make_call_(disconnected_since_.has_value());
     if (!call) {
         last_failure_ = call.error().message;
         // A file that was read before is out of reach for a while, or is being replaced.
-        if (call.error().code != ExitCode::unreachable && !cut_off_since_) {
+        if (call.error().code != ExitCode::unreachable && !disconnected_since_) {
             say_(last_failure_);
             return end(call.error().code);
         }
@@ -72,7 +72,7 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
     if (state_ == State::calling) {
         // While our manager may accept us again, another one that answers in its place does not end the
         // session.
-        if (call_->not_allowed() && !cut_off_since_) {
+        if (call_->not_allowed() && !disconnected_since_) {
             say_(why);
             end(ExitCode::not_allowed);
         }
@@ -86,8 +86,8 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
 }
 
 std::string WorkerSession::what_is_kept(Instant now) const {
-    if (!cut_off_since_ || worker_.holding() == 0) return {};
-    const auto left = std::max(*cut_off_since_ + worker_.grace() - now, Duration{0});
+    if (!disconnected_since_ || worker_.holding() == 0) return {};
+    const auto left = std::max(*disconnected_since_ + worker_.grace() - now, Duration{0});
     const std::size_t tasks = worker_.holding();
     return "keeping its " + (tasks == 1 ? "task" : std::to_string(tasks) + " tasks") + " for up to " +
            format_duration(std::chrono::duration_cast<std::chrono::seconds>(left)) + ", ";
@@ -96,7 +96,7 @@ std::string WorkerSession::what_is_kept(Instant now) const {
 // Printed once per outage, so that a user who gave a wrong address sees it now and not only at the connect
 // timeout.
 void WorkerSession::say_not_reached() {
-    if (end_ || cut_off_since_ || std::exchange(said_not_reached_, true)) return;
+    if (end_ || disconnected_since_ || std::exchange(said_not_reached_, true)) return;
     say_("no manager reached yet; retrying for " + format_duration(options_.connect_timeout) + ":\n" +
          last_failure_);
 }
@@ -109,7 +109,7 @@ void WorkerSession::hang_up(Instant now) {
     if (state_ == State::serving || (state_ == State::greeting && worker_.welcomed())) {
         alone_since_ = now;
         backoff_.reset();
-        if (worker_.has_manager()) cut_off_since_ = call_->heard(now).at;
+        if (worker_.has_manager()) disconnected_since_ = call_->heard(now).at;
     }
     worker_.disconnect();
     if (call_) call_->transport->close(call_->manager);
@@ -174,7 +174,7 @@ void WorkerSession::manager_is_done(Instant now) {
     say_("disconnected from manager: " + last.why);
     served_ = true;
     hang_up(now);
-    cut_off_since_.reset();
+    disconnected_since_.reset();
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
     dismissed_ = last.for_good || options_.single_shot;
     if (dismissed_ || draining_) return end(ExitCode::ok);
@@ -190,7 +190,7 @@ void WorkerSession::give_manager_up(const std::string& why, Instant now) {
         hang_up(now);
         call_later(now);
     }
-    cut_off_since_.reset();
+    disconnected_since_.reset();
     served_ = false;
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
     idle_since_ = now;
@@ -229,7 +229,7 @@ void WorkerSession::check_times(Instant now) {
              format_duration(options_.drain_at_grace));
         drain(options_.drain_at_grace, now);
     }
-    if (cut_off_since_ && now >= *cut_off_since_ + worker_.grace())
+    if (disconnected_since_ && now >= *disconnected_since_ + worker_.grace())
         give_manager_up("the manager was not reached within " + format_duration(worker_.grace()), now);
     if (draining_ && kill_at_ && now >= *kill_at_) {
         kill_at_.reset();
@@ -240,7 +240,7 @@ void WorkerSession::check_times(Instant now) {
     if (draining_ && !end_ && (worker_.ended() || (leave_at_ && now >= *leave_at_))) return end(ExitCode::ok);
     if (draining_ && !worker_.expected()) return end(ExitCode::ok);
     if (!worker_.idle()) idle_since_ = now;
-    const bool has_manager = state_ == State::serving || cut_off_since_;
+    const bool has_manager = state_ == State::serving || disconnected_since_;
     if (has_manager && !draining_ && now >= idle_since_ + options_.idle_timeout) {
         say_("no task arrived for " + format_duration(options_.idle_timeout));
         drain(Duration{0}, now, true);
@@ -266,7 +266,7 @@ void WorkerSession::turn(Instant now) {
     if (worker_.take_forgotten()) say_("the manager no longer knows this worker: its tasks are killed");
     if (state_ == State::greeting && worker_.welcomed()) {
         state_ = State::serving;
-        cut_off_since_.reset();
+        disconnected_since_.reset();
         backoff_.reset();
         idle_since_ = now;
     }
@@ -285,11 +285,11 @@ std::optional<Instant> WorkerSession::wakeup() const {
     std::optional<Instant> next = worker_.wakeup();
     if (state_ == State::waiting || state_ == State::greeting) earliest(next, state_until_);
     earliest(next, options_.drain_at);
-    if (cut_off_since_) earliest(next, *cut_off_since_ + worker_.grace());
+    if (disconnected_since_) earliest(next, *disconnected_since_ + worker_.grace());
     if (state_ == State::serving) earliest(next, silent_from_);
     earliest(next, kill_at_);
     earliest(next, leave_at_);
-    const bool has_manager = state_ == State::serving || cut_off_since_;
+    const bool has_manager = state_ == State::serving || disconnected_since_;
     if (!draining_ && has_manager && worker_.idle()) earliest(next, idle_since_ + options_.idle_timeout);
     if (!draining_ && !has_manager) earliest(next, alone_since_ + options_.connect_timeout);
     return next;

@@ -54,7 +54,7 @@ class WorkerSession {
     void stop(int signal, Instant now);  // the second signal kills running tasks at once
     // Takes no more tasks, and ends when running tasks have ended, however long that takes.
     void leave(const std::string& why, Instant now);
-    void lose_link(const std::string& why, Instant now);  // connects again
+    void lose_link(const std::string& why, Instant now);  // for tests; connects again
     std::optional<Instant> wakeup() const;
     std::vector<int> descriptors() const;
 
@@ -102,7 +102,7 @@ class WorkerSession {
     bool said_not_reached_ = false;
     // Set while disconnected: when the manager was last heard. It waits for us, at most for the grace period
     // from then.
-    std::optional<Instant> cut_off_since_;
+    std::optional<Instant> disconnected_since_;
     std::optional<Instant> silent_from_;  // serving: its link may be dead if silent until then
     Instant alone_since_;                 // without a manager
     Instant idle_since_;                  // without a task

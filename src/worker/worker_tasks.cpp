@@ -34,7 +34,6 @@ void Worker::run(const wire::Lease& message, bool ticket) {
     const Key key{message.task, message.attempt};
     if (!held_.emplace(key, ticket).second) return;
     if (leaving_) return give_back(key);
-    ++tasks_taken_;
     if ((message.files && !shares_files_) || (own_folders_ && !message.call && background_ != nullptr))
         return stage(message);
     begin(message, "");
