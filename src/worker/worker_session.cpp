@@ -87,7 +87,7 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
 
 std::string WorkerSession::what_is_kept(Instant now) const {
     if (!disconnected_since_ || worker_.holding() == 0) return {};
-    const auto left = std::max(*disconnected_since_ + worker_.grace() - now, Duration{0});
+    const auto left = std::max(*disconnected_since_ + worker_.link().grace() - now, Duration{0});
     const std::size_t tasks = worker_.holding();
     return "keeping its " + (tasks == 1 ? "task" : std::to_string(tasks) + " tasks") + " for up to " +
            format_duration(std::chrono::duration_cast<std::chrono::seconds>(left)) + ", ";
@@ -106,10 +106,10 @@ void WorkerSession::lose_link(const std::string& why, Instant now) {
 }
 
 void WorkerSession::hang_up(Instant now) {
-    if (state_ == State::serving || (state_ == State::greeting && worker_.welcomed())) {
+    if (state_ == State::serving || (state_ == State::greeting && worker_.link().welcomed())) {
         alone_since_ = now;
         backoff_.reset();
-        if (worker_.has_manager()) disconnected_since_ = call_->heard(now).at;
+        if (worker_.link().has_manager()) disconnected_since_ = call_->heard(now).at;
     }
     worker_.disconnect();
     if (call_) call_->transport->close(call_->manager);
@@ -130,15 +130,15 @@ void WorkerSession::tell_notes() {
 // possible, and the transport's own timeout is enough.
 void WorkerSession::check_silence(Instant now) {
     silent_from_.reset();
-    if (state_ != State::serving || worker_.grace() <= Duration{0}) return;
+    if (state_ != State::serving || worker_.link().grace() <= Duration{0}) return;
     const net::Heard heard = call_->heard(now);
-    silent_from_ = heard.at + session::silence_of(worker_.grace());
+    silent_from_ = heard.at + session::silence_of(worker_.link().grace());
     if (now < *silent_from_) return;
     // If this process itself was stopped, it finds the bytes that came meanwhile at its next check.
     if (now - heard.as_of > still_fresh)
         silent_from_ = now + look_again;
     else
-        link_lost("it was silent for " + format_duration(session::silence_of(worker_.grace())), now);
+        link_lost("it was silent for " + format_duration(session::silence_of(worker_.link().grace())), now);
 }
 
 bool WorkerSession::move_frames(Instant now) {
@@ -155,7 +155,7 @@ bool WorkerSession::move_frames(Instant now) {
         }
         if (const auto* left = std::get_if<net::Left>(&arrival)) {
             // The manager's last message may precede it.
-            if (!worker_.refused() && !worker_.dismissed()) link_lost(left->why, now);
+            if (!worker_.link().refused() && !worker_.link().dismissed()) link_lost(left->why, now);
         }
     }
     return moved;
@@ -164,13 +164,13 @@ bool WorkerSession::move_frames(Instant now) {
 // ---- what the manager says ----
 
 void WorkerSession::manager_said_no(Instant now) {
-    say_("the manager refused this worker: " + worker_.refused()->why);
+    say_("the manager refused this worker: " + worker_.link().refused()->why);
     hang_up(now);
     end(ExitCode::not_allowed);
 }
 
 void WorkerSession::manager_is_done(Instant now) {
-    const wire::Dismiss last = *worker_.dismissed();
+    const wire::Dismiss last = *worker_.link().dismissed();
     say_("disconnected from manager: " + last.why);
     served_ = true;
     hang_up(now);
@@ -229,8 +229,8 @@ void WorkerSession::check_times(Instant now) {
              format_duration(options_.drain_at_grace));
         drain(options_.drain_at_grace, now);
     }
-    if (disconnected_since_ && now >= *disconnected_since_ + worker_.grace())
-        give_manager_up("the manager was not reached within " + format_duration(worker_.grace()), now);
+    if (disconnected_since_ && now >= *disconnected_since_ + worker_.link().grace())
+        give_manager_up("the manager was not reached within " + format_duration(worker_.link().grace()), now);
     if (draining_ && kill_at_ && now >= *kill_at_) {
         kill_at_.reset();
         leave_at_ = now + options_.last_words;
@@ -238,7 +238,7 @@ void WorkerSession::check_times(Instant now) {
     }
     if (draining_ && worker_.holding() == 0 && !leave_at_) leave_at_ = now + options_.last_words;
     if (draining_ && !end_ && (worker_.ended() || (leave_at_ && now >= *leave_at_))) return end(ExitCode::ok);
-    if (draining_ && !worker_.expected()) return end(ExitCode::ok);
+    if (draining_ && !worker_.link().expected()) return end(ExitCode::ok);
     if (!worker_.idle()) idle_since_ = now;
     const bool has_manager = state_ == State::serving || disconnected_since_;
     if (has_manager && !draining_ && now >= idle_since_ + options_.idle_timeout) {
@@ -257,14 +257,14 @@ void WorkerSession::check_times(Instant now) {
 void WorkerSession::turn(Instant now) {
     if (end_) return;
     // Ends before a pending call reaches a manager, which would lease it tasks.
-    if (draining_ && !worker_.expected()) return end(ExitCode::ok);
+    if (draining_ && !worker_.link().expected()) return end(ExitCode::ok);
     move_frames(now);
     worker_.on_launcher(now);
-    if (worker_.refused()) return manager_said_no(now);
-    if (worker_.dismissed()) return manager_is_done(now);
-    if (worker_.babbled()) link_lost("it sent bytes that are not a message", now);
+    if (worker_.link().refused()) return manager_said_no(now);
+    if (worker_.link().dismissed()) return manager_is_done(now);
+    if (worker_.link().malformed()) link_lost("it sent bytes that are not a message", now);
     if (worker_.take_forgotten()) say_("the manager no longer knows this worker: its tasks are killed");
-    if (state_ == State::greeting && worker_.welcomed()) {
+    if (state_ == State::greeting && worker_.link().welcomed()) {
         state_ = State::serving;
         disconnected_since_.reset();
         backoff_.reset();
@@ -285,7 +285,7 @@ std::optional<Instant> WorkerSession::wakeup() const {
     std::optional<Instant> next = worker_.wakeup();
     if (state_ == State::waiting || state_ == State::greeting) earliest(next, state_until_);
     earliest(next, options_.drain_at);
-    if (disconnected_since_) earliest(next, *disconnected_since_ + worker_.grace());
+    if (disconnected_since_) earliest(next, *disconnected_since_ + worker_.link().grace());
     if (state_ == State::serving) earliest(next, silent_from_);
     earliest(next, kill_at_);
     earliest(next, leave_at_);

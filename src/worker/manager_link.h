@@ -1,0 +1,82 @@
+// A worker's link to its manager. A TCP worker has one link after the other, to the same manager or to
+// another one; the token in the welcome tells which. Answers that the manager has not acknowledged are kept,
+// and sent again on the next link.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "net/transport.h"
+#include "session/outbox.h"
+#include "wire/messages.h"
+#include "worker/answer_log.h"
+
+namespace wq::worker {
+
+class ManagerLink {
+  public:
+    using Key = AnswerLog::Key;
+
+    // `identity`: of a TCP worker; empty: a rank's. `outbox`: none while there is no link.
+    ManagerLink(std::string identity, std::optional<session::Outbox> outbox)
+        : identity_(std::move(identity)), outbox_(std::move(outbox)) {}
+
+    bool over_tcp() const { return !identity_.empty(); }
+
+    void connect(net::Transport& transport, net::PeerId manager);
+    void disconnect();
+    // Sends hello. `held`: tasks whose end has not been answered.
+    void greet(wire::Hello hello, std::vector<Key> held);
+
+    void say(const wire::Message& message);
+    void say_if_welcomed(const wire::Message& message);  // over TCP not before the welcome
+    // Sends an answer, which managers count. A TCP worker keeps it until it is acknowledged. `key`: none if
+    // it is about many tasks.
+    void answer(const wire::Message& message, std::optional<Key> key);
+    session::Outbox& outbox() { return *outbox_; }
+    bool flush();  // returns whether there was anything to send
+
+    void on(const wire::Acknowledged& message) { answers_.forget(message.answers); }
+    void on(const wire::Refused& message) { refused_ = message; }
+    void on(const wire::Dismiss& message) { dismissed_ = message; }
+    void note_malformed() { malformed_ = true; }
+    // The manager's last message on this link; the link must then be closed.
+    const std::optional<wire::Refused>& refused() const { return refused_; }
+    const std::optional<wire::Dismiss>& dismissed() const { return dismissed_; }
+    bool malformed() const { return malformed_; }  // the manager sent bytes that are not a message
+
+    // Whether we have a manager and the one that answers does not know us: it is another one, or was
+    // restarted.
+    bool has_forgotten_us(const wire::Welcome& message);
+    bool take_forgotten() { return std::exchange(forgotten_, false); }  // true once
+    void welcome(const wire::Welcome& message);
+    void resend_answers(std::uint64_t received);  // all but those that the manager has received
+    void forget_manager();
+
+    bool welcomed() const { return welcomed_; }  // on this link
+    bool has_manager() const { return !token_.empty(); }
+    bool expected() const { return expected_; }  // a manager may have leased us tasks
+    Duration grace() const { return grace_; }    // counts from when the manager was last heard
+    bool all_acknowledged() const { return answers_.kept().empty(); }
+    // Whether all answers have arrived, and no lease can be on its way to us.
+    bool settled() const { return !over_tcp() || !expected_ || (welcomed_ && all_acknowledged()); }
+
+  private:
+    std::string identity_;
+    std::optional<session::Outbox> outbox_;
+    AnswerLog answers_;
+    std::string token_;  // from the manager's welcome; empty: not welcomed yet
+    Duration grace_{0};
+    bool welcomed_ = false;
+    bool expected_ = false;
+    bool malformed_ = false;
+    bool forgotten_ = false;
+    std::optional<wire::Refused> refused_;
+    std::optional<wire::Dismiss> dismissed_;
+};
+
+}  // namespace wq::worker

@@ -1,0 +1,154 @@
+#include "worker/staged_tasks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+
+#include "base/descriptor.h"
+
+namespace wq::worker {
+
+namespace {
+
+// If this many tasks in a row find no workspace, and the launcher has not died, somebody has removed it.
+constexpr int most_folders_gone = 20;
+
+// Whether the manager's mark is in the file. A mark is short and in a regular file; anything else at the path
+// is not a mark.
+bool sees(const std::string& path, const std::string& mark) {
+    const Descriptor file(
+        path.empty() ? -1 : ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    std::array<char, 64> found;
+    const ssize_t size = ::read(file.get(), found.data(), found.size());
+    return size > 0 && std::string_view(found.data(), static_cast<std::size_t>(size)) == mark + "\n";
+}
+
+}  // namespace
+
+void StagedTasks::welcome(const wire::Welcome& message) {
+    own_folders_ = message.directory.empty();
+    sees_files_ = sees(message.mark_path, message.mark);
+    if (sees_files_) link_.say(wire::SharesFiles{});
+}
+
+void StagedTasks::begin_streams_anew() {
+    if (files_) files_->begin_streams_anew();
+}
+
+bool StagedTasks::must_stage(const wire::Lease& lease) const {
+    return (lease.files && !sees_files_) || (own_folders_ && !lease.call && background_ != nullptr);
+}
+
+void StagedTasks::stage(const wire::Lease& lease) {
+    if (background_ == nullptr) {
+        launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
+        core::set_not_started(ended.outcome, "this worker does not accept tasks with files");
+        return held_.answer_end(ended);
+    }
+    if (!files_)
+        files_.emplace(
+            *background_, launcher_.scratch(),
+            [this](const wire::Message& message) { link_.say_if_welcomed(message); }, kept_cache_);
+    wire::Lease with_files = lease;
+    if (!with_files.files) with_files.files.emplace();
+    files_->stage(std::move(with_files));
+}
+
+void StagedTasks::take_events() {
+    if (background_ != nullptr) background_->finish();
+    if (!files_) return;
+    for (WorkerFiles::Event& event : files_->next()) std::visit([&](auto& known) { on_event(known); }, event);
+}
+
+void StagedTasks::on_event(const WorkerFiles::Staged& staged) {
+    if (takes_no_more_) return give_back({staged.lease.task, staged.lease.attempt});
+    requests_.begin(staged.lease, staged.sandbox);
+}
+
+void StagedTasks::on_event(WorkerFiles::Make& input) {
+    if (takes_no_more_) return give_back({input.lease.task, input.lease.attempt});
+    requests_.make(input);
+}
+
+void StagedTasks::on_event(const WorkerFiles::Unable& unable) {
+    if (!unable.folder_gone || ++folders_gone_ == most_folders_gone)
+        requests_.leave("it cannot prepare files of tasks: " + unable.why);
+    held_.give_back(unable.key);
+}
+
+bool StagedTasks::take_end(launcher::TaskEnded& end) {
+    if (!files_) return false;
+    const Key key{end.task, end.attempt};
+    const WorkerFiles::Place place = files_->place_of(key);
+    if (place != WorkerFiles::Place::making && place != WorkerFiles::Place::running) return false;
+    if (end.outcome.ending == core::Ending::killed) {
+        files_->drop(key);  // what it left is incomplete, and it runs again
+        return false;
+    }
+    if (place == WorkerFiles::Place::making)
+        files_->made(std::move(end));
+    else
+        files_->deliver(std::move(end));
+    return true;
+}
+
+void StagedTasks::give_back(Key key) {
+    if (files_) files_->drop(key);
+    held_.give_back(key);
+}
+
+std::uint64_t StagedTasks::recall(std::uint64_t most) {
+    std::uint64_t count = 0;
+    if (!files_) return count;
+    for (const Key& key : files_->all_last_first()) {
+        if (count == most) break;
+        if (files_->place_of(key) != WorkerFiles::Place::staging) continue;
+        give_back(key);
+        ++count;
+    }
+    return count;
+}
+
+// Returns tasks that have not started. A task that has ended, and still sends its outputs, counts as killed.
+void StagedTasks::kill(const std::function<bool(Key)>& which) {
+    if (!files_) return;
+    for (const Key& key : files_->all_last_first()) {
+        const WorkerFiles::Place place = files_->place_of(key);
+        if (!which(key) || place == WorkerFiles::Place::running) continue;
+        if (place == WorkerFiles::Place::making) {
+            files_->kill(key);
+            continue;
+        }
+        if (place == WorkerFiles::Place::staging) {
+            give_back(key);
+            continue;
+        }
+        files_->drop(key);
+        launcher::TaskEnded ended{key.first, key.second, {}, {}};
+        ended.outcome.ending = core::Ending::killed;
+        held_.answer_end(ended);
+    }
+}
+
+void StagedTasks::lose(const std::string& why) {
+    folders_gone_ = 0;
+    if (!files_) return;
+    for (const Key& key : files_->all_last_first()) {
+        if (files_->place_of(key) == WorkerFiles::Place::staging)
+            held_.give_back(key);
+        else if (held_.contains(key))
+            held_.answer_loss(key, why);
+    }
+    files_.reset();
+}
+
+void StagedTasks::look(Instant now) {
+    if (files_) files_->look(now);
+}
+
+}  // namespace wq::worker

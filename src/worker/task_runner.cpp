@@ -1,0 +1,201 @@
+#include "worker/task_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wq::worker {
+
+namespace {
+
+constexpr Duration kill_limit = std::chrono::seconds(5);
+// After this many deaths without a started task, launchers will keep dying.
+constexpr int most_idle_deaths = 5;
+
+}  // namespace
+
+TaskRunner::TaskRunner(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave)
+    : options_(options),
+      link_(link),
+      launcher_(parts.launcher),
+      functions_(parts.functions),
+      leave_(std::move(leave)),
+      held_(link),
+      orders_(options),
+      staged_(held_, link, parts.launcher, parts.background, options.kept_cache,
+              {[this](const wire::Lease& lease, const std::string& sandbox) { begin(lease, sandbox); },
+               [this](WorkerFiles::Make& input) { launcher_.run(orders_.of_input(std::move(input))); },
+               [this](std::string why) { leave_(std::move(why), false); }}),
+      claims_(parts.tickets, parts.functions, held_, link) {}
+
+void TaskRunner::welcome(const wire::Welcome& message) {
+    launcher_.enter(message.directory);
+    staged_.welcome(message);
+    orders_.welcome(message);
+}
+
+Status TaskRunner::forget_manager() {
+    const bool had_work = held_.size() > 0 || last_environment_ > 0;
+    held_.clear();
+    last_environment_ = 0;
+    if (!had_work) return success();
+    staged_.forget();
+    signalled_ends_ = {};
+    if (functions_ != nullptr) functions_->forget(kill_limit);
+    return launcher_.begin_anew(options_.launcher, kill_limit);
+}
+
+// ---- tasks that come ----
+
+void TaskRunner::run(const wire::Lease& lease, bool ticket) {
+    const HeldTasks::Key key{lease.task, lease.attempt};
+    if (!held_.add(key, ticket)) return;
+    if (takes_no_more_) return held_.give_back(key);
+    if (staged_.must_stage(lease)) return staged_.stage(lease);
+    begin(lease, "");
+}
+
+void TaskRunner::begin(const wire::Lease& lease, const std::string& sandbox) {
+    if (lease.call && (lease.call->mode != core::CallMode::fork || !options_.forks_calls)) return call(lease);
+    launcher_.run(orders_.of_lease(lease, sandbox));
+}
+
+// Calls run in this process, except in `fork` mode.
+void TaskRunner::call(const wire::Lease& lease) {
+    const bool forked = lease.call->mode == core::CallMode::fork;
+    launcher::CallOrder order{lease.task, lease.attempt, {lease.call->function, lease.call->arguments}};
+    if (functions_ != nullptr && !forked) return functions_->run(std::move(order), lease.call->mode);
+    const process::CallEnd end =
+        forked ? process::forks_no_calls() : process::no_such_function({}, order.call.function);
+    launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
+    ended.outcome.ending = end.ending;
+    ended.outcome.exit_code = end.exit_code;
+    ended.outcome.reason = end.reason;
+    take_end(ended);
+}
+
+bool TaskRunner::claim(Instant now) {
+    if (claims_.direct_calls()) return claims_.take_ranges(now);
+    const auto leases = claims_.take(now);
+    for (const wire::Lease& lease : leases) run(lease, true);
+    return !leases.empty();
+}
+
+void TaskRunner::on(const wire::EnvironmentLine& message) {
+    if (message.position <= last_environment_) return;
+    last_environment_ = message.position;
+    launcher_.environment({message.position, message.text});
+}
+
+// ---- tasks that must not run ----
+
+void TaskRunner::on(const wire::Kill& message) {
+    const std::uint64_t first = message.task.value();
+    const std::uint64_t end = first + std::min(message.count, UINT64_MAX - first);
+    const auto& held = held_.all();
+    for (auto next = held.lower_bound({message.task, 0}); next != held.end(); ++next) {
+        const auto [task, attempt] = next->first;
+        if (task.value() >= end) break;
+        if (attempt != message.attempt) continue;
+        launcher_.kill(task, attempt);
+        if (functions_ != nullptr) functions_->kill(task, attempt);
+    }
+    staged_.kill([&](HeldTasks::Key key) {
+        return key.first.value() >= first && key.first.value() < end && key.second == message.attempt;
+    });
+    claims_.return_ranges_with({first, end});
+}
+
+void TaskRunner::kill_all() {
+    signalled_ends_.stop_waiting();
+    launcher_.kill_all();
+    if (functions_ != nullptr) functions_->kill_all();
+    staged_.kill([](HeldTasks::Key) { return true; });
+}
+
+void TaskRunner::take_no_more() {
+    takes_no_more_ = true;
+    staged_.take_no_more();
+    recall(held_.size() + 1);
+}
+
+void TaskRunner::recall(std::uint64_t most) {
+    most -= staged_.recall(most);
+    if (functions_ != nullptr) most -= functions_->recall(most);
+    if (takes_no_more_) claims_.return_ranges();
+    if (most > 0) launcher_.recall(most);
+}
+
+// ---- reports ----
+
+void TaskRunner::take_reports(Instant now) {
+    now_ = now;
+    staged_.take_events();
+    staged_.look(now);
+    for (launcher::Report& report : launcher_.next())
+        std::visit([&](auto& known) { on_report(known); }, report);
+    while (auto end = signalled_ends_.take(now)) take_end(*end);
+    staged_.take_events();  // for inputs that could not be created
+    take_call_reports(now);
+}
+
+void TaskRunner::on_report(launcher::TaskEnded& report) {
+    claims_.note_run_time(report.outcome.wall_us);
+    idle_deaths_ = 0;
+    signalled_ends_.add(std::move(report), now_);
+}
+
+void TaskRunner::on_report(const launcher::OrderReturned& report) {
+    staged_.give_back({report.task, report.attempt});
+}
+
+void TaskRunner::on_report(const launcher::EnvironmentOutput& report) {
+    if (report.exit_code == 0 && report.output.err.empty()) return;
+    const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
+    link_.say(wire::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
+}
+
+void TaskRunner::on_report(const launcher::EnvironmentExit& report) {
+    leave_("a #! line ended its shell with exit " + std::to_string(report.exit_code), false);
+}
+
+void TaskRunner::on_report(const launcher::LauncherDied& report) {
+    idle_deaths_ = report.started.empty() ? idle_deaths_ + 1 : 0;
+    const Status again =
+        idle_deaths_ < most_idle_deaths
+            ? launcher_.open(options_.launcher)
+            : Status(Error{ExitCode::unreachable, "its launcher died at start: " + report.why});
+    if (!again) leave_(again.error().message, true);
+    const std::string why = "its launcher on " + options_.hello.host + " was " + report.why;
+    for (const auto& key : report.started) held_.answer_loss(key, why);
+    for (const auto& key : report.not_started) held_.give_back(key);
+    staged_.lose(why);
+}
+
+void TaskRunner::take_call_reports(Instant now) {
+    if (functions_ == nullptr) return;
+    for (launcher::CallReport& report : functions_->next(now)) {
+        if (auto* ended = std::get_if<launcher::TaskEnded>(&report)) {
+            claims_.note_run_time(ended->outcome.wall_us);
+            take_end(*ended);
+        } else if (const auto* returned = std::get_if<launcher::OrderReturned>(&report)) {
+            on_report(*returned);
+        } else {
+            auto& progress = std::get<launcher::RangeProgress>(report);
+            for (launcher::TaskEnded& failed : progress.failed) take_end(failed);
+            claims_.on_report(progress);
+        }
+    }
+}
+
+void TaskRunner::take_end(launcher::TaskEnded& end) {
+    if (!staged_.take_end(end)) held_.answer_end(end);
+}
+
+std::optional<Instant> TaskRunner::wakeup() const {
+    std::optional<Instant> next = signalled_ends_.wakeup();
+    if (functions_ != nullptr) earliest(next, functions_->wakeup());
+    earliest(next, staged_.wakeup());
+    return next;
+}
+
+}  // namespace wq::worker

@@ -1,0 +1,116 @@
+// Runs the tasks of a worker: passes leases and claimed tasks to the launcher, to the functions of this
+// process or to staging, and their ends to the manager. A lease that the worker already holds is not run
+// again, and a kill of a task that it does not hold is ignored.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "launcher/function_runner.h"
+#include "launcher/launcher.h"
+#include "wire/messages.h"
+#include "worker/held_tasks.h"
+#include "worker/manager_link.h"
+#include "worker/order_builder.h"
+#include "worker/signalled_ends.h"
+#include "worker/staged_tasks.h"
+#include "worker/ticket_claims.h"
+#include "worker/worker_options.h"
+
+namespace wq::worker {
+
+// A message about tickets.
+template <class M>
+concept TicketMessage = requires(TicketClaims& claims, M message) {
+    claims.on(message);
+};
+
+class TaskRunner {
+  public:
+    struct Parts {
+        launcher::Launcher& launcher;
+        TicketClient* tickets = nullptr;                // null: all tasks come as leases
+        launcher::FunctionRunner* functions = nullptr;  // null: only the launcher has functions
+        Background* background = nullptr;               // for files; null: it takes no tasks with files
+    };
+    // Called when it can run no more tasks, so the worker must leave. `broken`: its launcher does not work.
+    using Leave = std::function<void(std::string why, bool broken)>;
+
+    TaskRunner(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave);
+
+    void on(const wire::Lease& message) { run(message, false); }
+    void on(const wire::EnvironmentLine& message);
+    void on(const wire::Kill& message);
+    void on(const wire::KillAll&) { kill_all(); }
+    void on(const wire::Recall& message) { recall(message.most); }
+    template <TicketMessage M>
+    void on(M& message) {
+        claims_.on(message);
+    }
+    template <FileMessage M>
+    void on(M& message) {
+        staged_.on(message);
+    }
+
+    void limit_output(std::uint64_t bytes) { orders_.limit_output(bytes); }
+    void welcome(const wire::Welcome& message);
+    void begin_streams_anew() { staged_.begin_streams_anew(); }
+    // Drops all tasks without answers, and restarts the launcher, so that old orders cannot be mistaken for
+    // those of the next manager.
+    Status forget_manager();
+
+    void note_stop(int signal) { signalled_ends_.note_stop(signal); }
+    void kill_all();
+    // Returns all tasks that have not started, and those that come later.
+    void take_no_more();
+
+    // Handles what the launcher, the functions and staging report.
+    void take_reports(Instant now);
+    // Claims tickets. Returns whether there are new orders, which take_reports() passes on.
+    bool claim(Instant now);
+    void give_account(Instant now) { claims_.give_account(now); }
+    std::optional<Instant> wakeup() const;
+
+    const HeldTasks& held() const { return held_; }
+    bool empty() const { return held_.size() == 0 && !claims_.has_ranges(); }
+    // Whether it runs a single call that is not a range.
+    bool runs_one_call() const {
+        return functions_ != nullptr && functions_->held() == 1 && functions_->held_of_ranges() == 0;
+    }
+
+  private:
+    void run(const wire::Lease& lease, bool ticket);
+    void begin(const wire::Lease& lease, const std::string& sandbox);
+    void call(const wire::Lease& lease);
+    void recall(std::uint64_t most);
+
+    void on_report(const launcher::TaskStarted&) {}
+    void on_report(launcher::TaskEnded& report);
+    void on_report(const launcher::OrderReturned& report);
+    void on_report(const launcher::EnvironmentOutput& report);
+    void on_report(const launcher::EnvironmentExit& report);
+    void on_report(const launcher::LauncherDied& report);
+    void take_call_reports(Instant now);
+    void take_end(launcher::TaskEnded& end);
+
+    const WorkerOptions& options_;
+    ManagerLink& link_;
+    launcher::Launcher& launcher_;
+    launcher::FunctionRunner* functions_;
+    Leave leave_;
+    HeldTasks held_;
+    OrderBuilder orders_;
+    StagedTasks staged_;
+    TicketClaims claims_;
+    SignalledEnds signalled_ends_;
+    Instant now_;  // time of the current take_reports()
+    std::uint64_t last_environment_ = 0;
+    int idle_deaths_ = 0;  // deaths of launchers since one started a task
+    bool takes_no_more_ = false;
+};
+
+}  // namespace wq::worker
