@@ -21,7 +21,7 @@ std::string node_name() {
 }
 
 // Adds what this process knows of itself.
-WorkerOptions completed(WorkerOptions options, const TaskRunner::Parts& parts) {
+WorkerOptions completed(WorkerOptions options, const WorkerTasks::Parts& parts) {
     wire::Hello& hello = options.hello;
     struct utsname system {};
     ::uname(&system);
@@ -47,7 +47,7 @@ Worker::Worker(WorkerOptions options, launcher::Launcher& launcher, launcher::Fu
                Background* background)
     : Worker(std::move(options), std::nullopt, {launcher, nullptr, functions, background}) {}
 
-Worker::Worker(WorkerOptions options, std::optional<session::Outbox> outbox, const TaskRunner::Parts& parts)
+Worker::Worker(WorkerOptions options, std::optional<session::Outbox> outbox, const WorkerTasks::Parts& parts)
     : options_(completed(std::move(options), parts)),
       link_(options_.hello.identity, std::move(outbox)),
       heartbeat_(options_.beat, options_.manager_silence),

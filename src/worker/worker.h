@@ -1,4 +1,4 @@
-// A worker of the run: handles the messages of its manager, and joins and leaves. task_runner.h runs its
+// A worker of the run: handles the messages of its manager, and joins and leaves. worker_tasks.h runs its
 // tasks, manager_link.h sends. It has no clock and no descriptor; the loop that owns them calls it. Messages
 // may arrive in any number and order, and twice.
 //
@@ -20,15 +20,15 @@
 #include "wire/messages.h"
 #include "worker/heartbeat.h"
 #include "worker/manager_link.h"
-#include "worker/task_runner.h"
 #include "worker/ticket_client.h"
 #include "worker/worker_options.h"
+#include "worker/worker_tasks.h"
 
 namespace wq::worker {
 
 // A message about tasks.
 template <class M>
-concept TaskMessage = requires(TaskRunner& tasks, M& message) {
+concept TaskMessage = requires(WorkerTasks& tasks, M& message) {
     tasks.on(message);
 };
 
@@ -78,7 +78,7 @@ class Worker {
     bool manager_lost() const { return manager_lost_; }
 
   private:
-    Worker(WorkerOptions options, std::optional<session::Outbox> outbox, const TaskRunner::Parts& parts);
+    Worker(WorkerOptions options, std::optional<session::Outbox> outbox, const WorkerTasks::Parts& parts);
 
     template <TaskMessage M>
     void on_message(M& message) {
@@ -99,7 +99,7 @@ class Worker {
     WorkerOptions options_;
     ManagerLink link_;
     Heartbeat heartbeat_;
-    TaskRunner tasks_;
+    WorkerTasks tasks_;
     bool leaving_ = false;
     std::string why_leaving_;
     bool idle_out_ = false;

@@ -29,7 +29,7 @@ concept TicketMessage = requires(TicketClaims& claims, M message) {
     claims.on(message);
 };
 
-class TaskRunner {
+class WorkerTasks {
   public:
     struct Parts {
         launcher::Launcher& launcher;
@@ -40,7 +40,7 @@ class TaskRunner {
     // Called when it can run no more tasks, so the worker must leave. `broken`: its launcher does not work.
     using Leave = std::function<void(std::string why, bool broken)>;
 
-    TaskRunner(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave);
+    WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave);
 
     void on(const wire::Lease& message) { run(message, false); }
     void on(const wire::EnvironmentLine& message);

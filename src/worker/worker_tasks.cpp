@@ -1,4 +1,4 @@
-#include "worker/task_runner.h"
+#include "worker/worker_tasks.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ constexpr int most_idle_deaths = 5;
 
 }  // namespace
 
-TaskRunner::TaskRunner(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave)
+WorkerTasks::WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave)
     : options_(options),
       link_(link),
       launcher_(parts.launcher),
@@ -27,13 +27,13 @@ TaskRunner::TaskRunner(const WorkerOptions& options, ManagerLink& link, Parts pa
                [this](std::string why) { leave_(std::move(why), false); }}),
       claims_(parts.tickets, parts.functions, held_, link) {}
 
-void TaskRunner::welcome(const wire::Welcome& message) {
+void WorkerTasks::welcome(const wire::Welcome& message) {
     launcher_.enter(message.directory);
     staged_.welcome(message);
     orders_.welcome(message);
 }
 
-Status TaskRunner::forget_manager() {
+Status WorkerTasks::forget_manager() {
     const bool had_work = held_.size() > 0 || last_environment_ > 0;
     held_.clear();
     last_environment_ = 0;
@@ -46,7 +46,7 @@ Status TaskRunner::forget_manager() {
 
 // ---- tasks that come ----
 
-void TaskRunner::run(const wire::Lease& lease, bool ticket) {
+void WorkerTasks::run(const wire::Lease& lease, bool ticket) {
     const HeldTasks::Key key{lease.task, lease.attempt};
     if (!held_.add(key, ticket)) return;
     if (takes_no_more_) return held_.give_back(key);
@@ -54,13 +54,13 @@ void TaskRunner::run(const wire::Lease& lease, bool ticket) {
     begin(lease, "");
 }
 
-void TaskRunner::begin(const wire::Lease& lease, const std::string& sandbox) {
+void WorkerTasks::begin(const wire::Lease& lease, const std::string& sandbox) {
     if (lease.call && (lease.call->mode != core::CallMode::fork || !options_.forks_calls)) return call(lease);
     launcher_.run(orders_.of_lease(lease, sandbox));
 }
 
 // Calls run in this process, except in `fork` mode.
-void TaskRunner::call(const wire::Lease& lease) {
+void WorkerTasks::call(const wire::Lease& lease) {
     const bool forked = lease.call->mode == core::CallMode::fork;
     launcher::CallOrder order{lease.task, lease.attempt, {lease.call->function, lease.call->arguments}};
     if (functions_ != nullptr && !forked) return functions_->run(std::move(order), lease.call->mode);
@@ -73,14 +73,14 @@ void TaskRunner::call(const wire::Lease& lease) {
     take_end(ended);
 }
 
-bool TaskRunner::claim(Instant now) {
+bool WorkerTasks::claim(Instant now) {
     if (claims_.direct_calls()) return claims_.take_ranges(now);
     const auto leases = claims_.take(now);
     for (const wire::Lease& lease : leases) run(lease, true);
     return !leases.empty();
 }
 
-void TaskRunner::on(const wire::EnvironmentLine& message) {
+void WorkerTasks::on(const wire::EnvironmentLine& message) {
     if (message.position <= last_environment_) return;
     last_environment_ = message.position;
     launcher_.environment({message.position, message.text});
@@ -88,7 +88,7 @@ void TaskRunner::on(const wire::EnvironmentLine& message) {
 
 // ---- tasks that must not run ----
 
-void TaskRunner::on(const wire::Kill& message) {
+void WorkerTasks::on(const wire::Kill& message) {
     const std::uint64_t first = message.task.value();
     const std::uint64_t end = first + std::min(message.count, UINT64_MAX - first);
     const auto& held = held_.all();
@@ -105,20 +105,20 @@ void TaskRunner::on(const wire::Kill& message) {
     claims_.return_ranges_with({first, end});
 }
 
-void TaskRunner::kill_all() {
+void WorkerTasks::kill_all() {
     signalled_ends_.stop_waiting();
     launcher_.kill_all();
     if (functions_ != nullptr) functions_->kill_all();
     staged_.kill([](HeldTasks::Key) { return true; });
 }
 
-void TaskRunner::take_no_more() {
+void WorkerTasks::take_no_more() {
     takes_no_more_ = true;
     staged_.take_no_more();
     recall(held_.size() + 1);
 }
 
-void TaskRunner::recall(std::uint64_t most) {
+void WorkerTasks::recall(std::uint64_t most) {
     most -= staged_.recall(most);
     if (functions_ != nullptr) most -= functions_->recall(most);
     if (takes_no_more_) claims_.return_ranges();
@@ -127,7 +127,7 @@ void TaskRunner::recall(std::uint64_t most) {
 
 // ---- reports ----
 
-void TaskRunner::take_reports(Instant now) {
+void WorkerTasks::take_reports(Instant now) {
     now_ = now;
     staged_.take_events();
     staged_.look(now);
@@ -138,27 +138,27 @@ void TaskRunner::take_reports(Instant now) {
     take_call_reports(now);
 }
 
-void TaskRunner::on_report(launcher::TaskEnded& report) {
+void WorkerTasks::on_report(launcher::TaskEnded& report) {
     claims_.note_run_time(report.outcome.wall_us);
     idle_deaths_ = 0;
     signalled_ends_.add(std::move(report), now_);
 }
 
-void TaskRunner::on_report(const launcher::OrderReturned& report) {
+void WorkerTasks::on_report(const launcher::OrderReturned& report) {
     staged_.give_back({report.task, report.attempt});
 }
 
-void TaskRunner::on_report(const launcher::EnvironmentOutput& report) {
+void WorkerTasks::on_report(const launcher::EnvironmentOutput& report) {
     if (report.exit_code == 0 && report.output.err.empty()) return;
     const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
     link_.say(wire::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
 }
 
-void TaskRunner::on_report(const launcher::EnvironmentExit& report) {
+void WorkerTasks::on_report(const launcher::EnvironmentExit& report) {
     leave_("a #! line ended its shell with exit " + std::to_string(report.exit_code), false);
 }
 
-void TaskRunner::on_report(const launcher::LauncherDied& report) {
+void WorkerTasks::on_report(const launcher::LauncherDied& report) {
     idle_deaths_ = report.started.empty() ? idle_deaths_ + 1 : 0;
     const Status again =
         idle_deaths_ < most_idle_deaths
@@ -171,7 +171,7 @@ void TaskRunner::on_report(const launcher::LauncherDied& report) {
     staged_.lose(why);
 }
 
-void TaskRunner::take_call_reports(Instant now) {
+void WorkerTasks::take_call_reports(Instant now) {
     if (functions_ == nullptr) return;
     for (launcher::CallReport& report : functions_->next(now)) {
         if (auto* ended = std::get_if<launcher::TaskEnded>(&report)) {
@@ -187,11 +187,11 @@ void TaskRunner::take_call_reports(Instant now) {
     }
 }
 
-void TaskRunner::take_end(launcher::TaskEnded& end) {
+void WorkerTasks::take_end(launcher::TaskEnded& end) {
     if (!staged_.take_end(end)) held_.answer_end(end);
 }
 
-std::optional<Instant> TaskRunner::wakeup() const {
+std::optional<Instant> WorkerTasks::wakeup() const {
     std::optional<Instant> next = signalled_ends_.wakeup();
     if (functions_ != nullptr) earliest(next, functions_->wakeup());
     earliest(next, staged_.wakeup());
