@@ -7,6 +7,7 @@
 // links.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,16 @@ template <class M>
 concept TaskMessage = requires(WorkerTasks& tasks, M& message) {
     tasks.on(message);
 };
+
+template <class M, class... These>
+concept one_of = (std::same_as<M, These> || ...);
+
+// A message that only workers send.
+template <class M>
+concept SentByWorkers = one_of<M, wire::Hello, wire::Ended, wire::GivenBack, wire::RangeEnded, wire::Draining,
+                               wire::Account, wire::WantTickets, wire::WantTexts, wire::Goodbye,
+                               wire::EnvironmentReport, wire::Beat, wire::WantInput, wire::OutputPart,
+                               wire::OutputsSent, wire::WatchedPart, wire::HaveInput, wire::SharesFiles>;
 
 class Worker {
   public:
@@ -84,8 +95,7 @@ class Worker {
     void on_message(M& message) {
         tasks_.on(message);
     }
-    // Messages that only a worker sends.
-    template <class M>
+    template <SentByWorkers M>
     void on_message(const M&) {}
     void on_message(const wire::Welcome& message);
     void on_message(const wire::Refused& message);
