@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "net/tls_identity.h"
 #include "session/disconnect_times.h"
@@ -41,6 +42,18 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
 std::string Listening::description() const {
     return "listening on port " + std::to_string(port_.number()) +
            "; workers join with: work_queue_worker --contact " + taskfile::shell_quote(contact_path_);
+}
+
+std::vector<std::string> Listening::take_news(bool all) {
+    std::vector<std::string> news;
+    for (const net::Note& note : workers().take_notes()) {
+        const std::string text = (note.refusal ? "worker " : "") + note.text;
+        if (all)
+            news.push_back(text);
+        else if (note.refusal && !std::exchange(told_refusal_, true))
+            news.push_back(text + " (-v shows all that are refused)");
+    }
+    return news;
 }
 
 }  // namespace wq::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/run_options.h"
@@ -28,6 +29,8 @@ class Listening {
     // The message for the user: "listening on port 40123 ..., workers join by: work_queue_worker --contact
     // FILE".
     std::string description() const;
+    // What to tell the user of connections: all that happened, or only the first worker that was refused.
+    std::vector<std::string> take_news(bool all);
     void tell(const listening::Workload& load) {
         if (port_.entry) port_.entry->tell(load);
     }
@@ -39,6 +42,7 @@ class Listening {
     listening::OpenPort port_;
     std::string contact_path_;
     listening::MarkFile mark_;  // for workers that see the run's folder
+    bool told_refusal_ = false;
 };
 
 }  // namespace wq::cli

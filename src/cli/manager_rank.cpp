@@ -112,6 +112,8 @@ class Run {
             if (const auto due = progress_.wakeup(); due && at >= *due)
                 progress_.update(manager_->stats(), manager_->reactor().workers(), source_->ended(), at);
             if (listening_) {
+                for (const std::string& news : listening_->take_news(rank_.options.verbose))
+                    progress_.say(news);
                 const core::ManagerStats stats = manager::brief_stats(manager_->reactor());
                 listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
                                   static_cast<std::uint64_t>(stats.workers_connected)});

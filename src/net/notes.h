@@ -16,16 +16,16 @@ class NoteBook {
     static constexpr std::size_t most = 1000;
 
     // Callable from any thread.
-    void put(std::string_view subsystem, std::string text) {
+    void put(std::string_view subsystem, std::string text, bool refusal = false) {
         const std::lock_guard lock(mutex_);
         if (notes_.size() < most)
-            notes_.push_back({subsystem, std::move(text)});
+            notes_.push_back({subsystem, std::move(text), refusal});
         else
             ++lost_;
     }
     std::vector<Note> take() {
         const std::lock_guard lock(mutex_);
-        if (lost_ > 0) notes_.push_back({"tcp", "and " + std::to_string(lost_) + " more such lines"});
+        if (lost_ > 0) notes_.push_back({"tcp", "and " + std::to_string(lost_) + " more such lines", false});
         lost_ = 0;
         return std::exchange(notes_, {});
     }

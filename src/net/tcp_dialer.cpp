@@ -195,7 +195,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
         if (peer) {
             note_heard(link);
-            notes_.put("tcp", link.address() + " cut: " + why.message);
+            notes_.put("tcp", link.address() + " disconnected: " + why.message);
             std::lock_guard lock(mutex_);
             failure_ = why;
             return;

@@ -116,10 +116,10 @@ class Listener final : public TcpListener, private TcpEngineUser {
     }
 
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
-        if (peer) return notes_.put("tcp", link.address() + " cut: " + why.message);
+        if (peer) return notes_.put("tcp", link.address() + " disconnected: " + why.message);
         count(&TcpListenCounts::refused);
         if (why.code == ExitCode::not_allowed)
-            notes_.put("auth", link.address() + " refused: " + why.message);
+            notes_.put("auth", link.address() + " refused: " + why.message, true);
         else
             notes_.put("tcp", link.address() + " did not join: " + why.message);
     }

@@ -39,6 +39,7 @@ using Arrival = std::variant<Joined, Frame, Left>;
 struct Note {
     std::string_view subsystem;
     std::string text;
+    bool refusal = false;  // a worker is not allowed to join
 };
 
 // When a peer was last heard. `as_of`: when that was checked; a second ago, or longer if we were paused or do

@@ -74,6 +74,7 @@ class Listening(Case):
         described = json.loads(self.read("r/contact"))
         stranger = self.worker("--ssl", "127.0.0.1", described["port"], "--single-shot")
         self.assertEqual(stranger.wait(support.DEADLINE), 77)
+        run.wait_for_text(" refused: ")
         worker = self.worker("--contact", self.path("r/contact"), "--single-shot")
         self.assertEqual(run.wait(), 0, str(run))
         self.assertEqual({record["worker"] for record in self.check_complete(1)}, {1})

@@ -365,7 +365,7 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
                             "somebody intercepts "
                             "the connection",
                             "tcp: 127.0.0.1:PORT connected", "auth: 127.0.0.1:PORT accepted: TLS 1.3, key",
-                            "tcp: 127.0.0.1:PORT cut: it closed the connection"));
+                            "tcp: 127.0.0.1:PORT disconnected: it closed the connection"));
 }
 
 TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
