@@ -118,6 +118,7 @@ class WorkQueue99(Peer):
             finally:
                 worker.terminate()
                 worker.wait()
+                manager.kill()  # if its time is over; without its worker it would wait for ever, and we for it
 
 
 class Ours(Peer):
