@@ -60,8 +60,8 @@ class ChildStack {
     void* top_ = nullptr;
 };
 
-// What is short, and the remedy, if `error` is a lack of resources, so that a later attempt may succeed; else
-// nullptr.
+// For an error that means that a resource is short: which one, and the remedy. A later attempt may succeed.
+// nullptr: any other error.
 const char* shortage(int error);
 
 enum class Until : std::uint8_t { begun, executed };

@@ -37,7 +37,7 @@ class WorkerTasks {
         launcher::FunctionRunner* functions = nullptr;  // null: only the launcher has functions
         Background* background = nullptr;               // for files; null: it takes no tasks with files
     };
-    // Called when it can run no more tasks, so the worker must leave. `broken`: its launcher does not work.
+    // Called if no task can run any longer; the worker must then leave. `broken`: its launcher does not work.
     using Leave = std::function<void(std::string why, bool broken)>;
 
     WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave);

@@ -155,7 +155,8 @@ class Why(Case):
         self.kill_what_is_left()
         self.assertIn("task 2: it was not run: the run was killed", self.why(2, "tasks.sh"))
         self.assertIn("task 1: it has ended: exit 0, as attempt 1 on ", self.why(1, "tasks.sh"))
-        self.run_to_end("--resume", "--dry-run", "tasks.sh")
+        left = self.run_to_end("--resume", "--dry-run", "tasks.sh")
+        self.assertTrue(left.out.endswith("1 of 2 tasks would run, nothing was run\n"), str(left))
 
 
 class Monitoring(Case):

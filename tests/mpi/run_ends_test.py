@@ -51,7 +51,8 @@ class Alone(Ends):
                 run.signal(signal.Signals[name])
                 self.assertEqual(run.wait(), 75, str(run))
                 self.assert_nothing_left()
-                self.check_interrupted(name, done=1)
+                status = self.check_interrupted(name, done=1)
+                self.assertEqual(status["message"], "interrupted")
                 self.assertIn("The run was stopped: interrupted.", run.out)
                 self.assertIn("--resume --run-dir", run.out.replace("tasks.sh --run-dir", "--run-dir"))
 
@@ -86,6 +87,7 @@ class Alone(Ends):
         run.wait_for_text("stopping at SIG")
         run.signal(signal.SIGINT)
         self.assertEqual(run.wait(), 75, str(run))
+        self.assertIn("stopping at SIGINT: running tasks are killed", run.err)
         self.assert_nothing_left()
         self.check_interrupted()
         self.finish("r", 2)
@@ -110,6 +112,7 @@ class Alone(Ends):
             self.assertIn("The run was stopped: out of time.", run.out)
             status = self.check_interrupted(name)
             self.assertGreaterEqual(int(status["tasks_done"]), 0)
+            self.assertEqual(status["message"], "out of time")
 
 
 class UnderMpirun(Ends):

@@ -201,6 +201,14 @@ class Settings(Case):
         self.assertFalse(os.path.exists(self.path("never")))
         self.assert_nothing_left()
 
+    def test_a_run_that_halted_says_so_later(self):
+        self.write("tasks.sh", "false\n" + "true\n" * 5000)
+        self.run_to_end("--halt-on-failure", "tasks.sh", code=1)
+        status = self.status("tasks.sh.wq")
+        self.assertEqual((status["state"], status["message"]), ("failed", "halted at the first failure"))
+        why = self.run_to_end("--why", 5001, "tasks.sh")
+        self.assertIn("it was not run: the run was stopped: halted at the first failure", why.out)
+
 
 class Sources(Case):
     def test_each(self):
