@@ -6,7 +6,7 @@ namespace wq::launcher {
 
 namespace {
 
-constexpr Duration unwatched_time = std::chrono::milliseconds(1);
+constexpr Duration unwatched_time = std::chrono::milliseconds(4);
 
 }  // namespace
 

@@ -25,7 +25,7 @@ class ReportBuffer {
     bool congested() const { return leaving_.size() > most_leaving; }
 
   private:
-    static constexpr Duration longest_delay = std::chrono::milliseconds(5);
+    static constexpr Duration longest_delay = std::chrono::milliseconds(10);
     static constexpr std::size_t most_reports = 100;
     static constexpr std::size_t most_bytes = 64u << 10;
     static constexpr std::size_t most_leaving = 64u << 20;

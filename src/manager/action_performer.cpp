@@ -115,6 +115,7 @@ void ActionPerformer::act_on(const core::Warning& action, core::Now) {
 
 void ActionPerformer::act_on(const core::Finished& action, core::Now) {
     finished_ = action;
+    to_.records.finished();
 }
 
 }  // namespace wq::manager

@@ -71,6 +71,8 @@ class RunRecords {
     void transferred(const transfers::Transfer& transfer, core::Now now);
     bool at_maximum(TaskId task) const;  // the task has not ended
 
+    void finished() { recorder_.write_at_once(); }  // the run ends when all is written
+
     // ---- the time series ----
     bool sample_due(Instant now) const { return now >= next_sample_; }
     void sample(const core::ManagerStats& stats, core::Now now);

@@ -60,9 +60,17 @@ Status ManagerLoop::run() {
     return success();
 }
 
+// One turn takes what the own worker's tasks have ended with, and gives it the orders that follow from that:
+// each more turn, and each poll of MPI, would cost processor time that tasks on the same cores need.
 bool ManagerLoop::turn() {
+    OwnWorker* const own = parts_.own_worker;
     handle_signals();  // before the ends of tasks that got the same signal
-    bool moved = move_frames();
+    if (own != nullptr) {
+        own->worker().on_launcher(instant_now());
+        own->worker().tick(instant_now());
+        listen_to(own->end_of_manager());
+    }
+    bool moved = listen_to_wires();
     if (!parts_.manager.reactor().stopping()) read_source();
     const core::Now at = now();
     if (parts_.deadline.drain_at && at.instant >= *parts_.deadline.drain_at) {
@@ -74,48 +82,50 @@ bool ManagerLoop::turn() {
         parts_.manager.on_background(at);
     if (parts_.others != nullptr) parts_.others->finish();
     parts_.manager.tick(at);
-    if (parts_.own_worker != nullptr) {
-        parts_.own_worker->worker().on_launcher(at.instant);
-        parts_.own_worker->worker().tick(at.instant);
-    }
     parts_.manager.flush();
-    moved = move_frames() || moved;
+    moved = listen_to_wires() || moved;
+    if (own != nullptr) {
+        hand_frames_to(*own);
+        moved = listen_to(own->end_of_manager()) || moved;
+    }
     parts_.manager.flush();
     return moved;
 }
 
-bool ManagerLoop::move_frames() {
+bool ManagerLoop::listen_to_wires() {
     bool moved = false;
+    for (net::Transport* wire : parts_.wires) moved = listen_to(*wire) || moved;
+    return moved;
+}
+
+bool ManagerLoop::listen_to(net::Transport& wire) {
+    inbox_.clear();
+    const bool something = wire.poll(inbox_);
     // With a thousand ranks a keepalive arrives every millisecond. It needs no reaction, so it must not
     // cause another poll at once.
-    const auto listen_to = [&](net::Transport& wire) {
-        inbox_.clear();
-        const bool something = wire.poll(inbox_);
-        bool says_more = inbox_.empty();
-        bool call_ended = false;
-        for (const net::Arrival& arrival : inbox_) {
-            says_more = parts_.manager.on_arrival(wire, arrival, now()) || says_more;
-            const auto* frame = std::get_if<net::Frame>(&arrival);
-            const bool of_call = parts_.manager.take_call_ended();
-            call_ended = call_ended || (of_call && frame != nullptr && frame->close_by);
-        }
-        moved = moved || (something && says_more);
-        if (!call_ended || !few_under_way()) return;
+    bool says_more = inbox_.empty();
+    bool call_ended = false;
+    for (const net::Arrival& arrival : inbox_) {
+        says_more = parts_.manager.on_arrival(wire, arrival, now()) || says_more;
+        const auto* frame = std::get_if<net::Frame>(&arrival);
+        const bool of_call = parts_.manager.take_call_ended();
+        call_ended = call_ended || (of_call && frame != nullptr && frame->close_by);
+    }
+    if (call_ended && few_under_way()) {
         back_off_.heard_close_by(instant_now());
         wire.expect_until(back_off_.yields_until());
-    };
-    for (net::Transport* wire : parts_.wires) listen_to(*wire);
-    if (parts_.own_worker == nullptr) return moved;
-    listen_to(parts_.own_worker->end_of_manager());
+    }
+    return something && says_more;
+}
+
+void ManagerLoop::hand_frames_to(OwnWorker& own) {
     inbox_.clear();
-    moved = parts_.own_worker->end_of_worker().poll(inbox_) || moved;
-    worker::Worker& worker = parts_.own_worker->worker();
+    own.end_of_worker().poll(inbox_);
     for (const net::Arrival& arrival : inbox_) {
         if (const auto* frame = std::get_if<net::Frame>(&arrival))
-            worker.on_frame(frame->bytes, instant_now());
-        if (std::holds_alternative<net::Left>(arrival)) worker.on_manager_left();
+            own.worker().on_frame(frame->bytes, instant_now());
+        if (std::holds_alternative<net::Left>(arrival)) own.worker().on_manager_left();
     }
-    return moved;
 }
 
 // With few calls each one is waited for. With many the rate counts, which depends on messages gathering while

@@ -63,8 +63,11 @@ class ManagerLoop {
     Status run();
 
   private:
+    // These return whether something arrived or left that asks for another turn at once.
     bool turn();
-    bool move_frames();
+    bool listen_to_wires();
+    bool listen_to(net::Transport& wire);
+    void hand_frames_to(OwnWorker& own);
     bool wants_more() const;
     bool few_under_way() const;
     void read_source();

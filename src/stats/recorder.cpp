@@ -27,7 +27,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr auto gather_time = milliseconds(10);  // records that arrive together are written together
+// From one write to the next at least, so that a write and its wake-ups serve many records.
+constexpr auto write_interval = milliseconds(20);
 constexpr auto retry_interval = milliseconds(500);
 constexpr std::size_t batch_items = 1024;
 constexpr std::uint64_t batch_bytes = 1u
@@ -74,6 +75,14 @@ class RecorderThread final : public Recorder {
     void category_changed(const records::CategoryRecord& record) override { push(record); }
     void transaction(WallMicros when, std::string text) override { push(Transaction{when, std::move(text)}); }
 
+    void write_at_once() override {
+        {
+            const std::lock_guard lock(mutex_);
+            at_once_ = true;
+        }
+        work_.notify_one();
+    }
+
     std::uint64_t acknowledged() const override { return acknowledged_.load(std::memory_order_acquire); }
     std::uint64_t backlog_bytes() const override { return backlog_.load(std::memory_order_relaxed); }
     int descriptor() const override { return event_.get(); }
@@ -112,8 +121,7 @@ class RecorderThread final : public Recorder {
         {
             const std::lock_guard lock(mutex_);
             queue_.push_back(std::move(item));
-            // The thread gathers further records itself; waking it for every record would cost more.
-            wake = queue_.size() == 1 || queue_.size() == batch_items;
+            wake = queue_.size() == (idle_ ? 1 : batch_items);
         }
         if (wake) work_.notify_one();
     }
@@ -132,22 +140,29 @@ class RecorderThread final : public Recorder {
     // Waits for work and takes it. Returns true if the recorder is closing.
     bool take() {
         std::unique_lock lock(mutex_);
-        const auto due = [&] { return closing_ || !queue_.empty(); };
-        if (waiting_.empty() && !derived_->wants_flush() && !unsynced_) {
-            work_.wait(lock, due);
-        } else {
-            work_.wait_until(lock, waiting_.empty() ? next_flush_ : Clock::now() + retry_interval, due);
-        }
-        if (!queue_.empty()) {
-            work_.wait_for(lock, waiting_.empty() ? gather_time : retry_interval,
-                           [&] { return closing_ || (waiting_.empty() && queue_.size() >= batch_items); });
-        }
+        const auto next_write =
+            waiting_.empty() ? written_at_ + write_interval : Clock::now() + retry_interval;
+        work_.wait_until(lock, next_write, [&] {
+            return closing_ || (waiting_.empty() && (at_once_ || queue_.size() >= batch_items));
+        });
+        if (waiting_.empty()) wait_while_idle(lock);
+        at_once_ = false;
         taken_.swap(queue_);
         const bool closing = closing_;
         lock.unlock();
         for (Item& item : taken_) waiting_.push_back(std::move(item));
         taken_.clear();
         return closing;
+    }
+
+    void wait_while_idle(std::unique_lock<std::mutex>& lock) {
+        const auto due = [&] { return closing_ || !queue_.empty(); };
+        idle_ = true;
+        if (derived_->wants_flush() || unsynced_)
+            work_.wait_until(lock, next_flush_, due);
+        else
+            work_.wait(lock, due);
+        idle_ = false;
     }
 
     void write_batches() {
@@ -158,6 +173,7 @@ class RecorderThread final : public Recorder {
             if (!written) return;
             unsynced_ = true;
             derive_batch();
+            written_at_ = Clock::now();
         }
     }
 
@@ -258,6 +274,7 @@ class RecorderThread final : public Recorder {
     std::deque<Item> waiting_;  // not yet in the journal, in order
     std::size_t staged_ = 0;    // number of these in the current batch
     bool unsynced_ = false;
+    Clock::time_point written_at_{};
     Clock::time_point next_flush_ = Clock::now() + flush_interval_;
     Clock::time_point next_sync_ = Clock::now() + sync_interval_;
 
@@ -266,6 +283,8 @@ class RecorderThread final : public Recorder {
     mutable std::mutex mutex_;
     std::condition_variable work_;
     std::vector<Item> queue_;
+    bool idle_ = false;  // the thread waits for a first record
+    bool at_once_ = false;
     bool closing_ = false;
     std::optional<std::string> trouble_;
     std::vector<std::string> notices_;

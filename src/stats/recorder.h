@@ -77,6 +77,8 @@ class Recorder {
     // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is everything after the
     // pid; see transactions.h for those of tasks. The recorder itself writes workers and ends.
     virtual void transaction(WallMicros when, std::string text) = 0;
+    // No more records are expected soon: writes those that are there, without waiting for others.
+    virtual void write_at_once() {}
     // Number of records of task() and tasks of range() in the journal.
     virtual std::uint64_t acknowledged() const = 0;
     // Bytes of unwritten records and output; if there are many, the manager dispatches less.
