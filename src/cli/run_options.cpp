@@ -36,7 +36,7 @@ po::options_description visible_run_options() {
         "each", po::value<std::string>()->value_name("FILE"),
         "run CMD (after --) for each line of FILE (- for stdin), which replaces {} or is appended")(
         "array", po::value<std::string>()->value_name("RANGES"),
-        "run CMD (after --) for each index, e.g. 1-1000000:2,7, which replaces {} or is appended")(
+        "run CMD (after --) for each index, e.g. 1-1000000:2,8, which replaces {} or is appended")(
         "index-variable", po::value<std::string>()->value_name("NAME"),
         "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID")(
         "shell", po::value<std::string>()->value_name("PATH"),

@@ -53,6 +53,13 @@ bool Pool::fits_somewhere(const Ask& ask, const Shape& shape) const {
     });
 }
 
+bool Pool::has_time_for(ShapeId shape) const {
+    const auto& workers = state_.workers.all();
+    return std::any_of(workers.begin(), workers.end(), [&](const auto& entry) {
+        return fit_.has_time(entry.second.leaves_at, state_.ledger.shape(shape));
+    });
+}
+
 bool Pool::settled() const {
     return !state_.options.wait_for_fitting && state_.options.expected_workers > 0 &&
            state_.now.instant >= state_.settled_at;

@@ -55,6 +55,11 @@ void RunEnd::finish_if_over() {
     const std::uint64_t out = ledger_.count(TaskState::leased) + ledger_.count(TaskState::sealed);
     const std::uint64_t waiting = ledger_.count(TaskState::ready) + ledger_.count(TaskState::blocked);
     const bool all_ended = state_.input_ended && out == 0 && waiting == 0;
+    if (!stop_ && out == 0 && too_late_for_all()) {
+        act(Warning{"no worker has as much time left as the remaining tasks need at least (min-time)"});
+        stop_ = Stop{StopReason::out_of_time, now()};
+        state_.stopping = true;
+    }
     const bool stopped =
         stop_ && (out == 0 || (stop_->killed && now() >= stop_->kill_at + state_.options.kill_limit));
     // The remaining tasks are not skipped: they could run if there were workers, and a resume will find them.
@@ -70,6 +75,18 @@ void RunEnd::finish_if_over() {
         finished.code = ExitCode::unreachable;
     }
     act(finished);
+}
+
+// The next job of the run has more time, and this one would only wait for its end.
+bool RunEnd::too_late_for_all() const {
+    if (!state_.input_ended || !pool_.settled() || workers_.empty()) return false;
+    std::uint64_t too_long = 0;
+    for (const ReadyHead& head : ledger_.ready_shapes()) {
+        if (pool_.has_time_for(head.shape)) return false;
+        for (const auto& [priority, queue] : ledger_.ready(head.shape).queues)
+            too_long += queue.fresh.count() + queue.again.count();
+    }
+    return too_long > 0 && too_long == ledger_.count(TaskState::ready);
 }
 
 ExitCode RunEnd::exit_code() const {

@@ -30,6 +30,7 @@ class RunEnd : Policy {
         bool killed = false;
     };
     void kill_what_runs();
+    bool too_late_for_all() const;
     ExitCode exit_code() const;
 
     std::optional<Stop> stop_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/units.h"
+
 namespace wq::scheduling {
 
 namespace {
@@ -83,9 +85,12 @@ void UnfitTasks::tell_what_waits() {
     }
     tell_what_is_blocked(waiting);
     for (const ShapeId shape : waiting) {
-        if (pool_.fits_somewhere(shape)) continue;
         const Shape& what = ledger_.shape(shape);
-        if (is_misspelt(what)) {
+        if (pool_.fits_somewhere(shape)) {
+            if (!pool_.has_time_for(shape) && told_.insert(shape).second)
+                act(Warning{"tasks wait for a worker with at least " + format_duration(what.min_time) +
+                            " left (min-time)"});
+        } else if (is_misspelt(what)) {
             attempts_.skip_ready(shape, [&](IntervalSet tasks) {
                 return Skipped{std::move(tasks), "no worker has " + describe(what.features), std::nullopt,
                                "they have " + some_functions()};

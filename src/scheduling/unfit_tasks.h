@@ -38,7 +38,7 @@ class UnfitTasks : Policy {
     std::set<std::string> functions_;  // that any worker has had, by their features
     std::optional<Instant> tell_at_;   // when to tell the user,
     Instant tell_by_;                  // at the latest, however the pool grows
-    std::set<ShapeId> told_;           // shapes reported as fitting no worker
+    std::set<ShapeId> told_;           // shapes reported as fitting no worker, or having no time
     bool told_blocked_ = false;        // the user knows that tasks wait for blocked hosts
 };
 

@@ -54,7 +54,7 @@ constexpr std::array<Schema, dataset_count> all_schemas{
     schema<CategoryRow>("categories", rows_by_run, "a row for every category"),
     schema<TransferRow>("transfers", rows_by_task, "a row for every file sent or received"),
     schema<SliceRow>("slices", rows_by_task,
-                     "a row for every dataset slice dispatched; empty without slices"),
+                     "for datasets handed out in slices: empty, as nothing does that yet"),
 };
 
 }  // namespace

@@ -115,12 +115,12 @@ namespace wq::stats {
     X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
     X(std::int64_t, time_when_started, "us", "start of the manager, since 1970")
 #define WQ_MANAGER_ALIASES(X)                                                                                \
-    X(std::int64_t, workers_blacklisted, workers_blocked, "workers", "the manual's name of workers_blocked") \
-    X(std::int64_t, time_workers_execute, time_execute, "us", "the manual's name of time_execute")           \
+    X(std::int64_t, workers_blacklisted, workers_blocked, "workers", "CCTools' name of workers_blocked") \
+    X(std::int64_t, time_workers_execute, time_execute, "us", "CCTools' name of time_execute")           \
     X(std::int64_t, time_workers_execute_good, time_execute_good, "us",                                      \
-      "the manual's name of time_execute_good")                                                              \
+      "CCTools' name of time_execute_good")                                                              \
     X(std::int64_t, time_workers_execute_exhaustion, time_execute_exhaustion, "us",                          \
-      "the manual's name of time_execute_exhaustion")
+      "CCTools' name of time_execute_exhaustion")
 
 #define WQ_ROW_FIELD(type, name, unit, meaning) type name{};
 #define WQ_ALIAS_FIELD(type, name, of, unit, meaning) type name{};

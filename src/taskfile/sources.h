@@ -1,4 +1,4 @@
-// Task sources other than a list: `--array 1-1000000:2,7 -- CMD {}` and `--each FILE -- CMD {}`.
+// Task sources other than a list: `--array 1-1000000:2,8 -- CMD {}` and `--each FILE -- CMD {}`.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 """Runs of work_queue_run that end early: signals, the end of the batch job, mpirun killed. Ended tasks are in the journal,
 RUN_DIR/status has the reason, no process is left, and --resume completes the run."""
 
+import os
 import signal
 import time
 import unittest
@@ -113,6 +114,18 @@ class Alone(Ends):
             status = self.check_interrupted(name)
             self.assertGreaterEqual(int(status["tasks_done"]), 0)
             self.assertEqual(status["message"], "out of time")
+
+    def test_tasks_that_need_more_time_than_is_left(self):
+        """The run does not wait for its end in vain, alone or on two ranks."""
+        self.write("tasks.sh", "#WQ min-time=2h\ntouch long\n#WQ min-time=\necho short\n")
+        for ranks in (0, 2):
+            name = f"r{ranks}"
+            run = self.run_to_end("tasks.sh", "--run-dir", name, "--walltime", "1h", ranks=ranks, code=75)
+            self.assertIn("as much time left as the remaining tasks need", run.err)
+            self.check_interrupted(name, done=1)
+            self.assertFalse(os.path.exists(self.path("long")))
+            self.run_to_end("tasks.sh", "--run-dir", name, "--resume", "--walltime", "3h", ranks=ranks)
+            os.remove(self.path("long"))
 
 
 class UnderMpirun(Ends):

@@ -75,6 +75,36 @@ TEST_F(StopTest, HaltsOnTheFirstFinalFailure) {
     expect({"1.1 ended: killed", "finished 1 stopped"});
 }
 
+TEST_F(StopTest, ComesAsSoonAsNoWorkerHasTheTimeThatTheRestNeeds) {
+    join(1, 1, false, 60s);
+    Shape longer;
+    longer.min_time = 2min;
+    add(1, longer);
+    add(1);
+    end_input();
+    expect({"lease 1.1 to 1"});
+    ok(1, 1);
+    expect({"1.1 ended for good: exit 0",
+            "warning: no worker has as much time left as the remaining tasks need at least (min-time)",
+            "finished 75 stopped"});
+    EXPECT_EQ(reactor_.ledger().count(TaskState::ready), 1u);  // for a resume
+}
+
+TEST_F(StopTest, AWorkerWithEnoughTimeMayStillJoin) {
+    options({.wait_for_fitting = true});
+    join(1, 1, false, 60s);
+    Shape longer;
+    longer.min_time = 2min;
+    add(1, longer);
+    end_input();
+    idle(6s);
+    expect({"warning: tasks wait for a worker with at least 2m00s left (min-time)"});
+    idle(2s);
+    expect({});
+    join(2, 1, false, 10min);
+    expect({"lease 0.1 to 2"});
+}
+
 TEST_F(StopTest, AStopAfterTheLastTaskChangesNothing) {
     join(1);
     add(1);
