@@ -6,6 +6,8 @@ namespace wq::launcher {
 
 namespace {
 
+// A task that writes more than its pipe holds (64 KiB) waits for this once. With 1 ms, the loop was woken for
+// most tasks of 0.7 ms on busy cores, which cost 1 % of their rate.
 constexpr Duration unwatched_time = std::chrono::milliseconds(4);
 
 }  // namespace

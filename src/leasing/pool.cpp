@@ -53,11 +53,10 @@ bool Pool::fits_somewhere(const Ask& ask, const Shape& shape) const {
     });
 }
 
-bool Pool::has_time_for(ShapeId shape) const {
+bool Pool::could_run_in_time(ShapeId shape) const {
     const auto& workers = state_.workers.all();
-    return std::any_of(workers.begin(), workers.end(), [&](const auto& entry) {
-        return fit_.has_time(entry.second.leaves_at, state_.ledger.shape(shape));
-    });
+    return std::any_of(workers.begin(), workers.end(),
+                       [&](const auto& entry) { return fit_.could_hold(entry.second, shape); });
 }
 
 bool Pool::settled() const {

@@ -22,8 +22,8 @@ class Pool {
     bool fits_somewhere(ShapeId shape) const {
         return fits_somewhere(state_.asked(shape), state_.ledger.shape(shape));
     }
-    // Whether some worker has enough time left, however large it is.
-    bool has_time_for(ShapeId shape) const;
+    // Whether some worker could hold the shape if it were idle, and has enough time left.
+    bool could_run_in_time(ShapeId shape) const;
     // Whether the manager no longer waits for more workers.
     bool settled() const;
     // The most of each resource that any worker has.

@@ -68,7 +68,7 @@ bool ManagerLoop::turn() {
     if (own != nullptr) {
         own->worker().on_launcher(instant_now());
         own->worker().tick(instant_now());
-        listen_to(own->end_of_manager());
+        listen_to(own->end_of_manager());  // what follows from it leaves in this turn
     }
     bool moved = listen_to_wires();
     if (!parts_.manager.reactor().stopping()) read_source();

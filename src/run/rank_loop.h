@@ -63,10 +63,9 @@ class ManagerLoop {
     Status run();
 
   private:
-    // These return whether something arrived or left that asks for another turn at once.
-    bool turn();
+    bool turn();  // whether another one is needed at once
     bool listen_to_wires();
-    bool listen_to(net::Transport& wire);
+    bool listen_to(net::Transport& wire);  // whether something arrived or left, other than a keepalive
     void hand_frames_to(OwnWorker& own);
     bool wants_more() const;
     bool few_under_way() const;

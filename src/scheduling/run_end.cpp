@@ -56,7 +56,7 @@ void RunEnd::finish_if_over() {
     const std::uint64_t waiting = ledger_.count(TaskState::ready) + ledger_.count(TaskState::blocked);
     const bool all_ended = state_.input_ended && out == 0 && waiting == 0;
     if (!stop_ && out == 0 && too_late_for_all()) {
-        act(Warning{"no worker has as much time left as the remaining tasks need at least (min-time)"});
+        act(Warning{"no worker has enough time left for the remaining tasks (min-time)"});
         stop_ = Stop{StopReason::out_of_time, now()};
         state_.stopping = true;
     }
@@ -77,16 +77,17 @@ void RunEnd::finish_if_over() {
     act(finished);
 }
 
-// The next job of the run has more time, and this one would only wait for its end.
-bool RunEnd::too_late_for_all() const {
-    if (!state_.input_ended || !pool_.settled() || workers_.empty()) return false;
-    std::uint64_t too_long = 0;
-    for (const ReadyHead& head : ledger_.ready_shapes()) {
-        if (pool_.has_time_for(head.shape)) return false;
-        for (const auto& [priority, queue] : ledger_.ready(head.shape).queues)
-            too_long += queue.fresh.count() + queue.again.count();
-    }
-    return too_long > 0 && too_long == ledger_.count(TaskState::ready);
+// Whether tasks are left and no worker has the time that they need. The next job of the run has more; this
+// one would only wait for its end. All shapes and workers are looked at, so at most once a second.
+bool RunEnd::too_late_for_all() {
+    constexpr Duration pause = std::chrono::seconds(1);
+    if (!state_.input_ended || state_.storage_trouble || ledger_.count(TaskState::ready) == 0 ||
+        !ledger_.early().empty() || workers_.empty() || !pool_.settled() || now() < time_checked_at_ + pause)
+        return false;
+    time_checked_at_ = now();
+    for (std::uint32_t id = 0; id < ledger_.shapes(); ++id)
+        if (!ledger_.ready(ShapeId(id)).empty() && pool_.could_run_in_time(ShapeId(id))) return false;
+    return true;
 }
 
 ExitCode RunEnd::exit_code() const {

@@ -1,5 +1,5 @@
-// Ends the run when all tasks have ended, a stop was requested, or no worker is left. Also pauses dispatching
-// while results wait to be written.
+// Ends the run when all tasks have ended, a stop was requested, no worker is left, or none has the time that
+// the remaining tasks need. Also pauses dispatching while results wait to be written.
 #pragma once
 
 #include <optional>
@@ -30,10 +30,11 @@ class RunEnd : Policy {
         bool killed = false;
     };
     void kill_what_runs();
-    bool too_late_for_all() const;
+    bool too_late_for_all();
     ExitCode exit_code() const;
 
     std::optional<Stop> stop_;
+    Instant time_checked_at_{};  // by too_late_for_all()
     bool finished_ = false;
 };
 

@@ -69,6 +69,14 @@ void UnfitTasks::pool_changed(bool grew) {
     }
 }
 
+// Time alone can make a task unfit, where no event of the pool shows it.
+void UnfitTasks::note_idling() {
+    const bool idles = ledger_.count(TaskState::ready) > 0 &&
+                       ledger_.count(TaskState::leased) + ledger_.count(TaskState::sealed) == 0;
+    if (idles && !idles_) pool_changed(false);
+    idles_ = idles;
+}
+
 std::optional<Instant> UnfitTasks::next_due() const {
     return state_.stopping || workers_.empty() ? std::nullopt : tell_at_;
 }
@@ -76,6 +84,7 @@ std::optional<Instant> UnfitTasks::next_due() const {
 // Each shape is reported once. A function that no worker ever had counts as misspelt if workers had other
 // functions; workers without any function say nothing about that.
 void UnfitTasks::tell_what_waits() {
+    note_idling();
     if (!tell_at_ || now() < *tell_at_ || state_.stopping || workers_.empty()) return;
     tell_at_.reset();
     std::vector<ShapeId> waiting;
@@ -87,7 +96,7 @@ void UnfitTasks::tell_what_waits() {
     for (const ShapeId shape : waiting) {
         const Shape& what = ledger_.shape(shape);
         if (pool_.fits_somewhere(shape)) {
-            if (!pool_.has_time_for(shape) && told_.insert(shape).second)
+            if (!pool_.could_run_in_time(shape) && told_late_.insert(shape).second)
                 act(Warning{"tasks wait for a worker with at least " + format_duration(what.min_time) +
                             " left (min-time)"});
         } else if (is_misspelt(what)) {

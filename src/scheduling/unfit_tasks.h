@@ -29,6 +29,7 @@ class UnfitTasks : Policy {
     void tell_what_waits();
 
   private:
+    void note_idling();
     Skipped fits_nowhere(IntervalSet tasks, ShapeId shape) const;
     void tell_what_is_blocked(const std::vector<ShapeId>& waiting);
     bool is_misspelt(const Shape& shape) const;
@@ -38,7 +39,9 @@ class UnfitTasks : Policy {
     std::set<std::string> functions_;  // that any worker has had, by their features
     std::optional<Instant> tell_at_;   // when to tell the user,
     Instant tell_by_;                  // at the latest, however the pool grows
-    std::set<ShapeId> told_;           // shapes reported as fitting no worker, or having no time
+    bool idles_ = false;               // tasks are ready, and none runs
+    std::set<ShapeId> told_;           // shapes reported as fitting no worker,
+    std::set<ShapeId> told_late_;      // and as needing more time than any has left
     bool told_blocked_ = false;        // the user knows that tasks wait for blocked hosts
 };
 

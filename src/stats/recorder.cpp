@@ -27,8 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// From one write to the next at least, so that a write and its wake-ups serve many records.
-constexpr auto write_interval = milliseconds(20);
 constexpr auto retry_interval = milliseconds(500);
 constexpr std::size_t batch_items = 1024;
 constexpr std::uint64_t batch_bytes = 1u
@@ -52,7 +50,8 @@ class RecorderThread final : public Recorder {
   public:
     RecorderThread(JournalWriter truth, std::unique_ptr<Derived> derived, records::Descriptor event,
                    const RecorderOptions& options)
-        : flush_interval_(options.flush_interval),
+        : write_interval_(options.write_interval),
+          flush_interval_(options.flush_interval),
           sync_interval_(options.sync_interval),
           journal_writer_(std::move(truth)),
           derived_(std::move(derived)),
@@ -141,7 +140,7 @@ class RecorderThread final : public Recorder {
     bool take() {
         std::unique_lock lock(mutex_);
         const auto next_write =
-            waiting_.empty() ? written_at_ + write_interval : Clock::now() + retry_interval;
+            waiting_.empty() ? written_at_ + write_interval_ : Clock::now() + retry_interval;
         work_.wait_until(lock, next_write, [&] {
             return closing_ || (waiting_.empty() && (at_once_ || queue_.size() >= batch_items));
         });
@@ -266,6 +265,7 @@ class RecorderThread final : public Recorder {
     }
 
     // Used by the thread alone, until it has ended.
+    const Duration write_interval_;
     const Duration flush_interval_;
     const Duration sync_interval_;
     JournalWriter journal_writer_;

@@ -26,9 +26,12 @@ struct RecorderOptions {
     std::string run_directory;  // exists and is locked: RunDirectory::take()
     std::string run_id;         // random, in the journal's header; an earlier journal keeps its own
     std::string list_name;      // the list, or a description of --array/--each, for messages
-    std::uint64_t source_fingerprint = 0;               // recognizes "--resume of something else"
-    std::string stats_log;                              // path of the text statistics log; empty: none
-    std::vector<std::string> categories;                // names of the initial categories, by CategoryId
+    std::uint64_t source_fingerprint = 0;  // recognizes "--resume of something else"
+    std::string stats_log;                 // path of the text statistics log; empty: none
+    std::vector<std::string> categories;   // names of the initial categories, by CategoryId
+    // At least, from one write of output.log and the journal to the next: a write and its wake-ups serve many
+    // records.
+    Duration write_interval = std::chrono::milliseconds(20);
     Duration flush_interval = std::chrono::seconds(1);  // of stats.h5: maximum lag of a live reader
     Duration sync_interval = std::chrono::seconds(5);   // of output.log and the journal, to the disk
     std::string summaries;                              // folder for a report per task; empty: none

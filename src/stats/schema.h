@@ -114,12 +114,12 @@ namespace wq::stats {
 #define WQ_MANAGER_TIME_COLUMNS(X)                                         \
     X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
     X(std::int64_t, time_when_started, "us", "start of the manager, since 1970")
-#define WQ_MANAGER_ALIASES(X)                                                                                \
+#define WQ_MANAGER_ALIASES(X)                                                                            \
     X(std::int64_t, workers_blacklisted, workers_blocked, "workers", "CCTools' name of workers_blocked") \
     X(std::int64_t, time_workers_execute, time_execute, "us", "CCTools' name of time_execute")           \
-    X(std::int64_t, time_workers_execute_good, time_execute_good, "us",                                      \
+    X(std::int64_t, time_workers_execute_good, time_execute_good, "us",                                  \
       "CCTools' name of time_execute_good")                                                              \
-    X(std::int64_t, time_workers_execute_exhaustion, time_execute_exhaustion, "us",                          \
+    X(std::int64_t, time_workers_execute_exhaustion, time_execute_exhaustion, "us",                      \
       "CCTools' name of time_execute_exhaustion")
 
 #define WQ_ROW_FIELD(type, name, unit, meaning) type name{};

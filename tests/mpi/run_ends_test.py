@@ -121,7 +121,7 @@ class Alone(Ends):
         for ranks in (0, 2):
             name = f"r{ranks}"
             run = self.run_to_end("tasks.sh", "--run-dir", name, "--walltime", "1h", ranks=ranks, code=75)
-            self.assertIn("as much time left as the remaining tasks need", run.err)
+            self.assertIn("no worker has enough time left for the remaining tasks", run.err)
             self.check_interrupted(name, done=1)
             self.assertFalse(os.path.exists(self.path("long")))
             self.run_to_end("tasks.sh", "--run-dir", name, "--resume", "--walltime", "3h", ranks=ranks)

@@ -17,6 +17,7 @@ class FakeRecorder final : public stats::Recorder {
     void sample(const records::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
+    void write_at_once() override { hurried_ = true; }
     std::uint64_t acknowledged() const override { return written_.size(); }
     std::uint64_t backlog_bytes() const override { return backlog_; }
     int descriptor() const override { return -1; }
@@ -36,6 +37,7 @@ class FakeRecorder final : public stats::Recorder {
         trouble_ = trouble ? std::optional<std::string>("disk full") : std::nullopt;
     }
     void set_backlog(std::uint64_t bytes) { backlog_ = bytes; }
+    bool hurried() const { return hurried_; }
     const std::vector<stats::Recorded>& written() const { return written_; }
     const std::vector<records::WorkerRecord>& workers() const { return workers_; }  // all that were recorded
 
@@ -45,6 +47,7 @@ class FakeRecorder final : public stats::Recorder {
     std::vector<records::WorkerRecord> workers_;
     std::optional<std::string> trouble_;
     std::uint64_t backlog_ = 0;
+    bool hurried_ = false;
 };
 
 }  // namespace wq::testing

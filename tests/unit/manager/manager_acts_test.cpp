@@ -82,5 +82,23 @@ TEST_F(ManagerActs, WhatAnActionRaisesFollowsTheActionsBesideIt) {
     EXPECT_EQ(std::get<wire::Tickets>(answers.front()).count, 0U) << "a revoked batch gives no tickets";
 }
 
+TEST_F(ManagerActs, TheRunWaitsForItsLastRecordsOnly) {
+    tasks_.add_line("task", 1, 0);
+    manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
+    manager_.end_input({});
+    wire::Hello hello;
+    hello.rank = 0;
+    hello.host = "node";
+    hello.offers = {2, 1000, 1000, 0};
+    say(hello);
+    EXPECT_FALSE(recorder_.hurried());
+    say(wire::Ended{TaskId(0), 1, {}, {}});
+    EXPECT_TRUE(manager_.finished());
+    EXPECT_TRUE(recorder_.hurried());
+    EXPECT_FALSE(manager_.over());
+    recorder_.write();
+    EXPECT_TRUE(manager_.over());
+}
+
 }  // namespace
 }  // namespace wq::manager

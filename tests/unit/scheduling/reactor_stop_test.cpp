@@ -75,34 +75,84 @@ TEST_F(StopTest, HaltsOnTheFirstFinalFailure) {
     expect({"1.1 ended: killed", "finished 1 stopped"});
 }
 
+constexpr const char* out_of_time =
+    "warning: no worker has enough time left for the remaining tasks (min-time)";
+
+Shape at_least(Duration time) {
+    Shape shape;
+    shape.min_time = time;
+    return shape;
+}
+
 TEST_F(StopTest, ComesAsSoonAsNoWorkerHasTheTimeThatTheRestNeeds) {
     join(1, 1, false, 60s);
-    Shape longer;
-    longer.min_time = 2min;
-    add(1, longer);
+    add(1, at_least(2min), {{1, false}});
+    add(1, {}, {{1, true}});  // waits for it
     add(1);
     end_input();
-    expect({"lease 1.1 to 1"});
-    ok(1, 1);
-    expect({"1.1 ended for good: exit 0",
-            "warning: no worker has as much time left as the remaining tasks need at least (min-time)",
-            "finished 75 stopped"});
+    expect({"lease 2.1 to 1"});
+    ok(1, 2);
+    expect({"2.1 ended for good: exit 0", out_of_time, "finished 75 stopped"});
     EXPECT_EQ(reactor_.ledger().count(TaskState::ready), 1u);  // for a resume
+    EXPECT_EQ(reactor_.ledger().count(TaskState::blocked), 1u);
+}
+
+TEST_F(StopTest, ComesAlsoIfTheRestWasLostWithAWorker) {
+    options({.silence = 1h, .expected_workers = 2});
+    join(1, 1, false, 100s);
+    join(2, 1, false, 100s);
+    add(1, at_least(60s));
+    add(1);
+    end_input();
+    expect({"lease 0.1 to 1", "lease 1.1 to 2"});
+    pass(50s);
+    lose(1);
+    expect({"0.1 ended: worker lost: worker 1 on node1: gone"});
+    ok(2, 1);
+    expect({"1.1 ended for good: exit 0", out_of_time, "finished 75 stopped"});
+}
+
+TEST_F(StopTest, IsPutOffWhileTheDiskHasTrouble) {
+    options({.silence = 1h});
+    join(1, 1, false, 60s);
+    add(1, at_least(2min));
+    add(1);
+    end_input();
+    event(StorageTrouble{true});
+    ok(1, 1);
+    expect({"lease 1.1 to 1", "1.1 ended for good: exit 0"});  // the end can be written later
+    event(StorageTrouble{false});
+    expect({out_of_time, "finished 75 stopped"});
 }
 
 TEST_F(StopTest, AWorkerWithEnoughTimeMayStillJoin) {
-    options({.wait_for_fitting = true});
-    join(1, 1, false, 60s);
-    Shape longer;
-    longer.min_time = 2min;
-    add(1, longer);
+    options({.silence = 1h, .wait_for_fitting = true});
+    join(1, 1, false, 160s);
+    add(2, at_least(2min));
     end_input();
+    expect({"lease 0.1 to 1"});
+    idle(50s);
+    expect({});
+    ok(1, 0);  // now it is too late for the other one
+    idle(6s);
+    expect({"0.1 ended for good: exit 0",
+            "warning: tasks wait for a worker with at least 2m00s left (min-time)"});
+    join(2, 1, false, 60s);
+    idle(6s);
+    expect({});
+    join(3, 1, false, 10min);
+    expect({"lease 1.1 to 3"});
+}
+
+TEST_F(StopTest, AWorkerThatIsTooSmallHasNoTimeEither) {
+    options({.silence = 1h, .wait_for_fitting = true});
+    join(1, 4, false, 60s);
+    join(2, 1);
+    Shape large = cores(4);
+    large.min_time = 2min;
+    add(1, large);
     idle(6s);
     expect({"warning: tasks wait for a worker with at least 2m00s left (min-time)"});
-    idle(2s);
-    expect({});
-    join(2, 1, false, 10min);
-    expect({"lease 0.1 to 2"});
 }
 
 TEST_F(StopTest, AStopAfterTheLastTaskChangesNothing) {

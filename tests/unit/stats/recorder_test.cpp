@@ -55,6 +55,27 @@ void expect_tasks(const std::string& directory, std::uint64_t count) {
     EXPECT_EQ(count_lines(slurp(directory + "/joblog.tsv")), count + 1);
 }
 
+TEST(Recorder, GathersRecordsUntilItsNextWriteOrIsHurried) {
+    const TempDir dir;
+    RecorderOptions options = options_in(dir.path());
+    options.write_interval = std::chrono::hours(1);
+    auto recorder = open_recorder(options);
+    ASSERT_TRUE(recorder.ok()) << recorder.error().message;
+    const auto acknowledges = [&](std::uint64_t count) {
+        return wait_for(**recorder, [&] { return (*recorder)->acknowledged() == count; });
+    };
+    (*recorder)->task(recorded_number(0));  // the first one waits for nothing
+    ASSERT_TRUE(acknowledges(1));
+    (*recorder)->task(recorded_number(1));
+    (*recorder)->write_at_once();
+    ASSERT_TRUE(acknowledges(2));
+    for (std::uint64_t i = 2; i < 1100; ++i) (*recorder)->task(recorded_number(i));
+    ASSERT_TRUE(wait_for(**recorder, [&] { return (*recorder)->acknowledged() >= 1026; }));  // a full batch
+    ASSERT_TRUE((*recorder)->close().ok());
+    EXPECT_EQ((*recorder)->acknowledged(), 1100u);
+    expect_tasks(dir.path(), 1100);
+}
+
 TEST(Recorder, WritesEveryFileOfTheRun) {
     const TempDir dir;
     RecorderOptions options = options_in(dir.path());
