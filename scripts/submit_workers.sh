@@ -1,0 +1,305 @@
+# shellcheck shell=sh
+# What all *_submit_workers share: options, the script of a worker's job, and one call of the batch system's driver.
+# Sourced by SYSTEM/SYSTEM_submit_workers, with DRIVER set. All that is special to a system is in its driver:
+#
+#   DRIVER options                     its own options, a line each: NAME...;VALUE;TEXT (no VALUE: a flag)
+#   DRIVER render [OPTION...] [-- WORD...]   prints the command that submits
+#   DRIVER submit [OPTION...] [-- WORD...]   submits in one call of the system; prints ids, one a line. The WORDs go
+#                                      to the system's command as they are. Errors: one line, and not 0
+#   DRIVER status ID...                in one call of the system: ID STATE [DETAIL], a line each; STATE is pending,
+#                                      running, ended (DETAIL: how) or unknown
+#   DRIVER remove ID...
+#
+# A request is in the environment: WORKERS_COUNT; WORKERS_CORES, _MEMORY and _DISK (MB), _GPUS and _SECONDS of each
+# (empty: not asked for); WORKERS_SCRIPT, what a job runs; WORKERS_LOG, the path and first letters of its logs.
+
+ME=${0##*/}
+NL='
+'
+
+# fail CODE TEXT: codes as those of work_queue_run.
+fail() {
+    code=$1
+    shift
+    printf '%s: %s\n' "$ME" "$*" >&2
+    exit "$code"
+}
+
+# quote WORD: as a shell reads it back, whatever is in it.
+quote() { printf '%s\n' "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/"; }
+
+# Options of work_queue_worker that are passed on, by whether they take a value.
+WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout --idle-timeout --connect-timeout -i
+ --min-backoff -b --max-backoff -w --tcp-window-size -z --disk-threshold --memory-threshold -d --debug -o --debug-file
+ --debug-rotate-max -A --arch -O --os -s --workdir --bind --threads-per-core --feature --keep-cache --url-timeout
+ --grace --task-wrapper --from-factory --volatility '
+ALONE=' --ssl --single-shot '
+FILES=' --contact -P --password --ssl-ca ' # their value is a file that the job has to find
+SIZES=' --cores --memory --disk --gpus '
+OURS=' -E --worker-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary '
+
+has() { case $1 in *[[:space:]]"$2"[[:space:]]*) return 0 ;; esac; return 1; }
+
+# driver_takes OPTION: value, alone, or nothing if the driver does not know it.
+driver_takes() {
+    printf '%s\n' "$DRIVER_OPTIONS" | while IFS=';' read -r names value text; do
+        has " $names " "$1" || continue
+        [ -n "$value" ] && echo value || echo alone
+        break
+    done
+}
+
+help() {
+    cat <<HELP
+Usage: $ME [OPTIONS] HOST PORT [N]
+       $ME [OPTIONS] --contact FILE [N]
+       $ME [OPTIONS] -M NAME [N]
+
+Submits N workers (default: 1) to the batch system. They serve the manager at
+HOST PORT, of the contact FILE, or of that NAME, and leave when they had no task
+for 15 minutes (-t).
+
+Of each worker, and of the request to the batch system:
+  --cores N, --memory MB, --disk MB, --gpus N
+                               its size (default: see below)
+  --wall-time TIME             its time limit: 90 (seconds), 1h30m or
+                               D-HH:MM:SS. The worker drains a minute earlier
+  --worker-start-cmd TEXT      shell lines to run first, such as 'module load x'
+  -E, --worker-options TEXT    more options of work_queue_worker, as a shell
+                               reads them
+All options of work_queue_worker but --detect are passed on to it.
+
+Of the submission:
+  --scratch-dir DIR            folder of scripts and logs, which the nodes must
+                               see (default: ./$USER-workers)
+  --worker-binary FILE         the work_queue_worker to copy there (default:
+                               beside this command, or in PATH)
+  --dry-run                    print what would be submitted
+  --json                       print the ids of the jobs as JSON
+  -- WORD...                   goes to the batch system's command as it is
+  -h, --help                   print this help
+
+Of this batch system:
+HELP
+    printf '%s\n' "$DRIVER_OPTIONS" | while IFS=';' read -r names value text; do
+        printf '  %-28s %s\n' "$(printf '%s' "$names" | sed 's/ /, /g')${value:+ $value}" "$text"
+    done | fold -s -w 80
+    cat <<HELP
+
+Examples:
+  $ME --cores 4 --memory 8000 --wall-time 2h login1 9123 10
+  $ME --contact tasks.sh.wq/contact 10
+HELP
+}
+
+# whole OPTION VALUE: a number without sign.
+whole() { case $2 in '' | *[!0-9]* | ??????????*) fail 64 "$1 $2: not a number" ;; esac; }
+
+# in_range NUMBER MOST: from 1.
+in_range() {
+    case $1 in '' | *[!0-9]* | ????????*) return 1 ;; esac
+    [ "$1" -ge 1 ] && [ "$1" -le "$2" ]
+}
+
+# megabytes OPTION VALUE: of 4000 (MB) or 4G.
+megabytes() {
+    number=${2%[KkMmGgTt]}
+    whole "$1" "$number"
+    case $2 in
+    *[Kk]) echo $(((number + 1023) / 1024)) ;;
+    *[Gg]) echo $((number * 1024)) ;;
+    *[Tt]) echo $((number * 1048576)) ;;
+    *) echo "$number" ;;
+    esac
+}
+
+# seconds OPTION VALUE: of 90, 1h30m, 2:00:00 or 1-02:00:00.
+seconds() {
+    printf '%s\n' "$2" | awk -v option="$1" '
+        /^[0-9]+$/ { print $0; ok = 1 }
+        /^([0-9]+-)?[0-9]+:[0-9]+(:[0-9]+)?$/ {
+            days = index($0, "-") ? substr($0, 1, index($0, "-") - 1) : 0
+            n = split(substr($0, index($0, "-") + 1), part, ":")
+            print days * 86400 + part[1] * 3600 + part[2] * 60 + (n == 3 ? part[3] : 0); ok = 1
+        }
+        /^([0-9]+[dhms])+$/ {
+            left = $0
+            while (match(left, /^[0-9]+[dhms]/)) {
+                unit = substr(left, RLENGTH, 1)
+                sum += substr(left, 1, RLENGTH - 1) * (unit == "d" ? 86400 : unit == "h" ? 3600 : unit == "m" ? 60 : 1)
+                left = substr(left, RLENGTH + 1)
+            }
+            print sum; ok = 1
+        }
+        END { exit !ok }' || fail 64 "$1 $2: not a time such as 90, 1h30m or 1-02:00:00"
+}
+
+# file OPTION PATH: its full path, as the job runs in another folder.
+file() {
+    if [ ! -f "$2" ] || [ ! -r "$2" ]; then fail 65 "$1 $2: no such file, or it cannot be read"; fi
+    # shellcheck disable=SC2012  # its own mode and name only
+    case $1:$(ls -ld -- "$2" | cut -c5-10) in
+    --contact:------ | --ssl-ca:*) ;;
+    *:???---) ;;
+    *) fail 77 "$1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
+    esac
+    case $2 in /*) printf '%s\n' "$2" ;; *) printf '%s/%s\n' "$PWD" "$2" ;; esac
+}
+
+# take OPTION [VALUE]
+take() {
+    case $1 in
+    --cores) whole "$@" && CORES=$2 ;;
+    --gpus) whole "$@" && GPUS=$2 ;;
+    --memory) MEMORY=$(megabytes "$@") || exit ;;
+    --disk) DISK=$(megabytes "$@") || exit ;;
+    --wall-time | --walltime) SECONDS_OF_JOB=$(seconds "$@") || exit ;;
+    -E | --worker-options) EXTRA="$EXTRA $2" ;;
+    --scratch-dir) FOLDER=$2 ;;
+    --worker-start-cmd) START=$2 ;;
+    --worker-binary) BINARY=$2 ;;
+    --contact | -P | --password | --ssl-ca)
+        path=$(file "$@") || exit
+        WORKER="$WORKER $1 $(quote "$path")"
+        ;;
+    *) WORKER="$WORKER $1${2+ $(quote "$2")}" ;;
+    esac
+    case $1 in --contact | -M | -N | --manager-name | --master-name | --name) NAMED=$1 ;; esac
+}
+
+parse() {
+    while [ $# -gt 0 ]; do
+        word=$1
+        shift
+        case $word in
+        --)
+            for word in "$@"; do BATCH="$BATCH $(quote "$word")"; done
+            return
+            ;;
+        -h | --help) help && exit 0 ;;
+        --dry-run) DRY=1 && continue ;;
+        --json) JSON=1 && continue ;;
+        --*=*) name=${word%%=*} value=${word#*=} glued=1 ;;
+        --*) name=$word glued= ;;
+        -[0-9]*) fail 64 "$word: the number of workers is 1 to 100000" ;;
+        -?*) # -E'--ssl' is -E --ssl
+            value=${word#-?} name=${word%"${word#-?}"} glued=${word#-?}
+            ;;
+        *)
+            PLACES="$PLACES $(quote "$word")"
+            continue
+            ;;
+        esac
+        if has "$WITH_VALUE$FILES$SIZES$OURS" "$name"; then
+            kind=value owner=take
+        elif has "$ALONE" "$name"; then
+            kind=alone owner=take
+        else
+            kind=$(driver_takes "$name") owner=driver
+            [ -n "$kind" ] || fail 64 "there is no option $name (see $ME --help)"
+        fi
+        if [ "$kind" = alone ]; then
+            [ -z "$glued" ] || fail 64 "$name takes no value"
+            if [ $owner = take ]; then take "$name"; else OPTIONS="$OPTIONS $name"; fi
+            continue
+        fi
+        if [ -z "$glued" ]; then
+            [ $# -gt 0 ] || fail 64 "$name needs a value"
+            value=$1
+            shift
+        fi
+        if [ $owner = take ]; then take "$name" "$value"; else OPTIONS="$OPTIONS $name $(quote "$value")"; fi
+    done
+}
+
+# places [HOST PORT] [N]
+places() {
+    if [ -z "$NAMED" ]; then
+        [ $# -ge 2 ] || fail 64 "needs HOST PORT, --contact FILE or -M NAME (see $ME --help)"
+        in_range "$2" 65535 || fail 64 "port $2: not a number from 1 to 65535"
+        case $1 in localhost | 127.*) fail 65 "$1: workers on other nodes would look for the manager there; give this host's name" ;; esac
+        WORKER="$WORKER $(quote "$1") $2"
+        shift 2
+    fi
+    [ $# -le 1 ] || fail 64 "too many words: $*"
+    COUNT=${1:-1}
+    in_range "$COUNT" 100000 || fail 64 "$1: the number of workers is 1 to 100000"
+}
+
+# The program that the jobs run, copied so that they find it, and the same one, wherever and whenever they start.
+place_worker() {
+    found=$BINARY
+    [ -n "$found" ] || for candidate in "${0%/*}/work_queue_worker" "$(command -v work_queue_worker)"; do
+        [ -z "$found" ] && [ -x "$candidate" ] && found=$candidate
+    done
+    [ -x "$found" ] || fail 69 "no work_queue_worker: neither beside this command nor in PATH; give --worker-binary FILE"
+    cmp -s "$found" "$FOLDER/work_queue_worker" && return
+    if ! copy=$(mktemp "$FOLDER/.worker-XXXXXX") || ! cp -- "$found" "$copy" || ! chmod 755 "$copy" ||
+        ! mv -f -- "$copy" "$FOLDER/work_queue_worker"; then
+        fail 77 "cannot copy $found to $FOLDER"
+    fi
+}
+
+# What a job runs. It first says where it is and what it found there, so that the log of a dead worker says why.
+job_script() {
+    worker="$(quote "$FOLDER/work_queue_worker")$WORKER"
+    [ -z "$CORES" ] || worker="$worker --cores $CORES"
+    [ -z "$MEMORY" ] || worker="$worker --memory $MEMORY"
+    [ -z "$DISK" ] || worker="$worker --disk $DISK"
+    [ -z "$GPUS" ] || worker="$worker --gpus $GPUS"
+    [ -z "$SECONDS_OF_JOB" ] || worker="$worker --wall-time $((SECONDS_OF_JOB > 120 ? SECONDS_OF_JOB - 60 : SECONDS_OF_JOB))"
+    cat <<SCRIPT
+#!/bin/sh
+# A worker's job, by $ME
+echo "\$(date -u +%Y-%m-%dT%H:%M:%SZ) a worker starts on \$(hostname), as \$(id -un), in \$PWD"
+ulimit -a
+SCRIPT
+    [ -z "$START" ] || printf '%s\n' "$START"
+    cat <<SCRIPT
+set -- $worker$EXTRA "\$@"
+"\$@" --detect
+exec "\$@"
+SCRIPT
+}
+
+json_string() { printf '%s' "$1" | awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\""); gsub(/\t/, "\\t"); printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'; }
+
+main() {
+    USER=${USER:-$(id -un)}
+    CORES='' MEMORY='' DISK='' GPUS='' SECONDS_OF_JOB='' EXTRA='' START='' BINARY='' WORKER='' NAMED='' PLACES=''
+    OPTIONS='' BATCH='' DRY='' JSON='' FOLDER=$PWD/$USER-workers
+    DRIVER_OPTIONS=$("$DRIVER" options) || fail 70 "$DRIVER does not work"
+    parse "$@"
+    case $EXTRA in *"$NL"*) fail 64 "--worker-options: a line break is in it" ;; esac
+    eval "places $PLACES"
+    case $FOLDER in /*) ;; *) FOLDER=$PWD/$FOLDER ;; esac
+    export WORKERS_COUNT="$COUNT" WORKERS_CORES="$CORES" WORKERS_MEMORY="$MEMORY" WORKERS_DISK="$DISK" WORKERS_GPUS="$GPUS" WORKERS_SECONDS="$SECONDS_OF_JOB"
+    if [ -n "$DRY" ]; then
+        WORKERS_LOG=$FOLDER/worker
+        export WORKERS_LOG WORKERS_SCRIPT="$FOLDER/worker"
+        printf '== %s\n' "$WORKERS_SCRIPT"
+        job_script
+        echo '== command'
+        eval "\"\$DRIVER\" render $OPTIONS -- $BATCH"
+        exit
+    fi
+    case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
+    if ! { mkdir -p -- "$FOLDER" && WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX"); } 2>/dev/null; then
+        fail 77 "cannot write in $FOLDER; use --scratch-dir"
+    fi
+    place_worker
+    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 755 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi
+    WORKERS_LOG=$WORKERS_SCRIPT
+    export WORKERS_SCRIPT WORKERS_LOG
+    if ! ids=$(eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" 2>"$WORKERS_SCRIPT.err"); then
+        why=$(tr -s '\n' ' ' <"$WORKERS_SCRIPT.err")
+        rm -f -- "$WORKERS_SCRIPT" "$WORKERS_SCRIPT.err"
+        fail 69 "nothing was submitted: ${why:-no reason was given}"
+    fi
+    rm -f -- "$WORKERS_SCRIPT.err"
+    if [ -n "$JSON" ]; then
+        printf '{"ids": [%s], "log": "%s"}\n' "$(printf '%s\n' "$ids" | sed 's/.*/"&"/' | paste -sd, -)" "$(json_string "$WORKERS_LOG")"
+    else
+        printf '%s workers submitted (%s); logs: %s.*.log\n' "$COUNT" "$(printf '%s\n' "$ids" | sed -n '1p; 2,$ { $p; }' | paste -sd- - | sed 's/-/ to /')" "$WORKERS_LOG"
+    fi
+}
