@@ -1,0 +1,42 @@
+#include "factory/sizing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wq::factory {
+
+namespace {
+
+// How many tasks of these needs one worker runs at once; 0: it is too small for any.
+std::int64_t tasks_at_once(const Demand& demand, const core::Resources& size, const Limits& limits) {
+    const bool sized = size != core::Resources{};
+    const std::int64_t fit =
+        sized ? core::how_many_fit(core::allocate(demand.needs, size, demand.rules), size) : 1;
+    return fit > 0 ? limits.tasks_per_worker.value_or(fit) : 0;
+}
+
+}  // namespace
+
+Decision decide(const std::vector<Demand>& demand, const core::Resources& size, const Supply& supply,
+                const Limits& limits) {
+    Decision decision;
+    double filled = 0;  // workers; tasks of different needs share one
+    for (const Demand& some : demand) {
+        const std::int64_t at_once = tasks_at_once(some, size, limits);
+        if (at_once > 0)
+            filled += static_cast<double>(some.tasks) / static_cast<double>(at_once);
+        else
+            decision.unfit += some.tasks;
+    }
+    const double most = static_cast<double>(std::min(limits.most, limits.capacity.value_or(limits.most)));
+    const auto needed = static_cast<std::int64_t>(std::min(std::ceil(filled), most));
+    decision.wanted = std::max(std::min(limits.least, limits.most), needed - supply.others);
+    const std::int64_t unconnected = supply.starting + supply.pending;
+    const std::int64_t missing = decision.wanted - supply.connected - unconnected;
+    const std::int64_t room = limits.unconnected > 0 ? limits.unconnected - unconnected : missing;
+    decision.submit = std::max<std::int64_t>(std::min(missing, room), 0);
+    decision.remove = std::clamp<std::int64_t>(-missing, 0, supply.pending);
+    return decision;
+}
+
+}  // namespace wq::factory
