@@ -13,6 +13,9 @@
 # A request is in the environment: WORKERS_COUNT; WORKERS_CORES, _MEMORY and _DISK (MB), _GPUS and _SECONDS of each
 # (empty: not asked for); WORKERS_SCRIPT, what a job runs; WORKERS_LOG, the path and first letters of its logs.
 
+# shellcheck source=scripts/quote.sh
+. "${DRIVER%/*}/../quote.sh"
+
 ME=${0##*/}
 NL='
 '
@@ -24,9 +27,6 @@ fail() {
     printf '%s: %s\n' "$ME" "$*" >&2
     exit "$code"
 }
-
-# quote WORD: as a shell reads it back, whatever is in it.
-quote() { printf '%s\n' "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/"; }
 
 # Options of work_queue_worker that are passed on, by whether they take a value.
 WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout --idle-timeout --connect-timeout -i

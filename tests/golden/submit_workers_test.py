@@ -28,6 +28,13 @@ SLURM = [
     ["-M", "p", "--wall-time=90"],
 ]
 
+UGE = [
+    ["login1", "9123"],
+    ["--cores", "4", "-p", "-pe smp 4", "login1", "9123"],
+    ["--cores", "4", "--memory", "8G", "--wall-time", "1h", "-M", "p", "10", "--", "-l", "h_vmem=2G", "-ac", "why=it's $HOME"],
+]
+SITE = "-pe mpi $cores -l mem_free=${memory}M -l mf=$memory\n"
+
 REFUSED = [
     [], ["login1"], ["login1", "port"], ["login1", "70000"], ["localhost", "9123"], ["login1", "9123", "0"], ["login1", "9123", "-1"],
     ["login1", "9123", "1000000"], ["login1", "9123", "1", "2"], ["-M", "p", "ten"], ["--bogus", "login1", "9123"], ["-M"],
@@ -74,7 +81,7 @@ class SubmitWorkers(unittest.TestCase):
     def submit(self, system, *words):
         command = CHECKOUT / "scripts" / system / f"{system}_submit_workers"
         return subprocess.run(["dash", command, *words], cwd=self.here, capture_output=True, text=True, check=False,
-                              stdin=subprocess.DEVNULL, env={"PATH": f"{self.bin}:/usr/bin:/bin", "USER": "me", "HOME": "/"})
+                              stdin=subprocess.DEVNULL, env={"PATH": f"{self.bin}:/usr/bin:/bin", "USER": "me", "HOME": str(self.here / "home")})
 
     def check(self, name, text):
         path = GOLDEN / name
@@ -84,14 +91,25 @@ class SubmitWorkers(unittest.TestCase):
         wanted = path.read_text()
         self.assertEqual(wanted, text, "\n" + "".join(difflib.unified_diff(wanted.splitlines(True), text.splitlines(True), str(path), "now")))
 
-    def test_what_is_submitted(self):
+    def shown(self, system, requests):
         text = ""
-        for words in SLURM:
-            shown = self.submit("slurm", "--dry-run", *words)
+        for words in requests:
+            shown = self.submit(system, "--dry-run", *words)
             self.assertEqual((shown.returncode, shown.stderr), (0, ""), words)
-            text += f"$ slurm_submit_workers {' '.join(words)!r}\n{shown.stdout}\n"
-        self.check("slurm.txt", text)
+            text += f"$ {system}_submit_workers {' '.join(words)!r}\n{shown.stdout}\n"
         self.assertEqual(list(self.here.glob("*-workers")), [], "a dry run writes nothing")
+        return text
+
+    def test_what_is_submitted_to_slurm(self):
+        self.check("slurm.txt", self.shown("slurm", SLURM))
+
+    def test_what_is_submitted_to_grid_engine(self):
+        text = self.shown("uge", UGE)
+        settings = self.here / "home/.config/work_queue"
+        settings.mkdir(parents=True)
+        (settings / "uge_parameters").write_text(SITE)
+        text += "with the parameters of a site: " + SITE + self.shown("uge", UGE[2:])
+        self.check("uge.txt", text)
 
     def test_help(self):
         self.check("slurm_help.txt", self.submit("slurm", "--help").stdout)
@@ -153,6 +171,24 @@ class SubmitWorkers(unittest.TestCase):
         said = self.submit("slurm", "--json", "login1", "9123", "2")
         self.assertEqual(said.returncode, 0, said)
         self.assertEqual(json.loads(said.stdout)["ids"], ["77_1", "77_2"])
+
+    def test_grid_engine_numbers_and_states(self):
+        self.system("qsub", "echo 77.1-3:1")
+        said = self.submit("uge", "--json", "login1", "9123", "3")
+        self.assertEqual(json.loads(said.stdout)["ids"], ["77.1", "77.2", "77.3"])
+        self.system("qstat", """cat <<END
+job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID
+-----------------------------------------------------------------------------------------------------------------
+     77 0.55500 wqWorker   me           r     11/25/2026 14:00:01 all.q@node1                        2 1
+     77 0.55500 wqWorker   me           qw    11/25/2026 14:00:01                                    2 2
+     77 0.55500 wqWorker   me           Eqw   11/25/2026 14:00:01                                    2 3
+     78 0.55500 wqWorker   me           r     11/25/2026 14:00:01 all.q@node1                        2
+     79 0.55500 wqWorker   me           hqw   11/25/2026 14:00:01                                    2
+END""")
+        said = subprocess.run([CHECKOUT / "scripts/uge/driver", "status", "77.1", "77.2", "77.3", "78", "79", "80"], capture_output=True,
+                              text=True, check=True, env={"PATH": f"{self.bin}:/usr/bin:/bin"})
+        self.assertEqual(sorted(said.stdout.splitlines()), [
+            "77.1 running", "77.2 pending qw", "77.3 ended Eqw", "78 running", "79 pending hqw", "80 unknown"])
 
     def test_status_in_one_call(self):
         self.system("squeue", 'echo "77_1 RUNNING None"; echo "77_2 PENDING Priority"; echo "77_3 COMPLETED None"; '
