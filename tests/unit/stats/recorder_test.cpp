@@ -64,11 +64,12 @@ TEST(Recorder, GathersRecordsUntilItsNextWriteOrIsHurried) {
     const auto acknowledges = [&](std::uint64_t count) {
         return wait_for(**recorder, [&] { return (*recorder)->acknowledged() == count; });
     };
-    (*recorder)->task(recorded_number(0));  // the first one waits for nothing
-    ASSERT_TRUE(acknowledges(1));
-    (*recorder)->task(recorded_number(1));
-    (*recorder)->write_at_once();
-    ASSERT_TRUE(acknowledges(2));
+    for (std::uint64_t i = 0; i < 2;
+         ++i) {  // the second one comes within the hour, whatever was written first
+        (*recorder)->task(recorded_number(i));
+        (*recorder)->write_at_once();
+        ASSERT_TRUE(acknowledges(i + 1));
+    }
     for (std::uint64_t i = 2; i < 1100; ++i) (*recorder)->task(recorded_number(i));
     ASSERT_TRUE(wait_for(**recorder, [&] { return (*recorder)->acknowledged() >= 1026; }));  // a full batch
     ASSERT_TRUE((*recorder)->close().ok());
