@@ -23,6 +23,13 @@ asked() { [ "${1:-0}" -gt 0 ]; }
 
 find_job() { :; }
 
+# only ID...: of lines "ID STATE [DETAIL]", those with one of these ids; the other ids are unknown.
+only() {
+    awk 'BEGIN { for (i = 1; i < ARGC; ++i) wanted[ARGV[i]] = 1; ARGC = 1 }
+        $1 in wanted { print; delete wanted[$1] }
+        END { for (id in wanted) print id, "unknown" }' "$@"
+}
+
 # parameters [OPTION...]: the words of all -p, as a shell reads them.
 parameters() {
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
