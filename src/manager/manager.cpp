@@ -125,7 +125,8 @@ void Manager::stop(core::StopReason reason, Duration grace, core::Now now) {
 }
 
 bool Manager::over() const {
-    return finished() && (finished()->stopped || storage_.gave_up() || records_.all_written());
+    // A stop ends the wait for a full disk, also if all tasks ended after it.
+    return finished() && (reactor_.stopping() || storage_.gave_up() || records_.all_written());
 }
 
 void Manager::tick(core::Now now) {

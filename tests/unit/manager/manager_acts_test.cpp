@@ -100,5 +100,22 @@ TEST_F(ManagerActs, TheRunWaitsForItsLastRecordsOnly) {
     EXPECT_TRUE(manager_.over());
 }
 
+TEST_F(ManagerActs, AStopEndsTheWaitForTheDiskAlsoIfAllTasksEndAfterIt) {
+    tasks_.add_line("task", 1, 0);
+    manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
+    manager_.end_input({});
+    wire::Hello hello;
+    hello.rank = 0;
+    hello.host = "node";
+    hello.offers = {2, 1000, 1000, 0};
+    say(hello);
+    recorder_.set_trouble(true);
+    manager_.on_recorder({});
+    manager_.stop(core::StopReason::interrupted, std::chrono::hours(1), {});
+    EXPECT_FALSE(manager_.over());
+    say(wire::Ended{TaskId(0), 1, {}, {}});
+    EXPECT_TRUE(manager_.over());
+}
+
 }  // namespace
 }  // namespace wq::manager
