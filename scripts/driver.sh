@@ -63,7 +63,10 @@ submit() {
     id=
     if said=$(eval "$SUBMIT" </dev/null); then id=$(printf '%s\n' "$said" | read_ids); fi
     [ -n "$id" ] || id=$(find_job 2>/dev/null)
-    [ -n "$id" ] || return 1
+    if [ -z "$id" ]; then
+        [ -z "$said" ] || echo "${COMMAND%% *} named no job: $said" >&2
+        return 1
+    fi
     if [ "$WORKERS_COUNT" -eq 1 ]; then echo "$id"; else task_ids "$id"; fi
 }
 

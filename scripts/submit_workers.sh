@@ -33,7 +33,7 @@ WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout
  --min-backoff -b --max-backoff -w --tcp-window-size -z --disk-threshold --memory-threshold -d --debug -o --debug-file
  --debug-rotate-max -A --arch -O --os -s --workdir --bind --threads-per-core --feature --keep-cache --url-timeout
  --grace --task-wrapper --from-factory --volatility '
-ALONE=' --ssl --single-shot '
+ALONE=' --ssl --single-shot --parent-death '
 FILES=' --contact -P --password --ssl-ca ' # their value is a file that the job has to find
 SIZES=' --cores --memory --disk --gpus '
 OURS=' -E --worker-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary '
@@ -236,6 +236,7 @@ place_worker() {
     cmp -s "$found" "$FOLDER/work_queue_worker" && return
     if ! copy=$(mktemp "$FOLDER/.worker-XXXXXX") || ! cp -- "$found" "$copy" || ! chmod 755 "$copy" ||
         ! mv -f -- "$copy" "$FOLDER/work_queue_worker"; then
+        rm -f -- "$copy"
         fail 77 "cannot copy $found to $FOLDER"
     fi
 }
@@ -284,10 +285,9 @@ main() {
         exit
     fi
     case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
-    if ! { mkdir -p -- "$FOLDER" && WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX"); } 2>/dev/null; then
-        fail 77 "cannot write in $FOLDER; use --scratch-dir"
-    fi
+    mkdir -p -- "$FOLDER" 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     place_worker
+    WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX") || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     if ! job_script >"$WORKERS_SCRIPT" || ! chmod 755 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi
     WORKERS_LOG=$WORKERS_SCRIPT
     export WORKERS_SCRIPT WORKERS_LOG

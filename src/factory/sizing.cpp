@@ -28,9 +28,9 @@ Decision decide(const std::vector<Demand>& demand, const core::Resources& size, 
         else
             decision.unfit += some.tasks;
     }
-    const double most = static_cast<double>(std::min(limits.most, limits.capacity.value_or(limits.most)));
-    const auto needed = static_cast<std::int64_t>(std::min(std::ceil(filled), most));
-    decision.wanted = std::max(std::min(limits.least, limits.most), needed - supply.others);
+    const auto served = static_cast<double>(limits.capacity.value_or(limits.most + supply.others));
+    const auto needed = static_cast<std::int64_t>(std::min(std::ceil(filled), served));
+    decision.wanted = std::clamp(needed - supply.others, std::min(limits.least, limits.most), limits.most);
     const std::int64_t unconnected = supply.starting + supply.pending;
     const std::int64_t missing = decision.wanted - supply.connected - unconnected;
     const std::int64_t room = limits.unconnected > 0 ? limits.unconnected - unconnected : missing;

@@ -31,7 +31,7 @@ struct Limits {
     // Of jobs without a connected worker: if new workers fail, few fail. 0: no such limit.
     std::int64_t unconnected = 5;
     std::optional<std::int64_t> tasks_per_worker{};  // replaces what follows from needs and size
-    std::optional<std::int64_t> capacity{};          // workers that the managers can serve
+    std::optional<std::int64_t> capacity{};          // workers, others included, that the managers can serve
 };
 
 struct Decision {

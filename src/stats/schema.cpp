@@ -53,8 +53,7 @@ constexpr std::array<Schema, dataset_count> all_schemas{
     schema<WorkerRow>("workers", rows_by_run, "a row for every worker that joined; rewritten when it leaves"),
     schema<CategoryRow>("categories", rows_by_run, "a row for every category"),
     schema<TransferRow>("transfers", rows_by_task, "a row for every file sent or received"),
-    schema<SliceRow>("slices", rows_by_task,
-                     "for datasets handed out in slices: empty, as nothing does that yet"),
+    schema<SliceRow>("slices", rows_by_task, "reserved for slices of datasets; always empty"),
 };
 
 }  // namespace

@@ -164,6 +164,13 @@ class SubmitWorkers(unittest.TestCase):
         self.assertIn("nothing was submitted: sbatch: error: invalid partition specified: fast", said.stderr)
         self.assertEqual([path.name for path in (self.here / "s").iterdir()], ["work_queue_worker"])
 
+    def test_an_answer_without_an_id(self):
+        self.system("sbatch", "echo hello")
+        self.system("squeue", "exit 0")
+        said = self.submit("slurm", "--scratch-dir", "s", "login1", "9123")
+        self.assertEqual(said.returncode, 69)
+        self.assertIn("nothing was submitted: sbatch named no job: hello", said.stderr)
+
     def test_a_timeout_of_a_submission_that_came_through(self):
         self.system("sbatch", f'for word in "$@"; do last=$word; done; echo "$last" > "{self.here}/script"; '
                               'echo "sbatch: error: Batch job submission failed: Socket timed out" >&2; exit 1')

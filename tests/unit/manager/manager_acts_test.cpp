@@ -41,6 +41,18 @@ class ManagerActs : public ::testing::Test {
         return heard;
     }
 
+    // The only task of a run is leased to the rank.
+    void run_one_task() {
+        tasks_.add_line("task", 1, 0);
+        manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
+        manager_.end_input({});
+        wire::Hello hello;
+        hello.rank = 0;
+        hello.host = "node";
+        hello.offers = {2, 1000, 1000, 0};
+        say(hello);
+    }
+
     static constexpr net::PeerId manager_peer{0};
     static constexpr net::PeerId rank_peer{1};
     static constexpr std::uint64_t most_unwritten = 1000;
@@ -83,14 +95,7 @@ TEST_F(ManagerActs, WhatAnActionRaisesFollowsTheActionsBesideIt) {
 }
 
 TEST_F(ManagerActs, TheRunWaitsForItsLastRecordsOnly) {
-    tasks_.add_line("task", 1, 0);
-    manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
-    manager_.end_input({});
-    wire::Hello hello;
-    hello.rank = 0;
-    hello.host = "node";
-    hello.offers = {2, 1000, 1000, 0};
-    say(hello);
+    run_one_task();
     EXPECT_FALSE(recorder_.hurried());
     say(wire::Ended{TaskId(0), 1, {}, {}});
     EXPECT_TRUE(manager_.finished());
@@ -101,14 +106,7 @@ TEST_F(ManagerActs, TheRunWaitsForItsLastRecordsOnly) {
 }
 
 TEST_F(ManagerActs, AStopEndsTheWaitForTheDiskAlsoIfAllTasksEndAfterIt) {
-    tasks_.add_line("task", 1, 0);
-    manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
-    manager_.end_input({});
-    wire::Hello hello;
-    hello.rank = 0;
-    hello.host = "node";
-    hello.offers = {2, 1000, 1000, 0};
-    say(hello);
+    run_one_task();
     recorder_.set_trouble(true);
     manager_.on_recorder({});
     manager_.stop(core::StopReason::interrupted, std::chrono::hours(1), {});
