@@ -16,6 +16,8 @@ namespace wq::core {
 
 // A worker announces a feature with this prefix for each of its functions; a call requires it.
 inline constexpr std::string_view function_feature = "function:";
+// And one with this prefix for the factory that started it, so that tasks can require its workers.
+inline constexpr std::string_view factory_feature = "factory:";
 // Per TCP worker; names without the prefix.
 inline constexpr std::size_t most_features = 1000;
 inline constexpr std::size_t most_functions = 10'000;

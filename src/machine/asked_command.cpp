@@ -25,29 +25,35 @@ int milliseconds_until(Instant until) {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-// A child that hangs in the kernel, for example on a broken GPU, ends when it can: nobody waits for it.
-void wait_for_the_killed(pid_t child) {
+// Returns the status of waitpid(); nullopt: it still runs. Linux before 5.3 has no process descriptors: there
+// this waits without a limit.
+std::optional<int> wait_for(pid_t child, Instant until) {
     const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
     if (process.valid()) {
-        const Instant until = instant_now() + kill_grace;
         pollfd ended{process.get(), POLLIN, 0};
         while (::poll(&ended, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
         }
     }
-    ::waitpid(child, nullptr, process.valid() ? WNOHANG : 0);  // Linux before 5.3 has no process descriptors
+    int status = 0;
+    if (::waitpid(child, &status, process.valid() ? WNOHANG : 0) != child) return std::nullopt;
+    return status;
+}
+
+int exit_code_of(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 }  // namespace
 
 AskedCommand::AskedCommand(AskedCommand&& other) noexcept
-    : child_(std::exchange(other.child_, -1)), out_(std::move(other.out_)) {}
+    : child_(std::exchange(other.child_, -1)), exit_code_(other.exit_code_), out_(std::move(other.out_)) {}
 
 AskedCommand& AskedCommand::operator=(AskedCommand&& other) noexcept {
-    std::swap(child_, other.child_), std::swap(out_, other.out_);
+    std::swap(child_, other.child_), std::swap(exit_code_, other.exit_code_), std::swap(out_, other.out_);
     return *this;
 }
 
-AskedCommand::AskedCommand(const std::vector<std::string>& command) {
+AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors errors) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return;
     out_.reset(ends[0]);
@@ -56,13 +62,16 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command) {
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
-    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (errors == Errors::with_output)
+        ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDERR_FILENO);
+    else
+        ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
     sigset_t none;
     sigemptyset(&none);
     ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     std::vector<char*> words;
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
@@ -77,8 +86,9 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command) {
 void AskedCommand::end() {
     out_.reset();
     if (child_ <= 0) return;
-    ::kill(child_, SIGKILL);
-    wait_for_the_killed(child_);
+    ::kill(-child_, SIGKILL);
+    // One that hangs in the kernel, for example on a broken GPU, ends when it can: nobody waits for it.
+    if (const auto status = wait_for(child_, instant_now() + kill_grace)) exit_code_ = exit_code_of(*status);
     child_ = -1;
 }
 
@@ -98,6 +108,9 @@ std::optional<std::string> AskedCommand::answer(Duration limit) {
         if (got < 0) break;
         text.append(part.data(), static_cast<std::size_t>(got));
         whole = got == 0;
+    }
+    if (whole && child_ > 0) {  // it has closed its output, and is about to end
+        if (const auto status = wait_for(child_, until)) exit_code_ = exit_code_of(*status), child_ = -1;
     }
     end();
     if (!whole) return std::nullopt;

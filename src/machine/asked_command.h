@@ -1,4 +1,4 @@
-// A system command that is queried for information, with a time limit.
+// A command of the system that answers a question, with a time limit.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,9 @@ namespace wq::machine {
 class AskedCommand {
   public:
     AskedCommand() = default;
-    // Starts it, found by PATH; its stderr is discarded.
-    explicit AskedCommand(const std::vector<std::string>& command);
+    enum class Errors { dropped, with_output };  // its stderr
+    // Starts it, found by PATH, in a process group of its own.
+    explicit AskedCommand(const std::vector<std::string>& command, Errors errors = Errors::dropped);
     AskedCommand(AskedCommand&& other) noexcept;
     AskedCommand& operator=(AskedCommand&& other) noexcept;
     ~AskedCommand() { end(); }
@@ -24,10 +25,14 @@ class AskedCommand {
     // Its whole output, if it ended within `limit`; otherwise, or if it writes more than a MiB, it is killed.
     std::optional<std::string> answer(Duration limit);
 
+    // After an answer: its exit code; 128 + the signal that ended it; 127: it could not be started.
+    int exit_code() const { return exit_code_; }
+
   private:
     void end();
 
     pid_t child_ = -1;
+    int exit_code_ = 127;
     Descriptor out_;
 };
 

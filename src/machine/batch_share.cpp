@@ -163,6 +163,26 @@ Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable) {
     return std::move(reader.bounds);
 }
 
+std::string batch_job(const BatchSources& sources) {
+    const Reader job(sources);
+    if (const std::string given = job.text("WORK_QUEUE_JOB"); !given.empty()) return given;
+    if (const std::string array = job.text("SLURM_ARRAY_JOB_ID"); !array.empty())
+        return array + "_" + job.text("SLURM_ARRAY_TASK_ID");
+    if (const std::string slurm = job.text("SLURM_JOB_ID"); !slurm.empty()) return slurm;
+    if (const std::string pbs = job.text("PBS_JOBID"); !pbs.empty()) return pbs;
+    if (const auto engine = job.count("JOB_ID"); engine && !job.text("SGE_TASK_ID").empty()) {
+        const auto task = job.count("SGE_TASK_ID");  // "undefined" of a job that is no array
+        return std::to_string(*engine) + (task ? "." + std::to_string(*task) : "");
+    }
+    if (const std::string path = job.text("_CONDOR_JOB_AD"); !path.empty()) {
+        const auto text = sources.file(path);
+        const auto cluster = text ? attribute(*text, "ClusterId") : std::nullopt;
+        if (cluster)
+            return std::to_string(*cluster) + "." + std::to_string(attribute(*text, "ProcId").value_or(0));
+    }
+    return {};
+}
+
 BatchSources batch_environment() {
     BatchSources sources;
     sources.variable = [](const char* name) -> const char* { return std::getenv(name); };

@@ -1,5 +1,6 @@
-// The share of the machine that belongs to this job, according to the environment of Slurm, PBS, Grid Engine
-// or HTCondor. Words that are no numbers are ignored: they come from the batch system, not from the user.
+// The job that this process is in, and the share of the machine that belongs to it, according to the
+// environment of Slurm, PBS, Grid Engine or HTCondor. Words that are no numbers are ignored: they come from
+// the batch system, not from the user.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,11 @@ struct CpuCount {
 // In the order Slurm, PBS, Grid Engine, HTCondor; values of a job on several hosts are omitted if they count
 // all hosts together.
 Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable = {});
+
+// The job's id as its driver in scripts/ prints it: "77", "77_1" (Slurm's arrays), "77.1" (Grid Engine's,
+// HTCondor), "77[1].server" (PBS). WORK_QUEUE_JOB comes first, for systems that are not known here. Empty:
+// none.
+std::string batch_job(const BatchSources& sources);
 
 BatchSources batch_environment();  // of this process
 

@@ -40,7 +40,7 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       notices_({environment_, leases_, tickets_, records_, release_}),
       sessions_(session_options(options), links_, *this, notices_),
       release_(sessions_, links_, *this),
-      messages_({links_, sessions_, leases_, tickets_, environment_, release_, records_.failures(),
+      messages_({links_, sessions_, leases_, tickets_, environment_, release_, records_,
                  !options.mark_path.empty()},
                 *this),
       performer_({links_, leases_, tickets_, sessions_, messages_, records_, storage_, times_}, *this,

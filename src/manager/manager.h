@@ -107,7 +107,7 @@ class Manager final : private Router {
     const scheduling::Reactor& reactor() const override { return reactor_; }
     const RunRecords& records() const { return records_; }
     bool lost_a_rank() const { return sessions_.lost_a_rank(); }
-    core::ManagerStats stats() const { return with_own(reactor_.stats()); }
+    core::ManagerStats stats() const override { return with_own(reactor_.stats()); }
     // For the category's tasks; statistics of workers and of the manager are for the whole run.
     core::ManagerStats stats(CategoryId category) const { return with_own(reactor_.stats(category)); }
     // A turn of the loop is over: it waited and worked for these times.

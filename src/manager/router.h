@@ -12,6 +12,7 @@ namespace wq::manager {
 class Router {
   public:
     virtual const scheduling::Reactor& reactor() const = 0;
+    virtual core::ManagerStats stats() const = 0;
     virtual bool run_is_over() const = 0;  // the core has finished: only goodbyes follow
     virtual void react(const core::Event& event, core::Now now) = 0;
     virtual void tell_user(const std::string& line) = 0;

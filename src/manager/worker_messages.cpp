@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "manager/status_report.h"
 
 namespace wq::manager {
 
@@ -64,10 +65,15 @@ void WorkerMessages::on(Link& link, const wire::EnvironmentReport& message, core
     router_.tell_user("worker " + std::to_string(link.record->worker.value()) + " on " + link.record->host +
                       ": `" + line + "` ended with " + std::to_string(message.exit_code) +
                       (text.empty() ? "" : ": " + text));
-    if (message.exit_code != 0) to_.failures.add_environment({line, message.exit_code, text});
+    if (message.exit_code != 0) to_.records.failures().add_environment({line, message.exit_code, text});
 }
 
 void WorkerMessages::on(Link&, const wire::Beat&, core::Now) {}
+
+void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now now) {
+    const auto report = [&] { return status_report(router_, to_.records.categories(), to_.sessions); };
+    to_.sessions.answer(link, message, report, now);
+}
 
 // ---- tasks ----
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "manager/environment_lines.h"
-#include "manager/failures.h"
 #include "manager/lease_sender.h"
 #include "manager/links.h"
 #include "manager/router.h"
+#include "manager/run_records.h"
 #include "manager/ticket_server.h"
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
@@ -26,7 +26,7 @@ class WorkerMessages {
         TicketServer& tickets;
         const EnvironmentLines& environment;
         WorkerRelease& release;
-        Failures& failures;
+        RunRecords& records;
         bool files_may_be_shared = false;  // tell workers how to find out whether they see our files
     };
     WorkerMessages(Receivers receivers, Router& router) : to_(receivers), router_(router) {}
@@ -48,6 +48,7 @@ class WorkerMessages {
     void on(Link& link, const wire::Draining& message, core::Now now);
     void on(Link& link, const wire::EnvironmentReport& message, core::Now now);
     void on(Link& link, const wire::Beat& message, core::Now now);
+    void on(Link& link, const wire::StatusQuery& message, core::Now now);
     // Tasks.
     void on(Link& link, wire::Ended& message, core::Now now);
     void on(Link& link, const wire::RangeEnded& message, core::Now now);

@@ -40,6 +40,7 @@ records::WorkerRecord record_of(const wire::Hello& message, WorkerId worker, std
     record.address = std::move(address);
     record.offers = message.offers;
     record.joined_us = now.wall;
+    record.job = message.job;
     return record;
 }
 
@@ -61,11 +62,7 @@ void WorkerSessions::keep_numbers(std::uint32_t ranks) {
 void WorkerSessions::hello(Link& link, wire::Hello& message, core::Now now) {
     if (link.session != nullptr) return refuse(link, "it said hello twice", now);
     if (link.record) return;  // a repeated hello of the same worker
-    if (message.version != wire::protocol_version)
-        return refuse(link,
-                      "it speaks protocol " + std::to_string(message.version) + ", the manager " +
-                          std::to_string(wire::protocol_version),
-                      now);
+    if (message.version != wire::protocol_version) return refuse_version(link, message.version, now);
     link.os = message.os;
     link.arch = message.arch;
     if (link.untrusted || !message.rank)
@@ -163,6 +160,21 @@ wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
     return welcome;
 }
 
+// ---- no workers ----
+
+void WorkerSessions::answer(Link& link, const wire::StatusQuery& query, const StatusReporter& report,
+                            core::Now now) {
+    if (link.record || !link.untrusted) return refuse(link, "a worker asked for the status", now);
+    if (query.version != wire::protocol_version) return refuse_version(link, query.version, now);
+    links_.close(link, report());
+    links_.remove(link.key);
+}
+
+const records::WorkerRecord* WorkerSessions::of_tcp(WorkerId worker) const {
+    const session::Session* const session = sessions_.find(worker);
+    return session == nullptr ? nullptr : &session->record;
+}
+
 // ---- answers ----
 
 bool WorkerSessions::out_of_turn(Link& link, core::Now now) {
@@ -239,6 +251,13 @@ void WorkerSessions::end(WorkerId worker, const std::string& why, records::Depar
 
 void WorkerSessions::refuse(Link& link, const std::string& why, core::Now now) {
     close(link, wire::Refused{wire::protocol_version, why}, why, now);
+}
+
+void WorkerSessions::refuse_version(Link& link, std::uint32_t theirs, core::Now now) {
+    refuse(link,
+           "it speaks protocol " + std::to_string(theirs) + ", the manager " +
+               std::to_string(wire::protocol_version),
+           now);
 }
 
 void WorkerSessions::close(Link& link, const wire::Message& last, const std::string& why, core::Now now) {

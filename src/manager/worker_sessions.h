@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ class WorkerSessions {
     // Before its welcome, a worker may send only a hello. If it sent anything else, refuses it and returns
     // true.
     bool out_of_turn(Link& link, core::Now now);
+    // A program that is no worker: gets its answer, and the link ends.
+    using StatusReporter = std::function<wire::StatusReport()>;
+    void answer(Link& link, const wire::StatusQuery& query, const StatusReporter& report, core::Now now);
+    // Null: a rank.
+    const records::WorkerRecord* of_tcp(WorkerId worker) const;
     void count_answer(Link& link);
     void acknowledge_answers();
 
@@ -72,6 +78,7 @@ class WorkerSessions {
     void reconnect(Link& link, wire::Hello& message, core::Now now);
     void forget_unconfirmed(const session::Session& old, core::Now now);
     wire::Welcome welcome(const session::Session& session) const;
+    void refuse_version(Link& link, std::uint32_t theirs, core::Now now);
     void close(Link& link, const wire::Message& last, const std::string& why, core::Now now);
     void note_departures_at_the_end(const std::string& why, core::Now now);
 

@@ -130,6 +130,15 @@ ManagerStats Reactor::stats() const {
 ManagerStats Reactor::stats(CategoryId category) const {
     return parts_->view.stats(category);
 }
+std::vector<ShapeCount> Reactor::unfinished() const {
+    return parts_->view.unfinished();
+}
+const Ask& Reactor::asked(ShapeId shape) const {
+    return parts_->shared.state.asked(shape);
+}
+const AllocationRules& Reactor::allocation() const {
+    return parts_->shared.state.options.allocation;
+}
 std::string Reactor::waiting_for() const {
     return parts_->view.waiting_for();
 }

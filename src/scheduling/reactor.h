@@ -23,6 +23,7 @@
 namespace wq::scheduling {
 
 using leasing::ReactorOptions;
+struct ShapeCount;
 
 class Reactor {
   public:
@@ -61,6 +62,11 @@ class Reactor {
     core::ManagerStats stats() const;
     // The same for the tasks of one category. Figures of workers and the manager are those of the whole run.
     core::ManagerStats stats(CategoryId category) const;
+
+    // How many unfinished tasks of each shape there are (view.h), and what they request with their category.
+    std::vector<ShapeCount> unfinished() const;
+    const core::Ask& asked(core::ShapeId shape) const;
+    const core::AllocationRules& allocation() const;
 
     // What the run waits for, in one line for the user.
     std::string waiting_for() const;

@@ -97,6 +97,23 @@ std::int64_t View::able_workers() const {
     });
 }
 
+std::vector<ShapeCount> View::unfinished() const {
+    std::vector<ShapeCount> all(ledger_.shapes());
+    for (std::uint32_t number = 0; number < ledger_.shapes(); ++number) {
+        ShapeCount& one = all[number];
+        one.shape = ShapeId(number);
+        const ReadyTasks& ready = ledger_.ready(one.shape);
+        one.ready = ready.suspects.count();
+        for (const auto& [priority, queue] : ready.queues)
+            one.ready += queue.fresh.count() + queue.again.count();
+    }
+    for (const auto& [id, worker] : workers_.all())
+        for (const TaskId task : worker.leases) ++all[ledger_.shape_of(task).value()].on_workers;
+    if (state_.batch) all[state_.batch->shape.value()].on_workers += ledger_.count(TaskState::sealed);
+    std::erase_if(all, [](const ShapeCount& one) { return one.ready + one.on_workers == 0; });
+    return all;
+}
+
 ManagerStats View::stats(CategoryId category) const {
     ManagerStats all = stats();
     const bool known = category.value() < state_.category_counters.size();

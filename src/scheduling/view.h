@@ -1,11 +1,20 @@
 // Computes what users may see: figures, and why a task does not run. Read-only.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "scheduling/policy.h"
 
 namespace wq::scheduling {
+
+// Unfinished tasks of one shape.
+struct ShapeCount {
+    ShapeId shape;
+    std::uint64_t ready = 0;
+    std::uint64_t on_workers = 0;  // leased, or in a batch
+};
 
 class View {
   public:
@@ -14,6 +23,8 @@ class View {
 
     ManagerStats stats() const;
     ManagerStats stats(CategoryId category) const;
+    // By shape, without those that wait for a time or other tasks. Visits all shapes and all leases.
+    std::vector<ShapeCount> unfinished() const;
 
     // See the functions of these names in reactor.h.
     std::string waiting_for() const;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <random>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/amounts.h"
@@ -80,8 +81,14 @@ Session* SessionTable::find(const std::string& identity) {
 }
 
 Session* SessionTable::find(WorkerId worker) {
+    return const_cast<Session*>(std::as_const(*this).find(worker));
+}
+
+const Session* SessionTable::find(WorkerId worker) const {
     const auto known = identities_.find(worker);
-    return known == identities_.end() ? nullptr : find(known->second);
+    if (known == identities_.end()) return nullptr;
+    const auto found = sessions_.find(known->second);
+    return found == sessions_.end() ? nullptr : &found->second;
 }
 
 bool is_platform(std::string_view name) {
@@ -98,6 +105,7 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello) {
         return "its host name is invalid";
     if (!is_platform(hello.os) || !is_platform(hello.arch)) return "its platform name is invalid";
     if (hello.node.size() > longest_name || !plain(hello.node)) return "its node name is invalid";
+    if (hello.job.size() > longest_name || !plain(hello.job)) return "its job's id is invalid";
     const core::Resources& offers = hello.offers;
     if (!within(offers.cores.rounded_up(), most_cores) || !within(offers.memory_mb, most_mb) ||
         !within(offers.disk_mb, most_mb) || !within(offers.gpus.rounded_up(), most_cores))

@@ -45,6 +45,7 @@ class SessionTable {
     void close(WorkerId worker);
     Session* find(const std::string& identity);
     Session* find(WorkerId worker);
+    const Session* find(WorkerId worker) const;
 
   private:
     std::map<std::string, Session> sessions_;

@@ -67,7 +67,7 @@ void fields(LeaseFiles& v, V& visit) {
 template <class V>
 void fields(Hello& m, V& visit) {
     visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features,
-          m.os, m.arch, m.node, m.identity, m.resume, m.answers_sent, m.holding);
+          m.os, m.arch, m.node, m.job, m.identity, m.resume, m.answers_sent, m.holding);
 }
 template <class V>
 void fields(Refused& m, V& visit) {
@@ -203,6 +203,23 @@ void fields(RevokedBatch& m, V& visit) {
 template <class V>
 void fields(Dismiss& m, V& visit) {
     visit(m.why, m.ranks_lost, m.for_good);
+}
+template <class V>
+void fields(StatusQuery& m, V& visit) {
+    visit(m.version);
+}
+template <class V>
+void fields(TasksOfShape& v, V& visit) {
+    visit(v.category, v.needs, v.rules, v.features, v.ready, v.on_workers);
+}
+template <class V>
+void fields(WorkerStatus& v, V& visit) {
+    visit(v.worker, v.host, v.offers, v.tasks, v.job, v.factory, v.is_rank, v.connected);
+}
+template <class V>
+void fields(StatusReport& m, V& visit) {
+    visit(m.version, m.shapes, m.further, m.workers, m.blocked, m.submitted, m.done, m.failed,
+          m.capacity_tasks, m.ending);
 }
 template <class V>
 void fields(Beat&, V& visit) {

@@ -22,15 +22,20 @@ msgpack::unpack_limit limits(std::string_view frame) {
     return {most, 0, 0, most, 0, deepest};
 }
 
-template <class M>
-bool of_another_version(const msgpack::object&, M&) {
-    return false;
-}
-bool of_another_version(const msgpack::object& value, Hello& message) {
+bool first_of_another_version(const msgpack::object& value, std::uint32_t& version) {
     const auto& array = value.via.array;
     if (array.size < 2 || array.ptr[1].type != msgpack::type::POSITIVE_INTEGER) return false;
-    message.version = static_cast<std::uint32_t>(std::min<std::uint64_t>(array.ptr[1].via.u64, UINT32_MAX));
-    return message.version != protocol_version;
+    version = static_cast<std::uint32_t>(std::min<std::uint64_t>(array.ptr[1].via.u64, UINT32_MAX));
+    return version != protocol_version;
+}
+template <class M>
+bool of_another_version(const msgpack::object& value, M& message) {
+    // The others follow one of these on a connection.
+    if constexpr (!std::is_same_v<M, Hello> && !std::is_same_v<M, StatusQuery> &&
+                  !std::is_same_v<M, StatusReport>)
+        return false;
+    else
+        return first_of_another_version(value, message.version);
 }
 
 template <std::size_t Kind>

@@ -4,7 +4,7 @@
 // than a small multiple of the frame's size.
 //
 // Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
-// as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks).
+// as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks); 7 (status, batch jobs).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 6;
+inline constexpr std::uint32_t protocol_version = 7;
 
 // ---- worker -> manager ----
 
@@ -44,6 +44,7 @@ struct Hello {
     std::string os;    // "Linux" and
     std::string arch;  // "x86_64": as in uname(2)
     std::string node;  // equal for workers that can read each other's workspaces; empty: none
+    std::string job;   // its id in the batch system, as a driver in scripts/ prints it; empty: none
     // For a TCP worker, which may reconnect.
     std::string identity;            // random; the same until this process gives the manager up
     std::string resume;              // the token of the previous Welcome; empty: it joins for the first time
@@ -290,6 +291,46 @@ struct OutputsKept {  // manager: whether they are stored at their destinations
     std::string trouble;  // empty: they are
 };
 
+// ---- status: for programs that are no workers ----
+
+// The first message of such a program. The answer is a StatusReport or Refused, and then the connection ends.
+struct StatusQuery {
+    std::uint32_t version = protocol_version;
+};
+// Unfinished tasks that are equal in all this.
+struct TasksOfShape {
+    std::string category;
+    core::Needs needs;  // what they specify, or what their category requests for them now
+    core::AllocationRules rules{};
+    std::vector<std::string> features;
+    std::uint64_t ready = 0;
+    std::uint64_t on_workers = 0;  // dispatched, running or not, or in a batch that ranks claim
+    bool operator==(const TasksOfShape&) const = default;
+};
+struct WorkerStatus {
+    WorkerId worker;
+    std::string host;
+    core::Resources offers;
+    std::uint64_t tasks = 0;  // dispatched to it
+    std::string job;          // as in its Hello
+    std::string factory;      // that started it; empty: none
+    bool is_rank = false;     // of the manager's MPI job
+    bool connected = true;    // false: it may reconnect
+    bool operator==(const WorkerStatus&) const = default;
+};
+struct StatusReport {
+    std::uint32_t version = protocol_version;
+    std::vector<TasksOfShape> shapes;
+    std::uint64_t further = 0;  // unfinished tasks of other shapes, if there are too many shapes to list
+    std::vector<WorkerStatus> workers;
+    std::uint64_t blocked = 0;  // tasks that wait for other tasks or for a time
+    std::uint64_t submitted = 0;
+    std::uint64_t done = 0;           // succeeded
+    std::uint64_t failed = 0;         // failed, skipped or cancelled
+    std::int64_t capacity_tasks = 0;  // how many the manager could keep busy; 0: not known yet
+    bool ending = false;              // it starts nothing any more
+};
+
 inline constexpr std::size_t part_bytes = 256 << 10;  // approximate size of a part
 // How much of an input may be requested and not yet received.
 inline constexpr std::uint64_t input_window = 4 * part_bytes;
@@ -303,13 +344,13 @@ using Message =
                  WantTexts, Goodbye, EnvironmentReport, Acknowledged, EnvironmentLine, Lease, Kill, KillAll,
                  Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat, WantInput, InputPart, NoInput,
                  OutputPart, TakeOutput, OutputsSent, OutputsKept, WatchedPart, WatchedTaken, HaveInput,
-                 InputIsAt, SharesFiles>;
+                 InputIsAt, SharesFiles, StatusQuery, StatusReport>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);
 
-// All messages of a frame; nullopt if any is malformed. For a Hello of another version only the version is
-// read.
+// All messages of a frame; nullopt if any is malformed. For a Hello or StatusQuery of another version only
+// the version is read.
 std::optional<std::vector<Message>> decode(std::string_view frame);
 
 }  // namespace wq::wire

@@ -11,6 +11,7 @@
 
 #include "base/background_thread.h"
 #include "base/signals.h"
+#include "core/task.h"
 #include "files/kept_cache.h"
 #include "launcher/function_runner.h"
 #include "machine/allowance.h"
@@ -216,6 +217,7 @@ class Program {
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
         worker.hello.host = records::host_name();
+        worker.hello.job = machine::batch_job(machine::batch_environment());
         worker.hello.features = options_.features;
         worker.hello.identity = session::random_token();
         worker.wrapper = options_.task_wrapper;
@@ -223,7 +225,8 @@ class Program {
         worker.hello.os = options_.os;
         worker.hello.arch = options_.arch;
         worker.fetch_timeout = std::chrono::ceil<std::chrono::seconds>(options_.url_timeout);
-        if (!options_.factory.empty()) worker.hello.features.push_back("factory:" + options_.factory);
+        if (!options_.factory.empty())
+            worker.hello.features.push_back(std::string(core::factory_feature) + options_.factory);
         worker.leaves_at = leaves_at_;
         launcher_->begin_anew(worker.launcher, launcher_close_limit).or_throw();
         say("creating workspace " + launcher_->scratch());

@@ -50,6 +50,37 @@ TEST(AskedCommand, OneThatDoesNotEndInTimeSaysNothing) {
     EXPECT_EQ(AskedCommand({"no-command-of-this-name"}).answer(patience), std::nullopt);
 }
 
+TEST(AskedCommand, TellsHowItEnded) {
+    const auto code = [](const char* line) {
+        AskedCommand command({"sh", "-c", line}, AskedCommand::Errors::with_output);
+        const auto text = command.answer(patience);
+        return text.value_or("nothing") + std::to_string(command.exit_code());
+    };
+    EXPECT_EQ(code("echo said; echo wrong >&2; exit 3"), "said\nwrong\n3");
+    EXPECT_EQ(code("exec >&- 2>&-; sleep 0.1; exit 4"), "4") << "it may close its output long before";
+    EXPECT_EQ(code("kill -9 $$"), "137");
+    AskedCommand missing({"no-command-of-this-name"});
+    missing.answer(patience);
+    EXPECT_EQ(missing.exit_code(), 127);
+}
+
+// What it started must not go on, such as a submission that nobody waits for any more.
+TEST(AskedCommand, ItsChildrenEndWithIt) {
+    const test::Folder folder;
+    const std::string name = folder / "pid";
+    AskedCommand command({"sh", "-c", "sleep 1000 & echo $! >" + name + "; wait"});
+    pid_t child = 0;
+    while (!(std::ifstream(name) >> child)) sched_yield();
+    EXPECT_EQ(command.answer(std::chrono::milliseconds(1)), std::nullopt);
+    const auto runs = [&] {
+        std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
+        std::string number, called, state;
+        return stat >> number >> called >> state && state != "Z";
+    };
+    while (runs()) sched_yield();
+    SUCCEED();
+}
+
 // A traced process can be waited for only after its tracer has seen its end, which never happens here.
 TEST(AskedCommand, OneThatCannotBeKilledIsNotWaitedFor) {
     const test::Folder folder;

@@ -31,6 +31,27 @@ Bounds bounds_of(const Environment& environment, const std::map<std::string, std
                          }});
 }
 
+std::string job_of(const Environment& environment, const std::string& ad = {}) {
+    return batch_job({[&](const char* name) {
+                          const auto at = environment.find(name);
+                          return at == environment.end() ? nullptr : at->second.c_str();
+                      },
+                      [&](const std::string&) -> std::optional<std::string> { return ad; }});
+}
+
+TEST(BatchJob, IsNamedAsItsDriverNamesIt) {
+    EXPECT_EQ(job_of({}), "");
+    EXPECT_EQ(job_of({{"SLURM_JOB_ID", "77"}}), "77");
+    EXPECT_EQ(job_of({{"SLURM_JOB_ID", "78"}, {"SLURM_ARRAY_JOB_ID", "77"}, {"SLURM_ARRAY_TASK_ID", "2"}}),
+              "77_2");
+    EXPECT_EQ(job_of({{"PBS_JOBID", "77[2].server"}}), "77[2].server");
+    EXPECT_EQ(job_of({{"JOB_ID", "77"}, {"SGE_TASK_ID", "undefined"}}), "77");
+    EXPECT_EQ(job_of({{"JOB_ID", "77"}, {"SGE_TASK_ID", "3"}}), "77.3");
+    EXPECT_EQ(job_of({{"JOB_ID", "77"}}), "") << "anybody may use this name";
+    EXPECT_EQ(job_of({{"_CONDOR_JOB_AD", "/ad"}}, "ClusterId = 7\nProcId = 2\n"), "7.2");
+    EXPECT_EQ(job_of({{"WORK_QUEUE_JOB", "own"}, {"SLURM_JOB_ID", "77"}}), "own");
+}
+
 std::string word(const Bound& bound) {
     const char* const kinds[] = {"cores", "memory", "disk", "gpus"};
     return std::string(kinds[static_cast<std::size_t>(bound.kind)]) + " " + std::to_string(bound.amount) +

@@ -108,6 +108,39 @@ class Sessions : public ::testing::Test {
     std::string said_;
 };
 
+TEST_F(Sessions, AProgramThatAsksGetsTheStatusAndIsNoWorker) {
+    Peer worker = peer();
+    wire::Hello joins = hello("a");
+    joins.job = "77_1";
+    joins.features = {"factory:mine"};
+    say(worker, {joins});
+    Peer program = peer();
+    const auto answers = say(program, {wire::StatusQuery{}});
+    const auto* report = first<wire::StatusReport>(answers);
+    ASSERT_NE(report, nullptr);
+    EXPECT_TRUE(program.left);
+    ASSERT_EQ(report->shapes.size(), 1u);
+    EXPECT_EQ(report->shapes[0].ready + report->shapes[0].on_workers, 4u);
+    EXPECT_GE(report->shapes[0].on_workers, 2u) << "leased to the worker of two cores";
+    EXPECT_EQ(report->submitted, 4u);
+    EXPECT_FALSE(report->ending);
+    const wire::WorkerStatus known{
+        WorkerId(3), "node", {2, 1000, 1000, 0}, report->shapes[0].on_workers, "77_1", "mine", false, true};
+    EXPECT_THAT(report->workers, ::testing::ElementsAre(known));
+    EXPECT_EQ(manager_.stats().workers_joined, 1);
+    EXPECT_EQ(manager_.stats().workers_init, 0) << "the link is forgotten";
+    EXPECT_THAT(said_, Not(HasSubstr("refused")));
+}
+
+TEST_F(Sessions, TheStatusOfAnotherVersionIsRefused) {
+    expect_refused({wire::StatusQuery{1}},
+                   "protocol 1, the manager " + std::to_string(wire::protocol_version));
+    Peer worker = peer();
+    say(worker, {hello("a")});
+    const auto answers = say(worker, {wire::StatusQuery{}});
+    EXPECT_NE(first<wire::Refused>(answers), nullptr) << "a worker is no such program";
+}
+
 TEST_F(Sessions, AWorkerIsNumberedBehindTheRanksAndLeasedTasks) {
     Peer worker = peer();
     const auto answers = say(worker, {hello("a")});

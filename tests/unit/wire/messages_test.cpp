@@ -97,6 +97,17 @@ std::vector<Message> samples() {
         HaveInput{TaskId(9), 3, 2, "/tmp/cache"},
         InputIsAt{TaskId(9), 3, 2, "/tmp/cache/key"},
         SharesFiles{},
+        StatusQuery{},
+        StatusReport{protocol_version,
+                     {{"sims", {2, 100, -1, -1}, {true, false}, {"big"}, 7, 3}},
+                     9,
+                     {{WorkerId(4), "node4", {8, 16000, 5, 1}, 2, "77_1", "mine", false, false}},
+                     1,
+                     100,
+                     80,
+                     5,
+                     640,
+                     true},
     };
 }
 
@@ -135,6 +146,10 @@ TEST(Messages, FieldsSurvive) {
     EXPECT_EQ(ended.output.out, std::string("a\0b", 3));
     EXPECT_EQ(std::get<Lease>(read->at(14)).watch, std::get<Lease>(samples().at(14)).watch);
     EXPECT_EQ(std::get<Lease>(read->at(14)).files, std::get<Lease>(samples().at(14)).files);
+    const auto& report = std::get<StatusReport>(read->back());
+    EXPECT_EQ(report.shapes, std::get<StatusReport>(samples().back()).shapes);
+    EXPECT_EQ(report.workers, std::get<StatusReport>(samples().back()).workers);
+    EXPECT_EQ(report.capacity_tasks, 640);
     const auto& sealed = std::get<SealedBatch>(read->at(18));
     EXPECT_EQ(sealed.first_index, -5);
     EXPECT_EQ(sealed.call->mode, core::CallMode::direct);

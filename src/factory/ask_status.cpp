@@ -1,0 +1,97 @@
+#include "factory/ask_status.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "base/units.h"
+
+namespace wq::factory {
+
+namespace {
+
+using Answer = Result<wire::StatusReport>;
+
+class Question {
+  public:
+    explicit Question(const net::TcpDialOptions& manager) {
+        auto line = net::TcpDialer::open(manager);
+        if (line)
+            line_ = std::move(*line);
+        else
+            answer_.emplace(line.error());
+    }
+
+    void look() {
+        std::vector<net::Arrival> inbox;
+        if (line_) line_->poll(inbox);
+        for (const net::Arrival& arrival : inbox) {
+            if (answer_) return;
+            std::visit([this](const auto& known) { on(known); }, arrival);
+        }
+    }
+
+    bool answered() const { return answer_.has_value(); }
+    int descriptor() const { return answer_ ? -1 : line_->descriptors().front(); }
+    Answer take(const Error& otherwise) { return answer_ ? std::move(*answer_) : Answer(otherwise); }
+
+  private:
+    void on(const net::Joined&) {
+        line_->admit(net::TcpDialer::manager);
+        line_->send(net::TcpDialer::manager, wire::encode(wire::StatusQuery{}));
+    }
+    void on(const net::Frame& frame) {
+        const auto messages = wire::decode(frame.bytes);
+        if (!messages) return end(Error{ExitCode::bad_input, "what it answered cannot be read"});
+        for (const wire::Message& message : *messages) {
+            if (const auto* refused = std::get_if<wire::Refused>(&message))
+                return end(Error{ExitCode::not_allowed, line_for_message(refused->why)});
+            if (const auto* report = std::get_if<wire::StatusReport>(&message)) return end(*report);
+        }
+    }
+    void on(const net::Left& left) {
+        const auto failure = line_->failure();
+        end(failure ? *failure : Error{ExitCode::unreachable, left.why});
+    }
+    void end(Answer answer) { answer_.emplace(std::move(answer)); }
+
+    std::unique_ptr<net::TcpDialer> line_;
+    std::optional<Answer> answer_;
+};
+
+int milliseconds_until(Instant until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+}  // namespace
+
+std::vector<Answer> ask_status(const std::vector<net::TcpDialOptions>& managers, Duration limit, int stop) {
+    const Instant until = instant_now() + limit;
+    std::vector<std::unique_ptr<Question>> questions;
+    for (const net::TcpDialOptions& manager : managers)
+        questions.push_back(std::make_unique<Question>(manager));
+    Error missing{ExitCode::unreachable, "it did not answer within " + format_duration(limit)};
+    while (instant_now() < until) {
+        std::vector<pollfd> descriptors{{stop, POLLIN, 0}};
+        for (const auto& question : questions) {
+            question->look();
+            if (!question->answered()) descriptors.push_back({question->descriptor(), POLLIN, 0});
+        }
+        if (descriptors.size() == 1) break;
+        ::poll(descriptors.data(), descriptors.size(), milliseconds_until(until));
+        if ((descriptors.front().revents & POLLIN) != 0) {
+            missing.message = "stopped before it answered";
+            break;
+        }
+    }
+    std::vector<Answer> answers;
+    for (const auto& question : questions) answers.push_back(question->take(missing));
+    return answers;
+}
+
+}  // namespace wq::factory

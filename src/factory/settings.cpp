@@ -1,0 +1,120 @@
+#include "factory/settings.h"
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/amounts.h"
+#include "base/similar_word.h"
+#include "base/units.h"
+#include "factory/expression.h"
+
+namespace wq::factory {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t most_workers = 1'000'000;
+constexpr std::int64_t most_seconds = std::int64_t{100} * 365 * 24 * 3600;
+
+struct Key {
+    const char* name;
+    std::int64_t most;  // of a number; 0: a text; -1: true or false
+    std::function<void(Settings&, std::int64_t number, const std::string& text)> set;
+};
+
+const std::vector<Key>& keys() {
+    using S = Settings;
+    using N = std::int64_t;
+    using T = std::string;
+    static const std::vector<Key> all{
+        {"manager-name", 0, [](S& s, N, const T& t) { s.manager_name = t; }},
+        {"master-name", 0, [](S& s, N, const T& t) { s.manager_name = t; }},
+        {"factory-name", 0, [](S& s, N, const T& t) { s.factory_name = t; }},
+        {"min-workers", most_workers, [](S& s, N n, const T&) { s.min_workers = n; }},
+        {"max-workers", most_workers, [](S& s, N n, const T&) { s.max_workers = n; }},
+        {"workers-per-cycle", most_workers, [](S& s, N n, const T&) { s.workers_per_cycle = n; }},
+        {"tasks-per-worker", most_workers,
+         [](S& s, N n, const T&) { s.tasks_per_worker = n > 0 ? std::optional(n) : std::nullopt; }},
+        {"capacity", -1, [](S& s, N n, const T&) { s.capacity = n != 0; }},
+        {"timeout", most_seconds, [](S& s, N n, const T&) { s.timeout = std::chrono::seconds(n); }},
+        {"factory-timeout", most_seconds,
+         [](S& s, N n, const T&) { s.factory_timeout = std::chrono::seconds(n); }},
+        {"autosize", -1, [](S& s, N n, const T&) { s.autosize = n != 0; }},
+        {"cores", most_cores, [](S& s, N n, const T&) { s.size.cores = n; }},
+        {"memory", most_mb, [](S& s, N n, const T&) { s.size.memory_mb = n; }},
+        {"disk", most_mb, [](S& s, N n, const T&) { s.size.disk_mb = n; }},
+        {"gpus", most_cores, [](S& s, N n, const T&) { s.size.gpus = n; }},
+        {"worker-extra-options", 0, [](S& s, N, const T& t) { s.worker_extra_options = t; }},
+        {"condor-requirements", 0, [](S& s, N, const T& t) { s.condor_requirements = t; }},
+    };
+    return all;
+}
+
+Error bad(const std::string& key, const std::string& why) {
+    return {ExitCode::bad_input, key + ": " + why};
+}
+
+// Expressions may name each other: the depth ends circles.
+Result<double> number_of(const Json& file, const Json& value, int depth = 0) {
+    constexpr int deepest = 20;
+    if (value.is_number()) return value.get<double>();
+    if (!value.is_string()) return Error{ExitCode::bad_input, "not a number"};
+    if (depth > deepest) return Error{ExitCode::bad_input, "it depends on itself"};
+    return evaluate(value.get<std::string>(), [&](const std::string& key) -> std::optional<double> {
+        const auto found = file.find(key);
+        if (found == file.end()) return std::nullopt;
+        const auto number = number_of(file, *found, depth + 1);
+        return number ? std::optional(*number) : std::nullopt;
+    });
+}
+
+Status set(const Key& key, const Json& file, const Json& value, Settings& settings) {
+    if (key.most == 0) {
+        if (!value.is_string()) return bad(key.name, "not a text in quotes");
+        key.set(settings, 0, value.get<std::string>());
+        return success();
+    }
+    if (key.most < 0) {
+        if (!value.is_boolean() && value != 0 && value != 1) return bad(key.name, "neither true nor false");
+        key.set(settings, value == true || value == 1 ? 1 : 0, {});
+        return success();
+    }
+    const auto number = number_of(file, value);
+    if (!number) return bad(key.name, number.error().message);
+    const double whole = std::ceil(*number);
+    if (!(whole >= 0) || whole > static_cast<double>(key.most))
+        return bad(key.name, "not a number from 0 to " + std::to_string(key.most));
+    key.set(settings, static_cast<std::int64_t>(whole), {});
+    return success();
+}
+
+}  // namespace
+
+Result<Settings> read_settings(const std::string& text, const Settings& before) {
+    const Json file = Json::parse(text, nullptr, false, true);
+    if (!file.is_object()) return Error{ExitCode::bad_input, "it is no JSON object"};
+    Settings settings = before;
+    for (const auto& [name, value] : file.items()) {
+        if (name == "foremen-name")
+            return bad(name, "there are no foremen; connect all workers to the manager");
+        const auto known = std::find_if(keys().begin(), keys().end(),
+                                        [&name = name](const Key& key) { return name == key.name; });
+        if (known == keys().end()) {
+            std::vector<std::string> names;
+            for (const Key& key : keys()) names.emplace_back(key.name);
+            return bad(name, "there is no such key" +
+                                 did_you_mean(most_similar(name, {names.begin(), names.end()})));
+        }
+        if (const Status status = set(*known, file, value, settings); !status) return status.error();
+    }
+    if (settings.min_workers > settings.max_workers)
+        return bad("min-workers", std::to_string(settings.min_workers) + " is above max-workers, " +
+                                      std::to_string(settings.max_workers));
+    return settings;
+}
+
+}  // namespace wq::factory
