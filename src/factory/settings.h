@@ -19,7 +19,7 @@ struct Settings {
     std::int64_t max_workers = 100;
     std::int64_t workers_per_cycle = 5;  // submitted and not connected at a time; 0: no limit
     std::optional<std::int64_t> tasks_per_worker;
-    bool capacity = false;  // no more workers than the managers can keep busy
+    bool capacity = false;                       // no more workers than the managers can keep busy
     Duration timeout = std::chrono::minutes(5);  // of an idle worker
     Duration factory_timeout{0};                 // without a manager that has tasks; 0: never
     bool autosize = false;

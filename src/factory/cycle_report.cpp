@@ -1,0 +1,44 @@
+#include <nlohmann/json.hpp>
+
+#include "base/local_time.h"
+#include "base/units.h"
+#include "factory/factory.h"
+
+namespace wq::factory {
+
+std::string text_of(const CycleReport& report) {
+    const auto number = [](auto value) { return format_count(static_cast<std::uint64_t>(value)); };
+    std::string text =
+        "tasks " + number(report.ready) + " waiting, " + number(report.on_workers) + " on workers";
+    if (report.unfit > 0) text += ", " + number(report.unfit) + " not for these workers";
+    if (report.managers == 0) text = "no manager";
+    if (report.unanswered > 0) text += " (" + count_of(report.unanswered, "manager") + " did not answer)";
+    text += "; workers " + number(report.supply.connected) + " connected, " + number(report.supply.starting) +
+            " starting, " + number(report.supply.pending) + " pending";
+    if (report.supply.others > 0) text += ", and others like " + number(report.supply.others);
+    text += "; wanted " + number(report.decision.wanted);
+    if (report.submitted > 0) text += "; submitted " + number(report.submitted);
+    if (report.removed > 0) text += "; removed " + number(report.removed);
+    if (!report.held.empty()) text += "; none submitted: " + report.held;
+    return text;
+}
+
+std::string json_of(const CycleReport& report) {
+    const nlohmann::ordered_json all{{"time", report.time / micros_per_second},
+                                     {"managers", report.managers},
+                                     {"unanswered", report.unanswered},
+                                     {"tasks_waiting", report.ready},
+                                     {"tasks_on_workers", report.on_workers},
+                                     {"tasks_unfit", report.unfit},
+                                     {"workers_connected", report.supply.connected},
+                                     {"workers_starting", report.supply.starting},
+                                     {"workers_pending", report.supply.pending},
+                                     {"workers_other", report.supply.others},
+                                     {"workers_wanted", report.decision.wanted},
+                                     {"submitted", report.submitted},
+                                     {"removed", report.removed},
+                                     {"held", report.held}};
+    return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace wq::factory

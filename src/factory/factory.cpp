@@ -1,0 +1,290 @@
+#include "factory/factory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "base/units.h"
+#include "factory/job_log.h"
+
+namespace wq::factory {
+
+namespace {
+
+// A manager that does not answer is believed to be as it was for this long.
+constexpr Duration remembered = std::chrono::minutes(5);
+// Batch systems may list a job only some time after its submission.
+constexpr Duration listed_after = std::chrono::minutes(2);
+constexpr int most_failed_starts = 3;
+
+}  // namespace
+
+Factory::Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch,
+                 JobBook& book, core::Now now)
+    : options_(std::move(options)),
+      settings_(std::move(settings)),
+      managers_(managers),
+      batch_(batch),
+      book_(book),
+      random_(options_.seed),
+      next_status_(now.instant),
+      submits_again_(now.instant),
+      had_tasks_(now.instant) {}
+
+CycleReport Factory::cycle(core::Now now) {
+    CycleReport report;
+    report.time = now.wall;
+    look_at_managers(report, now.instant);
+    if (now.instant >= next_status_) {
+        next_status_ = now.instant + options_.status_every;
+        settle_doubts(now.instant);
+        look_at_jobs(now.instant);
+    }
+    count_workers(report);
+    report.decision = decide(demand(report), settings_.size, report.supply, limits());
+    report.unfit += report.decision.unfit;
+    act(report, now.instant);
+    return report;
+}
+
+// ---- what it sees ----
+
+void Factory::look_at_managers(CycleReport& report, Instant now) {
+    auto answers = managers_.ask(settings_);
+    if (!answers) {
+        all_answered_ = false;
+        complain(answers.error());
+    } else {
+        all_answered_ = true;
+        for (ManagerAnswer& answer : *answers) {
+            if (answer.report) {
+                known_[answer.manager] = {std::move(*answer.report), now};
+                continue;
+            }
+            all_answered_ = false;
+            ++report.unanswered;
+            say(answer.manager + ": " + answer.report.error().message);
+        }
+    }
+    std::erase_if(known_, [&](const auto& known) {
+        const bool ended = all_answered_ && known.second.at < now;  // and listed no more
+        return ended || now - known.second.at > remembered;
+    });
+    report.managers = known_.size();
+}
+
+void Factory::settle_doubts(Instant now) {
+    const std::map<std::string, std::int64_t> doubtful = book_.doubtful();
+    for (const auto& [name, count] : doubtful) {
+        const auto found = batch_.find({name, count, {}});
+        if (!found)
+            say("is " + name + " there? " + found.error().message);
+        else
+            complain(found->empty() ? book_.gone(name) : book_.made(name, *found, now));
+    }
+}
+
+void Factory::look_at_jobs(Instant now) {
+    if (book_.jobs().empty()) return;
+    const auto jobs = batch_.status(book_.ids());
+    if (!jobs) return say(jobs.error().message);
+    for (const JobStatus& job : *jobs) {
+        const auto known = book_.jobs().find(job.id);
+        if (known == book_.jobs().end()) continue;
+        if (job.state == JobState::unknown && now - known->second.since < listed_after) continue;
+        if (job.state == JobState::ended || job.state == JobState::unknown)
+            note_end(job.id, job.detail);
+        else
+            book_.set_state(job.id, job.state);
+    }
+}
+
+// A worker may join and leave between two looks at its manager: its log knows.
+void Factory::note_end(const std::string& id, const std::string& how) {
+    const Job job = book_.jobs().at(id);
+    complain(book_.ended(id));
+    const std::string path = options_.logs + "/" + job.submission + "." + id + ".log";
+    if (job.joined || job.inherited || joined_by_its_log(path)) {
+        if (!job.inherited) failed_starts_ = 0, careful_ = false;
+        return;
+    }
+    const std::string ended =
+        "job " + id + " ended before its worker reached a manager" + (how.empty() ? "" : ": " + how);
+    if (++failed_starts_ < most_failed_starts) return say(ended);
+    careful_ = true;
+    held_ = std::to_string(failed_starts_) + " workers in a row failed to start";
+    say(held_ + "; " + ended + "; the end of its log, " + path + ":");
+    for (const std::string& line : tail_of(path)) say("| " + line);
+    submits_again_ =
+        std::max(submits_again_, next_status_ - options_.status_every + options_.pause_after_failures);
+}
+
+void Factory::count_workers(CycleReport& report) {
+    std::set<std::string> present;
+    Count other_cores;
+    std::int64_t others = 0;
+    std::int64_t unknown = 0;  // of a system that gives its jobs no id
+    for (const auto& [manager, known] : known_) {
+        for (const wire::WorkerStatus& worker : known.report.workers) {
+            if (worker.factory == options_.name) {
+                present.insert(worker.job);
+                ++report.supply.connected;
+                unknown += book_.jobs().contains(worker.job) ? 0 : 1;
+            } else if (worker.connected) {
+                ++others;
+                other_cores += worker.offers.cores;
+            }
+        }
+    }
+    if (book_.set_present(present) > 0) failed_starts_ = 0, careful_ = false;
+    const JobCounts jobs = book_.counts();
+    report.supply.pending = jobs.pending;
+    report.supply.starting = std::max<std::int64_t>(jobs.starting - unknown, 0);
+    // A rank of 64 cores is worth 16 workers of 4.
+    const bool sized = settings_.size.cores > 0;
+    report.supply.others = sized ? (other_cores.thousandths() / settings_.size.cores.thousandths()) : others;
+}
+
+std::vector<Demand> Factory::demand(CycleReport& report) const {
+    std::vector<Demand> all;
+    const auto has = [&](const std::string& feature) {
+        return feature == std::string(core::factory_feature) + options_.name ||
+               std::find(options_.features.begin(), options_.features.end(), feature) !=
+                   options_.features.end();
+    };
+    for (const auto& [manager, known] : known_) {
+        if (known.report.ending) continue;
+        for (const wire::TasksOfShape& tasks : known.report.shapes) {
+            report.ready += tasks.ready;
+            report.on_workers += tasks.on_workers;
+            const std::uint64_t count = tasks.ready + tasks.on_workers;
+            if (std::all_of(tasks.features.begin(), tasks.features.end(), has))
+                all.push_back({tasks.needs, count, tasks.rules});
+            else
+                report.unfit += count;
+        }
+        if (known.report.further > 0) all.push_back({{}, known.report.further, {}});
+        report.ready += known.report.further;
+    }
+    return all;
+}
+
+Limits Factory::limits() const {
+    Limits limits;
+    limits.least = settings_.min_workers;
+    limits.most = settings_.max_workers;
+    limits.unconnected = careful_ ? 1 : settings_.workers_per_cycle;
+    limits.tasks_per_worker = settings_.tasks_per_worker;
+    std::int64_t tasks = 0;
+    for (const auto& [manager, known] : known_) tasks += known.report.capacity_tasks;
+    if (settings_.capacity && tasks > 0) {
+        const std::int64_t each = settings_.tasks_per_worker.value_or(
+            std::max<std::int64_t>(settings_.size.cores.rounded_down(), 1));
+        limits.capacity = (tasks + each - 1) / each;
+    }
+    return limits;
+}
+
+// ---- what it does ----
+
+void Factory::act(CycleReport& report, Instant now) {
+    if (report.ready + report.on_workers > 0) had_tasks_ = now;
+    // What vanishes for one cycle only is not worth new waiting in the queue.
+    const std::int64_t surplus = std::exchange(surplus_, report.decision.remove);
+    if (all_answered_)
+        remove(report, std::min(surplus, report.decision.remove));
+    if (report.decision.submit <= 0) return;
+    if (now < submits_again_) {
+        report.held = held_ + "; again in " + format_duration(submits_again_ - now);
+        return;
+    }
+    submit(report, report.decision.submit, now);
+}
+
+void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
+    const Submission request = submission(count);
+    if (const Status noted = book_.intend(request.name, count); !noted) {
+        report.held = noted.error().message;
+        return;
+    }
+    const auto ids = batch_.submit(request);
+    if (ids) {
+        complain(book_.made(request.name, *ids, now));
+        report.submitted = static_cast<std::int64_t>(ids->size());
+        failed_submissions_ = 0;
+        return;
+    }
+    // With jitter, because an overloaded system has many who try again.
+    const double jitter = std::uniform_real_distribution<double>(0.75, 1.25)(random_);
+    const double doubled = std::pow(2.0, std::min(failed_submissions_++, 20));
+    const auto pause = std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double, std::nano>(options_.first_pause) * doubled);
+    submits_again_ =
+        now + std::chrono::duration_cast<Duration>(
+                  std::chrono::duration<double, std::nano>(std::min(pause, options_.longest_pause)) * jitter);
+    held_ = ids.error().message;
+    report.held = held_ + "; again in " + format_duration(submits_again_ - now);
+}
+
+void Factory::remove(CycleReport& report, std::int64_t count) {
+    const std::vector<std::string> ids = book_.newest_pending(count);
+    if (ids.empty()) return;
+    if (const Status removed = batch_.remove(ids); !removed) return say(removed.error().message);
+    for (const std::string& id : ids) complain(book_.ended(id));
+    report.removed = static_cast<std::int64_t>(ids.size());
+}
+
+// 15 letters: as many as the names of jobs have that old PBS takes.
+Submission Factory::submission(std::int64_t count) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+    Submission request;
+    request.name = "wqWorker-";
+    for (int i = 0; i < 6; ++i) request.name += letters[random_() % letters.size()];
+    request.count = count;
+    std::vector<std::string>& words = request.options;
+    const auto add = [&](const char* option, const std::string& value) {
+        words.emplace_back(option);
+        words.push_back(value);
+    };
+    const auto add_amount = [&](const char* option, std::int64_t amount) {
+        if (amount > 0) add(option, std::to_string(amount));
+    };
+    add("--from-factory", options_.name);
+    add("--timeout", std::to_string(std::chrono::ceil<std::chrono::seconds>(settings_.timeout).count()));
+    add_amount("--cores", settings_.size.cores.rounded_up());
+    add_amount("--memory", settings_.size.memory_mb);
+    add_amount("--disk", settings_.size.disk_mb);
+    add_amount("--gpus", settings_.size.gpus.rounded_up());
+    if (settings_.autosize) words.emplace_back("--autosize");
+    if (!settings_.condor_requirements.empty()) add("--requirements", settings_.condor_requirements);
+    if (!settings_.worker_extra_options.empty()) add("--worker-options", settings_.worker_extra_options);
+    if (!settings_.manager_name.empty()) add("--manager-name", settings_.manager_name);
+    words.insert(words.end(), options_.submit_options.begin(), options_.submit_options.end());
+    return request;
+}
+
+bool Factory::timed_out(Instant now) const {
+    return settings_.factory_timeout > Duration{0} && now - had_tasks_ >= settings_.factory_timeout;
+}
+
+Status Factory::end() {
+    const std::map<std::string, std::int64_t> doubtful = book_.doubtful();
+    for (const auto& [name, count] : doubtful) {
+        const auto found = batch_.find({name, count, {}});
+        if (!found) return found.error();
+        const Status noted = found->empty() ? book_.gone(name) : book_.made(name, *found, {});
+        if (!noted) return noted;
+    }
+    const std::vector<std::string> ids = book_.ids();
+    if (ids.empty()) return success();
+    if (const Status removed = batch_.remove(ids); !removed) return removed;
+    for (const std::string& id : ids) complain(book_.ended(id));
+    return success();
+}
+
+void Factory::complain(const Status& status) {
+    if (!status) say(status.error().message);
+}
+
+}  // namespace wq::factory

@@ -1,0 +1,118 @@
+// A factory: keeps as many workers in a batch system as its managers have work for. Each cycle it asks the
+// managers, sometimes the batch system, decides (sizing.h), and submits or removes jobs. It has no clock and
+// waits for nothing but its answers.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/events.h"
+#include "factory/batch_system.h"
+#include "factory/job_book.h"
+#include "factory/settings.h"
+#include "factory/sizing.h"
+#include "wire/messages.h"
+
+namespace wq::factory {
+
+struct ManagerAnswer {
+    std::string manager;  // "login1:9123 (my project)": the same in each cycle
+    Result<wire::StatusReport> report;
+};
+
+// The managers that the factory serves.
+class Managers {
+  public:
+    virtual ~Managers() = default;
+    // Finds them anew and asks each. Error: they cannot be looked for now.
+    virtual Result<std::vector<ManagerAnswer>> ask(const Settings& settings) = 0;
+};
+
+struct FactoryOptions {
+    std::string name;                         // of the factory: its workers have it
+    std::vector<std::string> submit_options;  // that never change
+    std::vector<std::string> features;        // of its workers: tasks that require others are not theirs
+    std::string logs;                         // folder; the log of a job is LOGS/SUBMISSION.ID.log
+    Duration status_every = std::chrono::minutes(1);  // of the batch system, at most
+    Duration first_pause = std::chrono::seconds(30);  // after a failed submission; doubled up to the longest
+    Duration longest_pause = std::chrono::minutes(15);
+    Duration pause_after_failures = std::chrono::minutes(5);
+    std::uint64_t seed = 0;
+};
+
+// What a cycle saw and did.
+struct CycleReport {
+    WallMicros time = 0;
+    std::uint64_t managers = 0;    // that answered, this time or lately
+    std::uint64_t unanswered = 0;  // this time
+    std::uint64_t ready = 0;
+    std::uint64_t on_workers = 0;
+    std::uint64_t unfit = 0;  // too large for workers of this size, or require other features
+    Supply supply;
+    Decision decision;
+    std::int64_t submitted = 0;
+    std::int64_t removed = 0;
+    std::string held;  // why nothing is submitted although workers are missing; empty: no reason
+};
+std::string text_of(const CycleReport& report);
+std::string json_of(const CycleReport& report);  // keys are those of `work_queue_factory --help`
+
+class Factory {
+  public:
+    Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch, JobBook& book,
+            core::Now now);
+
+    void set(const Settings& settings) { settings_ = settings; }
+    CycleReport cycle(core::Now now);
+    // No manager had a task for the factory timeout.
+    bool timed_out(Instant now) const;
+    // Removes all jobs. Error: some may be left; call it again.
+    Status end();
+
+    // Lines for the user about what went wrong.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
+
+  private:
+    struct Known {
+        wire::StatusReport report;
+        Instant at;
+    };
+    void look_at_managers(CycleReport& report, Instant now);
+    void look_at_jobs(Instant now);
+    void settle_doubts(Instant now);
+    void note_end(const std::string& id, const std::string& how);
+    void count_workers(CycleReport& report);
+    std::vector<Demand> demand(CycleReport& report) const;
+    Limits limits() const;
+    void act(CycleReport& report, Instant now);
+    void submit(CycleReport& report, std::int64_t count, Instant now);
+    void remove(CycleReport& report, std::int64_t count);
+    Submission submission(std::int64_t count);
+    void complain(const Status& status);
+
+    FactoryOptions options_;
+    Settings settings_;
+    Managers& managers_;
+    BatchSystem& batch_;
+    JobBook& book_;
+    std::mt19937_64 random_;
+    std::map<std::string, Known> known_;  // by manager
+    bool all_answered_ = false;
+    Instant next_status_;
+    Instant submits_again_;  // after failures
+    std::string held_;       // the failure
+    int failed_submissions_ = 0;
+    int failed_starts_ = 0;     // in a row
+    bool careful_ = false;      // after failed starts: one at a time
+    std::int64_t surplus_ = 0;  // of the last cycle
+    Instant had_tasks_;
+};
+
+}  // namespace wq::factory

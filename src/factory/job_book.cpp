@@ -1,0 +1,127 @@
+#include "factory/job_book.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace wq::factory {
+
+Result<JobBook> JobBook::open(const std::string& path, Instant now) {
+    JobBook book;
+    if (::access(path.c_str(), F_OK) == 0) {
+        const auto text = records::read_whole(path);
+        if (!text) return text.error();
+        std::istringstream lines(text->substr(0, text->rfind('\n') + 1));
+        for (std::string line; std::getline(lines, line);) book.replay(line, now);
+    }
+    if (const Status status = book.rewrite(path); !status) return status.error();
+    auto file = records::AppendFile::open(path);
+    if (!file) return file.error();
+    book.file_ = std::move(*file);
+    return book;
+}
+
+void JobBook::replay(const std::string& line, Instant now) {
+    std::istringstream words(line);
+    std::string event;
+    std::string name;
+    words >> event >> name;
+    if (event == "intend") {
+        std::int64_t count = 0;
+        if (words >> count && count > 0) doubtful_[name] = count;
+    } else if (event == "made") {
+        doubtful_.erase(name);
+        for (std::string id; words >> id;) {
+            if (!jobs_.contains(id)) order_.push_back(id);
+            jobs_[id] = {name, now, JobState::pending, false, false, true};
+        }
+    } else if (event == "gone") {
+        doubtful_.erase(name);
+    } else if (event == "ended") {
+        jobs_.erase(name);
+        std::erase(order_, name);
+    }
+}
+
+// Only what matters still, so that the file does not grow over the months.
+Status JobBook::rewrite(const std::string& path) {
+    std::string text;
+    for (const auto& [name, count] : doubtful_) text += "intend " + name + " " + std::to_string(count) + "\n";
+    for (const std::string& id : order_) text += "made " + jobs_[id].submission + " " + id + "\n";
+    return records::write_atomically(path, text);
+}
+
+Status JobBook::write(const std::string& line) {
+    const Status written = file_.append(line + "\n");
+    return written ? file_.sync() : written;
+}
+
+Status JobBook::intend(const std::string& name, std::int64_t count) {
+    const Status written = write("intend " + name + " " + std::to_string(count));
+    if (written) doubtful_[name] = count;
+    return written;
+}
+
+Status JobBook::made(const std::string& name, const std::vector<std::string>& ids, Instant now) {
+    doubtful_.erase(name);
+    std::string line = "made " + name;
+    for (const std::string& id : ids) {
+        line += " " + id;
+        if (!jobs_.contains(id)) order_.push_back(id);
+        jobs_[id] = {name, now, JobState::pending, false, false, false};
+    }
+    return write(line);
+}
+
+Status JobBook::gone(const std::string& name) {
+    doubtful_.erase(name);
+    return write("gone " + name);
+}
+
+void JobBook::set_state(const std::string& id, JobState state) {
+    const auto found = jobs_.find(id);
+    if (found != jobs_.end()) found->second.state = state;
+}
+
+std::int64_t JobBook::set_present(const std::set<std::string>& ids) {
+    std::int64_t fresh = 0;
+    for (auto& [id, job] : jobs_) {
+        job.present = ids.contains(id);
+        if (!job.present) continue;
+        fresh += job.joined ? 0 : 1;
+        job.joined = true;
+        job.state = JobState::running;
+    }
+    return fresh;
+}
+
+Status JobBook::ended(const std::string& id) {
+    jobs_.erase(id);
+    std::erase(order_, id);
+    return write("ended " + id);
+}
+
+std::vector<std::string> JobBook::ids() const {
+    return order_;
+}
+
+std::vector<std::string> JobBook::newest_pending(std::int64_t most) const {
+    std::vector<std::string> found;
+    for (auto id = order_.rbegin(); id != order_.rend() && std::ssize(found) < most; ++id)
+        if (jobs_.at(*id).state == JobState::pending) found.push_back(*id);
+    return found;
+}
+
+JobCounts JobBook::counts() const {
+    JobCounts counts;
+    for (const auto& [name, count] : doubtful_) counts.pending += count;
+    for (const auto& [id, job] : jobs_) {
+        counts.pending += job.state == JobState::pending ? 1 : 0;
+        counts.running += job.state == JobState::running ? 1 : 0;
+        counts.starting += job.state == JobState::running && !job.joined ? 1 : 0;
+    }
+    return counts;
+}
+
+}  // namespace wq::factory

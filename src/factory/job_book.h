@@ -1,0 +1,71 @@
+// The jobs that a factory has submitted, in memory and in a file, so that the next factory in this folder
+// knows them whatever ended this one: a submission is noted before and after it is made.
+//
+// The file has a line an event: "intend NAME COUNT", "made NAME ID...", "gone NAME" (it came to nothing),
+// "ended ID".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "factory/batch_system.h"
+#include "records/append_file.h"
+
+namespace wq::factory {
+
+struct Job {
+    std::string submission;
+    Instant since{};  // submitted, or found in the file
+    JobState state = JobState::pending;
+    bool joined = false;     // its worker was connected
+    bool present = false;    // it is now
+    bool inherited = false;  // from an earlier factory
+};
+
+struct JobCounts {
+    std::int64_t pending = 0;   // those of submissions in doubt included
+    std::int64_t starting = 0;  // running, worker not joined yet
+    std::int64_t running = 0;   // all that run
+};
+
+class JobBook {
+  public:
+    // Error not_allowed, interrupted or bad_input: the file cannot be used. A last line that is not whole is
+    // dropped.
+    static Result<JobBook> open(const std::string& path, Instant now);
+
+    // ---- submissions; errors: the file cannot be written ----
+    Status intend(const std::string& name, std::int64_t count);
+    Status made(const std::string& name, const std::vector<std::string>& ids, Instant now);
+    Status gone(const std::string& name);
+    // Intended, and neither made nor gone: the system must be asked.
+    const std::map<std::string, std::int64_t>& doubtful() const { return doubtful_; }
+
+    // ---- jobs ----
+    void set_state(const std::string& id, JobState state);
+    // The jobs whose workers are connected. Returns how many of them are connected for the first time.
+    std::int64_t set_present(const std::set<std::string>& ids);
+    Status ended(const std::string& id);
+    const std::map<std::string, Job>& jobs() const { return jobs_; }
+    std::vector<std::string> ids() const;
+    std::vector<std::string> newest_pending(std::int64_t most) const;
+    JobCounts counts() const;
+
+  private:
+    JobBook() = default;
+    void replay(const std::string& line, Instant now);
+    Status write(const std::string& line);
+    Status rewrite(const std::string& path);
+
+    records::AppendFile file_;
+    std::map<std::string, std::int64_t> doubtful_;
+    std::map<std::string, Job> jobs_;
+    std::vector<std::string> order_;  // ids, as submitted
+};
+
+}  // namespace wq::factory
