@@ -20,6 +20,28 @@ constexpr int most_failed_starts = 3;
 
 }  // namespace
 
+std::vector<std::string> submit_options(const Settings& settings, const std::string& factory) {
+    std::vector<std::string> words;
+    const auto add = [&](const char* option, const std::string& value) {
+        words.emplace_back(option);
+        words.push_back(value);
+    };
+    const auto add_amount = [&](const char* option, std::int64_t amount) {
+        if (amount > 0) add(option, std::to_string(amount));
+    };
+    add("--from-factory", factory);
+    add("--timeout", std::to_string(std::chrono::ceil<std::chrono::seconds>(settings.timeout).count()));
+    add_amount("--cores", settings.size.cores.rounded_up());
+    add_amount("--memory", settings.size.memory_mb);
+    add_amount("--disk", settings.size.disk_mb);
+    add_amount("--gpus", settings.size.gpus.rounded_up());
+    if (settings.autosize) words.emplace_back("--autosize");
+    if (!settings.condor_requirements.empty()) add("--requirements", settings.condor_requirements);
+    if (!settings.worker_extra_options.empty()) add("--worker-options", settings.worker_extra_options);
+    if (!settings.manager_name.empty()) add("--manager-name", settings.manager_name);
+    return words;
+}
+
 Factory::Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch,
                  JobBook& book, core::Now now)
     : options_(std::move(options)),
@@ -192,8 +214,7 @@ void Factory::act(CycleReport& report, Instant now) {
     if (report.ready + report.on_workers > 0) had_tasks_ = now;
     // What vanishes for one cycle only is not worth new waiting in the queue.
     const std::int64_t surplus = std::exchange(surplus_, report.decision.remove);
-    if (all_answered_)
-        remove(report, std::min(surplus, report.decision.remove));
+    if (all_answered_) remove(report, std::min(surplus, report.decision.remove));
     if (report.decision.submit <= 0) return;
     if (now < submits_again_) {
         report.held = held_ + "; again in " + format_duration(submits_again_ - now);
@@ -242,25 +263,9 @@ Submission Factory::submission(std::int64_t count) {
     request.name = "wqWorker-";
     for (int i = 0; i < 6; ++i) request.name += letters[random_() % letters.size()];
     request.count = count;
-    std::vector<std::string>& words = request.options;
-    const auto add = [&](const char* option, const std::string& value) {
-        words.emplace_back(option);
-        words.push_back(value);
-    };
-    const auto add_amount = [&](const char* option, std::int64_t amount) {
-        if (amount > 0) add(option, std::to_string(amount));
-    };
-    add("--from-factory", options_.name);
-    add("--timeout", std::to_string(std::chrono::ceil<std::chrono::seconds>(settings_.timeout).count()));
-    add_amount("--cores", settings_.size.cores.rounded_up());
-    add_amount("--memory", settings_.size.memory_mb);
-    add_amount("--disk", settings_.size.disk_mb);
-    add_amount("--gpus", settings_.size.gpus.rounded_up());
-    if (settings_.autosize) words.emplace_back("--autosize");
-    if (!settings_.condor_requirements.empty()) add("--requirements", settings_.condor_requirements);
-    if (!settings_.worker_extra_options.empty()) add("--worker-options", settings_.worker_extra_options);
-    if (!settings_.manager_name.empty()) add("--manager-name", settings_.manager_name);
-    words.insert(words.end(), options_.submit_options.begin(), options_.submit_options.end());
+    request.options = submit_options(settings_, options_.name);
+    request.options.insert(request.options.end(), options_.submit_options.begin(),
+                           options_.submit_options.end());
     return request;
 }
 

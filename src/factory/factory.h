@@ -64,6 +64,9 @@ struct CycleReport {
 std::string text_of(const CycleReport& report);
 std::string json_of(const CycleReport& report);  // keys are those of `work_queue_factory --help`
 
+// Options of the submit command for workers of this factory.
+std::vector<std::string> submit_options(const Settings& settings, const std::string& factory);
+
 class Factory {
   public:
     Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch, JobBook& book,

@@ -1,12 +1,11 @@
 #include <dlfcn.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <sstream>
 #include <vector>
 
+#include "base/find_above.h"
 #include "launcher/launcher_program.h"
 
 namespace wq::launcher {
@@ -18,27 +17,6 @@ namespace fs = std::filesystem;
 // Relative to a prefix; absolute if the installation configured it so.
 constexpr const char* place = WQ_LAUNCHER_PLACE;
 constexpr int levels = 3;  // PREFIX/lib/x86_64-linux-gnu/libwork_queue_mpi.so.0, PREFIX/bin/program
-
-bool executable(const fs::path& path) {
-    std::error_code error;
-    return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-}
-
-// A folder such as /tmp: anybody could have put a program there, and it would be executed.
-bool everybody_writes_in(const fs::path& folder) {
-    std::error_code error;
-    const fs::file_status found = fs::status(folder, error);
-    return fs::exists(found) && (found.permissions() & fs::perms::others_write) != fs::perms::none;
-}
-
-// Looks in the prefixes above `folder`.
-std::optional<std::string> above(fs::path folder) {
-    for (int level = 0; level < levels && !folder.empty() && !everybody_writes_in(folder); ++level) {
-        if (executable(folder / place)) return (folder / place).string();
-        folder = folder.parent_path();
-    }
-    return std::nullopt;
-}
 
 // The folders of this library, of the program, and those in PATH, which hold a prefix's commands.
 std::vector<fs::path> folders() {
@@ -62,14 +40,14 @@ Result<std::string> find_launcher_program(const std::string& wanted) {
     const char* const variable = std::getenv("WORK_QUEUE_LAUNCHER");
     const std::string named = !wanted.empty() ? wanted : variable != nullptr ? variable : "";
     if (!named.empty()) {
-        if (executable(named)) return named;
+        if (is_executable_file(named)) return named;
         return Error{ExitCode::usage, "'" + named +
                                           "' cannot be executed; the launcher (MpiOptions.launcher, or "
                                           "WORK_QUEUE_LAUNCHER) is the path of work_queue_launcher"};
     }
     for (const fs::path& folder : folders())
-        if (auto found = above(folder)) return *found;
-    if (executable(WQ_LAUNCHER_INSTALLED)) return std::string(WQ_LAUNCHER_INSTALLED);
+        if (auto found = find_above(folder.string(), {place}, levels)) return *found;
+    if (is_executable_file(WQ_LAUNCHER_INSTALLED)) return std::string(WQ_LAUNCHER_INSTALLED);
     return Error{ExitCode::unreachable,
                  "work_queue_launcher, which runs commands where a program has called MPI_Init itself, is "
                  "neither near the program nor in " WQ_LAUNCHER_INSTALLED

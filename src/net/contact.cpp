@@ -136,6 +136,14 @@ TcpDialOptions dial_options(const Contact& contact) {
     return options;
 }
 
+void add_tls(TcpDialOptions& dial, bool ssl, const std::string& ssl_ca) {
+    using By = TlsTrust::By;
+    if (!ssl_ca.empty())
+        dial.tls = TlsTrust{By::ca_file, ssl_ca};
+    else if (ssl && !dial.tls)
+        dial.tls = TlsTrust{By::unverified, {}};
+}
+
 namespace {
 
 constexpr std::size_t most_contact_bytes = 1u << 20;

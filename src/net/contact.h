@@ -46,4 +46,7 @@ Result<std::string> read_password(const std::string& path);
 // The options for a worker's connection; `managers`, `key` and `tls` are set.
 TcpDialOptions dial_options(const Contact& contact);
 
+// Adds what a user says of TLS: `ssl_ca` (a file) checks the certificate, `ssl` alone asks for TLS.
+void add_tls(TcpDialOptions& dial, bool ssl, const std::string& ssl_ca);
+
 }  // namespace wq::net

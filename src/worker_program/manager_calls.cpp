@@ -80,11 +80,7 @@ Result<net::TcpDialOptions> ManagerCalls::where(bool waits) {
         dial = net::dial_options(*found);
     }
     if (!password_.empty()) dial.key = password_;
-    using By = net::TlsTrust::By;
-    if (!options_->ssl_ca.empty())
-        dial.tls = net::TlsTrust{By::ca_file, options_->ssl_ca};
-    else if (options_->ssl && !dial.tls)
-        dial.tls = net::TlsTrust{By::unverified, {}};
+    net::add_tls(dial, options_->ssl, options_->ssl_ca);
     return dial;
 }
 

@@ -1,0 +1,37 @@
+#include "base/find_above.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace wq {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool everybody_writes_in(const fs::path& folder) {
+    std::error_code error;
+    const fs::file_status found = fs::status(folder, error);
+    return fs::exists(found) && (found.permissions() & fs::perms::others_write) != fs::perms::none;
+}
+
+}  // namespace
+
+bool is_executable_file(const std::string& path) {
+    std::error_code error;
+    return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::optional<std::string> find_above(const std::string& folder, std::initializer_list<const char*> places,
+                                      int levels) {
+    fs::path above = folder;
+    for (int level = 0; level < levels && !above.empty() && !everybody_writes_in(above); ++level) {
+        for (const char* place : places)
+            if (is_executable_file(above / place)) return (above / place).string();
+        above = above.parent_path();
+    }
+    return std::nullopt;
+}
+
+}  // namespace wq

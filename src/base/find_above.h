@@ -1,0 +1,17 @@
+// Finds executables of an installation by their place in the prefixes above a folder.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+namespace wq {
+
+bool is_executable_file(const std::string& path);
+
+// FOLDER/PLACE, or the same in one of the folders above it, at most `levels` of them in all. Stops at a
+// folder where everybody may write, such as /tmp: anybody could have put a program there.
+std::optional<std::string> find_above(const std::string& folder, std::initializer_list<const char*> places,
+                                      int levels);
+
+}  // namespace wq

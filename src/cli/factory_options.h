@@ -1,0 +1,36 @@
+// The command line of work_queue_factory as a struct.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "factory/found_managers.h"
+#include "factory/settings.h"
+
+namespace wq::cli {
+
+struct FactoryCommand {
+    enum class Kind { run, help, version };
+    Kind kind = Kind::run;
+    std::string batch_type;   // a system, or the path of a driver
+    std::string config_file;  // empty: none
+    std::string scratch;      // folder
+    factory::ManagerPlace place;
+    factory::Settings settings;
+    std::vector<std::string> submit_options;  // of the *_submit_workers command, as they are
+    std::vector<std::string> features;        // of the workers
+    Duration cycle = std::chrono::seconds(30);
+    Duration status_interval = std::chrono::minutes(1);
+    bool parent_death = false;
+    bool dry_run = false;
+    bool json = false;
+    std::vector<std::string> remarks;  // about options without effect
+};
+
+// Errors (usage) have one line.
+Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* argv);
+
+std::string factory_help();
+
+}  // namespace wq::cli

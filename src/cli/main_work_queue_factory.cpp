@@ -1,0 +1,224 @@
+// work_queue_factory: its options are in factory_options.cpp, what it decides in factory/.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "base/signals.h"
+#include "base/units.h"
+#include "cli/factory_options.h"
+#include "factory/factory.h"
+#include "factory/own_folder.h"
+#include "factory/scripts.h"
+#include "records/append_file.h"
+#include "records/run_status.h"
+#include "run/loop.h"
+
+namespace {
+
+using namespace wq;
+
+void complain(const std::string& text) {
+    std::fprintf(stderr, "work_queue_factory: %s\n", text.c_str());
+}
+
+// When a file was last changed; a new file has another number. All zero: it is not there.
+struct Version {
+    std::int64_t seconds = 0, nanoseconds = 0, size = 0;
+    std::uint64_t number = 0;
+    bool operator==(const Version&) const = default;
+
+    static Version of(const std::string& path) {
+        struct stat found {};
+        if (::stat(path.c_str(), &found) != 0) return {};
+        return {found.st_mtim.tv_sec, found.st_mtim.tv_nsec, found.st_size, found.st_ino};
+    }
+};
+
+class Configuration {
+  public:
+    explicit Configuration(const cli::FactoryCommand& command)
+        : path_(command.config_file), before_(command.settings) {}
+
+    // The options, and what the file says in their place.
+    Result<factory::Settings> read() {
+        if (path_.empty()) return before_;
+        version_ = Version::of(path_);
+        const auto text = records::read_whole(path_);
+        if (!text) return text.error();
+        auto settings = factory::read_settings(*text, before_);
+        if (!settings) return Error{ExitCode::bad_input, path_ + ": " + settings.error().message};
+        return settings;
+    }
+    bool changed() const { return !path_.empty() && Version::of(path_) != version_; }
+
+  private:
+    std::string path_;
+    factory::Settings before_;
+    Version version_;
+};
+
+core::Now now() {
+    return {instant_now(), wall_now()};
+}
+
+class Program {
+  public:
+    Program(const cli::FactoryCommand& command, const factory::Scripts& scripts)
+        : command_(command),
+          signals_(Signals::block().or_throw()),
+          configuration_(command),
+          settings_(configuration_.read().or_throw()),
+          folder_(factory::OwnFolder::open(command.scratch).or_throw()),
+          book_(factory::JobBook::open(folder_.path() + "/jobs", instant_now()).or_throw()),
+          batch_({scripts.driver, scripts.submit}),
+          managers_(place()),
+          factory_(options(), settings_, managers_, batch_, book_, now()) {
+        factory_.say = complain;
+        if (settings_.manager_name.empty() && command.place.managers.empty() && command.place.contact.empty())
+            throw Failure{
+                {ExitCode::usage,
+                 command.config_file + " names no manager-name; or give HOST PORT, --contact or -M"}};
+    }
+
+    int run() {
+        complain("workers have the feature factory:" + name_ + "; scripts and logs are in " + folder_.path());
+        run::Waiter waiter;
+        while (!stopped()) {
+            reread();
+            const Instant begun = instant_now();
+            report(factory_.cycle(now()));
+            if (factory_.timed_out(instant_now())) {
+                complain("no manager had a task for " + format_duration(settings_.factory_timeout));
+                break;
+            }
+            waiter.clear();
+            waiter.watch(signals_.descriptor());
+            waiter.wait(std::max(begun + command_.cycle - instant_now(), Duration{0}));
+        }
+        return end();
+    }
+
+  private:
+    factory::ManagerPlace place() const {
+        factory::ManagerPlace place = command_.place;
+        place.stop = signals_.descriptor();
+        return place;
+    }
+
+    factory::FactoryOptions options() {
+        name_ = folder_.name(settings_.factory_name).or_throw();
+        factory::FactoryOptions options;
+        options.name = name_;
+        options.submit_options = {"--scratch-dir", folder_.path()};
+        options.submit_options.insert(options.submit_options.end(), command_.submit_options.begin(),
+                                      command_.submit_options.end());
+        options.features = command_.features;
+        options.logs = folder_.path();
+        options.status_every = command_.status_interval;
+        options.seed = std::random_device{}();
+        return options;
+    }
+
+    bool stopped() {
+        while (const auto signal = signals_.next()) {
+            if (!Signals::stops(*signal)) continue;
+            complain(std::string("stopped by ") + ::strsignal(*signal));
+            return true;
+        }
+        return false;
+    }
+
+    void reread() {
+        if (!configuration_.changed()) return;
+        auto settings = configuration_.read();
+        if (!settings) return complain(settings.error().message + "; the settings stay as they were");
+        settings_ = std::move(*settings);
+        factory_.set(settings_);
+        complain(command_.config_file + " has changed and is in use");
+    }
+
+    void report(const factory::CycleReport& report) const {
+        if (command_.json)
+            std::printf("%s\n", json_of(report).c_str());
+        else
+            std::printf("%s %s\n", records::format_utc(report.time).c_str(), text_of(report).c_str());
+        std::fflush(stdout);
+    }
+
+    int end() {
+        const auto jobs = book_.counts();
+        if (jobs.pending + jobs.running > 0)
+            complain("removing " + count_of(static_cast<std::uint64_t>(jobs.pending + jobs.running), "job"));
+        constexpr int tries = 3;
+        Status removed = success();
+        for (int count = 0; count < tries; ++count) {
+            removed = factory_.end();
+            if (removed) return 0;
+        }
+        complain(removed.error().message + "; jobs may be left: run this command again with -W 0 and end it");
+        return to_int(ExitCode::unreachable);
+    }
+
+    const cli::FactoryCommand& command_;
+    Signals signals_;
+    Configuration configuration_;
+    factory::Settings settings_;
+    factory::OwnFolder folder_;
+    factory::JobBook book_;
+    factory::BatchDriver batch_;
+    factory::FoundManagers managers_;
+    std::string name_;
+    factory::Factory factory_;
+};
+
+int show(const cli::FactoryCommand& command, const factory::Scripts& scripts) {
+    factory::Submission one;
+    one.name = "wqWorker-xxxxxx";
+    const factory::Settings settings = Configuration(command).read().or_throw();
+    one.options =
+        factory::submit_options(settings, settings.factory_name.empty() ? "NAME" : settings.factory_name);
+    one.options.insert(one.options.end(), {"--scratch-dir", command.scratch});
+    one.options.insert(one.options.end(), command.submit_options.begin(), command.submit_options.end());
+    factory::BatchDriver batch({scripts.driver, scripts.submit});
+    const std::string text = batch.show(one).or_throw();
+    return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
+}
+
+int keep_workers(const cli::FactoryCommand& command) {
+    const factory::Scripts scripts = factory::find_scripts(command.batch_type).or_throw();
+    for (const std::string& remark : command.remarks) complain(remark);
+    if (command.dry_run) return show(command, scripts);
+    if (command.parent_death) {
+        const pid_t parent = ::getppid();
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (::getppid() != parent) ::raise(SIGTERM);  // it may have ended before
+    }
+    return Program(command, scripts).run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto command = cli::parse_factory_command_line(argc, argv);
+    if (!command) {
+        complain(command.error().message);
+        return to_int(command.error().code);
+    }
+    using Kind = cli::FactoryCommand::Kind;
+    if (command->kind == Kind::help) return std::fputs(cli::factory_help().c_str(), stdout) < 0 ? 1 : 0;
+    if (command->kind == Kind::version) return std::puts("work_queue_factory " WQ_VERSION) < 0 ? 1 : 0;
+    try {
+        return keep_workers(*command);
+    } catch (const Failure& failure) {
+        complain(failure.error.message);
+        return to_int(failure.error.code);
+    } catch (const std::exception& error) {
+        complain(std::string("bug: ") + error.what() + "; please report it");
+        return to_int(ExitCode::internal);
+    }
+}

@@ -1,0 +1,62 @@
+#include "factory/found_managers.h"
+
+#include "base/units.h"
+#include "factory/ask_status.h"
+#include "listening/registry.h"
+#include "net/contact.h"
+
+namespace wq::factory {
+
+namespace {
+
+std::string name_of(const net::Contact& contact) {
+    const std::string place = net::to_text({contact.host, contact.port});
+    return contact.name.empty() ? place : line_for_message(contact.name) + " (" + place + ")";
+}
+
+}  // namespace
+
+Result<std::vector<FoundManagers::Found>> FoundManagers::find(const Settings& settings) const {
+    std::vector<Found> found;
+    if (!place_.managers.empty()) {
+        net::TcpDialOptions dial;
+        dial.managers = place_.managers;
+        found.push_back({net::to_text(place_.managers.front()), std::move(dial)});
+    } else if (!place_.contact.empty()) {
+        const auto contact = net::read_contact(place_.contact);
+        if (!contact) return contact.error();
+        found.push_back({name_of(*contact), net::dial_options(*contact)});
+    } else {
+        const auto listed = listening::find_managers(listening::registry_folder(), settings.manager_name, 0);
+        if (!listed) return listed.error();
+        for (const listening::Listing& listing : *listed)
+            found.push_back({name_of(listing.contact), net::dial_options(listing.contact)});
+    }
+    for (Found& each : found)
+        if (const Status status = add_security(each.dial); !status) return status.error();
+    return found;
+}
+
+Status FoundManagers::add_security(net::TcpDialOptions& dial) const {
+    if (!place_.password_file.empty()) {
+        auto password = net::read_password(place_.password_file);
+        if (!password) return password.error();
+        dial.key = std::move(*password);
+    }
+    net::add_tls(dial, place_.ssl, place_.ssl_ca);
+    return success();
+}
+
+Result<std::vector<ManagerAnswer>> FoundManagers::ask(const Settings& settings) {
+    auto found = find(settings);
+    if (!found) return found.error();
+    std::vector<net::TcpDialOptions> lines;
+    for (const Found& each : *found) lines.push_back(each.dial);
+    auto reports = ask_status(lines, place_.limit, place_.stop);
+    std::vector<ManagerAnswer> answers;
+    for (std::size_t n = 0; n < reports.size(); ++n)
+        answers.push_back({(*found)[n].name, std::move(reports[n])});
+    return answers;
+}
+
+}  // namespace wq::factory

@@ -1,0 +1,57 @@
+#include "factory/own_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/units.h"
+#include "records/append_file.h"
+#include "records/run_status.h"
+#include "session/session_table.h"
+
+namespace wq::factory {
+
+namespace {
+
+Error cannot_use(const std::string& path, int why) {
+    return {ExitCode::not_allowed, "cannot use the folder " + path + ": " +
+                                       std::generic_category().message(why) + "; give --scratch-dir"};
+}
+
+}  // namespace
+
+Result<OwnFolder> OwnFolder::open(const std::string& path) {
+    OwnFolder folder(path);
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error) return cannot_use(path, error.value());
+    folder.lock_.reset(::open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!folder.lock_.valid()) return cannot_use(path, errno);
+    if (::flock(folder.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return cannot_use(path, errno);
+        const auto owner = records::read_whole(path + "/lock");
+        return Error{ExitCode::not_allowed, "another factory (" +
+                                                line_for_message(owner ? *owner : std::string("unknown")) +
+                                                ") uses " + path + "; give --scratch-dir"};
+    }
+    const std::string owner = "process " + std::to_string(::getpid()) + " on " + records::host_name();
+    if (::ftruncate(folder.lock_.get(), 0) != 0 ||
+        ::pwrite(folder.lock_.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size()))
+        return cannot_use(path, errno);
+    return folder;
+}
+
+Result<std::string> OwnFolder::name(const std::string& wanted) const {
+    const std::string file = path_ + "/name";
+    if (wanted.empty())
+        if (auto known = records::read_whole(file); known && !known->empty()) return *known;
+    const std::string name = wanted.empty() ? "factory-" + session::random_token().substr(0, 12) : wanted;
+    if (const Status written = records::write_atomically(file, name); !written) return written.error();
+    return name;
+}
+
+}  // namespace wq::factory

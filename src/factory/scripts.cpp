@@ -1,0 +1,58 @@
+#include "factory/scripts.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "base/find_above.h"
+#include "base/units.h"
+
+namespace wq::factory {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int levels = 6;  // BUILD/test/src/cli
+
+std::string find_submit() {
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    const auto found = find_above(program.parent_path().string(),
+                                  {WQ_SCRIPTS_PLACE "/submit_workers", "scripts/submit_workers"}, levels);
+    const std::string installed = WQ_SCRIPTS_INSTALLED "/submit_workers";
+    return found ? *found : is_executable_file(installed) ? installed : "";
+}
+
+std::string systems_in(const fs::path& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+        if (is_executable_file(entry.path() / "driver")) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    return all;
+}
+
+}  // namespace
+
+Result<Scripts> find_scripts(const std::string& system) {
+    const std::string submit = find_submit();
+    if (submit.empty())
+        return Error{ExitCode::unreachable,
+                     "the scripts of batch systems are neither near this program nor in " WQ_SCRIPTS_INSTALLED
+                     ": install the project"};
+    const fs::path folder = fs::path(submit).parent_path();
+    const bool is_path = system.find('/') != std::string::npos;
+    std::error_code error;
+    const fs::path driver = is_path ? fs::absolute(system, error) : folder / system / "driver";
+    if (is_executable_file(driver)) return Scripts{submit, driver.string()};
+    return Error{ExitCode::usage,
+                 is_path ? quote_for_message(system) +
+                               " cannot be executed; -T takes a batch system, or the path of a driver"
+                         : "-T " + quote_for_message(system) + ": there are " + systems_in(folder) +
+                               ", and paths of drivers, which contain a '/'"};
+}
+
+}  // namespace wq::factory
