@@ -3,14 +3,22 @@
 #
 #   OPTIONS           a line for each option of its own
 #   COMMAND           the system's command that submits
-#   request           adds the words of a request (WORKERS_*) to SUBMIT
+#   request OPTION... adds the words of a request (WORKERS_*) to SUBMIT
 #   read_ids          reads what COMMAND printed; prints the job's id, or nothing
 #   task_ids ID       prints the ids of the array's tasks
-#   status ID...      see submit_workers.sh
-#   remove ID...
+#   listing ID...     prints what the system says of the jobs
+#   states            reads that; prints lines "ID STATE [DETAIL]", also of other jobs
+#   remove ID...      ends the jobs
 #
-# and may define find_job, which prints the id of the job of WORKERS_SCRIPT (whose name is unique), if it is there
-# although COMMAND failed. Then it calls: drive "$@"
+# and may define
+#
+#   TRAITS            see submit_workers.sh
+#   first             see submit_workers.sh
+#   find_job          prints the id of the job of WORKERS_SCRIPT (whose name is unique), if it is there although
+#                     COMMAND failed
+#   end_command       adds what follows the words after --, instead of the script
+#
+# Then it calls: drive "$@". Each call of the system is by `ask`, so that one that hangs is ended.
 
 # shellcheck source=scripts/quote.sh
 . "${0%/*}/../quote.sh"
@@ -21,13 +29,31 @@ add() { for word in "$@"; do SUBMIT="$SUBMIT $(quote "$word")"; done; }
 # asked AMOUNT: whether a request names this amount, and not 0.
 asked() { [ "${1:-0}" -gt 0 ]; }
 
+# ask COMMAND...: runs it, for a limited time; afterwards it is ended, and a line says so.
+PATIENCE=${WORKERS_PATIENCE:-60}
+ask() {
+    asked_code=0
+    timeout -k 5 "$PATIENCE" "$@" || asked_code=$?
+    case $asked_code in 124 | 137) echo "$1 did not answer within $PATIENCE s" >&2 ;; esac
+    return "$asked_code"
+}
+
+TRAITS=
+first() { :; }
 find_job() { :; }
+end_command() { add "$WORKERS_SCRIPT"; }
 
 # only ID...: of lines "ID STATE [DETAIL]", those with one of these ids; the other ids are unknown.
 only() {
-    awk 'BEGIN { for (i = 1; i < ARGC; ++i) wanted[ARGV[i]] = 1; ARGC = 1 }
+    awk 'BEGIN { for (count = ARGC; i < count; ++i) id[i] = ARGV[i]; for (i = 1; i < count; ++i) wanted[id[i]] = 1; ARGC = 1 }
         $1 in wanted { print; delete wanted[$1] }
-        END { for (id in wanted) print id, "unknown" }' "$@"
+        END { for (i = 1; i < count; ++i) if (id[i] in wanted) print id[i], "unknown" }' "$@"
+}
+
+# If the system does not answer, nothing is known; so the jobs are not called unknown then.
+status() {
+    listed=$(listing "$@") || return
+    printf '%s\n' "$listed" | states | only "$@"
 }
 
 # parameters [OPTION...]: the words of all -p, as a shell reads them.
@@ -47,11 +73,12 @@ parameters() {
 command_of() {
     SUBMIT=$COMMAND
     PARAMETERS=$(parameters "$@")
-    request
+    request "$@"
     SUBMIT=$SUBMIT$PARAMETERS
     while [ $# -gt 0 ] && [ "$1" != -- ]; do shift; done
     [ $# -eq 0 ] || shift
-    add "$@" "$WORKERS_SCRIPT"
+    add "$@"
+    end_command
 }
 
 submit() {
@@ -60,11 +87,13 @@ submit() {
         return 1
     fi
     command_of "$@"
-    id=
-    if said=$(eval "$SUBMIT" </dev/null); then id=$(printf '%s\n' "$said" | read_ids); fi
-    [ -n "$id" ] || id=$(find_job 2>/dev/null)
+    id='' code=0
+    said=$(eval "ask $SUBMIT" </dev/null) || code=$?
+    [ "$code" -ne 0 ] || id=$(printf '%s\n' "$said" | read_ids)
+    [ -n "$id" ] || id=$(find_job 2>/dev/null) || id=
     if [ -z "$id" ]; then
         [ -z "$said" ] || echo "${COMMAND%% *} named no job: $said" >&2
+        case $code in 124 | 137) return 124 ;; esac
         return 1
     fi
     if [ "$WORKERS_COUNT" -eq 1 ]; then echo "$id"; else task_ids "$id"; fi
@@ -75,8 +104,9 @@ drive() {
     shift
     case $verb in
     options) printf '%s\n' "$OPTIONS" ;;
+    traits) printf '%s\n' "$TRAITS" ;;
     render) command_of "$@" && printf '%s\n' "$SUBMIT" ;;
-    submit | status | remove) "$verb" "$@" ;;
+    first | submit | status | remove) "$verb" "$@" ;;
     *)
         echo "driver: there is no verb $verb" >&2
         return 64

@@ -3,15 +3,23 @@
 # Sourced by SYSTEM/SYSTEM_submit_workers, with DRIVER set. All that is special to a system is in its driver:
 #
 #   DRIVER options                     its own options, a line each: NAME...;VALUE;TEXT (no VALUE: a flag)
+#   DRIVER traits                      words, or nothing:
+#                                      travel: jobs see no folder of this machine. The system sends them the files of
+#                                              WORKERS_FILES, which they find by name in the folder where they start
+#                                      sizes:  the driver gives --cores, --memory and --disk as arguments to the script
+#   DRIVER first                       prints lines that a job's script begins with
 #   DRIVER render [OPTION...] [-- WORD...]   prints the command that submits
 #   DRIVER submit [OPTION...] [-- WORD...]   submits in one call of the system; prints ids, one a line. The WORDs go
-#                                      to the system's command as they are. Errors: one line, and not 0
+#                                      to the system's command as they are. Errors: one line, and not 0; 124: the
+#                                      system did not answer, and it is not known whether it took the jobs
 #   DRIVER status ID...                in one call of the system: ID STATE [DETAIL], a line each; STATE is pending,
 #                                      running, ended (DETAIL: how) or unknown
 #   DRIVER remove ID...
 #
 # A request is in the environment: WORKERS_COUNT; WORKERS_CORES, _MEMORY and _DISK (MB), _GPUS and _SECONDS of each
-# (empty: not asked for); WORKERS_SCRIPT, what a job runs; WORKERS_LOG, the path and first letters of its logs.
+# (empty: not asked for); WORKERS_SCRIPT, what a job runs; WORKERS_LOG, the path and first letters of its logs;
+# WORKERS_FILES, what the script needs: paths, as words for a shell. WORKERS_PATIENCE: how many seconds a call of the
+# system may take (default: 60).
 
 # shellcheck source=scripts/quote.sh
 . "${DRIVER%/*}/../quote.sh"
@@ -24,7 +32,7 @@ NL='
 fail() {
     code=$1
     shift
-    printf '%s: %s\n' "$ME" "$*" >&2
+    printf '%s: %s\n' "$ME" "$(printf '%s' "$*" | tr '\n' ' ')" >&2
     exit "$code"
 }
 
@@ -42,7 +50,7 @@ has() { case $1 in *[[:space:]]"$2"[[:space:]]*) return 0 ;; esac; return 1; }
 
 # driver_takes OPTION: value, alone, or nothing if the driver does not know it.
 driver_takes() {
-    printf '%s\n' "$DRIVER_OPTIONS" | while IFS=';' read -r names value text; do
+    printf '%s\n' "$DRIVER_OPTIONS" | while IFS=';' read -r names value _; do
         has " $names " "$1" || continue
         [ -n "$value" ] && echo value || echo alone
         break
@@ -60,8 +68,10 @@ HOST PORT, of the contact FILE, or of that NAME, and leave when they had no task
 for 15 minutes (-t).
 
 Of each worker, and of the request to the batch system:
-  --cores N, --memory MB, --disk MB, --gpus N
-                               its size (default: see below)
+  --cores N                    cores (default: what the batch system gives)
+  --memory MB                  memory, or a size such as 4G
+  --disk MB                    disk, or a size such as 20G
+  --gpus N                     GPUs
   --wall-time TIME             its time limit: 90 (seconds), 1h30m or
                                D-HH:MM:SS. The worker drains a minute earlier
   --worker-start-cmd TEXT      shell lines to run first, such as 'module load x'
@@ -71,25 +81,50 @@ All options of work_queue_worker but --detect are passed on to it.
 
 Of the submission:
   --scratch-dir DIR            folder of scripts and logs, which the nodes must
-                               see (default: ./$USER-workers)
+                               see (default: ./USER-workers)
   --worker-binary FILE         the work_queue_worker to copy there (default:
                                beside this command, or in PATH)
   --dry-run                    print what would be submitted
   --json                       print the ids of the jobs as JSON
   -- WORD...                   goes to the batch system's command as it is
   -h, --help                   print this help
+  -v, --version                print the version and exit
 
 Of this batch system:
 HELP
-    printf '%s\n' "$DRIVER_OPTIONS" | while IFS=';' read -r names value text; do
-        printf '  %-28s %s\n' "$(printf '%s' "$names" | sed 's/ /, /g')${value:+ $value}" "$text"
-    done | fold -s -w 80
+    printf '%s\n' "$DRIVER_OPTIONS" | awk -F ';' '{
+        text = substr($0, length($1 $2) + 3)
+        gsub(/ /, ", ", $1)
+        line = sprintf("  %-28s", $1 ($2 == "" ? "" : " " $2))
+        if (length(line) > 30) {
+            print line
+            line = sprintf("%30s", "")
+        }
+        count = split(text, words, " ")
+        for (i = 1; i <= count; ++i) {
+            if (length(line) + length(words[i]) > 79) {
+                print line
+                line = sprintf("%30s", "")
+            }
+            line = line " " words[i]
+        }
+        print line
+    }'
     cat <<HELP
 
 Examples:
   $ME --cores 4 --memory 8000 --wall-time 2h login1 9123 10
   $ME --contact tasks.sh.wq/contact 10
+
+Exit codes: 0 submitted, 64 wrong options, 65 wrong files, 69 the batch system
+refused or did not answer, 77 not allowed.
 HELP
+}
+
+# The release: installed, a file names it; a checkout has it in the build's description.
+version() {
+    parts=${DRIVER%/*}/..
+    cat -- "$parts/version" 2>/dev/null || sed -n 's/^project(work_queue VERSION \([0-9.]*\).*/\1/p' "$parts/../CMakeLists.txt"
 }
 
 # whole OPTION VALUE: a number without sign.
@@ -146,6 +181,20 @@ file() {
     case $2 in /*) printf '%s\n' "$2" ;; *) printf '%s/%s\n' "$PWD" "$2" ;; esac
 }
 
+# running CONTACT: whether its manager may still run. The manager removes its contact file when it ends, so one that is
+# older than the status of an ended run is left over, or a copy.
+running() {
+    status=${1%/*}/status
+    if state=$(sed -n 's/^state=\(finished\|failed\|interrupted\)$/\1/p' "$status" 2>/dev/null) && [ -n "$state" ] &&
+        [ -z "$(find "$1" -newer "$status")" ]; then
+        fail 65 "--contact $1: its run has ended ($state); give the contact file of one that is running"
+    fi
+    host=$(sed -n 's/^ *"host": "\(.*\)",*$/\1/p' "$1")
+    id=$(sed -n 's/^ *"pid": \([0-9][0-9]*\),*$/\1/p' "$1")
+    [ "$host" != "$(uname -n)" ] || [ -z "$id" ] || [ -d "/proc/$id" ] ||
+        echo "$ME: warning: --contact $1: its manager (process $id on this host) is not running" >&2
+}
+
 # take OPTION [VALUE]
 take() {
     case $1 in
@@ -160,6 +209,12 @@ take() {
     --worker-binary) BINARY=$2 ;;
     --contact | -P | --password | --ssl-ca)
         path=$(file "$@") || exit
+        [ "$1" != --contact ] || running "$path"
+        SENT="$SENT $(quote "$path")"
+        if has "$TRAITS" travel; then
+            case $SENT_NAMES in */"${path##*/}"/*) fail 65 "$1 $2: another file that is sent to the jobs has this name" ;; esac
+            SENT_NAMES=$SENT_NAMES${path##*/}/ path=./${path##*/}
+        fi
         WORKER="$WORKER $1 $(quote "$path")"
         ;;
     *) WORKER="$WORKER $1${2+ $(quote "$2")}" ;;
@@ -177,6 +232,7 @@ parse() {
             return
             ;;
         -h | --help) help && exit 0 ;;
+        -v | --version) printf '%s %s\n' "$ME" "$(version)" && exit 0 ;;
         --dry-run) DRY=1 && continue ;;
         --json) JSON=1 && continue ;;
         --*=*) name=${word%%=*} value=${word#*=} glued=1 ;;
@@ -208,7 +264,12 @@ parse() {
             value=$1
             shift
         fi
-        if [ $owner = take ]; then take "$name" "$value"; else OPTIONS="$OPTIONS $name $(quote "$value")"; fi
+        if [ $owner = take ]; then
+            take "$name" "$value"
+        else
+            case $value in *"$NL"*) fail 64 "$name: a line break is in it" ;; esac
+            OPTIONS="$OPTIONS $name $(quote "$value")"
+        fi
     done
 }
 
@@ -243,15 +304,21 @@ place_worker() {
 
 # What a job runs. It first says where it is and what it found there, so that the log of a dead worker says why.
 job_script() {
-    worker="$(quote "$FOLDER/work_queue_worker")$WORKER"
-    [ -z "$CORES" ] || worker="$worker --cores $CORES"
-    [ -z "$MEMORY" ] || worker="$worker --memory $MEMORY"
-    [ -z "$DISK" ] || worker="$worker --disk $DISK"
+    if has "$TRAITS" travel; then worker=./work_queue_worker; else worker=$(quote "$FOLDER/work_queue_worker"); fi
+    worker=$worker$WORKER
+    if ! has "$TRAITS" sizes; then
+        [ -z "$CORES" ] || worker="$worker --cores $CORES"
+        [ -z "$MEMORY" ] || worker="$worker --memory $MEMORY"
+        [ -z "$DISK" ] || worker="$worker --disk $DISK"
+    fi
     [ -z "$GPUS" ] || worker="$worker --gpus $GPUS"
     [ -z "$SECONDS_OF_JOB" ] || worker="$worker --wall-time $((SECONDS_OF_JOB > 120 ? SECONDS_OF_JOB - 60 : SECONDS_OF_JOB))"
     cat <<SCRIPT
 #!/bin/sh
 # A worker's job, by $ME
+SCRIPT
+    "$DRIVER" first || fail 70 "$DRIVER does not work"
+    cat <<SCRIPT
 echo "\$(date -u +%Y-%m-%dT%H:%M:%SZ) a worker starts on \$(hostname), as \$(id -un), in \$PWD"
 ulimit -a
 SCRIPT
@@ -268,35 +335,43 @@ json_string() { printf '%s' "$1" | awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\"");
 main() {
     USER=${USER:-$(id -un)}
     CORES='' MEMORY='' DISK='' GPUS='' SECONDS_OF_JOB='' EXTRA='' START='' BINARY='' WORKER='' NAMED='' PLACES=''
-    OPTIONS='' BATCH='' DRY='' JSON='' FOLDER=$PWD/$USER-workers
-    DRIVER_OPTIONS=$("$DRIVER" options) || fail 70 "$DRIVER does not work"
+    OPTIONS='' BATCH='' DRY='' JSON='' SENT='' SENT_NAMES=/work_queue_worker/ FOLDER=$PWD/$USER-workers
+    if ! DRIVER_OPTIONS=$("$DRIVER" options) || ! TRAITS=" $("$DRIVER" traits) "; then fail 70 "$DRIVER does not work"; fi
     parse "$@"
     case $EXTRA in *"$NL"*) fail 64 "--worker-options: a line break is in it" ;; esac
     eval "places $PLACES"
     case $FOLDER in /*) ;; *) FOLDER=$PWD/$FOLDER ;; esac
     export WORKERS_COUNT="$COUNT" WORKERS_CORES="$CORES" WORKERS_MEMORY="$MEMORY" WORKERS_DISK="$DISK" WORKERS_GPUS="$GPUS" WORKERS_SECONDS="$SECONDS_OF_JOB"
+    WORKERS_FILES=$(quote "$FOLDER/work_queue_worker")$SENT
+    export WORKERS_FILES
     if [ -n "$DRY" ]; then
         WORKERS_LOG=$FOLDER/worker
         export WORKERS_LOG WORKERS_SCRIPT="$FOLDER/worker"
+        shown=$(eval "\"\$DRIVER\" render $OPTIONS -- $BATCH" 2>&1) || fail 69 "$shown"
         printf '== %s\n' "$WORKERS_SCRIPT"
         job_script
-        echo '== command'
-        eval "\"\$DRIVER\" render $OPTIONS -- $BATCH"
+        printf '== command\n%s\n' "$shown"
         exit
     fi
-    case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
+    has "$TRAITS" travel || case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
     mkdir -p -- "$FOLDER" 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     place_worker
     WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX") || fail 77 "cannot write in $FOLDER; use --scratch-dir"
-    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 755 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi
     WORKERS_LOG=$WORKERS_SCRIPT
     export WORKERS_SCRIPT WORKERS_LOG
-    if ! ids=$(eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" 2>"$WORKERS_SCRIPT.err"); then
-        why=$(tr -s '\n' ' ' <"$WORKERS_SCRIPT.err")
-        rm -f -- "$WORKERS_SCRIPT" "$WORKERS_SCRIPT.err"
-        fail 69 "nothing was submitted: ${why:-no reason was given}"
-    fi
+    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 755 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi
+    code=0
+    ids=$(eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" 2>"$WORKERS_SCRIPT.err") || code=$?
+    why=$(tr -s '\n' ' ' <"$WORKERS_SCRIPT.err" | sed 's/ $//')
     rm -f -- "$WORKERS_SCRIPT.err"
+    case $code in
+    0) ;;
+    124) fail 69 "the workers may have been submitted or not: $why; look for jobs of $WORKERS_SCRIPT" ;;
+    *)
+        rm -f -- "$WORKERS_SCRIPT"
+        fail 69 "nothing was submitted: ${why:-no reason was given}"
+        ;;
+    esac
     if [ -n "$JSON" ]; then
         printf '{"ids": [%s], "log": "%s"}\n' "$(printf '%s\n' "$ids" | sed 's/.*/"&"/' | paste -sd, -)" "$(json_string "$WORKERS_LOG")"
     else

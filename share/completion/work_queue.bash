@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker and work_queue_graph_log for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_graph_log and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -54,6 +54,13 @@ _work_queue_graph_log() {
     esac
 }
 
+# Those that a submit command passes on.
+_work_queue_worker_options="--arch --bind --connect-timeout --contact --cores --debug --debug-file
+    --debug-rotate-max --disk --feature --from-factory --gpus --grace --help --idle-timeout --json
+    --keep-cache --manager-name --max-backoff --memory --min-backoff --os --parent-death --password --single-shot
+    --ssl --ssl-ca --task-wrapper --threads-per-core --timeout --url-timeout --version --volatility --wall-time
+    --workdir -M -P -b -d -h -i -o -s -t -v"
+
 _work_queue_worker() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
@@ -70,12 +77,7 @@ _work_queue_worker() {
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--arch --bind --connect-timeout --contact --cores --debug --debug-file
-                --debug-rotate-max --detect --disk --draw --feature --from-factory --gpus --grace --help --idle-timeout --json
-                --keep-cache --manager-name --max-backoff --memory --min-backoff --os --parent-death --password --single-shot
-                --ssl --ssl-ca --task-wrapper --threads-per-core --timeout --url-timeout --version --volatility --wall-time
-                --workdir -M -P -b -d -h -i -o -s -t -v" \
-                -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "$_work_queue_worker_options --detect --draw" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
         fi
@@ -83,6 +85,36 @@ _work_queue_worker() {
     esac
 }
 
+# _submit_workers OPTIONS: the options of work_queue_worker, those of all submit commands, and these of the batch system.
+_submit_workers() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    --scratch-dir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    --worker-binary) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --worker-start-cmd | --worker-options | -E | --parameters | -p | --requirements | -r | --class-ad | --docker-universe) COMPREPLY=() ;;
+    -*)
+        _work_queue_worker
+        ;;&
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$_work_queue_worker_options --dry-run --scratch-dir --worker-binary
+                --worker-options --worker-start-cmd -E $1" -- "$word")
+        elif [[ $before != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
+        fi
+        ;;
+    esac
+}
+_slurm_submit_workers() { _submit_workers "--parameters -p -j"; }
+_pbs_submit_workers() { _submit_workers "--parameters -p -j"; }
+_torque_submit_workers() { _submit_workers "--parameters -p -j"; }
+_uge_submit_workers() { _submit_workers "--parameters -p -j"; }
+_condor_submit_workers() { _submit_workers "--autosize --class-ad --docker-universe --requirements --spool -r"; }
+
 complete -o filenames -F _work_queue_run work_queue_run
 complete -F _work_queue_worker work_queue_worker
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
+for system in slurm condor pbs torque uge; do
+    complete -F "_${system}_submit_workers" "${system}_submit_workers"
+done
+unset system
