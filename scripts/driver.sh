@@ -14,14 +14,14 @@
 #
 #   TRAITS            see submit_workers.sh
 #   first             see submit_workers.sh
-#   find_job          prints the id of the job of WORKERS_SCRIPT (whose name is unique), if it is there although
-#                     COMMAND failed
+#   find_job          prints the id of the job of WORKERS_SCRIPT (whose name is unique), if it waits or runs, else
+#                     nothing; not 0 if the system does not tell
 #   end_command       adds what follows the words after --, instead of the script
 #
 # Then it calls: drive "$@". Each call of the system is by `ask`, so that one that hangs is ended.
 
 # shellcheck source=scripts/quote.sh
-. "${0%/*}/../quote.sh"
+. "${WORKERS_SCRIPTS:-${0%/*}/..}/quote.sh"
 
 # add WORD...: to the command.
 add() { for word in "$@"; do SUBMIT="$SUBMIT $(quote "$word")"; done; }
@@ -40,7 +40,10 @@ ask() {
 
 TRAITS=
 first() { :; }
-find_job() { :; }
+find_job() {
+    echo "this system cannot look for jobs by their name" >&2
+    return 1
+}
 end_command() { add "$WORKERS_SCRIPT"; }
 
 # only ID...: of lines "ID STATE [DETAIL]", those with one of these ids; the other ids are unknown.
@@ -99,6 +102,11 @@ submit() {
     if [ "$WORKERS_COUNT" -eq 1 ]; then echo "$id"; else task_ids "$id"; fi
 }
 
+find() {
+    id=$(find_job) || return
+    if [ -z "$id" ] || [ "${WORKERS_COUNT:-1}" -eq 1 ]; then echo "$id"; else task_ids "$id"; fi
+}
+
 drive() {
     verb=$1
     shift
@@ -106,7 +114,7 @@ drive() {
     options) printf '%s\n' "$OPTIONS" ;;
     traits) printf '%s\n' "$TRAITS" ;;
     render) command_of "$@" && printf '%s\n' "$SUBMIT" ;;
-    first | submit | status | remove) "$verb" "$@" ;;
+    first | submit | status | remove | find) "$verb" "$@" ;;
     *)
         echo "driver: there is no verb $verb" >&2
         return 64

@@ -1,9 +1,11 @@
 # shellcheck shell=sh
 # What all *_submit_workers share: options, the script of a worker's job, and one call of the batch system's driver.
-# Sourced by SYSTEM/SYSTEM_submit_workers, with DRIVER set. All that is special to a system is in its driver:
+# Sourced by SYSTEM/SYSTEM_submit_workers and submit_workers, with DRIVER set. All that is special to a system is in its
+# driver:
 #
 #   DRIVER options                     its own options, a line each: NAME...;VALUE;TEXT (no VALUE: a flag)
 #   DRIVER traits                      words, or nothing:
+#                                      here:   jobs run on this machine
 #                                      travel: jobs see no folder of this machine. The system sends them the files of
 #                                              WORKERS_FILES, which they find by name in the folder where they start
 #                                      sizes:  the driver gives --cores, --memory and --disk as arguments to the script
@@ -15,14 +17,18 @@
 #   DRIVER status ID...                in one call of the system: ID STATE [DETAIL], a line each; STATE is pending,
 #                                      running, ended (DETAIL: how) or unknown
 #   DRIVER remove ID...
+#   DRIVER find                        the ids, as submit prints them, if jobs of WORKERS_SCRIPT wait or run, else nothing;
+#                                      not 0 if the system does not tell
 #
 # A request is in the environment: WORKERS_COUNT; WORKERS_CORES, _MEMORY and _DISK (MB), _GPUS and _SECONDS of each
 # (empty: not asked for); WORKERS_SCRIPT, what a job runs; WORKERS_LOG, the path and first letters of its logs;
 # WORKERS_FILES, what the script needs: paths, as words for a shell. WORKERS_PATIENCE: how many seconds a call of the
-# system may take (default: 60).
+# system may take (default: 60). WORKERS_SCRIPTS: the folder of this file; a driver elsewhere may source driver.sh there.
 
+WORKERS_SCRIPTS=${WORKERS_SCRIPTS:-${DRIVER%/*}/..}
+export WORKERS_SCRIPTS
 # shellcheck source=scripts/quote.sh
-. "${DRIVER%/*}/../quote.sh"
+. "$WORKERS_SCRIPTS/quote.sh"
 
 ME=${0##*/}
 NL='
@@ -44,7 +50,8 @@ WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout
 ALONE=' --ssl --single-shot --parent-death '
 FILES=' --contact -P --password --ssl-ca ' # their value is a file that the job has to find
 SIZES=' --cores --memory --disk --gpus '
-OURS=' -E --worker-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary '
+OURS=' -E --worker-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary --wrapper
+ --job-name '
 
 has() { case $1 in *[[:space:]]"$2"[[:space:]]*) return 0 ;; esac; return 1; }
 
@@ -74,6 +81,7 @@ Of each worker, and of the request to the batch system:
   --gpus N                     GPUs
   --wall-time TIME             its time limit: 90 (seconds), 1h30m or
                                D-HH:MM:SS. The worker drains a minute earlier
+  --wrapper TEXT               run the worker as TEXT work_queue_worker ...
   --worker-start-cmd TEXT      shell lines to run first, such as 'module load x'
   -E, --worker-options TEXT    more options of work_queue_worker, as a shell
                                reads them
@@ -207,6 +215,11 @@ take() {
     --scratch-dir) FOLDER=$2 ;;
     --worker-start-cmd) START=$2 ;;
     --worker-binary) BINARY=$2 ;;
+    --wrapper) WRAPPER=$2 ;;
+    --job-name)
+        case $2 in '' | *[!A-Za-z0-9_-]* | [!A-Za-z]* | ????????????????*) fail 64 "--job-name $2: up to 15 letters, digits, _ and -, a letter first" ;; esac
+        NAME=$2
+        ;;
     --contact | -P | --password | --ssl-ca)
         path=$(file "$@") || exit
         [ "$1" != --contact ] || running "$path"
@@ -278,7 +291,7 @@ places() {
     if [ -z "$NAMED" ]; then
         [ $# -ge 2 ] || fail 64 "needs HOST PORT, --contact FILE or -M NAME (see $ME --help)"
         in_range "$2" 65535 || fail 64 "port $2: not a number from 1 to 65535"
-        case $1 in localhost | 127.*) fail 65 "$1: workers on other nodes would look for the manager there; give this host's name" ;; esac
+        has "$TRAITS" here || case $1 in localhost | 127.*) fail 65 "$1: workers on other nodes would look for the manager there; give this host's name" ;; esac
         WORKER="$WORKER $(quote "$1") $2"
         shift 2
     fi
@@ -324,7 +337,7 @@ ulimit -a
 SCRIPT
     [ -z "$START" ] || printf '%s\n' "$START"
     cat <<SCRIPT
-set -- $worker$EXTRA "\$@"
+set -- $WRAPPER $worker$EXTRA "\$@"
 "\$@" --detect
 exec "\$@"
 SCRIPT
@@ -334,7 +347,7 @@ json_string() { printf '%s' "$1" | awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\"");
 
 main() {
     USER=${USER:-$(id -un)}
-    CORES='' MEMORY='' DISK='' GPUS='' SECONDS_OF_JOB='' EXTRA='' START='' BINARY='' WORKER='' NAMED='' PLACES=''
+    CORES='' MEMORY='' DISK='' GPUS='' SECONDS_OF_JOB='' EXTRA='' START='' BINARY='' WRAPPER='' NAME='' WORKER='' NAMED='' PLACES=''
     OPTIONS='' BATCH='' DRY='' JSON='' SENT='' SENT_NAMES=/work_queue_worker/ FOLDER=$PWD/$USER-workers
     if ! DRIVER_OPTIONS=$("$DRIVER" options) || ! TRAITS=" $("$DRIVER" traits) "; then fail 70 "$DRIVER does not work"; fi
     parse "$@"
@@ -346,17 +359,18 @@ main() {
     export WORKERS_FILES
     if [ -n "$DRY" ]; then
         WORKERS_LOG=$FOLDER/worker
-        export WORKERS_LOG WORKERS_SCRIPT="$FOLDER/worker"
+        export WORKERS_LOG WORKERS_SCRIPT="$FOLDER/${NAME:-worker}"
         shown=$(eval "\"\$DRIVER\" render $OPTIONS -- $BATCH" 2>&1) || fail 69 "$shown"
         printf '== %s\n' "$WORKERS_SCRIPT"
         job_script
         printf '== command\n%s\n' "$shown"
         exit
     fi
-    has "$TRAITS" travel || case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
+    has "$TRAITS" travel || has "$TRAITS" here || case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
     mkdir -p -- "$FOLDER" 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     place_worker
-    WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX") || fail 77 "cannot write in $FOLDER; use --scratch-dir"
+    WORKERS_SCRIPT=$FOLDER/$NAME
+    [ -n "$NAME" ] || WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX") || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     WORKERS_LOG=$WORKERS_SCRIPT
     export WORKERS_SCRIPT WORKERS_LOG
     if ! job_script >"$WORKERS_SCRIPT" || ! chmod 755 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi

@@ -50,7 +50,9 @@ task_ids() {
 }
 
 find_job() {
-    { ask qselect -N "${WORKERS_SCRIPT##*/}" || ask squeue --noheader --me --name="${WORKERS_SCRIPT##*/}" --format=%F; } |
+    name=${WORKERS_SCRIPT##*/}
+    listed=$(ask qselect -N "$name") || listed=$(ask squeue --noheader --me --name="$name" --format=%F) || return
+    printf '%s\n' "$listed" |
         sed 's/\[[0-9]*\]/[]/' | read_ids
 }
 

@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
+#include "base/find_above.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "cli/factory_options.h"
@@ -62,6 +65,17 @@ class Configuration {
     Version version_;
 };
 
+// The worker beside this program, unless another one was given.
+std::vector<std::string> with_worker(std::vector<std::string> options) {
+    if (std::find(options.begin(), options.end(), "--worker-binary") != options.end()) return options;
+    std::error_code error;
+    const auto worker =
+        std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "work_queue_worker";
+    if (is_executable_file(worker.string()))
+        options.insert(options.begin(), {"--worker-binary", worker.string()});
+    return options;
+}
+
 core::Now now() {
     return {instant_now(), wall_now()};
 }
@@ -74,7 +88,9 @@ class Program {
           configuration_(command),
           settings_(configuration_.read().or_throw()),
           folder_(factory::OwnFolder::open(command.scratch).or_throw()),
-          book_(factory::JobBook::open(folder_.path() + "/jobs", instant_now()).or_throw()),
+          book_(
+              factory::JobBook::open(folder_.path() + "/jobs", factory::DriverOptions{}.limit, instant_now())
+                  .or_throw()),
           batch_({scripts.driver, scripts.submit}),
           managers_(place()),
           factory_(options(), settings_, managers_, batch_, book_, now()) {
@@ -114,11 +130,9 @@ class Program {
         name_ = folder_.name(settings_.factory_name).or_throw();
         factory::FactoryOptions options;
         options.name = name_;
-        options.submit_options = {"--scratch-dir", folder_.path()};
-        options.submit_options.insert(options.submit_options.end(), command_.submit_options.begin(),
-                                      command_.submit_options.end());
+        options.submit_options = with_worker(command_.submit_options);
         options.features = command_.features;
-        options.logs = folder_.path();
+        options.folder = folder_.path();
         options.status_every = command_.status_interval;
         options.seed = std::random_device{}();
         return options;
@@ -179,10 +193,10 @@ class Program {
 int show(const cli::FactoryCommand& command, const factory::Scripts& scripts) {
     factory::Submission one;
     one.name = "wqWorker-xxxxxx";
+    one.folder = command.scratch;
     const factory::Settings settings = Configuration(command).read().or_throw();
     one.options =
         factory::submit_options(settings, settings.factory_name.empty() ? "NAME" : settings.factory_name);
-    one.options.insert(one.options.end(), {"--scratch-dir", command.scratch});
     one.options.insert(one.options.end(), command.submit_options.begin(), command.submit_options.end());
     factory::BatchDriver batch({scripts.driver, scripts.submit});
     const std::string text = batch.show(one).or_throw();

@@ -38,7 +38,8 @@ std::optional<JobStatus> job_in(const std::string& line) {
 
 std::vector<std::string> submit_command(const DriverOptions& options, const Submission& submission,
                                         const char* how) {
-    std::vector<std::string> command{options.submit, options.driver, how, "--job-name", submission.name};
+    std::vector<std::string> command{options.submit,  options.driver,   how, "--job-name", submission.name,
+                                     "--scratch-dir", submission.folder};
     const auto words = std::find(submission.options.begin(), submission.options.end(), "--");
     command.insert(command.end(), submission.options.begin(), words);
     command.push_back(std::to_string(submission.count));
@@ -52,11 +53,12 @@ Error nonsense(const std::string& what, const std::string& text) {
 
 }  // namespace
 
-Result<std::string> BatchDriver::call(const std::string& what, const std::vector<std::string>& command) {
+Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::string> command) {
+    // A driver that is not among ours finds there what drivers share.
+    const std::string scripts = options_.submit.substr(0, options_.submit.rfind('/'));
+    command.insert(command.begin(), {"env", "WORKERS_SCRIPTS=" + scripts});
     machine::AskedCommand asked(command, machine::AskedCommand::Errors::with_output);
     const auto text = asked.answer(options_.limit);
-    if (!text && asked.exit_code() == 127)
-        return Error{ExitCode::unreachable, "cannot run " + command.front()};
     if (!text)
         return Error{ExitCode::unreachable,
                      what + " did not answer within " + format_duration(options_.limit)};
@@ -107,7 +109,8 @@ Status BatchDriver::remove(const std::vector<std::string>& ids) {
 
 Result<std::vector<std::string>> BatchDriver::find(const Submission& submission) {
     const auto text =
-        call("find", {options_.driver, "find", submission.name, std::to_string(submission.count)});
+        call("find", {"WORKERS_SCRIPT=" + submission.folder + "/" + submission.name,
+                      "WORKERS_COUNT=" + std::to_string(submission.count), options_.driver, "find"});
     if (!text) return text.error();
     return lines_of(*text);
 }

@@ -21,7 +21,8 @@ struct JobStatus {
 
 // A request for workers.
 struct Submission {
-    std::string name;  // of the jobs, of their script and of their logs: unique
+    std::string name;    // of the jobs, of their script and of their logs: unique
+    std::string folder;  // of these
     std::int64_t count = 1;
     std::vector<std::string> options;  // of the *_submit_workers command
 };
@@ -58,7 +59,7 @@ class BatchDriver final : public BatchSystem {
     Result<std::string> show(const Submission& submission);
 
   private:
-    Result<std::string> call(const std::string& what, const std::vector<std::string>& command);
+    Result<std::string> call(const std::string& what, std::vector<std::string> command);
 
     DriverOptions options_;
 };

@@ -97,9 +97,10 @@ void Factory::look_at_managers(CycleReport& report, Instant now) {
 }
 
 void Factory::settle_doubts(Instant now) {
-    const std::map<std::string, std::int64_t> doubtful = book_.doubtful();
-    for (const auto& [name, count] : doubtful) {
-        const auto found = batch_.find({name, count, {}});
+    const std::map<std::string, Doubt> doubtful = book_.doubtful();
+    for (const auto& [name, doubt] : doubtful) {
+        if (now < doubt.settled_from) continue;
+        const auto found = batch_.find(named(name, doubt.count));
         if (!found)
             say("is " + name + " there? " + found.error().message);
         else
@@ -126,7 +127,7 @@ void Factory::look_at_jobs(Instant now) {
 void Factory::note_end(const std::string& id, const std::string& how) {
     const Job job = book_.jobs().at(id);
     complain(book_.ended(id));
-    const std::string path = options_.logs + "/" + job.submission + "." + id + ".log";
+    const std::string path = log_of(options_.folder + "/" + job.submission, id);
     if (job.joined || job.inherited || joined_by_its_log(path)) {
         if (!job.inherited) failed_starts_ = 0, careful_ = false;
         return;
@@ -224,7 +225,10 @@ void Factory::act(CycleReport& report, Instant now) {
 }
 
 void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
-    const Submission request = submission(count);
+    Submission request = named(fresh_name(), count);
+    request.options = submit_options(settings_, options_.name);
+    request.options.insert(request.options.end(), options_.submit_options.begin(),
+                           options_.submit_options.end());
     if (const Status noted = book_.intend(request.name, count); !noted) {
         report.held = noted.error().message;
         return;
@@ -257,16 +261,15 @@ void Factory::remove(CycleReport& report, std::int64_t count) {
 }
 
 // 15 letters: as many as the names of jobs have that old PBS takes.
-Submission Factory::submission(std::int64_t count) {
+std::string Factory::fresh_name() {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
-    Submission request;
-    request.name = "wqWorker-";
-    for (int i = 0; i < 6; ++i) request.name += letters[random_() % letters.size()];
-    request.count = count;
-    request.options = submit_options(settings_, options_.name);
-    request.options.insert(request.options.end(), options_.submit_options.begin(),
-                           options_.submit_options.end());
-    return request;
+    std::string name = "wqWorker-";
+    for (int i = 0; i < 6; ++i) name += letters[random_() % letters.size()];
+    return name;
+}
+
+Submission Factory::named(const std::string& name, std::int64_t count) const {
+    return {name, options_.folder, count, {}};
 }
 
 bool Factory::timed_out(Instant now) const {
@@ -274,9 +277,9 @@ bool Factory::timed_out(Instant now) const {
 }
 
 Status Factory::end() {
-    const std::map<std::string, std::int64_t> doubtful = book_.doubtful();
-    for (const auto& [name, count] : doubtful) {
-        const auto found = batch_.find({name, count, {}});
+    const std::map<std::string, Doubt> doubtful = book_.doubtful();
+    for (const auto& [name, doubt] : doubtful) {
+        const auto found = batch_.find(named(name, doubt.count));
         if (!found) return found.error();
         const Status noted = found->empty() ? book_.gone(name) : book_.made(name, *found, {});
         if (!noted) return noted;

@@ -39,7 +39,7 @@ struct FactoryOptions {
     std::string name;                         // of the factory: its workers have it
     std::vector<std::string> submit_options;  // that never change
     std::vector<std::string> features;        // of its workers: tasks that require others are not theirs
-    std::string logs;                         // folder; the log of a job is LOGS/SUBMISSION.ID.log
+    std::string folder;                       // of scripts and logs (job_log.h)
     Duration status_every = std::chrono::minutes(1);  // of the batch system, at most
     Duration first_pause = std::chrono::seconds(30);  // after a failed submission; doubled up to the longest
     Duration longest_pause = std::chrono::minutes(15);
@@ -97,7 +97,8 @@ class Factory {
     void act(CycleReport& report, Instant now);
     void submit(CycleReport& report, std::int64_t count, Instant now);
     void remove(CycleReport& report, std::int64_t count);
-    Submission submission(std::int64_t count);
+    std::string fresh_name();
+    Submission named(const std::string& name, std::int64_t count) const;
     void complain(const Status& status);
 
     FactoryOptions options_;

@@ -7,13 +7,13 @@
 
 namespace wq::factory {
 
-Result<JobBook> JobBook::open(const std::string& path, Instant now) {
+Result<JobBook> JobBook::open(const std::string& path, Duration longest_call, Instant now) {
     JobBook book;
     if (::access(path.c_str(), F_OK) == 0) {
         const auto text = records::read_whole(path);
         if (!text) return text.error();
         std::istringstream lines(text->substr(0, text->rfind('\n') + 1));
-        for (std::string line; std::getline(lines, line);) book.replay(line, now);
+        for (std::string line; std::getline(lines, line);) book.replay(line, longest_call, now);
     }
     if (const Status status = book.rewrite(path); !status) return status.error();
     auto file = records::AppendFile::open(path);
@@ -22,14 +22,14 @@ Result<JobBook> JobBook::open(const std::string& path, Instant now) {
     return book;
 }
 
-void JobBook::replay(const std::string& line, Instant now) {
+void JobBook::replay(const std::string& line, Duration longest_call, Instant now) {
     std::istringstream words(line);
     std::string event;
     std::string name;
     words >> event >> name;
     if (event == "intend") {
         std::int64_t count = 0;
-        if (words >> count && count > 0) doubtful_[name] = count;
+        if (words >> count && count > 0) doubtful_[name] = {count, now + longest_call};
     } else if (event == "made") {
         doubtful_.erase(name);
         for (std::string id; words >> id;) {
@@ -47,7 +47,8 @@ void JobBook::replay(const std::string& line, Instant now) {
 // Only what matters still, so that the file does not grow over the months.
 Status JobBook::rewrite(const std::string& path) {
     std::string text;
-    for (const auto& [name, count] : doubtful_) text += "intend " + name + " " + std::to_string(count) + "\n";
+    for (const auto& [name, doubt] : doubtful_)
+        text += "intend " + name + " " + std::to_string(doubt.count) + "\n";
     for (const std::string& id : order_) text += "made " + jobs_[id].submission + " " + id + "\n";
     return records::write_atomically(path, text);
 }
@@ -59,7 +60,7 @@ Status JobBook::write(const std::string& line) {
 
 Status JobBook::intend(const std::string& name, std::int64_t count) {
     const Status written = write("intend " + name + " " + std::to_string(count));
-    if (written) doubtful_[name] = count;
+    if (written) doubtful_[name] = {count, {}};
     return written;
 }
 
@@ -115,7 +116,7 @@ std::vector<std::string> JobBook::newest_pending(std::int64_t most) const {
 
 JobCounts JobBook::counts() const {
     JobCounts counts;
-    for (const auto& [name, count] : doubtful_) counts.pending += count;
+    for (const auto& [name, doubt] : doubtful_) counts.pending += doubt.count;
     for (const auto& [id, job] : jobs_) {
         counts.pending += job.state == JobState::pending ? 1 : 0;
         counts.running += job.state == JobState::running ? 1 : 0;

@@ -27,6 +27,13 @@ struct Job {
     bool inherited = false;  // from an earlier factory
 };
 
+// A submission that may have come through.
+struct Doubt {
+    std::int64_t count = 0;
+    Instant
+        settled_from{};  // its command is over then: what the system does not know will not appear any more
+};
+
 struct JobCounts {
     std::int64_t pending = 0;   // those of submissions in doubt included
     std::int64_t starting = 0;  // running, worker not joined yet
@@ -35,16 +42,17 @@ struct JobCounts {
 
 class JobBook {
   public:
-    // Error not_allowed, interrupted or bad_input: the file cannot be used. A last line that is not whole is
+    // `longest_call`: of a submission; that of an earlier factory may still go on, without it. Error
+    // not_allowed, interrupted or bad_input: the file cannot be used. A last line that is not whole is
     // dropped.
-    static Result<JobBook> open(const std::string& path, Instant now);
+    static Result<JobBook> open(const std::string& path, Duration longest_call, Instant now);
 
     // ---- submissions; errors: the file cannot be written ----
     Status intend(const std::string& name, std::int64_t count);
     Status made(const std::string& name, const std::vector<std::string>& ids, Instant now);
     Status gone(const std::string& name);
     // Intended, and neither made nor gone: the system must be asked.
-    const std::map<std::string, std::int64_t>& doubtful() const { return doubtful_; }
+    const std::map<std::string, Doubt>& doubtful() const { return doubtful_; }
 
     // ---- jobs ----
     void set_state(const std::string& id, JobState state);
@@ -58,12 +66,12 @@ class JobBook {
 
   private:
     JobBook() = default;
-    void replay(const std::string& line, Instant now);
+    void replay(const std::string& line, Duration longest_call, Instant now);
     Status write(const std::string& line);
     Status rewrite(const std::string& path);
 
     records::AppendFile file_;
-    std::map<std::string, std::int64_t> doubtful_;
+    std::map<std::string, Doubt> doubtful_;
     std::map<std::string, Job> jobs_;
     std::vector<std::string> order_;  // ids, as submitted
 };

@@ -1,11 +1,19 @@
 #include "factory/job_log.h"
 
+#include <unistd.h>
+
 #include <deque>
 #include <fstream>
 
 #include "base/units.h"
 
 namespace wq::factory {
+
+std::string log_of(const std::string& script, const std::string& id) {
+    const std::string whole = script + "." + id + ".log";
+    const std::string brief = script + "." + id.substr(0, id.find('.')) + ".log";
+    return ::access(whole.c_str(), F_OK) != 0 && ::access(brief.c_str(), F_OK) == 0 ? brief : whole;
+}
 
 bool joined_by_its_log(const std::string& path) {
     std::ifstream log(path);

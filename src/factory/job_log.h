@@ -6,6 +6,9 @@
 
 namespace wq::factory {
 
+// SCRIPT.ID.log; PBS cuts the server off its ids there.
+std::string log_of(const std::string& script, const std::string& id);
+
 // Whether it says that the worker reached a manager. False if it cannot be read.
 bool joined_by_its_log(const std::string& path);
 

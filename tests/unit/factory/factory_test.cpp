@@ -110,14 +110,14 @@ class FactoryTest : public ::testing::Test {
   protected:
     FactoryTest() { settings.min_workers = 0, settings.size.cores = 1; }
 
-    JobBook book() { return JobBook::open(folder / "jobs", now.instant).or_throw(); }
+    JobBook book() { return JobBook::open(folder / "jobs", 90s, now.instant).or_throw(); }
 
     void start() {
         factory.reset();
         opened.emplace(book());
         FactoryOptions options;
         options.name = "mine";
-        options.logs = folder.path();
+        options.folder = folder.path();
         options.seed = ++seed;
         factory.emplace(options, settings, managers, batch, *opened, now);
         factory->say = [this](const std::string& line) { said += line + "\n"; };
