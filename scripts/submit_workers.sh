@@ -215,7 +215,7 @@ take() {
     --scratch-dir) FOLDER=$2 ;;
     --worker-start-cmd) START=$2 ;;
     --worker-binary) BINARY=$2 ;;
-    --wrapper) WRAPPER=$2 ;;
+    --wrapper) WRAPPER="$2 " ;;
     --job-name)
         case $2 in '' | *[!A-Za-z0-9_-]* | [!A-Za-z]* | ????????????????*) fail 64 "--job-name $2: up to 15 letters, digits, _ and -, a letter first" ;; esac
         NAME=$2
@@ -337,7 +337,7 @@ ulimit -a
 SCRIPT
     [ -z "$START" ] || printf '%s\n' "$START"
     cat <<SCRIPT
-set -- $WRAPPER $worker$EXTRA "\$@"
+set -- $WRAPPER$worker$EXTRA "\$@"
 "\$@" --detect
 exec "\$@"
 SCRIPT

@@ -3,6 +3,7 @@
 CHECKOUT."""
 
 import json
+import os
 import pathlib
 import sys
 import unittest
@@ -64,6 +65,61 @@ job-ID  prior   name       user         state submit/start at     queue         
 END""")
         self.assertEqual(self.states("uge", "77.1", "77.2", "77.3", "78", "79", "80"), [
             "77.1 running", "77.2 pending qw", "77.3 ended Eqw", "78 running", "79 pending hqw", "80 unknown"])
+
+    def find(self, system, count, **environment):
+        return self.driver(system, "find", WORKERS_SCRIPT="/here/worker-Ab12cd", WORKERS_COUNT=str(count), **environment)
+
+    def test_find(self):
+        for system, program, there, ids in (
+                ("slurm", "squeue", 'echo "12 /here/other"; echo "77 /here/worker-Ab12cd"', ["77_1", "77_2"]),
+                ("condor", "condor_q", 'echo "77 0"; echo "77 1"', ["77.0", "77.1"]),
+                ("pbs", "qselect", "echo '77[].server'", ["77[1].server", "77[2].server"]),
+                ("torque", "qselect", "echo '77[].server'", ["77[1].server", "77[2].server"]),
+                ("uge", "qstat", """cat <<END
+job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID
+-----------------------------------------------------------------------------------------------------------------
+     12 0.55500 worker-Zz  me           r     11/25/2026 14:00:01 all.q@node1                        2
+       Full jobname:     worker-Zz
+     77 0.55500 worker-Ab1 me           qw    11/25/2026 14:00:01                                    2 1,2
+       Full jobname:     worker-Ab12cd
+       Hard Resources:   h_rt=60
+END""", ["77.1", "77.2"])):
+            self.system(program, there)
+            said = self.find(system, 2)
+            self.assertEqual((said.returncode, said.stdout.split()), (0, ids), (system, said))
+            said = self.find(system, 1)
+            self.assertEqual(said.returncode, 0, said)
+            self.assertEqual(len(said.stdout.split()), 1, (system, said))
+            self.system(program, "exit 0")
+            self.assertEqual((self.find(system, 2).returncode, self.find(system, 2).stdout.split()), (0, []), system)
+            # Whoever is not told must not submit again.
+            self.system(program, "echo 'Unable to contact the controller' >&2; exit 1")
+            said = self.find(system, 2)
+            self.assertNotEqual(said.returncode, 0, system)
+            self.assertEqual(said.stdout, "", system)
+
+    def test_processes_as_jobs(self):
+        script = self.here / "it's a worker"
+        script.write_text('#!/bin/sh\necho "$WORK_QUEUE_JOB $0" >"$0.$WORK_QUEUE_JOB"\nexec tail -f /dev/null\n')
+        script.chmod(0o755)
+        request = {"WORKERS_SCRIPT": str(script), "WORKERS_LOG": str(script), "WORKERS_COUNT": "2"}
+        said = self.driver("local", "submit", **request)
+        ids = said.stdout.split()
+        try:
+            self.assertEqual((said.returncode, len(ids)), (0, 2), said)
+            while len(list(self.here.glob("it's a worker.*.log"))) < 2 or not all((self.here / f"it's a worker.{job}").exists() for job in ids):
+                os.sched_yield()
+            self.assertEqual(self.states("local", *ids, "1.1"), sorted([f"{job} running" for job in ids] + ["1.1 ended"]))
+            self.assertEqual(sorted(self.driver("local", "find", **request).stdout.split()), sorted(ids))
+            self.driver("local", "remove", ids[0], "1.1")
+            while self.states("local", ids[0]) == [f"{ids[0]} running"]:
+                os.sched_yield()
+            self.assertEqual(self.driver("local", "find", **request).stdout.split(), [ids[1]])
+            reused = ids[1].split(".")[0] + ".1"
+            self.driver("local", "remove", reused)
+            self.assertEqual(self.states("local", ids[1], reused), sorted([f"{ids[1]} running", f"{reused} ended"]))
+        finally:
+            self.driver("local", "remove", *ids)
 
     def test_status_in_one_call(self):
         self.system("squeue", 'echo "77_1 RUNNING None"; echo "77_2 PENDING Priority"; echo "77_3 COMPLETED None"; '

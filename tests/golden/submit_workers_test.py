@@ -25,6 +25,7 @@ SLURM = [
     ["-j", "-E", "--feature 'big mem'", "--worker-start-cmd", "module load x\nexport A='b c'", "--password", "secret", "login1", "9123"],
     ["-M", "p", "--wall-time", "1-02:00:00", "--scratch-dir", "it's 100% \"mine\""],
     ["-M", "p", "--wall-time=90"],
+    ["-M", "p", "--wrapper", "nice -n 5", "--job-name", "wqWorker-a1b2c3", "2"],
 ]
 
 UGE = [
@@ -66,6 +67,7 @@ REFUSED = [
     ["--wall-time", "soon", "login1", "9123"], ["--contact", "nowhere"], ["--contact", "open"], ["--password", "open", "login1", "9123"],
     ["-E", "--ssl\nrm -r x", "login1", "9123"], ["-p", "--qos x\nrm -r x", "login1", "9123"],
     ["--worker-binary", "nowhere", "login1", "9123"], ["--scratch-dir", "contact/x", "login1", "9123"],
+    ["--job-name", "a name", "login1", "9123"], ["--job-name", "longer-than-qsub", "login1", "9123"], ["--job-name", "", "-M", "p"],
 ]
 
 
