@@ -1,0 +1,227 @@
+"""work_queue_factory as a process: it grows and shrinks with the work, is killed, is told anew, and says what is wrong."""
+
+import json
+import os
+import random
+import re
+import signal
+
+from tcp_support import TcpCase, main
+
+FACTORY, RUN = os.environ["FACTORY"], os.environ["RUN"]
+
+
+class FactoryCase(TcpCase):
+    def factory(self, *words, batch="local", scratch="jobs", place=None, cycle="0.1", **how):
+        place = ["--contact", self.path("contact")] if place is None else place
+        return self.start(commands=[FACTORY, "-T", batch, "-S", self.path(scratch), "--cycle", cycle, "--status-interval", "0.2",
+                                    *place, *map(str, words)], **how)
+
+    def logs(self, scratch="jobs"):
+        return [name for name in os.listdir(self.path(scratch)) if re.fullmatch(r"wqWorker-\w{6}\..*\.log", name)]
+
+    def waiting_tasks(self, count):
+        """Tasks that ring, and end when the gate opens."""
+        self.began = self.bell("began")
+        self.door = self.gate("gate")
+        return [f"echo began > {self.began.path}; read x < {self.door.path}"] * count
+
+    def stop(self, factory):
+        factory.signal(signal.SIGTERM)
+        self.assertEqual(factory.wait(), 0, str(factory))
+
+
+class Grows(FactoryCase):
+    def test_with_the_work_and_shrinks(self):
+        manager = self.manager(self.waiting_tasks(6))
+        factory = self.factory("-w", 0, "-W", 3, "--cores", 1, "-t", 1, "--json")
+        self.began.wait(3)
+        factory.wait_for_text('"workers_connected":3')
+        self.assertEqual(len(self.logs()), 3)
+        for _ in range(6):
+            self.door.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        self.assertEqual(self.done(), {n: 1 for n in range(1, 7)})
+        self.stop(factory)
+        lines = [json.loads(line) for line in factory.out.splitlines()]
+        self.assertLessEqual(max(line["workers_connected"] + line["workers_starting"] + line["workers_pending"] for line in lines), 3)
+        self.assertEqual(sum(line["submitted"] for line in lines), 3)
+        self.assertEqual(lines[0]["workers_wanted"], 3)
+        self.assert_nothing_left()
+
+    def test_its_end_takes_its_workers_with_it(self):
+        self.manager(self.waiting_tasks(2))
+        factory = self.factory("-w", 0, "-W", 2, "--cores", 1)
+        self.began.wait(2)
+        self.stop(factory)
+        self.assertIn("removing 2 jobs", factory.err)
+        worker = self.worker("--single-shot", "--cores", 2)  # the tasks were given back
+        self.began.wait(4)
+        self.door.open()
+        self.door.open()
+        self.assertEqual(worker.wait(), 0, str(worker))
+        self.assert_nothing_left()
+
+    def test_killed_at_random_moments_it_submits_nothing_twice(self):
+        self.manager(self.waiting_tasks(3))
+        chance = random.Random(5)
+        words = ["-w", 0, "-W", 3, "--cores", 1, "--workers-per-cycle", 0]
+        for _ in range(12):
+            factory = self.factory(*words)
+            factory.wait_at_most(chance.uniform(0, 0.4))
+            factory.kill()
+        factory = self.factory(*words)
+        self.began.wait(3)
+        factory.wait_for_text("workers 3 connected")
+        self.stop(factory)
+        self.assertEqual(len(self.logs()), 3)
+        self.assertEqual(self.began.settle(), 3)
+        self.kill_what_is_left()
+
+    def test_all_managers_of_a_name(self):
+        registry = {"WORK_QUEUE_REGISTRY": self.path("registry")}
+        self.write("list", self.waiting_tasks(1)[0] + "\n")
+        managers = [self.start(commands=[RUN, "--listen", "--manager-only", "--name", f"sims {n}", "--run-dir", self.path(f"run{n}"), "list"],
+                               env=registry) for n in range(3)]
+        for manager in managers:
+            manager.wait_for_text("listening")
+        factory = self.factory("-w", 0, "--cores", 1, "-t", 2, place=["-M", "sims [12]"], env=registry)
+        self.began.wait(2)
+        factory.wait_for_text("tasks 0 waiting, 2 on workers; workers 2 connected")
+        self.assertEqual(len(self.logs()), 2)
+        self.door.open()
+        self.door.open()
+        for manager in managers[1:]:
+            self.assertEqual(manager.wait(), 0, str(manager))
+        self.stop(factory)
+        self.kill_what_is_left()
+
+
+OURS = """#!/bin/sh
+# A batch system of one file: its jobs are files of a folder, and an at-daemon of our own would run them.
+set -eu
+. "$WORKERS_SCRIPTS/driver.sh"
+OPTIONS='' COMMAND=sh
+submit() {
+    for number in $(seq "$WORKERS_COUNT"); do
+        WORK_QUEUE_JOB=$(basename "$WORKERS_SCRIPT")-$number
+        export WORK_QUEUE_JOB
+        setsid "$WORKERS_SCRIPT" </dev/null >"$WORKERS_LOG.$WORK_QUEUE_JOB.log" 2>&1 &
+        echo $! >"$OUR_QUEUE/$WORK_QUEUE_JOB"
+        echo "$WORK_QUEUE_JOB"
+    done
+}
+status() { for id in "$@"; do if kill -0 "$(cat "$OUR_QUEUE/$id")" 2>/dev/null; then echo "$id running"; else echo "$id ended"; fi; done; }
+remove() { for id in "$@"; do kill "$(cat "$OUR_QUEUE/$id")" 2>/dev/null || :; done; }
+find_job() { [ ! -e "$OUR_QUEUE/$(basename "$WORKERS_SCRIPT")-1" ] || basename "$WORKERS_SCRIPT"; }
+task_ids() { for number in $(seq "$WORKERS_COUNT"); do echo "$1-$number"; done; }
+drive "$@"
+"""
+
+
+class Systems(FactoryCase):
+    def driver(self, text):
+        os.chmod(self.path(self.write("ours", text)), 0o755)
+        os.mkdir(self.path("queue"))
+        return {"batch": self.path("ours"), "env": {"OUR_QUEUE": self.path("queue")}}
+
+    def test_one_of_our_own_is_one_file(self):
+        manager = self.manager(self.waiting_tasks(2))
+        factory = self.factory("-w", 0, "-W", 2, "--cores", 1, "--json", **self.driver(OURS))
+        self.began.wait(2)
+        factory.wait_for_text('"workers_connected":2,"workers_starting":0')
+        self.door.open()
+        self.door.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        self.stop(factory)
+        self.assert_nothing_left()
+
+    def test_one_that_refuses_is_left_alone_for_a_while(self):
+        self.manager(["true"])
+        factory = self.factory("-W", 2, **self.driver(OURS.replace("submit() {", "submit() {\n    echo queue is full >&2\n    return 1")))
+        factory.wait_for_text("none submitted: submit: submit_workers: nothing was submitted: queue is full; again in ")
+        self.stop(factory)
+        self.assertEqual(os.listdir(self.path("queue")), [])
+        self.kill_what_is_left()
+
+    def test_one_that_prints_garbage(self):
+        self.manager(["true"])
+        driver = self.driver(OURS.replace('echo "$id running"', 'echo "fine, thanks"'))
+        factory = self.factory("-W", 2, "--cores", 1, "--worker-start-cmd", f"read x < {self.gate('held').path}", **driver)
+        factory.wait_for_text("status printed what a driver must not: 'fine, thanks'")
+        self.stop(factory)
+        self.kill_what_is_left()
+
+    def test_a_dry_run(self):
+        shown = self.run_to_end(commands=[FACTORY, "-T", "slurm", "-S", self.path("it's"), "--cores", "4", "--memory", "8G", "--env", "A=it's",
+                                          "--factory-name", "mine", "-B", "--qos=x", "login1", "9123", "--dry-run", "--", "--comment", "a b"])
+        for text in ("export A='it'\\''s'", "--from-factory mine", "--timeout 300", "login1 9123", "--cores 4", "--memory 8192",
+                     "--cpus-per-task=4 --mem=8192M", "--qos=x --comment 'a b'"):
+            self.assertIn(text, shown.out)
+        self.assertFalse(os.path.exists(self.path("it's")))
+
+
+class Settings(FactoryCase):
+    def test_of_a_file_that_changes(self):
+        self.manager(self.waiting_tasks(1))
+        self.write("settings", json.dumps({"min-workers": 1, "max-workers": 9, "cores": "max-workers/9"}))
+        factory = self.factory("-C", self.path("settings"))
+        factory.wait_for_text("workers 1 connected")
+        self.write("next", '{"min-workers": 2, "max-workers": 9, "cores": 1')
+        os.rename(self.path("next"), self.path("settings"))
+        factory.wait_for_text("settings: it is no JSON object; the settings stay as they were")
+        self.write("next", '{"min-workers": 2, "max-workers": 9, "cores": 1}')
+        os.rename(self.path("next"), self.path("settings"))
+        factory.wait_for_text("settings has changed and is in use")
+        factory.wait_for_text("workers 2 connected")
+        self.stop(factory)
+        self.kill_what_is_left()
+
+    def test_workers_that_fail_to_start(self):
+        self.manager(["true"])
+        factory = self.factory("-w", 3, "-W", 3, "--worker-start-cmd", "echo no module of this name >&2; exit 3")
+        factory.wait_for_text("3 workers in a row failed to start")
+        factory.wait_for_text("| no module of this name")
+        factory.wait_for_text("none submitted: 3 workers in a row failed to start; again in ")
+        self.stop(factory)
+        self.assertEqual(len(self.logs()), 3)
+        self.kill_what_is_left()
+
+    def test_one_factory_a_folder(self):
+        self.manager(["true"])
+        first = self.factory("-w", 0, "-W", 0)
+        first.wait_for_text("wanted 0")
+        second = self.factory()
+        self.assertEqual(second.wait(), 77, str(second))
+        self.assertRegex(second.err, rf"another factory \(process {first.process.pid} on \S+\) uses .*jobs; give --scratch-dir")
+        self.stop(first)
+        self.kill_what_is_left()
+
+    def test_what_is_wrong_is_one_line(self):
+        self.write("bad", '{"max-workers": "cores*"}')
+        self.write("nameless", "{}")
+        for words, code, why in (
+                (["h", "1"], 64, "name the batch system"), (["-T", "none", "h", "1"], 64, "-T 'none': there are condor, local, pbs, slurm, torque, uge"),
+                (["-T", "./none", "h", "1"], 64, "'./none' cannot be executed"), (["-T", "local"], 64, "name the managers in one way"),
+                (["-T", "local", "-M", "a", "h", "1"], 64, "name the managers in one way"), (["-T", "local", "-M", "("], 64, "-M: "),
+                (["-T", "local", "h", "0"], 64, "PORT: "), (["-T", "local", "h"], 64, "a manager is HOST PORT"),
+                (["-T", "local", "h", "1", "-w", "5", "-W", "4"], 64, "--min-workers 5 is above --max-workers 4"),
+                (["-T", "local", "h", "1", "-W", "many"], 64, "--max-workers: "), (["-T", "local", "h", "1", "--env", "A"], 64, "--env 'A': not NAME=VALUE"),
+                (["-T", "local", "h", "1", "--mx-workers", "4"], 64, "did you mean '--max-workers'?"),
+                (["-T", "local", "h", "1", "-F", "f"], 64, "there are no foremen"),
+                (["-T", "local", "-C", "none"], 65, "none"), (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': a number is missing"),
+                (["-T", "local", "-C", "nameless"], 64, "nameless names no manager-name"),
+                (["-T", "local", "h", "1", "-S", "/proc/none"], 77, "cannot use the folder /proc/none: ")):
+            said = self.start(commands=[FACTORY, *words])
+            self.assertEqual(said.wait(), code, str(said))
+            self.assertEqual((said.out, said.err.count("\n")), ("", 1), str(said))
+            self.assertIn(why, said.err)
+
+    def test_without_a_manager_it_ends_in_time(self):
+        factory = self.factory("-w", 0, "--factory-timeout", "0.5")
+        self.assertEqual(factory.wait(), 0, str(factory))
+        self.assertIn("no manager had a task for 0.50s", factory.err)
+
+
+if __name__ == "__main__":
+    main()
