@@ -2,7 +2,7 @@
 # A real Grid Engine on the hosts of hosts.sh: login (sge_qmaster) and one sge_execd per node. Source it after users.sh.
 # This machine sees the programs that `prepare` unpacked in /usr; state and configuration are in UGE.
 UGE=/run/uge
-export SGE_ROOT=$UGE SGE_CELL=default SGE_SINGLE_LINE=1
+export SGE_ROOT=$UGE SGE_CELL=default SGE_QMASTER_PORT=6444 SGE_EXECD_PORT=6445 SGE_SINGLE_LINE=1
 
 # make_uge NODE...: creates the hosts login and the nodes, with four slots each. WORK must exist.
 make_uge() {
@@ -12,7 +12,7 @@ make_uge() {
     missing=$(ldd /usr/lib/gridengine/sge_{qmaster,execd} /usr/lib/gridengine/libspoolb.so | sed -n 's/[[:space:]]*\(.*\) => not found/\1/p' | sort -u)
     [ -z "$missing" ] || { echo "SKIP: Grid Engine's libraries are missing: ${missing//$'\n'/ }"; exit 77; }
     make_hosts login "$@"
-    make_tester sgeadmin 2002
+    make_tester sgeadmin 59002
     make_cell
     uge_daemon login sge_qmaster
     eventually 20 on login qconf -sh >"$WORK/qconf.out" 2>&1 || uge_failed "sge_qmaster does not answer"
@@ -61,7 +61,8 @@ as_admin() { on login setpriv --reuid=sgeadmin --regid=sgeadmin --clear-groups -
 
 # uge_daemon HOST NAME: starts it, without our environment, which jobs would inherit. It goes to the background itself.
 uge_daemon() {
-    (cd / && on "$1" env -i PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 SGE_ROOT="$SGE_ROOT" SGE_CELL="$SGE_CELL" "/usr/sbin/$2") ||
+    local settings=(SGE_ROOT="$SGE_ROOT" SGE_CELL="$SGE_CELL" SGE_QMASTER_PORT="$SGE_QMASTER_PORT" SGE_EXECD_PORT="$SGE_EXECD_PORT")
+    (cd / && on "$1" env -i PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 "${settings[@]}" "/usr/sbin/$2") ||
         uge_failed "$2 does not start on $1"
 }
 
@@ -99,6 +100,6 @@ all_report() {
 }
 
 uge_failed() {
-    tail -n 5 "$WORK"/qconf.out "$UGE"/qmaster/messages "$UGE"/execd/*/messages
+    tail -n 5 "$WORK"/qconf.out "$UGE"/qmaster/messages "$UGE"/execd/*/messages || :
     fail "$@"
 }

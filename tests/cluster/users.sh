@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # An ordinary user on the hosts of hosts.sh, who submits jobs. Source it after hosts.sh.
-TESTER=2001
+TESTER=59001
 
 # needs_root WHAT: skips the test in namespaces of an ordinary user, because daemons there cannot run jobs as others.
 needs_root() {
@@ -15,8 +15,9 @@ add_users() {
     while [ $# -gt 0 ]; do
         name=$1 id=$2
         shift 2
-        grep -q "^$name:" "$root/etc/passwd" || echo "$name:x:$id:$id::$WORK/home:/bin/sh" >>"$root/etc/passwd"
-        grep -q "^$name:" "$root/etc/group" || echo "$name:x:$id:" >>"$root/etc/group"
+        sed -i "/^$name:/d" "$root/etc/passwd" "$root/etc/group"
+        echo "$name:x:$id:$id::$WORK/home:/bin/sh" >>"$root/etc/passwd"
+        echo "$name:x:$id:" >>"$root/etc/group"
     done
 }
 
