@@ -83,4 +83,4 @@ show_run() {
     echo "--- last lines of the run:"
     tail -n 20 "$WORK/out" "$WORK/err"
 }
-trap '[ $? -eq 0 ] || show_run' EXIT
+trap 'case $? in 0 | 77) ;; *) show_run ;; esac' EXIT
