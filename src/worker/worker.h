@@ -36,12 +36,13 @@ concept TaskMessage = requires(WorkerTasks& tasks, M& message) {
 template <class M, class... These>
 concept one_of = (std::same_as<M, These> || ...);
 
-// A message that only workers send.
+// A message that workers, or programs that ask for the status, send.
 template <class M>
-concept SentByWorkers = one_of<M, wire::Hello, wire::Ended, wire::GivenBack, wire::RangeEnded, wire::Draining,
-                               wire::Account, wire::WantTickets, wire::WantTexts, wire::Goodbye,
-                               wire::EnvironmentReport, wire::Beat, wire::WantInput, wire::OutputPart,
-                               wire::OutputsSent, wire::WatchedPart, wire::HaveInput, wire::SharesFiles>;
+concept NotForWorkers =
+    one_of<M, wire::Hello, wire::Ended, wire::GivenBack, wire::RangeEnded, wire::Draining, wire::Account,
+           wire::WantTickets, wire::WantTexts, wire::Goodbye, wire::EnvironmentReport, wire::Beat,
+           wire::WantInput, wire::OutputPart, wire::OutputsSent, wire::WatchedPart, wire::HaveInput,
+           wire::SharesFiles, wire::StatusQuery, wire::StatusReport>;
 
 class Worker {
   public:
@@ -95,7 +96,7 @@ class Worker {
     void on_message(M& message) {
         tasks_.on(message);
     }
-    template <SentByWorkers M>
+    template <NotForWorkers M>
     void on_message(const M&) {}
     void on_message(const wire::Welcome& message);
     void on_message(const wire::Refused& message);
