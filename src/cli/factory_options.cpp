@@ -87,7 +87,8 @@ po::options_description hidden_options() {
     po::options_description hidden;
     hidden.add_options()("place", texts(""))("master-name,N", text(""))("catalog", text(""))(
         "foremen-name,F", text(""))("run-factory-as-manager", "")("debug,d", text(""))(
-        "debug-file,o", text(""))("debug-file-size,O", text(""))("disable-afs-check", "");
+        "debug-file,o", text(""))("debug-file-size,O", text(""))("disable-afs-check", "")("ends-with-reader",
+                                                                                          "");
     return hidden;
 }
 
@@ -242,6 +243,7 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
                                                       : "wq-factory-" + std::to_string(::getuid());
     command.scratch = absolute(command.scratch);
     command.parent_death = given.count("parent-death") != 0;
+    command.ends_with_reader = given.count("ends-with-reader") != 0;
     command.dry_run = given.count("dry-run") != 0;
     command.json = given.count("json") != 0;
     for (const Status& status :

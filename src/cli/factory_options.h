@@ -23,6 +23,7 @@ struct FactoryCommand {
     Duration cycle = std::chrono::seconds(30);
     Duration status_interval = std::chrono::minutes(1);
     bool parent_death = false;
+    bool ends_with_reader = false;  // of its output: for a program that started it
     bool dry_run = false;
     bool json = false;
     std::vector<std::string> remarks;  // about options without effect

@@ -25,6 +25,7 @@ class Listening {
     Listening& operator=(const Listening&) = delete;
 
     net::Transport& workers() { return *port_.listener; }
+    const std::string& contact_path() const { return contact_path_; }
     const listening::MarkFile& mark() const { return mark_; }
     // The message for the user: "listening on port 40123 ..., workers join by: work_queue_worker --contact
     // FILE".

@@ -114,7 +114,9 @@ class Program {
             }
             waiter.clear();
             waiter.watch(signals_.descriptor());
+            if (command_.ends_with_reader) waiter.watch(STDOUT_FILENO);
             waiter.wait(std::max(begun + command_.cycle - instant_now(), Duration{0}));
+            if (command_.ends_with_reader && waiter.readable(STDOUT_FILENO)) break;
         }
         return end();
     }
@@ -207,6 +209,8 @@ int keep_workers(const cli::FactoryCommand& command) {
     const factory::Scripts scripts = factory::find_scripts(command.batch_type).or_throw();
     for (const std::string& remark : command.remarks) complain(remark);
     if (command.dry_run) return show(command, scripts);
+    ::signal(SIGPIPE,
+             SIG_IGN);  // whoever read the reports may be gone; the jobs are to be removed all the same
     if (command.parent_death) {
         const pid_t parent = ::getppid();
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);

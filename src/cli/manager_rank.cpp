@@ -8,6 +8,7 @@
 
 #include "base/background_thread.h"
 #include "base/units.h"
+#include "cli/growth.h"
 #include "cli/listening.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
@@ -98,6 +99,7 @@ class Run {
         rank_.early_stop.end();  // from here on, the end of the run is written to `status`
         write_status(status("running", std::nullopt, "")).or_throw();
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
+        if (rank_.options.grow) grow();
         if (rank_.options.verbose)
             progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
                           " with " + count_of(expected_workers(rank_), "worker"));
@@ -110,7 +112,8 @@ class Run {
         parts.deadline = deadline(rank_.worker.leaves_at, started_);
         parts.each_turn = [this](Instant at) {
             if (const auto due = progress_.wakeup(); due && at >= *due)
-                progress_.update(manager_->stats(), manager_->reactor().workers(), source_->ended(), at);
+                progress_.update(manager_->stats(), source_->ended(), progress_details(at), at);
+            if (growth_) growth_->look([this](const std::string& text) { progress_.say(text); });
             if (listening_) {
                 for (const std::string& news : listening_->take_news(rank_.options.verbose))
                     progress_.say(news);
@@ -125,12 +128,21 @@ class Run {
         parts.others = &*live_files_;
         run::ManagerLoop loop(std::move(parts));
         const Status read = loop.run();
+        if (growth_) growth_->end([this](const std::string& text) { progress_.say(text); });
         live_files_.reset();  // from here on, this thread writes `status`
         if (manager_->lost_a_rank()) rank_.session.note_lost_rank();
         return finish(read);
     }
 
   private:
+    std::vector<std::string> progress_details(Instant now) const {
+        const core::WorkerTable& workers = manager_->reactor().workers();
+        std::vector<std::string> details{report::disconnected_text(workers, now)};
+        if (listening_) details.push_back(report::workers_text(workers));
+        if (growth_) details.push_back(growth_->text());
+        return details;
+    }
+
     void open_recorder() {
         stats::RecorderOptions options;
         options.run_directory = place_.directory.path();
@@ -155,6 +167,12 @@ class Run {
         reactor.wait_for_fitting = true;
         reactor.disconnect_limit = rank_.options.disconnect_limit;
         progress_.say(listening_->description());
+    }
+
+    void grow() {
+        growth_.emplace(
+            Growth::start(*rank_.options.grow, place_.directory.path(), listening_->contact_path())
+                .or_throw());
     }
 
     // After the recorder is closed, results that it could not write do not count as done.
@@ -258,6 +276,7 @@ class Run {
     report::ProgressLine progress_;
     manager::TaskTable tasks_;
     std::unique_ptr<Listening> listening_;
+    std::optional<Growth> growth_;
     std::unique_ptr<stats::Recorder> recorder_;
     stats::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<manager::Manager> manager_;

@@ -76,6 +76,12 @@ po::options_description visible_run_options() {
         "manager-only", "rank 0 only manages and runs no tasks")(
         "listen", po::value<std::string>()->value_name("[PORT]"),
         "accept workers over TCP (default: any free port); they join with RUN_DIR/contact")(
+        "grow", po::value<std::string>()->value_name("SYSTEM:[MIN-]MAX"),
+        "keep MIN (default: 0) to MAX workers of a batch system, such as slurm:0-20, as many as there is "
+        "work for "
+        "(see work_queue_factory); implies --listen")(
+        "grow-options", po::value<std::string>()->value_name("WORDS"),
+        "with --grow: more options of work_queue_factory, such as '--cores 4 --wall-time 2h'")(
         "name", po::value<std::string>()->value_name("NAME"),
         "with --listen: workers find the run with work_queue_worker -M NAME")(
         "reconnect-timeout", po::value<std::string>()->value_name("TIME"),
@@ -182,6 +188,30 @@ Result<std::string> variable_name(const std::string& text) {
                  quote_for_message(text) + " is not a variable name; use letters, digits and _"};
 }
 
+// SYSTEM:[MIN-]MAX; SYSTEM may be a path with a ':' in it.
+Result<Grow> parse_grow(const std::string& word) {
+    const Error bad{ExitCode::usage,
+                    quote_for_message(word) + " is not SYSTEM:MAX or SYSTEM:MIN-MAX, such as slurm:0-20"};
+    const std::size_t colon = word.rfind(':');
+    if (colon == std::string::npos || colon == 0) return bad;
+    const std::string range = word.substr(colon + 1);
+    const std::size_t dash = range.find('-');
+    constexpr std::int64_t most = 100'000;
+    const auto last = parse_count(dash == std::string::npos ? range : range.substr(dash + 1), 1, most);
+    const auto first =
+        dash == std::string::npos ? Result<std::int64_t>(0) : parse_count(range.substr(0, dash), 0, most);
+    if (!first || !last || *first > *last) return bad;
+    return Grow{word.substr(0, colon), *first, *last, {}};
+}
+
+Status take_grow(const po::variables_map& given, RunOptions& run) {
+    if (const Status bad = take(given, "grow", run.grow, parse_grow); !bad) return bad;
+    if (given.count("grow-options") == 0) return success();
+    if (!run.grow) return usage_error("--grow-options needs --grow");
+    run.grow->options = given["grow-options"].as<std::string>();
+    return success();
+}
+
 Status take_monitoring(const po::variables_map& given, RunOptions& run) {
     if (given.count("monitor-output") != 0) {
         run.monitor_output = given["monitor-output"].as<std::string>();
@@ -227,6 +257,8 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
     check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
     check(take_port(given, run.listen));
+    check(take_grow(given, run));
+    if (run.grow && !run.listen) run.listen = 0;
     check(take_monitoring(given, run));
     check(take(given, "index-variable", run.index_variable, variable_name));
     check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
@@ -419,6 +451,7 @@ std::string help_text() {
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
             "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
+            "  work_queue_run --grow slurm:20 tasks.sh            and submit up to 20 to Slurm\n"
             "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
             "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"

@@ -18,6 +18,14 @@ enum class Progress { automatic, always, never };
 enum class Tickets { automatic, rma, message };
 enum class Plots { automatic, always, never };
 
+// Workers of a batch system, by a factory beside the run.
+struct Grow {
+    std::string system;  // or the path of a driver
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+    std::string options;  // more of work_queue_factory's, as a shell reads them
+};
+
 struct RunOptions {
     run::SourceSpec source;
     run::TaskDefaults defaults;
@@ -33,6 +41,7 @@ struct RunOptions {
     double speculate = 0;  // speculative copies of tasks that run for this many times the mean; 0: none
     bool manager_only = false;
     std::optional<std::uint16_t> listen;  // accept TCP workers at this port; 0: any free one
+    std::optional<Grow> grow;             // more workers from a batch system
     std::string name;                     // TCP workers find the run by this name; empty: none
     Duration disconnect_limit = std::chrono::seconds(60);  // in which a TCP worker may reconnect
     Tickets tickets = Tickets::automatic;

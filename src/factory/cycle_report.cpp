@@ -23,6 +23,31 @@ std::string text_of(const CycleReport& report) {
     return text;
 }
 
+std::optional<CycleReport> report_in(const std::string& line) {
+    const auto all = nlohmann::json::parse(line, nullptr, false);
+    if (!all.is_object()) return std::nullopt;
+    const auto number = [&](const char* key, auto& target) {
+        const auto found = all.find(key);
+        if (found != all.end() && found->is_number_integer())
+            target = found->get<std::remove_reference_t<decltype(target)>>();
+    };
+    CycleReport report;
+    number("managers", report.managers);
+    number("unanswered", report.unanswered);
+    number("tasks_waiting", report.ready);
+    number("tasks_on_workers", report.on_workers);
+    number("tasks_unfit", report.unfit);
+    number("workers_connected", report.supply.connected);
+    number("workers_starting", report.supply.starting);
+    number("workers_pending", report.supply.pending);
+    number("workers_other", report.supply.others);
+    number("workers_wanted", report.decision.wanted);
+    number("submitted", report.submitted);
+    number("removed", report.removed);
+    if (const auto held = all.find("held"); held != all.end() && held->is_string()) report.held = *held;
+    return report;
+}
+
 std::string json_of(const CycleReport& report) {
     const nlohmann::ordered_json all{{"time", report.time / micros_per_second},
                                      {"managers", report.managers},

@@ -67,6 +67,8 @@ std::string json_of(const CycleReport& report);  // keys are those of `work_queu
 // Options of the submit command for workers of this factory.
 std::vector<std::string> submit_options(const Settings& settings, const std::string& factory);
 
+std::optional<CycleReport> report_in(const std::string& line);  // of json_of(); nullopt: another line
+
 class Factory {
   public:
     Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch, JobBook& book,

@@ -91,6 +91,16 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
     return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count()) + " elapsed";
 }
 
+std::string workers_text(const core::WorkerTable& workers) {
+    std::uint64_t ranks = 0;
+    std::uint64_t others = 0;
+    for (const auto& [id, worker] : workers.all())
+        if (!worker.disconnected()) ++(worker.watched ? others : ranks);
+    std::string text = ranks > 0 ? count_of(ranks, "rank") : "";
+    if (others > 0 || ranks == 0) text += (text.empty() ? "" : ", ") + count_of(others, "worker");
+    return text;
+}
+
 std::string disconnected_text(const core::WorkerTable& workers, Instant now) {
     if (workers.disconnected_count() == 0) return "";
     std::uint64_t tasks = 0;
@@ -128,13 +138,13 @@ double ProgressLine::rate(const core::ManagerStats& stats, Instant now) {
     return rate_;
 }
 
-void ProgressLine::update(const core::ManagerStats& stats, const core::WorkerTable& workers, bool total_known,
-                          Instant now) {
+void ProgressLine::update(const core::ManagerStats& stats, bool total_known,
+                          const std::vector<std::string>& more, Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_);
-    const std::string disconnected = disconnected_text(workers, now);
-    write(progress_text(stats, total_known, now - started_, rate(stats, now)) +
-          (disconnected.empty() ? "" : " | " + disconnected));
+    std::string text = progress_text(stats, total_known, now - started_, rate(stats, now));
+    for (const std::string& part : more) text += part.empty() ? "" : " | " + part;
+    write(text);
 }
 
 void ProgressLine::write(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "core/manager_stats.h"
@@ -20,6 +21,9 @@ bool stderr_ends_at_terminal();
 // unknown until it ends.
 std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate);
 
+// "2 ranks, 5 workers": connected ones; workers are those that joined by themselves.
+std::string workers_text(const core::WorkerTable& workers);
+
 // "4 on a disconnected worker (up to 57s to reconnect)": tasks that run unseen. Empty: none.
 std::string disconnected_text(const core::WorkerTable& workers, Instant now);
 
@@ -29,7 +33,8 @@ class ProgressLine {
     ProgressLine(Style style, Instant started);
 
     std::optional<Instant> wakeup() const;
-    void update(const core::ManagerStats& stats, const core::WorkerTable& workers, bool total_known,
+    // `more`: parts to show besides; empty ones are left out.
+    void update(const core::ManagerStats& stats, bool total_known, const std::vector<std::string>& more,
                 Instant now);
     // Prints a line between progress lines.
     void say(const std::string& text);

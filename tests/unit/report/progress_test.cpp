@@ -36,6 +36,23 @@ TEST(AwayText, TellsOfTasksThatGoOnUnseenAndHowLongTheyAreWaitedFor) {
     EXPECT_EQ(disconnected_text(workers, now), "5 on 2 disconnected workers (up to 57s to reconnect)");
 }
 
+TEST(WorkersText, CountsRanksAndThoseThatJoined) {
+    core::WorkerTable workers;
+    EXPECT_EQ(workers_text(workers), "0 workers");
+    for (std::uint32_t id = 0; id < 5; ++id) {
+        core::WorkerJoined joined;
+        joined.worker = WorkerId(id);
+        joined.watched = id >= 2;
+        workers.add(joined, {});
+        EXPECT_TRUE(id != 1 || workers_text(workers) == "2 ranks") << workers_text(workers);
+    }
+    EXPECT_EQ(workers_text(workers), "2 ranks, 3 workers");
+    workers.set_disconnected(*workers.find(WorkerId(4)), Instant{}, "cut");
+    EXPECT_EQ(workers_text(workers), "2 ranks, 2 workers");
+    for (std::uint32_t id = 0; id < 2; ++id) workers.remove(WorkerId(id));
+    EXPECT_EQ(workers_text(workers), "2 workers");
+}
+
 TEST(ProgressText, SaysWhatIsKnown) {
     using namespace std::chrono_literals;
     EXPECT_EQ(progress_text(stats(415, 3, 2, 1000), true, 2s, 210),
@@ -56,7 +73,7 @@ TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
     ProgressLine line(ProgressLine::Style::none, Instant{});
     EXPECT_FALSE(line.wakeup());
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 0, 2), {}, true, Instant{} + std::chrono::hours(1));
+    line.update(stats(1, 0, 0, 2), true, {}, Instant{} + std::chrono::hours(1));
     line.finish(stats(2, 0, 0, 2), Instant{} + std::chrono::hours(1));
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
@@ -65,18 +82,19 @@ TEST(ProgressLine, IsAPlainLineAMinute) {
     ProgressLine line(ProgressLine::Style::every_minute, Instant{});
     ::testing::internal::CaptureStderr();
     for (int second = 0; second <= 125; ++second)
-        line.update(stats(second, 0, 1, 1000), {}, true, Instant{} + std::chrono::seconds(second));
+        line.update(stats(second, 0, 1, 1000), true, {"", "2 ranks"}, Instant{} + std::chrono::seconds(second));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
     EXPECT_EQ(text.find('\r'), std::string::npos);
     EXPECT_NE(text.find("work_queue_run: 60 succeeded"), std::string::npos) << text;
+    EXPECT_NE(text.find("elapsed | 2 ranks\n"), std::string::npos) << text;
 }
 
 TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
     ProgressLine line(ProgressLine::Style::every_second, Instant{});
     ::testing::internal::CaptureStderr();
     for (int tenth = 0; tenth <= 35; ++tenth)
-        line.update(stats(tenth, 0, 1, 36), {}, true, Instant{} + std::chrono::milliseconds(100 * tenth));
+        line.update(stats(tenth, 0, 1, 36), true, {}, Instant{} + std::chrono::milliseconds(100 * tenth));
     line.finish(stats(36, 0, 0, 36), Instant{} + std::chrono::milliseconds(3600));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);

@@ -1,0 +1,34 @@
+// Adds --grow to a run: a factory that submits workers for it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/run_options.h"
+#include "factory/factory_process.h"
+
+namespace wq::cli {
+
+class Growth {
+  public:
+    // `contact`: the run's contact file. The factory's folder is RUN_DIR/workers. Errors: work_queue_factory
+    // is not there or cannot be started.
+    static Result<Growth> start(const Grow& grow, const std::string& run_directory,
+                                const std::string& contact);
+
+    int descriptor() const { return factory_.descriptor(); }
+    void look(const std::function<void(const std::string&)>& say);
+    // "3 workers pending": of the batch system, for the progress line. Empty: none.
+    std::string text() const;
+    // Removes the workers.
+    void end(const std::function<void(const std::string&)>& say);
+
+  private:
+    explicit Growth(factory::FactoryProcess factory) : factory_(std::move(factory)) {}
+
+    factory::FactoryProcess factory_;
+    bool told_end_ = false;
+};
+
+}  // namespace wq::cli

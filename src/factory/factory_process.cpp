@@ -1,0 +1,149 @@
+#include "factory/factory_process.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+#include "base/find_above.h"
+#include "base/units.h"
+
+namespace wq::factory {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Submitting commands and workers would take themselves for a part of our job. Slurm's own settings stay.
+bool of_our_job(std::string_view variable) {
+    constexpr std::string_view prefixes[] = {"SLURM", "OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDI_", "PBS_"};
+    if (variable.starts_with("SLURM_CONF=")) return false;
+    return std::any_of(std::begin(prefixes), std::end(prefixes),
+                       [&](std::string_view prefix) { return variable.starts_with(prefix); });
+}
+
+std::vector<char*> environment() {
+    std::vector<char*> kept;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (!of_our_job(*entry)) kept.push_back(*entry);
+    kept.push_back(nullptr);
+    return kept;
+}
+
+}  // namespace
+
+Result<std::string> find_factory_program() {
+    constexpr int levels = 3;
+    std::vector<fs::path> folders;
+    std::error_code error;
+    Dl_info library{};
+    if (dladdr(reinterpret_cast<void*>(&find_factory_program), &library) != 0 && library.dli_fname != nullptr)
+        folders.push_back(fs::weakly_canonical(library.dli_fname, error).parent_path());
+    folders.push_back(fs::read_symlink("/proc/self/exe", error).parent_path());
+    const char* const path = std::getenv("PATH");
+    std::istringstream names(path != nullptr ? path : "");
+    for (std::string name; std::getline(names, name, ':');)
+        if (name.starts_with('/')) folders.emplace_back(name);
+    for (const fs::path& folder : folders) {
+        if (is_executable_file(folder / "work_queue_factory"))
+            return (folder / "work_queue_factory").string();
+        if (const auto found = find_above(folder.string(), {"bin/work_queue_factory"}, levels)) return *found;
+    }
+    return Error{ExitCode::unreachable, "work_queue_factory is neither beside this program nor in PATH"};
+}
+
+Result<FactoryProcess> FactoryProcess::start(const std::string& program,
+                                             const std::vector<std::string>& words,
+                                             const std::string& shell_words) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return Error{ExitCode::unreachable, std::string("no pipe: ") + std::strerror(errno)};
+    Descriptor ours(ends[0]);
+    const Descriptor theirs(ends[1]);
+    ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
+    std::vector<std::string> line{"/bin/sh", "-c",     "exec \"$@\" " + shell_words, "sh",
+                                  program,   "--json", "--ends-with-reader"};
+    line.insert(line.end(), words.begin(), words.end());
+    std::vector<char*> argv;
+    for (std::string& word : line) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, theirs.get(), STDERR_FILENO);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    // In a group of its own: ^C at the terminal is for us, and we end it when our tasks have ended.
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    pid_t child = -1;
+    const int failed = posix_spawn(&child, "/bin/sh", &files, &attributes, argv.data(), environment().data());
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    if (failed != 0)
+        return Error{ExitCode::unreachable, "cannot start " + program + ": " + std::strerror(failed)};
+    return FactoryProcess(child, std::move(ours));
+}
+
+FactoryProcess::~FactoryProcess() {
+    stop(std::chrono::seconds(1), [](const std::string&) {});
+}
+
+void FactoryProcess::look(const std::function<void(const std::string&)>& say) {
+    std::array<char, 4096> part;
+    while (reports_.valid()) {
+        const ssize_t got = ::read(reports_.get(), part.data(), part.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+        if (got <= 0) {
+            reports_.reset();
+            break;
+        }
+        partial_.append(part.data(), static_cast<std::size_t>(got));
+        for (std::size_t end = partial_.find('\n'); end != std::string::npos; end = partial_.find('\n')) {
+            take(partial_.substr(0, end), say);
+            partial_.erase(0, end + 1);
+        }
+    }
+}
+
+void FactoryProcess::take(const std::string& line, const std::function<void(const std::string&)>& say) {
+    if (auto report = report_in(line))
+        report_ = std::move(report);
+    else if (!line.empty())
+        say(line_for_message(line, 500));
+}
+
+void FactoryProcess::stop(Duration limit, const std::function<void(const std::string&)>& say) {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGTERM);
+    const Instant until = instant_now() + limit;
+    while (running()) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now());
+        if (left.count() <= 0) break;
+        pollfd ready{reports_.get(), POLLIN, 0};
+        ::poll(&ready, 1, static_cast<int>(left.count()));
+        look(say);
+    }
+    const bool ended = !running();
+    reports_.reset();  // it ends when it notices
+    ::waitpid(child_, nullptr, ended ? 0 : WNOHANG);
+    child_ = -1;
+}
+
+}  // namespace wq::factory

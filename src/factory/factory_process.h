@@ -1,0 +1,57 @@
+// work_queue_factory as a child process, beside the manager that it submits workers for. It ends with us,
+// however we end, because it notices that nobody reads its reports any more.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "factory/factory.h"
+
+namespace wq::factory {
+
+// Beside this program or library, in the folders of PATH, or where it was installed. Error (unreachable):
+// nowhere.
+Result<std::string> find_factory_program();
+
+class FactoryProcess {
+  public:
+    // `words`: its options. `shell_words`: more of them, as a shell reads them. Its environment is ours
+    // without what makes a process a part of an MPI or batch job. Error: it cannot be started.
+    static Result<FactoryProcess> start(const std::string& program, const std::vector<std::string>& words,
+                                        const std::string& shell_words);
+    FactoryProcess(FactoryProcess&& other) noexcept
+        : child_(std::exchange(other.child_, -1)),
+          reports_(std::move(other.reports_)),
+          partial_(std::move(other.partial_)),
+          report_(std::move(other.report_)) {}
+    FactoryProcess& operator=(FactoryProcess&&) = delete;
+    ~FactoryProcess();  // stop(), for at most a second
+
+    int descriptor() const { return reports_.get(); }  // readable when look() has something to do
+    // Reads what it reported; never waits. `say` gets its lines for the user.
+    void look(const std::function<void(const std::string&)>& say);
+    const std::optional<CycleReport>& report() const { return report_; }  // the last one
+    bool running() const { return reports_.valid(); }
+
+    // It removes its jobs and ends. Waits for that, at most `limit`; then it ends by itself, later.
+    void stop(Duration limit, const std::function<void(const std::string&)>& say);
+
+  private:
+    FactoryProcess(pid_t child, Descriptor reports) : child_(child), reports_(std::move(reports)) {}
+    void take(const std::string& line, const std::function<void(const std::string&)>& say);
+
+    pid_t child_ = -1;
+    Descriptor reports_;
+    std::string partial_;
+    std::optional<CycleReport> report_;
+};
+
+}  // namespace wq::factory
