@@ -105,7 +105,7 @@ TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
 TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
     ProgressLine line(ProgressLine::Style::rewritten, Instant{});
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 1, 10), {}, true, Instant{} + std::chrono::seconds(1));
+    line.update(stats(1, 0, 1, 10), true, {}, Instant{} + std::chrono::seconds(1));
     line.say("a remark");
     line.finish(stats(10, 0, 0, 10), Instant{} + std::chrono::seconds(2));
     const std::string text = ::testing::internal::GetCapturedStderr();
