@@ -90,6 +90,27 @@ TEST(RunOptions, ListenTakesAPortOrAnyFreeOne) {
                 HasSubstr("needs --listen"));
 }
 
+TEST(RunOptions, GrowTakesASystemAndHowManyWorkers) {
+    const auto grown = parse_run({"--grow", "slurm:2-20", "--grow-options", "--cores 4", "tasks.sh"});
+    ASSERT_TRUE(grown) << grown.error().message;
+    EXPECT_EQ(grown->run.grow->system, "slurm");
+    EXPECT_EQ(grown->run.grow->least, 2);
+    EXPECT_EQ(grown->run.grow->most, 20);
+    EXPECT_EQ(grown->run.grow->options, "--cores 4");
+    EXPECT_EQ(grown->run.listen, 0) << "workers come over TCP";
+    const auto path = parse_run({"--grow", "./our:system:3", "--listen", "9123", "tasks.sh"});
+    ASSERT_TRUE(path) << path.error().message;
+    EXPECT_EQ(path->run.grow->system, "./our:system");
+    EXPECT_EQ(path->run.grow->least, 0);
+    EXPECT_EQ(path->run.grow->most, 3);
+    EXPECT_EQ(path->run.listen, 9123);
+    for (const char* bad :
+         {"slurm", "slurm:", ":3", "slurm:0", "slurm:5-3", "slurm:3-", "slurm:-3", "slurm:a-b"})
+        EXPECT_THAT(parse_run({"--grow", bad, "tasks.sh"}).error().message, HasSubstr("is not SYSTEM:MAX"))
+            << bad;
+    EXPECT_THAT(parse_run({"--grow-options", "x", "tasks.sh"}).error().message, HasSubstr("needs --grow"));
+}
+
 TEST(RunOptions, MonitoringEnforcesWhereNothingElseIsSaid) {
     const auto monitoring = [](std::vector<const char*> words) {
         words.push_back("tasks.sh");
