@@ -62,7 +62,7 @@ po::options_description visible_options() {
     po::options_description system("The batch system", help_width, help_width / 2);
     system.add_options()(
         "batch-type,T", text("SYSTEM"),
-        "slurm, condor, pbs, torque, uge, local (processes of this machine), or the path of a "
+        "slurm, condor, pbs, torque, uge, lsf, local (processes of this machine), dryrun (submits nothing), or the path of a "
         "driver")("batch-options,B", text("WORDS"),
                   "more arguments of the system's command, as a shell reads them")(
         "condor-requirements", text("EXPR"), "HTCondor: of the machines")(

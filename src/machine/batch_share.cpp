@@ -170,6 +170,10 @@ std::string batch_job(const BatchSources& sources) {
         return array + "_" + job.text("SLURM_ARRAY_TASK_ID");
     if (const std::string slurm = job.text("SLURM_JOB_ID"); !slurm.empty()) return slurm;
     if (const std::string pbs = job.text("PBS_JOBID"); !pbs.empty()) return pbs;
+    if (const std::string lsf = job.text("LSB_JOBID"); !lsf.empty()) {
+        const auto index = job.count("LSB_JOBINDEX").value_or(0);  // 0 of a job that is no array
+        return lsf + (index > 0 ? "[" + std::to_string(index) + "]" : "");
+    }
     if (const auto engine = job.count("JOB_ID"); engine && !job.text("SGE_TASK_ID").empty()) {
         const auto task = job.count("SGE_TASK_ID");  // "undefined" of a job that is no array
         return std::to_string(*engine) + (task ? "." + std::to_string(*task) : "");

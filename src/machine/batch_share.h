@@ -28,7 +28,7 @@ struct CpuCount {
 Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable = {});
 
 // The job's id as its driver in scripts/ prints it: "77", "77_1" (Slurm's arrays), "77.1" (Grid Engine's,
-// HTCondor), "77[1].server" (PBS). WORK_QUEUE_JOB comes first, for systems that are not known here. Empty:
+// HTCondor), "77[1].server" (PBS), "77[1]" (LSF). WORK_QUEUE_JOB comes first, for systems that are not known here. Empty:
 // none.
 std::string batch_job(const BatchSources& sources);
 

@@ -98,6 +98,32 @@ END""", ["77.1", "77.2"])):
             self.assertNotEqual(said.returncode, 0, system)
             self.assertEqual(said.stdout, "", system)
 
+    def test_lsf(self):
+        request = {"WORKERS_SCRIPT": "/here/worker-Ab12cd", "WORKERS_LOG": "/here/worker-Ab12cd", "WORKERS_COUNT": "3", "WORKERS_CORES": "4",
+                   "WORKERS_MEMORY": "8000", "WORKERS_GPUS": "1", "WORKERS_SECONDS": "5400"}
+        self.assertEqual(self.driver("lsf", "render", "-p", "-q fast", "--", "-P", "a b", **request).stdout.strip(),
+                         "bsub -J 'worker-Ab12cd[1-3]' -o '/here/worker-Ab12cd.%J[%I].log' -n 4 -R 'span[hosts=1]' -M 8000MB "
+                         "-R 'rusage[mem=8000MB]' -gpu num=1 -W 90 -q fast -P 'a b' /here/worker-Ab12cd")
+        self.system("bsub", "echo 'Welcome'; echo 'Job <77> is submitted to default queue <normal>.'")
+        self.assertEqual(self.driver("lsf", "submit", **request).stdout.split(), ["77[1]", "77[2]", "77[3]"])
+        self.assertEqual(self.driver("lsf", "submit", **{**request, "WORKERS_COUNT": "1"}).stdout.split(), ["77"])
+        self.system("bjobs", 'echo "77 1 RUN -"; echo "77 2 PEND -"; echo "77 3 EXIT 3"; echo "78 0 DONE -"')
+        self.assertEqual(self.states("lsf", "77[1]", "77[2]", "77[3]", "78", "79"), [
+            "77[1] running", "77[2] pending PEND", "77[3] ended exit 3", "78 ended exit 0", "79 unknown"])
+        self.system("bjobs", 'echo "12 other"; echo "77 worker-Ab12cd[2]"')
+        self.assertEqual(self.find("lsf", 2).stdout.split(), ["77[1]", "77[2]"])
+        self.system("bjobs", "echo 'No unfinished job found' >&2; exit 255")
+        self.assertEqual((self.find("lsf", 2).returncode, self.find("lsf", 2).stdout.split()), (0, []))
+        self.system("bjobs", "echo 'LSF is down. Please wait ...' >&2; exit 255")
+        self.assertNotEqual(self.find("lsf", 2).returncode, 0)
+
+    def test_a_dry_run_of_all(self):
+        request = {"WORKERS_SCRIPT": "/here/worker-Ab12cd", "WORKERS_COUNT": "2"}
+        ids = self.driver("dryrun", "submit", **request).stdout.split()
+        self.assertEqual(ids, ["worker-Ab12cd-1", "worker-Ab12cd-2"])
+        self.assertEqual(self.states("dryrun", *ids), [f"{job} pending" for job in ids])
+        self.assertEqual(self.driver("dryrun", "find", **request).stdout.split(), [])
+
     def test_processes_as_jobs(self):
         script = self.here / "it's a worker"
         script.write_text('#!/bin/sh\necho "$WORK_QUEUE_JOB $0" >"$0.$WORK_QUEUE_JOB"\nexec tail -f /dev/null\n')

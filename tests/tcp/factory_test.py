@@ -201,7 +201,7 @@ class Settings(FactoryCase):
         self.write("bad", '{"max-workers": "cores*"}')
         self.write("nameless", "{}")
         for words, code, why in (
-                (["h", "1"], 64, "name the batch system"), (["-T", "none", "h", "1"], 64, "-T 'none': there are condor, local, pbs, slurm, torque, uge"),
+                (["h", "1"], 64, "name the batch system"), (["-T", "none", "h", "1"], 64, "-T 'none': there are condor, dryrun, local, lsf, pbs, slurm, torque, uge"),
                 (["-T", "./none", "h", "1"], 64, "'./none' cannot be executed"), (["-T", "local"], 64, "name the managers in one way"),
                 (["-T", "local", "-M", "a", "h", "1"], 64, "name the managers in one way"), (["-T", "local", "-M", "("], 64, "-M: "),
                 (["-T", "local", "h", "0"], 64, "PORT: "), (["-T", "local", "h"], 64, "a manager is HOST PORT"),

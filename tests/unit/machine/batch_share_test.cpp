@@ -45,6 +45,8 @@ TEST(BatchJob, IsNamedAsItsDriverNamesIt) {
     EXPECT_EQ(job_of({{"SLURM_JOB_ID", "78"}, {"SLURM_ARRAY_JOB_ID", "77"}, {"SLURM_ARRAY_TASK_ID", "2"}}),
               "77_2");
     EXPECT_EQ(job_of({{"PBS_JOBID", "77[2].server"}}), "77[2].server");
+    EXPECT_EQ(job_of({{"LSB_JOBID", "77"}, {"LSB_JOBINDEX", "0"}}), "77");
+    EXPECT_EQ(job_of({{"LSB_JOBID", "77"}, {"LSB_JOBINDEX", "2"}}), "77[2]");
     EXPECT_EQ(job_of({{"JOB_ID", "77"}, {"SGE_TASK_ID", "undefined"}}), "77");
     EXPECT_EQ(job_of({{"JOB_ID", "77"}, {"SGE_TASK_ID", "3"}}), "77.3");
     EXPECT_EQ(job_of({{"JOB_ID", "77"}}), "") << "anybody may use this name";
