@@ -7,7 +7,7 @@ export SLURM_CONF=
 export SLURM_PMIX_FENCE=ring
 
 # make_slurm NODE...: creates the hosts login and the nodes, with four cores each for Slurm. WORK must exist. With GPUS=N,
-# each node also has so many GPUs, which are empty files.
+# each node also has so many GPUs, which are links to /dev/null.
 make_slurm() {
     local daemon
     if [ "$(cat /proc/self/setgroups)" = deny ]; then
@@ -88,7 +88,7 @@ CONF
     [ -n "${GPUS:-}" ] || return 0
     echo GresTypes=gpu >>"$SLURM_CONF"
     for ((number = 0; number < GPUS; ++number)); do
-        : >"$SLURM/gpu$number"
+        ln -s /dev/null "$SLURM/gpu$number"
         echo "Name=gpu File=$SLURM/gpu$number" >>"$SLURM/gres.conf"
     done
 }
