@@ -65,24 +65,6 @@ install_packages() {
     fi
 }
 
-# unpack_packages PURPOSE FOLDER: unpacks them there, once, as what conflicts with other packages cannot be installed.
-# Without them their tests are skipped.
-unpack_packages() {
-    wanted=$(release && packages_for "$1")
-    [ "$(cat "$2/unpacked" 2>/dev/null)" != "$wanted" ] || return 0
-    rm -rf "$2"
-    mkdir -p "$2/download"
-    # shellcheck disable=SC2046  # a list of words
-    if (cd "$2/download" && apt-get download -q $(packages_for "$1") &&
-        for file in *.deb; do dpkg -x "$file" ..; done) >"$2/log" 2>&1 </dev/null; then
-        printf '%s\n' "$wanted" >"$2/unpacked"
-    else
-        tail -n 1 "$2/log" >&2
-        say "$ME: cannot unpack in $2:" $(packages_for "$1")
-    fi
-    rm -rf "$2/download"
-}
-
 # configure FOLDER [OPTION...]: CMake with Ninja, quiet unless it fails.
 configure() {
     # Paths below ROOT count as relative, so that a second clone finds what the first one compiled.
