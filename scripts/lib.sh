@@ -32,6 +32,12 @@ packages_for() {
     done | tr ' ' '\n'
 }
 
+# debian_mirror: where packages of Debian come from: DEBIAN_MIRROR, or where this machine's apt gets them.
+debian_mirror() {
+    printf '%s\n' "${DEBIAN_MIRROR:-$(apt-get indextargets --format "\$(REPO_URI)" 'Identifier: Packages' 'Label: Debian' 2>/dev/null |
+        sort -u | head -n 1)}"
+}
+
 is_installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
