@@ -32,6 +32,12 @@ packages_for() {
     done | tr ' ' '\n'
 }
 
+# debian_mirror: where packages of Debian come from: DEBIAN_MIRROR, or where this machine's apt gets them.
+debian_mirror() {
+    printf '%s\n' "${DEBIAN_MIRROR:-$(apt-get indextargets --format "\$(REPO_URI)" 'Identifier: Packages' 'Label: Debian' 2>/dev/null |
+        sort -u | head -n 1)}"
+}
+
 is_installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
@@ -63,24 +69,6 @@ install_packages() {
         rm -f "$log"
         die "apt-get could not install:$missing"
     fi
-}
-
-# unpack_packages PURPOSE FOLDER: unpacks them there, once, as what conflicts with other packages cannot be installed.
-# Without them their tests are skipped.
-unpack_packages() {
-    wanted=$(release && packages_for "$1")
-    [ "$(cat "$2/unpacked" 2>/dev/null)" != "$wanted" ] || return 0
-    rm -rf "$2"
-    mkdir -p "$2/download"
-    # shellcheck disable=SC2046  # a list of words
-    if (cd "$2/download" && apt-get download -q $(packages_for "$1") &&
-        for file in *.deb; do dpkg -x "$file" ..; done) >"$2/log" 2>&1 </dev/null; then
-        printf '%s\n' "$wanted" >"$2/unpacked"
-    else
-        tail -n 1 "$2/log" >&2
-        say "$ME: cannot unpack in $2:" $(packages_for "$1")
-    fi
-    rm -rf "$2/download"
 }
 
 # configure FOLDER [OPTION...]: CMake with Ninja, quiet unless it fails.

@@ -1,6 +1,7 @@
 #include "factory/scripts.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -16,6 +17,10 @@ namespace fs = std::filesystem;
 constexpr int levels = 6;  // BUILD/test/src/cli
 
 std::string find_submit() {
+    if (const char* folder = std::getenv("WORK_QUEUE_SCRIPTS"); folder != nullptr && *folder != '\0') {
+        const std::string named = std::string(folder) + "/submit_workers";
+        return is_executable_file(named) ? named : "";
+    }
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
     const auto found = find_above(program.parent_path().string(),
@@ -42,7 +47,7 @@ Result<Scripts> find_scripts(const std::string& system) {
     if (submit.empty())
         return Error{ExitCode::unreachable,
                      "the scripts of batch systems are neither near this program nor in " WQ_SCRIPTS_INSTALLED
-                     ": install the project"};
+                     ": install the project, or set WORK_QUEUE_SCRIPTS to their folder"};
     const fs::path folder = fs::path(submit).parent_path();
     const bool is_path = system.find('/') != std::string::npos;
     std::error_code error;

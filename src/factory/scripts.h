@@ -13,9 +13,9 @@ struct Scripts {
 };
 
 // Of a system, such as "slurm", or, with a '/' in it, of the path of a driver. The scripts are in
-// PREFIX/libexec/work_queue, or in the folder `scripts` of the sources in whose build folder this program is.
-// Errors (usage): there is no such system (lists those that are there), or the path cannot be executed;
-// unreachable: the scripts are not there.
+// WORK_QUEUE_SCRIPTS if that is set, else in PREFIX/libexec/work_queue, or in the folder `scripts` of the
+// sources in whose build folder this program is. Errors (usage): there is no such system (lists those that
+// are there), or the path cannot be executed; unreachable: the scripts are not there.
 Result<Scripts> find_scripts(const std::string& system);
 
 }  // namespace wq::factory

@@ -17,6 +17,7 @@ class Growing : public wq::testing::Program {
         options.settings.max_workers = 2;
         options.settings.cores = 1;
         options.settings.timeout = 60;
+        options.settings.worker_extra_options = "--grace 0";
         options.scratch_dir = folder_ + "/jobs";
         options.factory_binary = FACTORY;
         options.options = {"--cycle", "0.1", "--status-interval", "0.2"};

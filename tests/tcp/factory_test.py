@@ -196,7 +196,7 @@ class Settings(FactoryCase):
                 (["-T", "local", "h", "1", "-W", "many"], 64, "--max-workers: "), (["-T", "local", "h", "1", "--env", "A"], 64, "--env 'A': not NAME=VALUE"),
                 (["-T", "local", "h", "1", "--mx-workers", "4"], 64, "did you mean '--max-workers'?"),
                 (["-T", "local", "h", "1", "-F", "f"], 64, "there are no foremen"),
-                (["-T", "local", "-C", "none"], 65, "none"), (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': a number is missing"),
+                (["-T", "local", "-C", "none"], 65, "none"), (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': there is no number 'cores'"),
                 (["-T", "local", "-C", "nameless"], 64, "nameless names no manager-name"),
                 (["-T", "local", "h", "1", "-S", "/proc/none"], 77, "cannot use the folder /proc/none: ")):
             said = self.start(commands=[FACTORY, *words])
