@@ -97,7 +97,7 @@ _work_queue_factory() {
         if [[ $word == */* ]]; then
             mapfile -t COMPREPLY < <(compgen -f -- "$word") # a driver
         else
-            mapfile -t COMPREPLY < <(compgen -W "slurm condor pbs torque uge local" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "slurm condor pbs torque uge lsf local dryrun" -- "$word")
         fi
         ;;
     --scratch-dir | -S) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;

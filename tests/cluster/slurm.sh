@@ -6,7 +6,7 @@ export SLURM_CONF=
 # bare program of MPI_Init and MPI_Comm_dup; with ring in none of 66, with tree in none of 90.
 export SLURM_PMIX_FENCE=ring
 
-# make_slurm NODE...: creates the hosts login and the nodes, with four cores each for Slurm. WORK must exist. With GPUS=N,
+# make_slurm NODE...: creates the hosts login and the nodes, with four cores each for Slurm. WORK must exist. With NODE_GPUS=N,
 # each node also has so many GPUs, which are links to /dev/null.
 make_slurm() {
     local daemon
@@ -83,11 +83,11 @@ CONF
     local node number=1
     for node in "$@"; do
         number=$((number + 1))
-        echo "NodeName=$node NodeAddr=198.18.0.$number CPUs=4 RealMemory=4000${GPUS:+ Gres=gpu:$GPUS}" >>"$SLURM_CONF"
+        echo "NodeName=$node NodeAddr=198.18.0.$number CPUs=4 RealMemory=4000${NODE_GPUS:+ Gres=gpu:$NODE_GPUS}" >>"$SLURM_CONF"
     done
-    [ -n "${GPUS:-}" ] || return 0
+    [ -n "${NODE_GPUS:-}" ] || return 0
     echo GresTypes=gpu >>"$SLURM_CONF"
-    for ((number = 0; number < GPUS; ++number)); do
+    for ((number = 0; number < NODE_GPUS; ++number)); do
         ln -s /dev/null "$SLURM/gpu$number"
         echo "Name=gpu File=$SLURM/gpu$number" >>"$SLURM/gres.conf"
     done
