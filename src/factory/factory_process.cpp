@@ -66,8 +66,7 @@ Result<std::string> find_factory_program() {
     return Error{ExitCode::unreachable, "work_queue_factory is neither beside this program nor in PATH"};
 }
 
-Result<FactoryProcess> FactoryProcess::start(const std::string& program,
-                                             const std::vector<std::string>& words,
+Result<FactoryProcess> FactoryProcess::start(const std::string& path, const std::vector<std::string>& words,
                                              const std::string& shell_words) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
