@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_graph_log and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -20,12 +20,12 @@ _work_queue_run() {
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --retries | --max-losses | --reconnect-timeout | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
-        --storage-timeout | --index-variable | --threads-per-core | --why)
+        --storage-timeout | --index-variable | --threads-per-core | --why | --grow | --grow-options)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--array --bind --cores --disk --dry-run --each --gpus --grace
+            mapfile -t COMPREPLY < <(compgen -W "--array --bind --cores --disk --dry-run --each --gpus --grace --grow --grow-options
                 --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --monitor
                 --monitor-output --name --output --output-limit --plots --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
                 --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -v" \
@@ -85,20 +85,57 @@ _work_queue_worker() {
     esac
 }
 
+_work_queue_factory() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    # What follows `--` is for the batch system.
+    if [[ " ${COMP_WORDS[*]:0:COMP_CWORD} " == *" -- "* ]]; then
+        COMPREPLY=()
+        return
+    fi
+    case $before in
+    --batch-type | -T)
+        if [[ $word == */* ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$word") # a driver
+        else
+            mapfile -t COMPREPLY < <(compgen -W "slurm condor pbs torque uge lsf local dryrun" -- "$word")
+        fi
+        ;;
+    --scratch-dir | -S) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    --contact | --password | -P | --ssl-ca | --config-file | -C | --worker-binary) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --task-wrapper) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
+    --manager-name | -M | --min-workers | -w | --max-workers | -W | --workers-per-cycle | --tasks-per-worker | --timeout | -t | \
+        --factory-timeout | --cores | --memory | --disk | --gpus | --wall-time | --feature | --env | --worker-start-cmd | --wrapper | \
+        --extra-options | -E | --batch-options | -B | --condor-requirements | --status-interval | --factory-name | --cycle)
+        COMPREPLY=()
+        ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "--autosize --batch-options --batch-type --capacity --condor-requirements --config-file
+                --contact --cores --cycle --disk --dry-run --env --extra-options --factory-name --factory-timeout --feature --gpus --help
+                --json --manager-name --max-workers --memory --min-workers --parent-death --password --scratch-dir --ssl --ssl-ca
+                --status-interval --task-wrapper --tasks-per-worker --timeout --version --wall-time --worker-binary --worker-start-cmd
+                --workers-per-cycle --wrapper -B -C -E -M -P -S -T -W -c -h -t -v -w" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
+        fi
+        ;;
+    esac
+}
+
 # _submit_workers OPTIONS: the options of work_queue_worker, those of all submit commands, and these of the batch system.
 _submit_workers() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
     --scratch-dir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --worker-binary) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-    --worker-start-cmd | --worker-options | -E | --parameters | -p | --requirements | -r | --class-ad | --docker-universe) COMPREPLY=() ;;
+    --worker-start-cmd | --worker-options | --wrapper | -E | --parameters | -p | --requirements | -r | --class-ad | --docker-universe) COMPREPLY=() ;;
     -*)
         _work_queue_worker
         ;;&
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$_work_queue_worker_options --dry-run --scratch-dir --worker-binary
-                --worker-options --worker-start-cmd -E $1" -- "$word")
+                --worker-options --worker-start-cmd --wrapper -E $1" -- "$word")
         elif [[ $before != -* ]]; then
             mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
         fi
@@ -113,6 +150,7 @@ _condor_submit_workers() { _submit_workers "--autosize --class-ad --docker-unive
 
 complete -o filenames -F _work_queue_run work_queue_run
 complete -F _work_queue_worker work_queue_worker
+complete -o filenames -F _work_queue_factory work_queue_factory
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
 for system in slurm condor pbs torque uge; do
     complete -F "_${system}_submit_workers" "${system}_submit_workers"

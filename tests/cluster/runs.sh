@@ -23,6 +23,15 @@ held_tasks() {
     done
 }
 
+# meeting COUNT: tasks that end once all of them have begun, and leave a mark as plain ones do. The marks of their beginnings are
+# in the folder of the run.
+meeting() {
+    local i
+    for ((i = 1; i <= $1; ++i)); do
+        echo "hostname > began.$i; until [ \"\$(ls began.* | wc -l)\" -eq $1 ]; do sleep 0.1; done; echo \$(hostname) >> $DONE/$i"
+    done
+}
+
 # fresh_run: forgets earlier runs; RUN_DIR is the next one's.
 fresh_run() {
     RUN_DIR=$WORK/run

@@ -6,7 +6,8 @@ export SLURM_CONF=
 # bare program of MPI_Init and MPI_Comm_dup; with ring in none of 66, with tree in none of 90.
 export SLURM_PMIX_FENCE=ring
 
-# make_slurm NODE...: creates the hosts login and the nodes, with four cores each for Slurm. WORK must exist.
+# make_slurm NODE...: creates the hosts login and the nodes, with four cores each for Slurm. WORK must exist. With NODE_GPUS=N,
+# each node also has so many GPUs, which are links to /dev/null.
 make_slurm() {
     local daemon
     if [ "$(cat /proc/self/setgroups)" = deny ]; then
@@ -82,6 +83,12 @@ CONF
     local node number=1
     for node in "$@"; do
         number=$((number + 1))
-        echo "NodeName=$node NodeAddr=198.18.0.$number CPUs=4 RealMemory=4000" >>"$SLURM_CONF"
+        echo "NodeName=$node NodeAddr=198.18.0.$number CPUs=4 RealMemory=4000${NODE_GPUS:+ Gres=gpu:$NODE_GPUS}" >>"$SLURM_CONF"
+    done
+    [ -n "${NODE_GPUS:-}" ] || return 0
+    echo GresTypes=gpu >>"$SLURM_CONF"
+    for ((number = 0; number < NODE_GPUS; ++number)); do
+        ln -s /dev/null "$SLURM/gpu$number"
+        echo "Name=gpu File=$SLURM/gpu$number" >>"$SLURM/gres.conf"
     done
 }

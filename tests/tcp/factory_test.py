@@ -97,26 +97,8 @@ class Grows(FactoryCase):
         self.kill_what_is_left()
 
 
-OURS = """#!/bin/sh
-# A batch system of one file: its jobs are files of a folder, and an at-daemon of our own would run them.
-set -eu
-. "$WORKERS_SCRIPTS/driver.sh"
-OPTIONS='' COMMAND=sh
-submit() {
-    for number in $(seq "$WORKERS_COUNT"); do
-        WORK_QUEUE_JOB=$(basename "$WORKERS_SCRIPT")-$number
-        export WORK_QUEUE_JOB
-        setsid "$WORKERS_SCRIPT" </dev/null >"$WORKERS_LOG.$WORK_QUEUE_JOB.log" 2>&1 &
-        echo $! >"$OUR_QUEUE/$WORK_QUEUE_JOB"
-        echo "$WORK_QUEUE_JOB"
-    done
-}
-status() { for id in "$@"; do if kill -0 "$(cat "$OUR_QUEUE/$id")" 2>/dev/null; then echo "$id running"; else echo "$id ended"; fi; done; }
-remove() { for id in "$@"; do kill "$(cat "$OUR_QUEUE/$id")" 2>/dev/null || :; done; }
-find_job() { [ ! -e "$OUR_QUEUE/$(basename "$WORKERS_SCRIPT")-1" ] || basename "$WORKERS_SCRIPT"; }
-task_ids() { for number in $(seq "$WORKERS_COUNT"); do echo "$1-$number"; done; }
-drive "$@"
-"""
+GUIDE = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share", "doc", "cluster.md"), encoding="utf-8").read()
+OURS = re.search(r"```sh\n(#!/bin/sh\n.*?)```", GUIDE, re.DOTALL)[1]  # a driver
 
 
 class Systems(FactoryCase):
@@ -162,6 +144,11 @@ class Systems(FactoryCase):
 
 
 class Settings(FactoryCase):
+    def test_of_the_guide(self):
+        self.write("factory.json", re.search(r"```\n(\{\n.*?)```", GUIDE, re.DOTALL)[1])
+        shown = self.run_to_end(commands=[FACTORY, "-T", "slurm", "-C", "factory.json", "login1", "9123", "--dry-run"])
+        self.assertIn("--cores 4 --memory 16000 --disk 10000", shown.out)
+
     def test_of_a_file_that_changes(self):
         self.manager(self.waiting_tasks(1))
         self.write("settings", json.dumps({"min-workers": 1, "max-workers": 9, "cores": "max-workers/9"}))
