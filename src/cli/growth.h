@@ -19,6 +19,7 @@ class Growth {
 
     int descriptor() const { return factory_.descriptor(); }
     void look(const std::function<void(const std::string&)>& say);
+    const std::optional<factory::CycleReport>& report() const { return factory_.report(); }
     // "3 workers pending": of the batch system, for the progress line. Empty: none.
     std::string text() const;
     // Removes the workers.

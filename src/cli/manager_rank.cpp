@@ -113,7 +113,7 @@ class Run {
         parts.each_turn = [this](Instant at) {
             if (const auto due = progress_.wakeup(); due && at >= *due)
                 progress_.update(manager_->stats(), source_->ended(), progress_details(at), at);
-            if (growth_) growth_->look([this](const std::string& text) { progress_.say(text); });
+            if (growth_) look_at_growth();
             if (listening_) {
                 for (const std::string& news : listening_->take_news(rank_.options.verbose))
                     progress_.say(news);
@@ -173,6 +173,12 @@ class Run {
         growth_.emplace(
             Growth::start(*rank_.options.grow, place_.directory.path(), listening_->contact_path())
                 .or_throw());
+    }
+
+    void look_at_growth() {
+        growth_->look([this](const std::string& text) { progress_.say(text); });
+        if (const auto& report = growth_->report())
+            manager_->note_growth(report->decision.wanted, report->supply.pending + report->supply.starting);
     }
 
     // After the recorder is closed, results that it could not write do not count as done.

@@ -73,10 +73,12 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, min_disk, "MB", "smallest worker")
 
 // Figures that the manual lacks; in files they come last.
-#define WQ_OWN_STATS(X)                                                        \
-    X(std::int64_t, tasks_lost_attempts, "attempts", "lost with their worker") \
-    X(std::int64_t, hosts_blocked, "hosts", "that get no tasks now")           \
-    X(std::int64_t, tasks_copied_attempts, "attempts", "second copies of tasks that took long")
+#define WQ_OWN_STATS(X)                                                                         \
+    X(std::int64_t, tasks_lost_attempts, "attempts", "lost with their worker")                  \
+    X(std::int64_t, hosts_blocked, "hosts", "that get no tasks now")                            \
+    X(std::int64_t, tasks_copied_attempts, "attempts", "second copies of tasks that took long") \
+    X(std::int64_t, workers_wanted, "workers", "that a factory beside the run wants (--grow)")  \
+    X(std::int64_t, workers_pending, "workers", "its jobs without a connected worker")
 
 struct ManagerStats {
     std::int64_t time_when_started = 0;  // wall clock, us

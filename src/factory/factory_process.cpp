@@ -26,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view program = "work_queue_factory: ";
+
 // Submitting commands and workers would take themselves for a part of our job. Slurm's own settings stay.
 bool of_our_job(std::string_view variable) {
     constexpr std::string_view prefixes[] = {"SLURM", "OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDI_", "PBS_"};
@@ -64,8 +66,7 @@ Result<std::string> find_factory_program() {
     return Error{ExitCode::unreachable, "work_queue_factory is neither beside this program nor in PATH"};
 }
 
-Result<FactoryProcess> FactoryProcess::start(const std::string& program,
-                                             const std::vector<std::string>& words,
+Result<FactoryProcess> FactoryProcess::start(const std::string& path, const std::vector<std::string>& words,
                                              const std::string& shell_words) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -74,7 +75,7 @@ Result<FactoryProcess> FactoryProcess::start(const std::string& program,
     const Descriptor theirs(ends[1]);
     ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
     std::vector<std::string> line{"/bin/sh", "-c",     "exec \"$@\" " + shell_words, "sh",
-                                  program,   "--json", "--ends-with-reader"};
+                                  path,      "--json", "--ends-with-reader"};
     line.insert(line.end(), words.begin(), words.end());
     std::vector<char*> argv;
     for (std::string& word : line) argv.push_back(word.data());
@@ -96,7 +97,7 @@ Result<FactoryProcess> FactoryProcess::start(const std::string& program,
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (failed != 0)
-        return Error{ExitCode::unreachable, "cannot start " + program + ": " + std::strerror(failed)};
+        return Error{ExitCode::unreachable, "cannot start " + path + ": " + std::strerror(failed)};
     return FactoryProcess(child, std::move(ours));
 }
 
@@ -126,7 +127,8 @@ void FactoryProcess::take(const std::string& line, const std::function<void(cons
     if (auto report = report_in(line))
         report_ = std::move(report);
     else if (!line.empty())
-        say(line_for_message(line, 500));
+        say(line_for_message(line.starts_with(program) ? "factory: " + line.substr(program.size()) : line,
+                             500));
 }
 
 void FactoryProcess::stop(Duration limit, const std::function<void(const std::string&)>& say) {

@@ -175,6 +175,8 @@ core::ManagerStats Manager::with_own(core::ManagerStats stats) const {
     stats.workers_released = release_.released();
     stats.workers_idled_out = messages_.idled_out();
     stats.tasks_with_results = records_.unwritten();
+    stats.workers_wanted = wanted_;
+    stats.workers_pending = pending_;
     return stats;
 }
 

@@ -110,6 +110,8 @@ class Manager final : private Router {
     core::ManagerStats stats() const override { return with_own(reactor_.stats()); }
     // For the category's tasks; statistics of workers and of the manager are for the whole run.
     core::ManagerStats stats(CategoryId category) const { return with_own(reactor_.stats(category)); }
+    // For the statistics: what a factory beside the run wants and has submitted.
+    void note_growth(std::int64_t wanted, std::int64_t pending) { wanted_ = wanted, pending_ = pending; }
     // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
@@ -134,6 +136,8 @@ class Manager final : private Router {
     std::deque<std::pair<core::Event, core::Now>> raised_;  // events raised by these actions
     bool acting_ = false;
     Instant next_beat_;
+    std::int64_t wanted_ = 0;  // workers, see note_growth()
+    std::int64_t pending_ = 0;
     ManagerTimes times_;
 
     Links links_;

@@ -83,7 +83,9 @@ FetchEnd fetch_url(const Fetch& fetch) {
     ::signal(SIGPIPE, SIG_IGN);  // a closed connection becomes an ordinary error
     void* const library = load();
     if (library == nullptr)
-        return failed("the worker's host has no libcurl (Debian: apt-get install libcurl4)");
+        return failed(
+            "the worker's host has no libcurl (Debian: apt-get install libcurl4; RHEL: dnf install "
+            "libcurl)");
     const Curl curl(library);
     void* const handle = curl.whole() ? curl.init() : nullptr;
     if (handle == nullptr) return failed("libcurl cannot begin");

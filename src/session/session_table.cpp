@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <cstdio>
-#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/amounts.h"
+#include "base/random_bits.h"
 #include "core/task.h"
 
 namespace wq::session {
@@ -121,9 +122,8 @@ void make_plausible(core::Outcome& outcome) {
 }
 
 std::string random_token() {
-    std::random_device random;
     std::array<char, 33> text{};
-    std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", random(), random(), random(), random());
+    std::snprintf(text.data(), text.size(), "%016" PRIx64 "%016" PRIx64, random_bits(), random_bits());
     return text.data();
 }
 

@@ -43,6 +43,8 @@ constexpr std::array worker_lines{
     Line{&ManagerRow::workers_init, "starting", pink, true},
     Line{&ManagerRow::workers_removed, "left (total)", grey, true},
     Line{&ManagerRow::workers_lost, "lost (total)", red, true},
+    Line{&ManagerRow::workers_wanted, "wanted", black, true},
+    Line{&ManagerRow::workers_pending, "pending jobs", blue, true},
 };
 
 constexpr std::array core_lines{
@@ -133,9 +135,10 @@ TimeUnit unit_of(double micros) {
 // What each run of the directory counts anew, and what was so only while it ran.
 constexpr std::array counted_anew{&ManagerRow::workers_removed, &ManagerRow::workers_lost};
 constexpr std::array only_while_it_runs{
-    &ManagerRow::tasks_on_workers,  &ManagerRow::tasks_running, &ManagerRow::tasks_with_results,
-    &ManagerRow::workers_connected, &ManagerRow::workers_busy,  &ManagerRow::workers_idle,
-    &ManagerRow::workers_init,      &ManagerRow::total_cores,   &ManagerRow::committed_cores};
+    &ManagerRow::tasks_on_workers,  &ManagerRow::tasks_running,  &ManagerRow::tasks_with_results,
+    &ManagerRow::workers_connected, &ManagerRow::workers_busy,   &ManagerRow::workers_idle,
+    &ManagerRow::workers_init,      &ManagerRow::total_cores,    &ManagerRow::committed_cores,
+    &ManagerRow::workers_wanted,    &ManagerRow::workers_pending};
 
 // A damaged log may hold any numbers, so the sum may wrap around.
 void add(ManagerRow& row, std::int64_t ManagerRow::*field, const ManagerRow& to) {

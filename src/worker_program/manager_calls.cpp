@@ -1,9 +1,9 @@
 #include "worker_program/manager_calls.h"
 
 #include <algorithm>
-#include <random>
 #include <set>
 
+#include "base/random_bits.h"
 #include "base/units.h"
 #include "listening/registry.h"
 
@@ -43,7 +43,7 @@ Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options) {
 Result<net::Contact> ManagerCalls::contact(bool waits) {
     if (!options_->contact.empty()) return net::read_contact(options_->contact);
     const auto found = listening::find_managers(listening::registry_folder(), options_->manager_regex,
-                                                std::random_device{}());
+                                                random_bits());
     if (!found) return found.error();
     const auto same = [&](const listening::Listing& listing) {
         return called_ && listing.contact.port == called_->port && listing.contact.host == called_->host;

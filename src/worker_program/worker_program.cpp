@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/background_thread.h"
+#include "base/random_bits.h"
 #include "base/signals.h"
 #include "core/task.h"
 #include "files/kept_cache.h"
@@ -78,7 +79,7 @@ class Program {
           signals_(Signals::block().or_throw()),
           batch_end_(run::ask_for_end(true)),
           calls_(ManagerCalls::of(options).or_throw()),
-          random_(std::random_device{}()) {
+          random_(random_bits()) {
         ::signal(SIGPIPE, SIG_IGN);
         if (!options.debug.empty()) open_debug_log();
         // The worker sets these for its own tasks from their allocations.

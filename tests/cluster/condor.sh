@@ -3,15 +3,13 @@
 # root of a Debian 13 that `prepare` unpacked; what they change there is kept in memory. Source it after users.sh.
 TRIXIE=/run/trixie
 
-# make_condor [PROGRAM...]: creates the host. TRIXIE gets the libraries that these programs lack there. WORK must exist.
+# make_condor: creates the host. WORK must exist.
 make_condor() {
     needs_root HTCondor
-    local program
     mount_trixie
     make_hosts cm
     make_tester
     add_users "$TRIXIE" condor 100
-    for program in "$@"; do add_libraries "$program"; done
     configure_condor
     write_condor_commands
     on_cm condor_version >"$WORK/condor.out" 2>&1 || {
@@ -59,16 +57,6 @@ mount_trixie() {
         mkdir "$TRIXIE/run/$folder"
         mount --rbind "/run/$folder" "$TRIXIE/run/$folder"
     done
-}
-
-# add_libraries PROGRAM: copies libraries that the program needs and TRIXIE has only in other versions.
-add_libraries() {
-    local name
-    mkdir -p "$TRIXIE/usr/local/lib"
-    chroot "$TRIXIE" ldd "$1" | sed -n 's/[[:space:]]*\(.*\) => not found/\1/p' | while read -r name; do
-        cp -L "$(ldd "$1" | sed -n "s|[[:space:]]*$name => \([^ ]*\) .*|\1|p")" "$TRIXIE/usr/local/lib/$name"
-    done
-    ldconfig -r "$TRIXIE"
 }
 
 # configure_condor: one host has all roles; a job starts about a second after it is submitted.

@@ -225,7 +225,7 @@ END""", ["77.1", "77.2"])):
     def test_a_job_of_htcondor_needs_no_folder(self):
         """It runs with what was sent, and with the slot's size as arguments."""
         self.system("condor_submit", f"cat > '{self.here}/description'; echo '12.0 - 12.0'")
-        self.program("work_queue_worker", 'for word in "$@"; do printf "<%s>" "$word"; done; cat ./secret')
+        self.program("work_queue_worker", 'for word in "$@"; do printf "<%s>" "$word"; done; cat ./secret; env | grep -c "^PATH="')
         self.assertEqual(self.submit("condor", "--scratch-dir", "s", "--password", "secret", "login1", "9123").returncode, 0)
         lines = dict(line.split(" = ", 1) for line in (self.here / "description").read_text().splitlines() if " = " in line)
         node = self.here / "node"
@@ -236,8 +236,8 @@ END""", ["77.1", "77.2"])):
         for path in (self.here / "s").iterdir():
             path.unlink()
         (self.here / "secret").unlink()
-        said = self.run_in(["sh", "-c", 'cd "$0" && exec ./worker-* --cores 2', node])
-        self.assertTrue(said.stdout.endswith("<--password><./secret><login1><9123><--cores><2>x\n"), said)
+        said = self.run_in(["sh", "-c", 'cd "$0" && unset PATH && exec ./worker-* --cores 2', node])
+        self.assertTrue(said.stdout.endswith("<--password><./secret><login1><9123><--cores><2>x\n1\n"), said)
 
     def test_states_of_htcondor(self):
         queue = ["12 0 1 undefined undefined undefined undefined undefined", "12 1 2 undefined undefined undefined undefined undefined",

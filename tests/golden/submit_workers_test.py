@@ -50,12 +50,13 @@ CONDOR = [
     ["-M", "p", "--autosize"],
     ["-M", "p", "--autosize", "--memory", "8G", "--disk", "20G"],
     ["-r", 'Arch == "X86_64"', "--requirements=Memory > 1000 || it's $HOME", "--class-ad", '+Project = "it\'s $HOME"', "--class-ad", "rank = Memory",
-     "--docker-universe", "debian:12", "--spool", "-E", "--feature 'big mem'", "login1", "9123", "3", "--", "-name", "it's $HOME;"],
+     "--docker-universe", "debian:12", "--spool", "--scratch-dir", "/home/me/w", "-E", "--feature 'big mem'", "login1", "9123", "3", "--", "-name", "it's $HOME;"],
     ["-M", "p", "--scratch-dir", "it's 100% \"mine\" $(HOME)"],
 ]
 
 CONDOR_REFUSED = [
     ["-M", "p", "--scratch-dir", "c,d"], ["-M", "p", "--scratch-dir", "a\nb"], ["-M", "p", "--scratch-dir", "a$$b"], ["-M", "p", "--scratch-dir", "a\\"],
+    ["-M", "p", "--spool", "--scratch-dir", "a b"],
     ["--contact", "contact", "--password", "other/contact"], ["--contact", "a,b"], ["-M", "p", "--class-ad", "a\nqueue 100"],
     ["-r"], ["-M", "p", "--autosize=yes"], ["localhost", "9123"],
 ]

@@ -83,7 +83,7 @@ TEST_F(Growing, SaysWhatIsWrong) {
     factory.stop();
     std::ifstream said(folder_ + "/said");
     const std::string text{std::istreambuf_iterator<char>(said), {}};
-    EXPECT_NE(text.find("-T 'none': there are "), std::string::npos) << text;
+    EXPECT_NE(text.find("factory: -T 'none': there are "), std::string::npos) << text;
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ struct Statistics {
     std::int64_t tasks_lost_attempts = 0;    // attempts: lost with their worker
     std::int64_t hosts_blocked = 0;          // hosts: that get no tasks now
     std::int64_t tasks_copied_attempts = 0;  // attempts: second copies of tasks that took long
+    std::int64_t workers_wanted = 0;         // workers: that a factory beside the run wants (--grow)
+    std::int64_t workers_pending = 0;        // workers: its jobs without a connected worker
 };
 
 }  // namespace gnu::visibility("default")]]wq

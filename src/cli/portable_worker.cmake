@@ -1,0 +1,50 @@
+# Workers are copied to machines that have other libraries, or none: work_queue_worker is one file that needs only libc, if
+# this machine has what it needs as static libraries. Sets its property WQ_PORTABLE, or says why not.
+set(without_udev ${PROJECT_SOURCE_DIR}/src/machine/without_udev.c)
+# Unused parts of libstdc++ need a newer glibc. Libraries that are loaded later, such as libcurl, must not find our OpenSSL.
+set(portable_options -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,--exclude-libs,ALL
+  -Wl,--compress-debug-sections=zlib)
+get_property(archives GLOBAL PROPERTY WQ_ARCHIVES)
+set(missing)
+foreach(archive IN LISTS archives)
+  if(NOT EXISTS ${archive})
+    list(APPEND missing ${archive})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES missing)
+
+set(why_shared)
+if(NOT WQ_PORTABLE_WORKER)
+  set(why_shared "WQ_PORTABLE_WORKER is off")
+elseif(WQ_SANITIZE)
+  set(why_shared "WQ_SANITIZE is set")
+elseif(WQ_TOGETHER)
+  set(why_shared "WQ_UNITY=ON links HDF5 into every program")
+elseif(missing)
+  list(JOIN missing ", " missing)
+  set(why_shared "there is no ${missing}")
+else()
+  # In other distributions, libhwloc.a may need more libraries.
+  set(probe ${CMAKE_CURRENT_BINARY_DIR}/portable_probe)
+  if(NOT WQ_STATIC_LIBRARIES_LINK)
+    file(WRITE ${probe}.cpp "
+      #include <string>
+      extern \"C\" int hwloc_topology_load(void*);
+      extern \"C\" void* SSL_CTX_new(const void*);
+      int main() { throw std::to_string(hwloc_topology_load(SSL_CTX_new(nullptr))); }\n")
+    try_compile(WQ_STATIC_LIBRARIES_LINK SOURCES ${probe}.cpp ${without_udev}
+      LINK_LIBRARIES ${archives} Threads::Threads ${CMAKE_DL_LIBS} LINK_OPTIONS ${portable_options} OUTPUT_VARIABLE output)
+    file(WRITE ${probe}.log "${output}")
+  endif()
+  if(NOT WQ_STATIC_LIBRARIES_LINK)
+    set(why_shared "static ones cannot be linked (${probe}.log)")
+  endif()
+endif()
+
+if(why_shared)
+  message(STATUS "work_queue_worker needs shared libraries: ${why_shared}")
+else()
+  set_target_properties(work_queue_worker PROPERTIES WQ_PORTABLE ON)
+  target_sources(work_queue_worker PRIVATE ${without_udev})
+  target_link_options(work_queue_worker PRIVATE ${portable_options})
+endif()
