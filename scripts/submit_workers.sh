@@ -31,6 +31,7 @@ export WORKERS_SCRIPTS
 . "$WORKERS_SCRIPTS/quote.sh"
 
 ME=${0##*/}
+SEE=" (see $ME --help)"
 NL='
 '
 
@@ -80,7 +81,7 @@ Of each worker, and of the request to the batch system:
   --disk MB                    disk, or a size such as 20G
   --gpus N                     GPUs
   --wall-time TIME             its time limit: 90 (seconds), 1h30m or
-                               D-HH:MM:SS. The worker drains a minute earlier
+                               D-HH:MM:SS. The worker drains before it
   --wrapper TEXT               run the worker as TEXT work_queue_worker ...
   --worker-start-cmd TEXT      shell lines to run first, such as 'module load x'
   -E, --worker-options TEXT    more options of work_queue_worker, as a shell
@@ -265,7 +266,7 @@ parse() {
             kind=alone owner=take
         else
             kind=$(driver_takes "$name") owner=driver
-            [ -n "$kind" ] || fail 64 "there is no option $name (see $ME --help)"
+            [ -n "$kind" ] || fail 64 "there is no option $name$SEE"
         fi
         if [ "$kind" = alone ]; then
             [ -z "$glued" ] || fail 64 "$name takes no value"
@@ -289,7 +290,7 @@ parse() {
 # places [HOST PORT] [N]
 places() {
     if [ -z "$NAMED" ]; then
-        [ $# -ge 2 ] || fail 64 "needs HOST PORT, --contact FILE or -M NAME (see $ME --help)"
+        [ $# -ge 2 ] || fail 64 "needs HOST PORT, --contact FILE or -M NAME$SEE"
         in_range "$2" 65535 || fail 64 "port $2: not a number from 1 to 65535"
         has "$TRAITS" here || case $1 in localhost | 127.*) fail 65 "$1: workers on other nodes would look for the manager there; give this host's name" ;; esac
         WORKER="$WORKER $(quote "$1") $2"

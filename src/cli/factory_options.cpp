@@ -60,11 +60,11 @@ po::options_description visible_options() {
         "extra-options,E", text("TEXT"), "more options of work_queue_worker, as a shell reads them")(
         "worker-binary", text("FILE"), "the work_queue_worker to use");
     po::options_description system("The batch system", help_width, help_width / 2);
-    system.add_options()(
-        "batch-type,T", text("SYSTEM"),
-        "slurm, condor, pbs, torque, uge, lsf, local (processes of this machine), dryrun (submits nothing), or the path of a "
-        "driver")("batch-options,B", text("WORDS"),
-                  "more arguments of the system's command, as a shell reads them")(
+    system.add_options()("batch-type,T", text("SYSTEM"),
+                         "slurm, condor, pbs, torque, uge, lsf, local (processes of this machine), dryrun "
+                         "(submits nothing), or the path of a "
+                         "driver")("batch-options,B", text("WORDS"),
+                                   "more arguments of the system's command, as a shell reads them")(
         "condor-requirements", text("EXPR"), "HTCondor: of the machines")(
         "scratch-dir,S", text("DIR"),
         "folder of scripts, logs and the list of jobs, which the nodes must see (default: ./wq-factory-UID)")(
@@ -173,7 +173,7 @@ Status take_settings(const Given& given, FactoryCommand& command) {
 }
 
 // What the submit command gets as it is.
-Status pass_on(const Given& given, FactoryCommand& command, const std::vector<std::string>& batch_words) {
+Status pass_on(const Given& given, FactoryCommand& command) {
     std::vector<std::string>& words = command.submit_options;
     const auto add = [&](const char* option, const std::string& value) {
         words.emplace_back(option);
@@ -201,10 +201,8 @@ Status pass_on(const Given& given, FactoryCommand& command, const std::vector<st
     if (!start.empty()) add("--worker-start-cmd", start);
     if (const std::string batch = given_text(given, "batch-options"); !batch.empty())
         add("--parameters", batch);
-    if (!command.place.contact.empty()) add("--contact", command.place.contact);
-    for (const std::string& word : given_texts(given, "place")) words.push_back(word);
-    words.emplace_back("--");
-    words.insert(words.end(), batch_words.begin(), batch_words.end());
+    if (!command.place.contact.empty()) command.place_words = {"--contact", command.place.contact};
+    for (const std::string& word : given_texts(given, "place")) command.place_words.push_back(word);
     return success();
 }
 
@@ -213,8 +211,6 @@ Status pass_on(const Given& given, FactoryCommand& command, const std::vector<st
 Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* argv) {
     // What follows -- goes to the batch system.
     const auto* const end = std::find(argv, argv + argc, std::string_view("--"));
-    std::vector<std::string> batch_words;
-    if (end != argv + argc) batch_words.assign(end + 1, argv + argc);
     po::options_description all = visible_options();
     all.add(hidden_options());
     po::positional_options_description positional;
@@ -233,6 +229,7 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
         return usage_error(wrong, visible_options());
     }
     FactoryCommand command;
+    if (end != argv + argc) command.batch_words.assign(end + 1, argv + argc);
     if (given.count("help") != 0) command.kind = FactoryCommand::Kind::help;
     if (given.count("version") != 0) command.kind = FactoryCommand::Kind::version;
     if (command.kind != FactoryCommand::Kind::run) return command;
@@ -247,7 +244,7 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
     command.dry_run = given.count("dry-run") != 0;
     command.json = given.count("json") != 0;
     for (const Status& status :
-         {take_place(given, command), take_settings(given, command), pass_on(given, command, batch_words)})
+         {take_place(given, command), take_settings(given, command), pass_on(given, command)})
         if (!status) return status.error();
     if (given.count("foremen-name") != 0)
         return usage_error("--foremen-name: there are no foremen; connect all workers to the manager");

@@ -18,8 +18,12 @@ struct FactoryCommand {
     std::string scratch;      // folder
     factory::ManagerPlace place;
     factory::Settings settings;
-    std::vector<std::string> submit_options;  // of the *_submit_workers command, as they are
-    std::vector<std::string> features;        // of the workers
+    // Of the *_submit_workers command, as they are: its options, the manager, and what the system's command
+    // gets.
+    std::vector<std::string> submit_options;
+    std::vector<std::string> place_words;
+    std::vector<std::string> batch_words;
+    std::vector<std::string> features;  // of the workers
     Duration cycle = std::chrono::seconds(30);
     Duration status_interval = std::chrono::minutes(1);
     bool parent_death = false;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <tuple>
 
 #include "base/find_above.h"
 #include "base/signals.h"
@@ -45,7 +46,7 @@ struct Version {
 class Configuration {
   public:
     explicit Configuration(const cli::FactoryCommand& command)
-        : path_(command.config_file), before_(command.settings) {}
+        : path_(command.config_file), has_place_(!command.place_words.empty()), before_(command.settings) {}
 
     // The options, and what the file says in their place.
     Result<factory::Settings> read() {
@@ -55,25 +56,51 @@ class Configuration {
         if (!text) return text.error();
         auto settings = factory::read_settings(*text, before_);
         if (!settings) return Error{ExitCode::bad_input, path_ + ": " + settings.error().message};
+        if (has_place_ && !settings->manager_name.empty())
+            return Error{ExitCode::bad_input,
+                         path_ + ": manager-name: the command line names the manager already"};
         return settings;
     }
     bool changed() const { return !path_.empty() && Version::of(path_) != version_; }
 
   private:
     std::string path_;
+    bool has_place_;
     factory::Settings before_;
     Version version_;
 };
 
-// The worker beside this program, unless another one was given.
-std::vector<std::string> with_worker(std::vector<std::string> options) {
-    if (std::find(options.begin(), options.end(), "--worker-binary") != options.end()) return options;
+// The options of the submit command that never change. The worker is that beside this program, unless another
+// was given.
+std::vector<std::string> submit_words(const cli::FactoryCommand& command,
+                                      const std::vector<std::string>& place) {
+    std::vector<std::string> words = command.submit_options;
     std::error_code error;
     const auto worker =
         std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "work_queue_worker";
-    if (is_executable_file(worker.string()))
-        options.insert(options.begin(), {"--worker-binary", worker.string()});
-    return options;
+    if (std::find(words.begin(), words.end(), "--worker-binary") == words.end() &&
+        is_executable_file(worker.string()))
+        words.insert(words.begin(), {"--worker-binary", worker.string()});
+    words.insert(words.end(), place.begin(), place.end());
+    words.emplace_back("--");
+    words.insert(words.end(), command.batch_words.begin(), command.batch_words.end());
+    return words;
+}
+
+// The script and the command for one worker. Error (usage): an option that this system does not have, for
+// example.
+Result<std::string> shown(const cli::FactoryCommand& command, const factory::Scripts& scripts,
+                          const factory::Settings& settings, const std::vector<std::string>& place) {
+    factory::Submission one;
+    one.name = "wqWorker-xxxxxx";
+    one.folder = command.scratch;
+    one.options =
+        factory::submit_options(settings, settings.factory_name.empty() ? "NAME" : settings.factory_name);
+    const std::vector<std::string> words = submit_words(command, place);
+    one.options.insert(one.options.end(), words.begin(), words.end());
+    auto text = factory::BatchDriver({scripts.driver, scripts.submit}).show(one);
+    if (!text) return Error{ExitCode::usage, text.error().message};
+    return text;
 }
 
 core::Now now() {
@@ -132,7 +159,7 @@ class Program {
         name_ = folder_.name(settings_.factory_name).or_throw();
         factory::FactoryOptions options;
         options.name = name_;
-        options.submit_options = with_worker(command_.submit_options);
+        options.submit_options = submit_words(command_, command_.place_words);
         options.features = command_.features;
         options.folder = folder_.path();
         options.status_every = command_.status_interval;
@@ -192,25 +219,22 @@ class Program {
     factory::Factory factory_;
 };
 
-int show(const cli::FactoryCommand& command, const factory::Scripts& scripts) {
-    factory::Submission one;
-    one.name = "wqWorker-xxxxxx";
-    one.folder = command.scratch;
-    const factory::Settings settings = Configuration(command).read().or_throw();
-    one.options =
-        factory::submit_options(settings, settings.factory_name.empty() ? "NAME" : settings.factory_name);
-    one.options.insert(one.options.end(), command.submit_options.begin(), command.submit_options.end());
-    factory::BatchDriver batch({scripts.driver, scripts.submit});
-    const std::string text = batch.show(one).or_throw();
-    return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
-}
-
 int keep_workers(const cli::FactoryCommand& command) {
     const factory::Scripts scripts = factory::find_scripts(command.batch_type).or_throw();
     for (const std::string& remark : command.remarks) complain(remark);
-    if (command.dry_run) return show(command, scripts);
-    ::signal(SIGPIPE,
-             SIG_IGN);  // whoever read the reports may be gone; the jobs are to be removed all the same
+    const factory::Settings settings = Configuration(command).read().or_throw();
+    if (command.dry_run)
+        return std::fputs(shown(command, scripts, settings, command.place_words).or_throw().c_str(), stdout) <
+                       0
+                   ? 1
+                   : 0;
+    // Wrong options are wrong at once, also if the manager and its contact file come later.
+    const std::vector<std::string> any_place{"--manager-name", "any"};
+    std::ignore =
+        shown(command, scripts, settings, settings.manager_name.empty() ? any_place : command.place_words)
+            .or_throw();
+    // Whoever read the reports may be gone; the jobs are to be removed all the same.
+    ::signal(SIGPIPE, SIG_IGN);
     if (command.parent_death) {
         const pid_t parent = ::getppid();
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -89,7 +89,7 @@ po::options_description visible_run_options() {
         "tickets", po::value<std::string>()->value_name("auto|rma|message"),
         "how nodes get their next range of tasks (default: auto)")(
         "walltime", po::value<std::string>()->value_name("TIME"),
-        "time limit of the run; it drains 60 s earlier (default: SLURM_JOB_END_TIME)")(
+        "time limit of the run; it drains 60 s earlier (default: the batch job's end)")(
         "grace", po::value<std::string>()->value_name("TIME"),
         "after a signal, let running tasks finish for TIME (default: 10)")(
         "storage-timeout", po::value<std::string>()->value_name("TIME"),

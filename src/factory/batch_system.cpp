@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "base/units.h"
@@ -57,7 +58,7 @@ Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::
     // A driver that is not among ours finds there what drivers share.
     const std::string scripts = options_.submit.substr(0, options_.submit.rfind('/'));
     command.insert(command.begin(), {"env", "WORKERS_SCRIPTS=" + scripts});
-    machine::AskedCommand asked(command, machine::AskedCommand::Errors::with_output);
+    machine::AskedCommand asked(command, machine::AskedCommand::Errors::kept);
     const auto text = asked.answer(options_.limit);
     if (!text)
         return Error{ExitCode::unreachable,
@@ -69,7 +70,6 @@ Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::
                                                            : line_for_message(lines.back(), 400))};
 }
 
-// Its last line is JSON; lines before it are warnings.
 Result<std::vector<std::string>> BatchDriver::submit(const Submission& submission) {
     const auto text = call("submit", submit_command(options_, submission, "--json"));
     if (!text) return text.error();

@@ -62,7 +62,7 @@ struct CycleReport {
     std::string held;  // why nothing is submitted although workers are missing; empty: no reason
 };
 std::string text_of(const CycleReport& report);
-std::string json_of(const CycleReport& report);  // keys are those of `work_queue_factory --help`
+std::string json_of(const CycleReport& report);  // share/doc/cluster.md lists the keys
 
 // Options of the submit command for workers of this factory.
 std::vector<std::string> submit_options(const Settings& settings, const std::string& factory);

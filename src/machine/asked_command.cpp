@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,10 +48,14 @@ int exit_code_of(int status) {
 }  // namespace
 
 AskedCommand::AskedCommand(AskedCommand&& other) noexcept
-    : child_(std::exchange(other.child_, -1)), exit_code_(other.exit_code_), out_(std::move(other.out_)) {}
+    : child_(std::exchange(other.child_, -1)),
+      exit_code_(other.exit_code_),
+      out_(std::move(other.out_)),
+      errors_(std::move(other.errors_)) {}
 
 AskedCommand& AskedCommand::operator=(AskedCommand&& other) noexcept {
     std::swap(child_, other.child_), std::swap(exit_code_, other.exit_code_), std::swap(out_, other.out_);
+    std::swap(errors_, other.errors_);
     return *this;
 }
 
@@ -62,8 +68,9 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors error
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
-    if (errors == Errors::with_output)
-        ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDERR_FILENO);
+    if (errors == Errors::kept) errors_.reset(::memfd_create("errors", MFD_CLOEXEC));
+    if (errors_.valid())
+        ::posix_spawn_file_actions_adddup2(&files, errors_.get(), STDERR_FILENO);
     else
         ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawnattr_t attributes;
@@ -75,7 +82,8 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors error
     sigemptyset(&ignored);
     sigaddset(&ignored, SIGPIPE);  // perhaps by us; pipelines of shells need it
     ::posix_spawnattr_setsigdefault(&attributes, &ignored);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     std::vector<char*> words;
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
@@ -85,6 +93,17 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors error
     }
     ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&files);
+}
+
+std::string AskedCommand::errors() const {
+    constexpr off_t most = 4096;
+    struct stat file {};
+    if (!errors_.valid() || ::fstat(errors_.get(), &file) != 0) return {};
+    std::string text(static_cast<std::size_t>(std::min(file.st_size, most)), '\0');
+    const ssize_t got =
+        ::pread(errors_.get(), text.data(), text.size(), std::max<off_t>(file.st_size - most, 0));
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return text;
 }
 
 void AskedCommand::end() {

@@ -15,7 +15,7 @@ namespace wq::machine {
 class AskedCommand {
   public:
     AskedCommand() = default;
-    enum class Errors { dropped, with_output };  // its stderr
+    enum class Errors { dropped, kept };  // its stderr
     // Starts it, found by PATH, in a process group of its own.
     explicit AskedCommand(const std::vector<std::string>& command, Errors errors = Errors::dropped);
     AskedCommand(AskedCommand&& other) noexcept;
@@ -27,6 +27,8 @@ class AskedCommand {
 
     // After an answer: its exit code; 128 + the signal that ended it; 127: it could not be started.
     int exit_code() const { return exit_code_; }
+    // The end of what it wrote to stderr, if that is kept.
+    std::string errors() const;
 
   private:
     void end();
@@ -34,6 +36,7 @@ class AskedCommand {
     pid_t child_ = -1;
     int exit_code_ = 127;
     Descriptor out_;
+    Descriptor errors_;  // a file in memory
 };
 
 }  // namespace wq::machine

@@ -87,8 +87,7 @@ class Grows(FactoryCase):
             manager.wait_for_text("listening")
         factory = self.factory("-w", 0, "--cores", 1, "-t", 2, place=["-M", "sims [12]"], env=registry)
         self.began.wait(2)
-        factory.wait_for_text("tasks 0 waiting, 2 on workers; workers 2 connected")
-        self.assertEqual(len(self.logs()), 2)
+        factory.wait_for_text("tasks 0 waiting, 2 on workers")
         self.door.open()
         self.door.open()
         for manager in managers[1:]:
@@ -121,7 +120,7 @@ class Systems(FactoryCase):
     def test_one_that_refuses_is_left_alone_for_a_while(self):
         self.manager(["true"])
         factory = self.factory("-W", 2, **self.driver(OURS.replace("submit() {", "submit() {\n    echo queue is full >&2\n    return 1")))
-        factory.wait_for_text("none submitted: submit: submit_workers: nothing was submitted: queue is full; again in ")
+        factory.wait_for_text("none submitted: nothing was submitted: queue is full; again in ")
         self.stop(factory)
         self.assertEqual(os.listdir(self.path("queue")), [])
         self.kill_what_is_left()
@@ -187,6 +186,7 @@ class Settings(FactoryCase):
     def test_what_is_wrong_is_one_line(self):
         self.write("bad", '{"max-workers": "cores*"}')
         self.write("nameless", "{}")
+        self.write("named", '{"manager-name": "a"}')
         for words, code, why in (
                 (["h", "1"], 64, "name the batch system"), (["-T", "none", "h", "1"], 64, "-T 'none': there are condor, dryrun, local, lsf, pbs, slurm, torque, uge"),
                 (["-T", "./none", "h", "1"], 64, "'./none' cannot be executed"), (["-T", "local"], 64, "name the managers in one way"),
@@ -196,6 +196,8 @@ class Settings(FactoryCase):
                 (["-T", "local", "h", "1", "-W", "many"], 64, "--max-workers: "), (["-T", "local", "h", "1", "--env", "A"], 64, "--env 'A': not NAME=VALUE"),
                 (["-T", "local", "h", "1", "--mx-workers", "4"], 64, "did you mean '--max-workers'?"),
                 (["-T", "local", "h", "1", "-F", "f"], 64, "there are no foremen"),
+                (["-T", "local", "h", "1", "-B", "-q x"], 64, "there is no option --parameters"), (["-T", "slurm", "-M", "a", "--autosize"], 64, "there is no option --autosize"),
+                (["-T", "local", "-C", "named", "h", "1"], 65, "named: manager-name: the command line names the manager already"),
                 (["-T", "local", "-C", "none"], 65, "none"), (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': there is no number 'cores'"),
                 (["-T", "local", "-C", "nameless"], 64, "nameless names no manager-name"),
                 (["-T", "local", "h", "1", "-S", "/proc/none"], 77, "cannot use the folder /proc/none: ")):

@@ -52,13 +52,14 @@ TEST(AskedCommand, OneThatDoesNotEndInTimeSaysNothing) {
 
 TEST(AskedCommand, TellsHowItEnded) {
     const auto code = [](const char* line) {
-        AskedCommand command({"sh", "-c", line}, AskedCommand::Errors::with_output);
+        AskedCommand command({"sh", "-c", line}, AskedCommand::Errors::kept);
         const auto text = command.answer(patience);
-        return text.value_or("nothing") + std::to_string(command.exit_code());
+        return text.value_or("nothing") + std::to_string(command.exit_code()) + command.errors();
     };
-    EXPECT_EQ(code("echo said; echo wrong >&2; exit 3"), "said\nwrong\n3");
+    EXPECT_EQ(code("echo said; echo wrong >&2; exit 3"), "said\n3wrong\n");
     EXPECT_EQ(code("exec >&- 2>&-; sleep 0.1; exit 4"), "4") << "it may close its output long before";
     EXPECT_EQ(code("kill -9 $$"), "137");
+    EXPECT_EQ(code("seq 10000 >&2").size(), 1 + 4096u) << "its end";
     AskedCommand missing({"no-command-of-this-name"});
     missing.answer(patience);
     EXPECT_EQ(missing.exit_code(), 127);
