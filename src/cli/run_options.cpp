@@ -451,7 +451,7 @@ std::string help_text() {
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
             "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
-            "  work_queue_run --grow slurm:20 tasks.sh            and submit up to 20 to Slurm\n"
+            "  work_queue_run --grow slurm:20 tasks.sh            and submit up to 20\n"
             "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
             "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"

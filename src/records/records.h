@@ -74,7 +74,7 @@ struct WorkerRecord {
     WallMicros left_us = 0;  // 0: it has not left
     std::string why_left;
     std::uint64_t tasks_done = 0;
-    std::string job;  // its id in the batch system; empty: none. Not recorded
+    std::string job{};  // its id in the batch system; empty: none. Not recorded
     Departure departure = Departure::unknown;
 };
 
