@@ -42,7 +42,7 @@ TRAITS=
 first() { :; }
 find_job() {
     echo "this system cannot look for jobs by their name" >&2
-    return 1
+    return 64
 }
 end_command() { add "$WORKERS_SCRIPT"; }
 
@@ -93,9 +93,12 @@ submit() {
     id='' code=0
     said=$(eval "ask $SUBMIT" </dev/null) || code=$?
     [ "$code" -ne 0 ] || id=$(printf '%s\n' "$said" | read_ids)
-    [ -n "$id" ] || id=$(find_job 2>/dev/null) || id=
+    looked=0
+    [ -n "$id" ] || id=$(find_job 2>/dev/null) || looked=$?
     if [ -z "$id" ]; then
         [ -z "$said" ] || echo "${COMMAND%% *} named no job: $said" >&2
+        # 64: it cannot look, but said that it refused.
+        case $code-$looked in [1-9]*-64 | *-0) ;; *) return 124 ;; esac
         case $code in 124 | 137) return 124 ;; esac
         return 1
     fi

@@ -15,7 +15,7 @@
 #                                      to the system's command as they are. Errors: one line, and not 0; 124: the
 #                                      system did not answer, and it is not known whether it took the jobs
 #   DRIVER status ID...                in one call of the system: ID STATE [DETAIL], a line each; STATE is pending,
-#                                      running, ended (DETAIL: how) or unknown
+#                                      running, stuck (in the queue, and will not run), ended (DETAIL: how) or unknown
 #   DRIVER remove ID...
 #   DRIVER find                        the ids, as submit prints them, if jobs of WORKERS_SCRIPT wait or run, else nothing;
 #                                      not 0 if the system does not tell
@@ -184,6 +184,7 @@ file() {
     # shellcheck disable=SC2012  # its own mode and name only
     case $1:$(ls -ld -- "$2" | cut -c5-10) in
     --contact:------ | --ssl-ca:*) ;;
+    --contact:*) fail 77 "$1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
     *:???---) ;;
     *) fail 77 "$1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
     esac
@@ -309,7 +310,7 @@ place_worker() {
     done
     [ -x "$found" ] || fail 69 "no work_queue_worker: neither beside this command nor in PATH; give --worker-binary FILE"
     cmp -s "$found" "$FOLDER/work_queue_worker" && return
-    if ! copy=$(mktemp "$FOLDER/.worker-XXXXXX") || ! cp -- "$found" "$copy" || ! chmod 755 "$copy" ||
+    if ! copy=$(mktemp "$FOLDER/.worker-XXXXXX") || ! cp -- "$found" "$copy" || ! chmod 700 "$copy" ||
         ! mv -f -- "$copy" "$FOLDER/work_queue_worker"; then
         rm -f -- "$copy"
         fail 77 "cannot copy $found to $FOLDER"
@@ -368,20 +369,21 @@ main() {
         exit
     fi
     has "$TRAITS" travel || has "$TRAITS" here || case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
-    mkdir -p -- "$FOLDER" 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
+    mkdir -p -m 700 -- "$FOLDER" 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     place_worker
     WORKERS_SCRIPT=$FOLDER/$NAME
+    [ -z "$NAME" ] || (set -C && : >"$WORKERS_SCRIPT") 2>/dev/null || fail 65 "--job-name $NAME: there is a $WORKERS_SCRIPT; take another name"
     [ -n "$NAME" ] || WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX") || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     WORKERS_LOG=$WORKERS_SCRIPT
     export WORKERS_SCRIPT WORKERS_LOG
-    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 755 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi
+    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 700 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi
     code=0
     ids=$(eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" 2>"$WORKERS_SCRIPT.err") || code=$?
     why=$(tr -s '\n' ' ' <"$WORKERS_SCRIPT.err" | sed 's/ $//')
     rm -f -- "$WORKERS_SCRIPT.err"
     case $code in
     0) ;;
-    124) fail 69 "the workers may have been submitted or not: $why; look for jobs of $WORKERS_SCRIPT" ;;
+    124) fail 75 "the workers may have been submitted or not: $why; look for jobs of $WORKERS_SCRIPT" ;;
     *)
         rm -f -- "$WORKERS_SCRIPT"
         fail 69 "nothing was submitted: ${why:-no reason was given}"

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +30,7 @@ SetupError setup_error(const Error& error) {
 }
 
 std::string json_of(const FactorySettings& settings) {
-    const nlohmann::ordered_json all{{"min-workers", settings.min_workers},
+    const nlohmann::ordered_json all{{"min-workers", std::min(settings.min_workers, settings.max_workers)},
                                      {"max-workers", settings.max_workers},
                                      {"workers-per-cycle", settings.workers_per_cycle},
                                      {"tasks-per-worker", settings.tasks_per_worker},
@@ -140,6 +141,7 @@ class Factory::Impl {
         add("--contact", options_.contact_file);
         add("--manager-name", options_.manager_name);
         add("--password", options_.password_file);
+        add("--ssl-ca", options_.ssl_ca);
         add("--factory-name", options_.factory_name);
         add("--worker-binary", options_.worker_binary);
         if (options_.ssl) words.emplace_back("--ssl");

@@ -190,7 +190,11 @@ Status pass_on(const Given& given, FactoryCommand& command) {
     std::string start;
     for (const std::string& variable : given_texts(given, "env")) {
         const auto equals = variable.find('=');
-        if (equals == 0 || equals == std::string::npos)
+        const std::string name = variable.substr(0, equals);
+        constexpr std::string_view letters =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+        if (equals == std::string::npos || name.empty() || (name[0] >= '0' && name[0] <= '9') ||
+            name.find_first_not_of(letters) != name.npos)
             return usage_error("--env " + quote_for_message(variable) + ": not NAME=VALUE");
         std::string quoted = variable.substr(0, equals + 1) + "'";
         for (const char letter : variable.substr(equals + 1))
@@ -250,7 +254,9 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
         return usage_error("--foremen-name: there are no foremen; connect all workers to the manager");
     for (const auto& [name, why] :
          {std::pair{"catalog", "managers are found by name in the folder of WORK_QUEUE_REGISTRY"},
-          {"debug", "its lines say what it does"}})
+          {"debug", "its lines say what it does"},
+          {"debug-file", "its lines say what it does"},
+          {"run-factory-as-manager", "only a catalog would show it"}})
         if (given.count(name) != 0)
             command.remarks.push_back(std::string("--") + name + " has no effect: " + why);
     return command;

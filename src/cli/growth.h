@@ -17,12 +17,12 @@ class Growth {
     static Result<Growth> start(const Grow& grow, const std::string& run_directory,
                                 const std::string& contact);
 
-    int descriptor() const { return factory_.descriptor(); }
     void look(const std::function<void(const std::string&)>& say);
     const std::optional<factory::CycleReport>& report() const { return factory_.report(); }
     // "3 workers pending": of the batch system, for the progress line. Empty: none.
     std::string text() const;
-    // Removes the workers.
+    void begin_end() const { factory_.ask_to_stop(); }
+    // Waits until the workers are removed.
     void end(const std::function<void(const std::string&)>& say);
 
   private:

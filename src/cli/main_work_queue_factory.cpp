@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -18,6 +19,7 @@
 #include "factory/factory.h"
 #include "factory/own_folder.h"
 #include "factory/scripts.h"
+#include "listening/registry.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
 #include "run/loop.h"
@@ -56,6 +58,8 @@ class Configuration {
         if (!text) return text.error();
         auto settings = factory::read_settings(*text, before_);
         if (!settings) return Error{ExitCode::bad_input, path_ + ": " + settings.error().message};
+        if (const Status pattern = listening::check_manager_pattern(settings->manager_name); !pattern)
+            return Error{ExitCode::bad_input, path_ + ": manager-name: " + pattern.error().message};
         if (has_place_ && !settings->manager_name.empty())
             return Error{ExitCode::bad_input,
                          path_ + ": manager-name: the command line names the manager already"};
@@ -107,6 +111,30 @@ core::Now now() {
     return {instant_now(), wall_now()};
 }
 
+// A submission makes two calls of the batch system, and then the system has to list its jobs.
+Duration longest_submission() {
+    const char* const patience = std::getenv("WORKERS_PATIENCE");
+    const auto seconds = parse_count(patience == nullptr ? "35" : patience, 1, 1000);
+    return std::chrono::seconds(20 + 3 * (seconds ? *seconds : 35));
+}
+
+// A factory that has lost its reader may still be removing its jobs: the next one of a resumed run waits for
+// it.
+factory::OwnFolder own_folder(const cli::FactoryCommand& command, const Signals& signals) {
+    constexpr Duration longest = std::chrono::minutes(3);
+    const Instant until = instant_now() + longest;
+    run::Waiter waiter;
+    for (bool told = false;; told = true) {
+        auto folder = factory::OwnFolder::open(command.scratch);
+        if (folder || !command.ends_with_reader || instant_now() > until) return std::move(folder).or_throw();
+        if (!told) complain("waiting: " + folder.error().message);
+        waiter.clear();
+        waiter.watch(signals.descriptor());
+        waiter.wait(std::chrono::milliseconds(300));
+        if (waiter.readable(signals.descriptor())) return std::move(folder).or_throw();
+    }
+}
+
 class Program {
   public:
     Program(const cli::FactoryCommand& command, const factory::Scripts& scripts)
@@ -114,14 +142,15 @@ class Program {
           signals_(Signals::block().or_throw()),
           configuration_(command),
           settings_(configuration_.read().or_throw()),
-          folder_(factory::OwnFolder::open(command.scratch).or_throw()),
-          book_(
-              factory::JobBook::open(folder_.path() + "/jobs", factory::DriverOptions{}.limit, instant_now())
-                  .or_throw()),
-          batch_({scripts.driver, scripts.submit}),
+          folder_(own_folder(command, signals_)),
+          book_(factory::JobBook::open(folder_.path() + "/jobs", longest_submission(), instant_now())
+                    .or_throw()),
+          batch_({scripts.driver, scripts.submit, longest_submission(), signals_.descriptor()}),
           managers_(place()),
           factory_(options(), settings_, managers_, batch_, book_, now()) {
         factory_.say = complain;
+        const bool has_jobs = !book_.ids().empty() || !book_.doubtful().empty();
+        if (const Status owns = folder_.claim(scripts.driver, has_jobs); !owns) throw Failure{owns.error()};
         if (settings_.manager_name.empty() && command.place.managers.empty() && command.place.contact.empty())
             throw Failure{
                 {ExitCode::usage,
@@ -197,6 +226,7 @@ class Program {
         const auto jobs = book_.counts();
         if (jobs.pending + jobs.running > 0)
             complain("removing " + count_of(static_cast<std::uint64_t>(jobs.pending + jobs.running), "job"));
+        batch_.wait_for_answers();
         constexpr int tries = 3;
         Status removed = success();
         for (int count = 0; count < tries; ++count) {
@@ -235,6 +265,7 @@ int keep_workers(const cli::FactoryCommand& command) {
             .or_throw();
     // Whoever read the reports may be gone; the jobs are to be removed all the same.
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGCHLD, SIG_DFL);  // if our parent ignored it, no exit code of a driver would be known
     if (command.parent_death) {
         const pid_t parent = ::getppid();
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -128,10 +128,13 @@ class Run {
         parts.others = &*live_files_;
         run::ManagerLoop loop(std::move(parts));
         const Status read = loop.run();
-        if (growth_) growth_->end([this](const std::string& text) { progress_.say(text); });
+        if (growth_) growth_->begin_end();
         live_files_.reset();  // from here on, this thread writes `status`
         if (manager_->lost_a_rank()) rank_.session.note_lost_rank();
-        return finish(read);
+        const int code = finish(read);
+        // Last, as the batch system may end this job meanwhile: the factory goes on without us.
+        if (growth_) growth_->end([this](const std::string& text) { progress_.say(text); });
+        return code;
     }
 
   private:

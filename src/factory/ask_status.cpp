@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/amounts.h"
 #include "base/units.h"
 
 namespace wq::factory {
@@ -16,10 +17,29 @@ namespace {
 
 using Answer = Result<wire::StatusReport>;
 
+constexpr std::size_t most_answer_bytes = std::size_t{64} << 20;
+
+// A manager's figures are added up.
+Answer checked(wire::StatusReport report) {
+    if (report.version != wire::protocol_version)
+        return Error{ExitCode::not_allowed, "it speaks protocol " + std::to_string(report.version) +
+                                                ", we speak " + std::to_string(wire::protocol_version)};
+    constexpr std::uint64_t most = std::uint64_t{1} << 40;
+    for (wire::TasksOfShape& shape : report.shapes)
+        shape.ready = std::min(shape.ready, most), shape.on_workers = std::min(shape.on_workers, most);
+    report.further = std::min(report.further, most);
+    report.capacity_tasks =
+        std::clamp<std::int64_t>(report.capacity_tasks, 0, static_cast<std::int64_t>(most));
+    for (wire::WorkerStatus& worker : report.workers)
+        worker.offers.cores = std::min(worker.offers.cores, Count(most_cores));
+    return report;
+}
+
 class Question {
   public:
-    explicit Question(const net::TcpDialOptions& manager) {
-        auto line = net::TcpDialer::open(manager);
+    explicit Question(net::TcpDialOptions manager) {
+        manager.limits.most_frame_bytes = most_answer_bytes;
+        auto line = net::TcpDialer::open(std::move(manager));
         if (line)
             line_ = std::move(*line);
         else
@@ -50,7 +70,7 @@ class Question {
         for (const wire::Message& message : *messages) {
             if (const auto* refused = std::get_if<wire::Refused>(&message))
                 return end(Error{ExitCode::not_allowed, line_for_message(refused->why)});
-            if (const auto* report = std::get_if<wire::StatusReport>(&message)) return end(*report);
+            if (const auto* report = std::get_if<wire::StatusReport>(&message)) return end(checked(*report));
         }
     }
     void on(const net::Left& left) {

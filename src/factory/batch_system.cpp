@@ -1,5 +1,7 @@
 #include "factory/batch_system.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -20,6 +22,11 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
+bool is_id(const std::string& text) {
+    return !text.empty() && text.size() < 200 &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 std::optional<JobStatus> job_in(const std::string& line) {
     std::istringstream words(line);
     JobStatus job;
@@ -32,6 +39,8 @@ std::optional<JobStatus> job_in(const std::string& line) {
         job.state = JobState::running;
     else if (state == "ended")
         job.state = JobState::ended;
+    else if (state == "stuck")
+        job.state = JobState::stuck;
     else if (state != "unknown")
         return std::nullopt;
     return job;
@@ -49,25 +58,35 @@ std::vector<std::string> submit_command(const DriverOptions& options, const Subm
 }
 
 Error nonsense(const std::string& what, const std::string& text) {
-    return {ExitCode::unreachable, what + " printed what a driver must not: " + quote_for_message(text)};
+    return {ExitCode::interrupted, what + " printed what a driver must not: " + quote_for_message(text)};
 }
 
 }  // namespace
 
+// The code is `interrupted` if the command may still go on.
 Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::string> command) {
-    // A driver that is not among ours finds there what drivers share.
+    // A driver that is not among ours finds there what drivers share. A call of the system is given up before
+    // we give up the driver.
     const std::string scripts = options_.submit.substr(0, options_.submit.rfind('/'));
     command.insert(command.begin(), {"env", "WORKERS_SCRIPTS=" + scripts});
+    if (std::getenv("WORKERS_PATIENCE") == nullptr)
+        command.insert(command.begin() + 1, "WORKERS_PATIENCE=35");
     machine::AskedCommand asked(command, machine::AskedCommand::Errors::kept);
-    const auto text = asked.answer(options_.limit);
+    const auto text = asked.answer(options_.limit, options_.stop);
     if (!text)
-        return Error{ExitCode::unreachable,
+        return Error{ExitCode::interrupted,
                      what + " did not answer within " + format_duration(options_.limit)};
     if (asked.exit_code() == 0) return *text;
-    const std::vector<std::string> lines = lines_of(*text);
-    return Error{ExitCode::unreachable, what + ": " +
-                                            (lines.empty() ? "exit code " + std::to_string(asked.exit_code())
-                                                           : line_for_message(lines.back(), 400))};
+    std::vector<std::string> lines = lines_of(asked.errors());
+    if (lines.empty()) lines = lines_of(*text);
+    const ExitCode code =
+        asked.exit_code() == to_int(ExitCode::interrupted) ? ExitCode::interrupted : ExitCode::unreachable;
+    if (lines.empty())
+        return Error{code, what + " ended with exit code " + std::to_string(asked.exit_code())};
+    constexpr std::string_view sayer = "submit_workers: ";
+    const std::string& last = lines.back();
+    return Error{code, line_for_message(
+                           last.starts_with(sayer) ? last.substr(sayer.size()) : what + ": " + last, 400)};
 }
 
 Result<std::vector<std::string>> BatchDriver::submit(const Submission& submission) {
@@ -79,32 +98,45 @@ Result<std::vector<std::string>> BatchDriver::submit(const Submission& submissio
         return nonsense("submit", *text);
     std::vector<std::string> ids;
     for (const auto& id : answer["ids"]) {
-        if (!id.is_string() || id.get<std::string>().empty()) return nonsense("submit", *text);
+        if (!id.is_string() || !is_id(id.get<std::string>())) return nonsense("submit", *text);
         ids.push_back(id.get<std::string>());
     }
-    if (ids.empty()) return nonsense("submit", *text);
+    if (ids.empty() || std::ssize(ids) > submission.count) return nonsense("submit", *text);
     return ids;
 }
 
 Result<std::vector<JobStatus>> BatchDriver::status(const std::vector<std::string>& ids) {
-    std::vector<std::string> command{options_.driver, "status"};
-    command.insert(command.end(), ids.begin(), ids.end());
-    const auto text = call("status", command);
-    if (!text) return text.error();
     std::vector<JobStatus> jobs;
-    for (const std::string& line : lines_of(*text)) {
-        auto job = job_in(line);
-        if (!job) return nonsense("status", line);
-        jobs.push_back(std::move(*job));
+    for (const std::vector<std::string>& command : commands_with("status", ids)) {
+        const auto text = call("status", command);
+        if (!text) return text.error();
+        for (const std::string& line : lines_of(*text)) {
+            auto job = job_in(line);
+            if (!job) return nonsense("status", line);
+            jobs.push_back(std::move(*job));
+        }
     }
     return jobs;
 }
 
 Status BatchDriver::remove(const std::vector<std::string>& ids) {
-    std::vector<std::string> command{options_.driver, "remove"};
-    command.insert(command.end(), ids.begin(), ids.end());
-    const auto text = call("remove", command);
-    return text ? success() : Status(text.error());
+    for (const std::vector<std::string>& command : commands_with("remove", ids))
+        if (const auto text = call("remove", command); !text) return text.error();
+    return success();
+}
+
+// The kernel takes 2 MiB of arguments at most.
+std::vector<std::vector<std::string>> BatchDriver::commands_with(const std::string& verb,
+                                                                 const std::vector<std::string>& ids) const {
+    constexpr std::size_t most = 5000;
+    std::vector<std::vector<std::string>> commands;
+    for (std::size_t first = 0; first < ids.size(); first += most) {
+        commands.push_back({options_.driver, verb});
+        const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(first);
+        commands.back().insert(commands.back().end(), begin,
+                               begin + static_cast<std::ptrdiff_t>(std::min(most, ids.size() - first)));
+    }
+    return commands;
 }
 
 Result<std::vector<std::string>> BatchDriver::find(const Submission& submission) {
@@ -112,7 +144,10 @@ Result<std::vector<std::string>> BatchDriver::find(const Submission& submission)
         call("find", {"WORKERS_SCRIPT=" + submission.folder + "/" + submission.name,
                       "WORKERS_COUNT=" + std::to_string(submission.count), options_.driver, "find"});
     if (!text) return text.error();
-    return lines_of(*text);
+    std::vector<std::string> ids = lines_of(*text);
+    if (std::ssize(ids) > submission.count || !std::all_of(ids.begin(), ids.end(), is_id))
+        return nonsense("find", *text);
+    return ids;
 }
 
 Result<std::string> BatchDriver::show(const Submission& submission) {

@@ -11,7 +11,8 @@
 
 namespace wq::factory {
 
-enum class JobState : std::uint8_t { pending, running, ended, unknown };
+// stuck: it is in the queue and will not run.
+enum class JobState : std::uint8_t { pending, running, stuck, ended, unknown };
 
 struct JobStatus {
     std::string id;
@@ -27,8 +28,8 @@ struct Submission {
     std::vector<std::string> options;  // of the *_submit_workers command
 };
 
-// Errors have one line. `unreachable`: the system, or its driver, failed or did not answer in time. A
-// submission that failed may have come through all the same: find() knows.
+// Errors have one line. `unreachable`: the system or its driver refused; `interrupted`: it did not answer, so
+// that a submission may have come through all the same: find() knows, later.
 class BatchSystem {
   public:
     virtual ~BatchSystem() = default;
@@ -46,6 +47,7 @@ struct DriverOptions {
     std::string driver;  // path
     std::string submit;  // path of libexec/work_queue/submit_workers
     Duration limit = std::chrono::seconds(90);
+    int stop = -1;  // a descriptor: once readable, no answer is waited for
 };
 class BatchDriver final : public BatchSystem {
   public:
@@ -57,8 +59,11 @@ class BatchDriver final : public BatchSystem {
     Result<std::vector<std::string>> find(const Submission& submission) override;
     // What submit() would submit, as text.
     Result<std::string> show(const Submission& submission);
+    void wait_for_answers() { options_.stop = -1; }  // from now on
 
   private:
+    std::vector<std::vector<std::string>> commands_with(const std::string& verb,
+                                                        const std::vector<std::string>& ids) const;
     Result<std::string> call(const std::string& what, std::vector<std::string> command);
 
     DriverOptions options_;

@@ -12,7 +12,7 @@ namespace wq::factory {
 
 namespace {
 
-constexpr int deepest = 50;  // parentheses
+constexpr int deepest = 100;  // parentheses, and minus signs in a row
 
 // Recursive descent: one function a level of precedence. The first trouble stays; what follows is ignored.
 class Parser {
@@ -57,6 +57,13 @@ class Parser {
     }
 
     double factor() {
+        if (++depth_ > deepest) return fail("it is nested too deeply");
+        const double value = operand();
+        --depth_;
+        return value;
+    }
+
+    double operand() {
         if (take('-')) return -factor();
         if (take('(')) return inside();
         blanks();
@@ -72,9 +79,7 @@ class Parser {
     }
 
     double inside() {
-        if (++depth_ > deepest) return fail("too many parentheses");
         const double value = sum();
-        --depth_;
         return take(')') ? value : fail("a ')' is missing");
     }
 

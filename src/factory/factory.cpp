@@ -17,6 +17,9 @@ constexpr Duration remembered = std::chrono::minutes(5);
 // Batch systems may list a job only some time after its submission.
 constexpr Duration listed_after = std::chrono::minutes(2);
 constexpr int most_failed_starts = 3;
+constexpr Duration longest_doubt = std::chrono::minutes(10);
+// Slurm's arrays have up to 1000 tasks unless the site says otherwise.
+constexpr std::int64_t most_at_once = 1000;
 
 }  // namespace
 
@@ -101,11 +104,21 @@ void Factory::settle_doubts(Instant now) {
     for (const auto& [name, doubt] : doubtful) {
         if (now < doubt.settled_from) continue;
         const auto found = batch_.find(named(name, doubt.count));
-        if (!found)
+        if (found)
+            complain(found->empty() ? book_.gone(name) : book_.made(name, *found, now));
+        else if (now < doubt.settled_from + longest_doubt)
             say("is " + name + " there? " + found.error().message);
         else
-            complain(found->empty() ? book_.gone(name) : book_.made(name, *found, now));
+            give_up(name);
     }
+}
+
+// Nobody could tell for so long: workers that come all the same are this factory's by their feature.
+void Factory::give_up(const std::string& name) {
+    say(name +
+        " counts as not submitted: the batch system does not tell whether it was; look for jobs of this "
+        "name");
+    complain(book_.gone(name));
 }
 
 void Factory::look_at_jobs(Instant now) {
@@ -116,7 +129,8 @@ void Factory::look_at_jobs(Instant now) {
         const auto known = book_.jobs().find(job.id);
         if (known == book_.jobs().end()) continue;
         if (job.state == JobState::unknown && now - known->second.since < listed_after) continue;
-        if (job.state == JobState::ended || job.state == JobState::unknown)
+        if (job.state == JobState::stuck) complain(batch_.remove({job.id}));
+        if (job.state == JobState::ended || job.state == JobState::unknown || job.state == JobState::stuck)
             note_end(job.id, job.detail);
         else
             book_.set_state(job.id, job.state);
@@ -215,13 +229,13 @@ void Factory::act(CycleReport& report, Instant now) {
     if (report.ready + report.on_workers > 0) had_tasks_ = now;
     // What vanishes for one cycle only is not worth new waiting in the queue.
     const std::int64_t surplus = std::exchange(surplus_, report.decision.remove);
-    if (all_answered_) remove(report, std::min(surplus, report.decision.remove));
+    if (all_answered_ || known_.empty()) remove(report, std::min(surplus, report.decision.remove));
     if (report.decision.submit <= 0) return;
     if (now < submits_again_) {
         report.held = held_ + "; again in " + format_duration(submits_again_ - now);
         return;
     }
-    submit(report, report.decision.submit, now);
+    submit(report, std::min(report.decision.submit, most_at_once), now);
 }
 
 void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
@@ -229,7 +243,7 @@ void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
     request.options = submit_options(settings_, options_.name);
     request.options.insert(request.options.end(), options_.submit_options.begin(),
                            options_.submit_options.end());
-    if (const Status noted = book_.intend(request.name, count); !noted) {
+    if (const Status noted = book_.intend(request.name, count, now); !noted) {
         report.held = noted.error().message;
         return;
     }
@@ -240,6 +254,7 @@ void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
         failed_submissions_ = 0;
         return;
     }
+    if (ids.error().code != ExitCode::interrupted) complain(book_.gone(request.name));
     // With jitter, because an overloaded system has many who try again.
     const double jitter = std::uniform_real_distribution<double>(0.75, 1.25)(random_);
     const double doubled = std::pow(2.0, std::min(failed_submissions_++, 20));
@@ -255,8 +270,7 @@ void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
 void Factory::remove(CycleReport& report, std::int64_t count) {
     const std::vector<std::string> ids = book_.newest_pending(count);
     if (ids.empty()) return;
-    if (const Status removed = batch_.remove(ids); !removed) return say(removed.error().message);
-    for (const std::string& id : ids) complain(book_.ended(id));
+    if (const Status removed = remove_jobs(ids); !removed) return say(removed.error().message);
     report.removed = static_cast<std::int64_t>(ids.size());
 }
 
@@ -276,19 +290,34 @@ bool Factory::timed_out(Instant now) const {
     return settings_.factory_timeout > Duration{0} && now - had_tasks_ >= settings_.factory_timeout;
 }
 
+// Batch systems refuse to remove jobs of which one has just ended.
+Status Factory::remove_jobs(const std::vector<std::string>& ids) {
+    const Status removed = batch_.remove(ids);
+    if (!removed) {
+        const auto jobs = batch_.status(ids);
+        const auto is_there = [](const JobStatus& job) {
+            return job.state == JobState::pending || job.state == JobState::running ||
+                   job.state == JobState::stuck;
+        };
+        if (!jobs || std::any_of(jobs->begin(), jobs->end(), is_there)) return removed;
+    }
+    for (const std::string& id : ids) complain(book_.ended(id));
+    return success();
+}
+
+// What is known first: then what is in doubt.
 Status Factory::end() {
+    Status ended = success();
+    if (const std::vector<std::string> ids = book_.ids(); !ids.empty()) ended = remove_jobs(ids);
     const std::map<std::string, Doubt> doubtful = book_.doubtful();
     for (const auto& [name, doubt] : doubtful) {
         const auto found = batch_.find(named(name, doubt.count));
-        if (!found) return found.error();
-        const Status noted = found->empty() ? book_.gone(name) : book_.made(name, *found, {});
-        if (!noted) return noted;
+        Status settled = found ? success() : Status(found.error());
+        if (found && !found->empty()) settled = batch_.remove(*found);
+        if (settled) settled = book_.gone(name);
+        if (!settled) ended = std::move(settled);
     }
-    const std::vector<std::string> ids = book_.ids();
-    if (ids.empty()) return success();
-    if (const Status removed = batch_.remove(ids); !removed) return removed;
-    for (const std::string& id : ids) complain(book_.ended(id));
-    return success();
+    return ended;
 }
 
 void Factory::complain(const Status& status) {

@@ -92,6 +92,7 @@ class Factory {
     void look_at_managers(CycleReport& report, Instant now);
     void look_at_jobs(Instant now);
     void settle_doubts(Instant now);
+    void give_up(const std::string& name);
     void note_end(const std::string& id, const std::string& how);
     void count_workers(CycleReport& report);
     std::vector<Demand> demand(CycleReport& report) const;
@@ -99,6 +100,7 @@ class Factory {
     void act(CycleReport& report, Instant now);
     void submit(CycleReport& report, std::int64_t count, Instant now);
     void remove(CycleReport& report, std::int64_t count);
+    Status remove_jobs(const std::vector<std::string>& ids);
     std::string fresh_name();
     Submission named(const std::string& name, std::int64_t count) const;
     void complain(const Status& status);

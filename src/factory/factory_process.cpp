@@ -31,7 +31,10 @@ constexpr std::string_view program = "work_queue_factory: ";
 // Submitting commands and workers would take themselves for a part of our job. Slurm's own settings stay.
 bool of_our_job(std::string_view variable) {
     constexpr std::string_view prefixes[] = {"SLURM", "OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDI_", "PBS_"};
-    if (variable.starts_with("SLURM_CONF=")) return false;
+    // Where the system is, and who we are for it.
+    for (const char* kept : {"SLURM_CONF", "SLURM_JWT", "SLURM_CLUSTERS", "PBS_CONF_FILE", "PBS_DEFAULT",
+                             "PBS_SERVER", "PBS_EXEC", "PBS_HOME"})
+        if (variable.starts_with(kept)) return false;
     return std::any_of(std::begin(prefixes), std::end(prefixes),
                        [&](std::string_view prefix) { return variable.starts_with(prefix); });
 }
@@ -85,13 +88,19 @@ Result<FactoryProcess> FactoryProcess::start(const std::string& path, const std:
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, theirs.get(), STDERR_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);  // such as mpirun's
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
+    sigset_t ignored;
+    sigemptyset(&ignored);
+    for (const int signal : {SIGPIPE, SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&ignored, signal);
+    posix_spawnattr_setsigdefault(&attributes, &ignored);
     // In a group of its own: ^C at the terminal is for us, and we end it when our tasks have ended.
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     pid_t child = -1;
     const int failed = posix_spawn(&child, "/bin/sh", &files, &attributes, argv.data(), environment().data());
     posix_spawnattr_destroy(&attributes);
@@ -131,9 +140,13 @@ void FactoryProcess::take(const std::string& line, const std::function<void(cons
                              500));
 }
 
+void FactoryProcess::ask_to_stop() const {
+    if (child_ > 0) ::kill(child_, SIGTERM);
+}
+
 void FactoryProcess::stop(Duration limit, const std::function<void(const std::string&)>& say) {
     if (child_ <= 0) return;
-    ::kill(child_, SIGTERM);
+    ask_to_stop();
     const Instant until = instant_now() + limit;
     while (running()) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now());

@@ -41,6 +41,7 @@ class FactoryProcess {
     const std::optional<CycleReport>& report() const { return report_; }  // the last one
     bool running() const { return reports_.valid(); }
 
+    void ask_to_stop() const;  // stop() waits
     // It removes its jobs and ends. Waits for that, at most `limit`; then it ends by itself, later.
     void stop(Duration limit, const std::function<void(const std::string&)>& say);
 

@@ -9,11 +9,12 @@ namespace wq::factory {
 
 Result<JobBook> JobBook::open(const std::string& path, Duration longest_call, Instant now) {
     JobBook book;
+    book.longest_call_ = longest_call;
     if (::access(path.c_str(), F_OK) == 0) {
         const auto text = records::read_whole(path);
         if (!text) return text.error();
         std::istringstream lines(text->substr(0, text->rfind('\n') + 1));
-        for (std::string line; std::getline(lines, line);) book.replay(line, longest_call, now);
+        for (std::string line; std::getline(lines, line);) book.replay(line, now);
     }
     if (const Status status = book.rewrite(path); !status) return status.error();
     auto file = records::AppendFile::open(path);
@@ -22,14 +23,14 @@ Result<JobBook> JobBook::open(const std::string& path, Duration longest_call, In
     return book;
 }
 
-void JobBook::replay(const std::string& line, Duration longest_call, Instant now) {
+void JobBook::replay(const std::string& line, Instant now) {
     std::istringstream words(line);
     std::string event;
     std::string name;
     words >> event >> name;
     if (event == "intend") {
         std::int64_t count = 0;
-        if (words >> count && count > 0) doubtful_[name] = {count, now + longest_call};
+        if (words >> count && count > 0) doubtful_[name] = {count, now + longest_call_};
     } else if (event == "made") {
         doubtful_.erase(name);
         for (std::string id; words >> id;) {
@@ -58,9 +59,9 @@ Status JobBook::write(const std::string& line) {
     return written ? file_.sync() : written;
 }
 
-Status JobBook::intend(const std::string& name, std::int64_t count) {
+Status JobBook::intend(const std::string& name, std::int64_t count, Instant now) {
     const Status written = write("intend " + name + " " + std::to_string(count));
-    if (written) doubtful_[name] = {count, {}};
+    if (written) doubtful_[name] = {count, now + longest_call_};
     return written;
 }
 
@@ -82,7 +83,9 @@ Status JobBook::gone(const std::string& name) {
 
 void JobBook::set_state(const std::string& id, JobState state) {
     const auto found = jobs_.find(id);
-    if (found != jobs_.end()) found->second.state = state;
+    if (found == jobs_.end()) return;
+    found->second.state = state;
+    if (state == JobState::pending) found->second.joined = false;  // requeued: its next worker is to join
 }
 
 std::int64_t JobBook::set_present(const std::set<std::string>& ids) {
@@ -120,7 +123,7 @@ JobCounts JobBook::counts() const {
     for (const auto& [id, job] : jobs_) {
         counts.pending += job.state == JobState::pending ? 1 : 0;
         counts.running += job.state == JobState::running ? 1 : 0;
-        counts.starting += job.state == JobState::running && !job.joined ? 1 : 0;
+        counts.starting += job.state == JobState::running && !job.present ? 1 : 0;
     }
     return counts;
 }

@@ -36,19 +36,19 @@ struct Doubt {
 
 struct JobCounts {
     std::int64_t pending = 0;   // those of submissions in doubt included
-    std::int64_t starting = 0;  // running, worker not joined yet
+    std::int64_t starting = 0;  // running, and no worker connected, not yet or not any more
     std::int64_t running = 0;   // all that run
 };
 
 class JobBook {
   public:
-    // `longest_call`: of a submission; that of an earlier factory may still go on, without it. Error
-    // not_allowed, interrupted or bad_input: the file cannot be used. A last line that is not whole is
-    // dropped.
+    // `longest_call`: within which a submission is over and its jobs are listed; that of an earlier factory
+    // may go on without it. Error not_allowed, interrupted or bad_input: the file cannot be used. A last line
+    // that is not whole is dropped.
     static Result<JobBook> open(const std::string& path, Duration longest_call, Instant now);
 
     // ---- submissions; errors: the file cannot be written ----
-    Status intend(const std::string& name, std::int64_t count);
+    Status intend(const std::string& name, std::int64_t count, Instant now);
     Status made(const std::string& name, const std::vector<std::string>& ids, Instant now);
     Status gone(const std::string& name);
     // Intended, and neither made nor gone: the system must be asked.
@@ -66,11 +66,12 @@ class JobBook {
 
   private:
     JobBook() = default;
-    void replay(const std::string& line, Duration longest_call, Instant now);
+    void replay(const std::string& line, Instant now);
     Status write(const std::string& line);
     Status rewrite(const std::string& path);
 
     records::AppendFile file_;
+    Duration longest_call_{0};
     std::map<std::string, Doubt> doubtful_;
     std::map<std::string, Job> jobs_;
     std::vector<std::string> order_;  // ids, as submitted

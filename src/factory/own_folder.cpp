@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,9 +28,18 @@ Error cannot_use(const std::string& path, int why) {
 Result<OwnFolder> OwnFolder::open(const std::string& path) {
     OwnFolder folder(path);
     std::error_code error;
-    std::filesystem::create_directories(path, error);
+    if (!std::filesystem::exists(path, error)) {
+        std::filesystem::create_directories(path, error);
+        ::chmod(path.c_str(), S_IRWXU);
+    }
     if (error) return cannot_use(path, error.value());
-    folder.lock_.reset(::open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    struct stat found {};
+    if (::stat(path.c_str(), &found) != 0) return cannot_use(path, errno);
+    // Its scripts are executed.
+    if (found.st_uid != ::geteuid() || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return Error{ExitCode::not_allowed,
+                     path + " is another user's, or others may write in it; give another --scratch-dir"};
+    folder.lock_.reset(::open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!folder.lock_.valid()) return cannot_use(path, errno);
     if (::flock(folder.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return cannot_use(path, errno);
@@ -43,6 +53,17 @@ Result<OwnFolder> OwnFolder::open(const std::string& path) {
         ::pwrite(folder.lock_.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size()))
         return cannot_use(path, errno);
     return folder;
+}
+
+Status OwnFolder::claim(const std::string& driver, bool has_jobs) const {
+    const bool local = std::filesystem::path(driver).parent_path().filename() == "local";
+    const std::string system = driver + (local ? " on " + records::host_name() : std::string());
+    const std::string file = path_ + "/system";
+    if (const auto known = records::read_whole(file); known && *known != system && has_jobs)
+        return Error{ExitCode::not_allowed,
+                     path_ + " has jobs of another batch system (" + line_for_message(*known) +
+                         "): end them by a factory for that one, or give another --scratch-dir"};
+    return records::write_atomically(file, system);
 }
 
 Result<std::string> OwnFolder::name(const std::string& wanted) const {

@@ -10,10 +10,14 @@ namespace wq::factory {
 
 class OwnFolder {
   public:
-    // Creates it if it is missing. Errors: not_allowed: it cannot be written, or another factory uses it.
+    // Creates it, for its owner alone, if it is missing. Errors: not_allowed: it cannot be written, others
+    // may write in it, or another factory uses it.
     static Result<OwnFolder> open(const std::string& path);
 
     const std::string& path() const { return path_; }
+    // Whose ids the jobs in it are: those of `driver`, on this machine if they are processes. Error
+    // not_allowed: it `has_jobs` of another.
+    Status claim(const std::string& driver, bool has_jobs) const;
     // The factory's name, the same for every factory in this folder; `wanted` replaces it unless it is empty.
     // Error: the file cannot be written.
     Result<std::string> name(const std::string& wanted) const;

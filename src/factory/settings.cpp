@@ -1,5 +1,6 @@
 #include "factory/settings.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -111,6 +112,9 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
         }
         if (const Status status = set(*known, file, value, settings); !status) return status.error();
     }
+    // A maximum below the minimum of before is enough said.
+    if (!file.contains("min-workers"))
+        settings.min_workers = std::min(settings.min_workers, settings.max_workers);
     if (settings.min_workers > settings.max_workers)
         return bad("min-workers", std::to_string(settings.min_workers) + " is above max-workers, " +
                                       std::to_string(settings.max_workers));

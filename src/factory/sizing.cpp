@@ -3,15 +3,27 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/amounts.h"
+
 namespace wq::factory {
 
 namespace {
 
+// What a worker's size does not say, it has enough of; but without a word it has no GPU.
+void ignore_unsaid(core::Needs& needs, core::Resources& size) {
+    if (size.cores == 0 && needs.cores != 0) needs.cores = -1, size.cores = most_cores;
+    if (size.memory_mb == 0) needs.memory_mb = -1, size.memory_mb = most_mb;
+    if (size.disk_mb == 0) needs.disk_mb = -1, size.disk_mb = most_mb;
+}
+
 // How many tasks of these needs one worker runs at once; 0: it is too small for any.
-std::int64_t tasks_at_once(const Demand& demand, const core::Resources& size, const Limits& limits) {
-    const bool sized = size != core::Resources{};
-    const std::int64_t fit =
-        sized ? core::how_many_fit(core::allocate(demand.needs, size, demand.rules), size) : 1;
+std::int64_t tasks_at_once(const Demand& demand, core::Resources size, const Limits& limits) {
+    std::int64_t fit = 1;
+    if (size != core::Resources{}) {
+        core::Needs needs = demand.needs;
+        ignore_unsaid(needs, size);
+        fit = core::how_many_fit(core::allocate(needs, size, demand.rules), size);
+    }
     return fit > 0 ? limits.tasks_per_worker.value_or(fit) : 0;
 }
 

@@ -80,7 +80,9 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors error
     ::posix_spawnattr_setsigmask(&attributes, &none);
     sigset_t ignored;
     sigemptyset(&ignored);
-    sigaddset(&ignored, SIGPIPE);  // perhaps by us; pipelines of shells need it
+    // Perhaps by us or our parent; pipelines of shells need the first, shells the second.
+    sigaddset(&ignored, SIGPIPE);
+    sigaddset(&ignored, SIGCHLD);
     ::posix_spawnattr_setsigdefault(&attributes, &ignored);
     ::posix_spawnattr_setflags(&attributes,
                                POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -115,16 +117,16 @@ void AskedCommand::end() {
     child_ = -1;
 }
 
-std::optional<std::string> AskedCommand::answer(Duration limit) {
+std::optional<std::string> AskedCommand::answer(Duration limit, int stop) {
     const Instant until = instant_now() + limit;
     std::string text;
     bool whole = false;
     while (out_.valid() && !whole && text.size() < longest_answer) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
-        pollfd ready{out_.get(), POLLIN, 0};
-        const int there = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(left.count()));
+        pollfd ready[]{{out_.get(), POLLIN, 0}, {stop, POLLIN, 0}};
+        const int there = left.count() <= 0 ? 0 : ::poll(ready, 2, static_cast<int>(left.count()));
         if (there < 0 && errno == EINTR) continue;
-        if (there <= 0) break;
+        if (there <= 0 || ready[1].revents != 0) break;
         std::array<char, 4096> part;
         const ssize_t got = ::read(out_.get(), part.data(), part.size());
         if (got < 0 && errno == EINTR) continue;

@@ -22,8 +22,9 @@ class AskedCommand {
     AskedCommand& operator=(AskedCommand&& other) noexcept;
     ~AskedCommand() { end(); }
 
-    // Its whole output, if it ended within `limit`; otherwise, or if it writes more than a MiB, it is killed.
-    std::optional<std::string> answer(Duration limit);
+    // Its whole output, if it ended within `limit` and before the descriptor `stop` became readable; otherwise, or if it
+    // writes more than a MiB, it is killed.
+    std::optional<std::string> answer(Duration limit, int stop = -1);
 
     // After an answer: its exit code; 128 + the signal that ended it; 127: it could not be started.
     int exit_code() const { return exit_code_; }

@@ -1,6 +1,8 @@
 #include "manager/status_report.h"
 
+#include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "scheduling/view.h"
 
@@ -11,12 +13,22 @@ namespace {
 // A program may give each of a million tasks its own needs.
 constexpr std::size_t most_shapes = 1000;
 
+// What they specify; where that is nothing, what they need at least.
+core::Needs needs_of(const core::Ask& ask) {
+    core::Needs needs = ask.needs;
+    if (needs.cores < 0) needs.cores = ask.at_least.cores > 0 ? ask.at_least.cores : needs.cores;
+    if (needs.memory_mb < 0) needs.memory_mb = std::max(needs.memory_mb, ask.at_least.memory_mb);
+    if (needs.disk_mb < 0) needs.disk_mb = std::max(needs.disk_mb, ask.at_least.disk_mb);
+    if (needs.gpus < 0) needs.gpus = ask.at_least.gpus > 0 ? ask.at_least.gpus : needs.gpus;
+    return needs;
+}
+
 wire::TasksOfShape describe(const scheduling::Reactor& reactor, const std::vector<std::string>& categories,
                             const scheduling::ShapeCount& count) {
     const core::Shape& shape = reactor.ledger().shape(count.shape);
     const std::uint32_t category = shape.category.value();
     return {category < categories.size() ? categories[category] : "",
-            reactor.asked(count.shape).needs,
+            needs_of(reactor.asked(count.shape)),
             reactor.allocation(),
             shape.features,
             count.ready,
@@ -24,19 +36,32 @@ wire::TasksOfShape describe(const scheduling::Reactor& reactor, const std::vecto
 }
 
 // Shapes that differ only in what the report does not tell become one.
-void add(wire::StatusReport& report, wire::TasksOfShape more) {
-    for (wire::TasksOfShape& known : report.shapes) {
-        if (known.category != more.category || known.needs != more.needs || known.features != more.features)
-            continue;
-        known.ready += more.ready;
-        known.on_workers += more.on_workers;
-        return;
+class Shapes {
+  public:
+    explicit Shapes(wire::StatusReport& report) : report_(report) {}
+
+    void add(wire::TasksOfShape more) {
+        std::string key = more.category;
+        for (const std::int64_t amount : {more.needs.cores.thousandths(), more.needs.memory_mb,
+                                          more.needs.disk_mb, more.needs.gpus.thousandths()})
+            key += "\n" + std::to_string(amount);
+        for (const std::string& feature : more.features) key += "\n" + feature;
+        const auto [found, is_new] = places_.try_emplace(std::move(key), report_.shapes.size());
+        if (is_new && found->second >= most_shapes) {
+            places_.erase(found);
+            report_.further += more.ready + more.on_workers;
+        } else if (is_new) {
+            report_.shapes.push_back(std::move(more));
+        } else {
+            report_.shapes[found->second].ready += more.ready;
+            report_.shapes[found->second].on_workers += more.on_workers;
+        }
     }
-    if (report.shapes.size() < most_shapes)
-        report.shapes.push_back(std::move(more));
-    else
-        report.further += more.ready + more.on_workers;
-}
+
+  private:
+    wire::StatusReport& report_;
+    std::unordered_map<std::string, std::size_t> places_;
+};
 
 wire::WorkerStatus describe(const core::Worker& worker, const WorkerSessions& sessions) {
     wire::WorkerStatus status;
@@ -61,8 +86,9 @@ wire::StatusReport status_report(const Router& router, const std::vector<std::st
     using core::TaskState;
     const scheduling::Reactor& reactor = router.reactor();
     wire::StatusReport report;
+    Shapes shapes(report);
     for (const scheduling::ShapeCount& count : reactor.unfinished())
-        add(report, describe(reactor, categories, count));
+        shapes.add(describe(reactor, categories, count));
     for (const auto& [id, worker] : reactor.workers().all())
         report.workers.push_back(describe(worker, sessions));
     const core::Ledger& ledger = reactor.ledger();

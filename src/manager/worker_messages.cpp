@@ -71,7 +71,15 @@ void WorkerMessages::on(Link& link, const wire::EnvironmentReport& message, core
 void WorkerMessages::on(Link&, const wire::Beat&, core::Now) {}
 
 void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now now) {
-    const auto report = [&] { return status_report(router_, to_.records.categories(), to_.sessions); };
+    // Whoever asks all the time does not stop the run.
+    constexpr Duration fresh = std::chrono::seconds(1);
+    const auto report = [&] {
+        if (!status_ || now.instant - status_at_ >= fresh) {
+            status_ = status_report(router_, to_.records.categories(), to_.sessions);
+            status_at_ = now.instant;
+        }
+        return *status_;
+    };
     to_.sessions.answer(link, message, report, now);
 }
 

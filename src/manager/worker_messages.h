@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -76,6 +77,8 @@ class WorkerMessages {
     core::Output* output_ = nullptr;  // of the attempt whose end is being handled
     transfers::LeaseKey output_of_;
     bool call_ended_ = false;
+    std::optional<wire::StatusReport> status_;  // the last one told
+    Instant status_at_;
     std::int64_t bytes_received_ = 0;
     std::int64_t idled_out_ = 0;
 };

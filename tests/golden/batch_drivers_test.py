@@ -62,9 +62,11 @@ job-ID  prior   name       user         state submit/start at     queue         
      77 0.55500 wqWorker   me           Eqw   11/25/2026 14:00:01                                    2 3
      78 0.55500 wqWorker   me           r     11/25/2026 14:00:01 all.q@node1                        2
      79 0.55500 wqWorker   me           hqw   11/25/2026 14:00:01                                    2
+     80 0.55500 wqWorker   me           S     11/25/2026 14:00:01 all.q@node1                        4
+     81 0.55500 wqWorker   me           dr    11/25/2026 14:00:01 all.q@node1                        1
 END""")
-        self.assertEqual(self.states("uge", "77.1", "77.2", "77.3", "78", "79", "80"), [
-            "77.1 running", "77.2 pending qw", "77.3 ended Eqw", "78 running", "79 pending hqw", "80 unknown"])
+        self.assertEqual(self.states("uge", "77.1", "77.2", "77.3", "78", "79", "80", "81"), [
+            "77.1 running", "77.2 pending qw", "77.3 stuck Eqw", "78 running", "79 pending hqw", "80 running", "81 running"])
 
     def find(self, system, count, **environment):
         return self.driver(system, "find", WORKERS_SCRIPT="/here/worker-Ab12cd", WORKERS_COUNT=str(count), **environment)
@@ -247,7 +249,7 @@ END""", ["77.1", "77.2"])):
         self.system("condor_q", "cat <<END\n" + "\n".join(queue) + "\nEND")
         self.system("condor_history", "echo '13 0 4 undefined false undefined 69 undefined'; echo '13 1 4 undefined true 9 undefined undefined'; "
                                       "echo '13 2 3 undefined undefined undefined undefined undefined'")
-        wanted = ["12.0 pending idle", "12.1 running", "12.2 ended held: Transfer input files failure at 1", "12.3 pending held",
+        wanted = ["12.0 pending idle", "12.1 running", "12.2 stuck held: Transfer input files failure at 1", "12.3 pending held",
                   "12.4 ended removed", "12.5 ended exit 0", "12.6 running", "12.7 pending suspended"]
         self.assertEqual(self.states("condor", *[f"12.{number}" for number in range(8)]), wanted)
         self.assertEqual([call[:2] for call in self.called()], [["condor_q", "12"]], "one call; no history if all are in the queue")
@@ -263,13 +265,20 @@ END""", ["77.1", "77.2"])):
 
     def test_a_refusal_leaves_nothing(self):
         for system, command in (("pbs", "qsub"), ("torque", "qsub"), ("uge", "qsub"), ("condor", "condor_submit")):
-            for name in ("qselect", "squeue", "condor_q"):
-                self.system(name, "exit 1")
+            for name in ("qselect", "squeue", "condor_q", "qstat"):
+                self.system(name, "exit 0")
             self.system(command, 'echo "Unknown queue"; echo "(x)" >&2; exit 170')
             said = self.submit(system, "--scratch-dir", "s", "login1", "9123", "3")
             self.assertEqual((said.returncode, len(self.errors(said))), (69, 1), said)
             self.assertIn(f"nothing was submitted: (x) {command} named no job: Unknown queue", said.stderr)
             self.assertEqual([path.name for path in (self.here / "s").iterdir()], ["work_queue_worker"])
+
+    def test_a_refusal_of_a_system_that_answers_nothing_else(self):
+        self.system("sbatch", "echo 'Socket timed out' >&2; exit 1")
+        self.system("squeue", "echo 'Socket timed out' >&2; exit 1")
+        said = self.submit("slurm", "--scratch-dir", "s", "login1", "9123", "3")
+        self.assertEqual((said.returncode, len(self.errors(said))), (75, 1), said)
+        self.assertIn("the workers may have been submitted or not: Socket timed out", said.stderr)
 
     def test_a_failed_submission_that_came_through(self):
         found = (("pbs", "qsub", "qselect", "echo '13[].server'", "13[2].server"), ("torque", "qsub", "qselect", "echo '13[1].server'", "13[2].server"),
@@ -286,7 +295,7 @@ END""", ["77.1", "77.2"])):
         self.system("sbatch", HANGS)
         self.system("squeue", "exit 0")
         said = self.submit("slurm", "--scratch-dir", "s", "login1", "9123", WORKERS_PATIENCE="0.3")
-        self.assertEqual((said.returncode, len(self.errors(said))), (69, 1), said)
+        self.assertEqual((said.returncode, len(self.errors(said))), (75, 1), said)
         self.assertIn("may have been submitted or not: sbatch did not answer within 0.3 s", said.stderr)
         script = self.called()[0][-1]
         self.assertTrue(pathlib.Path(script).exists(), "the job may start yet")

@@ -4,4 +4,5 @@
 set -eu
 system=$1 list=$2
 shift 2
-exec work_queue_run --resume --manager-only --grow "$system:50" --grow-options "$*" "$list"
+options=$(for word in "$@"; do printf "'%s' " "$(printf '%s' "$word" | sed "s/'/'\\\\''/g")"; done)
+exec work_queue_run --resume --manager-only --grow "$system:50" --grow-options "$options" "$list"

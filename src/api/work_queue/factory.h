@@ -54,13 +54,15 @@ struct FactoryOptions {
     FactorySettings settings{};
     std::string password_file{};
     bool ssl = false;
+    std::string ssl_ca{};         // PEM file of authorities that vouch for the manager
     std::string factory_name{};   // its workers have the feature factory:NAME; empty: one is made up
     std::string scratch_dir{};    // of scripts, logs and jobs; the nodes must see it. Empty: ./wq-factory-UID
     std::string worker_binary{};  // empty: beside work_queue_factory
     std::string factory_binary{};        // empty: beside this program or library, or in PATH
     std::vector<std::string> options{};  // more of work_queue_factory's
 
-    // Receives lines for the user, on a separate thread; empty: they go to stderr.
+    // Receives lines for the user, on a separate thread; empty: they go to stderr. It must not throw, nor
+    // call this factory.
     std::function<void(const std::string&)> say{};
 };
 

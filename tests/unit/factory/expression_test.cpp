@@ -46,7 +46,8 @@ TEST(Expression, SaysWhatIsWrong) {
              {"1 2", "what is '2'?"},
              {"cores/0", "no finite number"},
              {"4 GB", "what is 'GB'?"},
-             {std::string(10'000, '('), "too many parentheses"}}) {
+             {std::string(10'000, '('), "nested too deeply"},
+             {std::string(2'000'000, '-'), "nested too deeply"}}) {
         const auto found = value(text);
         ASSERT_FALSE(found) << text;
         EXPECT_THAT(found.error().message, HasSubstr(why)) << text;

@@ -37,7 +37,7 @@ class FakeBatch final : public BatchSystem {
             jobs[ids.back()] = {JobState::pending, submission.name};
         }
         step();
-        if (times_out) return Error{ExitCode::unreachable, "Socket timed out"};
+        if (times_out) return Error{ExitCode::interrupted, "Socket timed out"};
         return ids;
     }
     Result<std::vector<JobStatus>> status(const std::vector<std::string>& ids) override {
@@ -52,13 +52,20 @@ class FakeBatch final : public BatchSystem {
     }
     Status remove(const std::vector<std::string>& ids) override {
         step();
+        if (removes_all_or_none)
+            for (const std::string& id : ids)
+                if (!jobs.contains(id) || jobs.at(id).state == JobState::ended)
+                    return Error{ExitCode::unreachable, "no such job: " + id};
         for (const std::string& id : ids) jobs.erase(id);
         step();
         return success();
     }
     Result<std::vector<std::string>> find(const Submission& submission) override {
         step();
+        ++finds;
+        if (cannot_find) return Error{ExitCode::unreachable, "no answer"};
         std::vector<std::string> ids;
+        if (lists_late) return ids;
         for (const auto& [id, job] : jobs)
             if (job.name == submission.name && job.state != JobState::ended) ids.push_back(id);
         return ids;
@@ -77,6 +84,10 @@ class FakeBatch final : public BatchSystem {
     int queries = 0;
     bool refuses = false;
     bool times_out = false;
+    bool lists_late = false;  // find() does not see jobs yet
+    bool cannot_find = false;
+    bool removes_all_or_none = false;  // refuses if one of the jobs has ended
+    int finds = 0;
     int steps_left = -1;  // until it is killed; negative: never
 
   private:
@@ -184,7 +195,7 @@ TEST_F(FactoryTest, RemovesWhatWaitsWhenTheWorkShrinks) {
     EXPECT_EQ(batch.alive(), 2);
     managers.answers = false;
     managers.tasks = 0;
-    for (int n = 0; n < 20; ++n)
+    for (int n = 0; n < 8; ++n)
         EXPECT_EQ(cycle().removed, 0) << "nothing is known of a manager that does not answer";
     EXPECT_THAT(said, HasSubstr("m: no answer"));
 }
@@ -222,6 +233,106 @@ TEST_F(FactoryTest, ASubmissionThatTimedOutAndCameThroughIsNotRepeated) {
     EXPECT_EQ(batch.submissions, 1);
     begin_all();
     EXPECT_EQ(cycle().supply.connected, 5);
+}
+
+TEST_F(FactoryTest, JobsThatAreListedLateAreNotSubmittedAgain) {
+    managers.tasks = 5;
+    batch.times_out = batch.lists_late = true;
+    start();
+    cycle();
+    batch.times_out = false;
+    cycle(30s), cycle(30s);
+    batch.lists_late = false;
+    for (int n = 0; n < 10; ++n) cycle();
+    EXPECT_EQ(batch.alive(), 5);
+    EXPECT_EQ(batch.submissions, 1);
+}
+
+TEST_F(FactoryTest, ARefusalIsNoDoubt) {
+    managers.tasks = 5;
+    batch.refuses = batch.cannot_find = true;
+    start();
+    cycle();
+    EXPECT_TRUE(opened->doubtful().empty());
+    batch.refuses = false;
+    cycle(5min);
+    EXPECT_EQ(batch.alive(), 5);
+    EXPECT_EQ(batch.finds, 0);
+}
+
+TEST_F(FactoryTest, ADoubtThatNobodySettlesDoesNotLastForEver) {
+    managers.tasks = 5;
+    batch.times_out = batch.cannot_find = true;
+    start();
+    cycle();
+    batch.jobs.clear();
+    batch.times_out = false;
+    for (int n = 0; n < 30; ++n) cycle(30s);
+    EXPECT_EQ(batch.alive(), 5);
+    EXPECT_THAT(said, HasSubstr("counts as not submitted"));
+}
+
+TEST_F(FactoryTest, AManagerThatIsStartedAgainGetsNoSecondSetOfWorkers) {
+    managers.tasks = 5;
+    start();
+    cycle();
+    begin_all();
+    EXPECT_EQ(cycle(60s).supply.connected, 5);
+    const std::set<std::string> connected = managers.workers;
+    managers.workers.clear();  // they wait to connect again
+    for (int n = 0; n < 10; ++n) EXPECT_EQ(cycle(30s).submitted, 0);
+    managers.workers = connected;
+    EXPECT_EQ(cycle().supply.starting, 0);
+    EXPECT_EQ(batch.submissions, 1);
+}
+
+TEST_F(FactoryTest, AManagerThatIsSilentForLongGetsNoSecondSetOfWorkers) {
+    settings.min_workers = 2;
+    managers.tasks = 5;
+    start();
+    cycle();
+    begin_all();
+    cycle(60s);
+    managers.answers = false;
+    for (int n = 0; n < 30; ++n) EXPECT_EQ(cycle(30s).submitted, 0);
+}
+
+TEST_F(FactoryTest, JobsThatWillNotRunAreRemoved) {
+    managers.tasks = 2;
+    start();
+    cycle();
+    batch.jobs.at("1").state = JobState::stuck;
+    cycle(60s);
+    EXPECT_FALSE(batch.jobs.contains("1"));
+    EXPECT_THAT(said, HasSubstr("job 1 ended before its worker reached a manager"));
+}
+
+TEST_F(FactoryTest, ItsEndRemovesTheRestIfSomeHaveJustEnded) {
+    managers.tasks = 3;
+    start();
+    cycle();
+    begin_all();
+    cycle(60s);
+    batch.removes_all_or_none = true;
+    for (const char* id : {"1", "2", "3"}) end(id);
+    EXPECT_TRUE(factory->end()) << "all have ended by themselves";
+    EXPECT_TRUE(opened->ids().empty());
+}
+
+TEST_F(FactoryTest, ItsEndRemovesWhatIsKnownThoughSomethingIsInDoubt) {
+    managers.tasks = 3;
+    start();
+    cycle();
+    managers.tasks = 5;
+    batch.times_out = batch.cannot_find = true;
+    cycle();
+    EXPECT_EQ(opened->ids().size(), 3u);
+    EXPECT_EQ(batch.alive(), 5);
+    EXPECT_FALSE(factory->end());
+    EXPECT_EQ(batch.alive(), 2);
+    batch.cannot_find = false;
+    EXPECT_TRUE(factory->end());
+    EXPECT_EQ(batch.alive(), 0);
 }
 
 TEST_F(FactoryTest, PausesAfterThreeFailedStartsAndShowsTheLog) {
@@ -357,6 +468,7 @@ TEST_F(FactoryTest, RandomHistories) {
     start();
     for (int n = 0; n < 1000; ++n) {
         if (chance(10)) managers.tasks = random() % 30;
+        if (chance(5)) managers.workers.clear();  // it is started again
         managers.answers = !chance(10);
         batch.refuses = chance(10);
         batch.times_out = chance(10);
