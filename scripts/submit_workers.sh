@@ -369,7 +369,7 @@ main() {
         exit
     fi
     has "$TRAITS" travel || has "$TRAITS" here || case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
-    mkdir -p -m 700 -- "$FOLDER" 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
+    [ -d "$FOLDER" ] || (umask 077 && mkdir -p -- "$FOLDER") 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     place_worker
     WORKERS_SCRIPT=$FOLDER/$NAME
     [ -z "$NAME" ] || (set -C && : >"$WORKERS_SCRIPT") 2>/dev/null || fail 65 "--job-name $NAME: there is a $WORKERS_SCRIPT; take another name"
