@@ -146,6 +146,7 @@ void Factory::note_end(const std::string& id, const std::string& how) {
         if (!job.inherited) failed_starts_ = 0, careful_ = false;
         return;
     }
+    if (how.find("CANCEL") != how.npos || how == "removed") return say("job " + id + " was removed: " + how);
     const std::string ended =
         "job " + id + " ended before its worker reached a manager" + (how.empty() ? "" : ": " + how);
     if (++failed_starts_ < most_failed_starts) return say(ended);

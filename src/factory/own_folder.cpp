@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -17,6 +18,8 @@
 namespace wq::factory {
 
 namespace {
+
+constexpr std::size_t longest_name = 200;  // of a feature, less its prefix
 
 Error cannot_use(const std::string& path, int why) {
     return {ExitCode::not_allowed, "cannot use the folder " + path + ": " +
@@ -68,6 +71,10 @@ Status OwnFolder::claim(const std::string& driver, bool has_jobs) const {
 
 Result<std::string> OwnFolder::name(const std::string& wanted) const {
     const std::string file = path_ + "/name";
+    const auto plain = [](char c) { return c > ' ' && c <= '~'; };
+    if (wanted.size() > longest_name || !std::all_of(wanted.begin(), wanted.end(), plain))
+        return Error{ExitCode::usage, "factory-name " + quote_for_message(wanted) + ": up to " +
+                                          std::to_string(longest_name) + " characters without blanks"};
     if (wanted.empty())
         if (auto known = records::read_whole(file); known && !known->empty()) return *known;
     const std::string name = wanted.empty() ? "factory-" + session::random_token().substr(0, 12) : wanted;

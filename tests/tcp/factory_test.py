@@ -198,6 +198,7 @@ class Settings(FactoryCase):
                 (["-T", "local", "h", "1", "-F", "f"], 64, "there are no foremen"),
                 (["-T", "local", "h", "1", "-B", "-q x"], 64, "there is no option --parameters"), (["-T", "slurm", "-M", "a", "--autosize"], 64, "there is no option --autosize"),
                 (["-T", "local", "-C", "named", "h", "1"], 65, "named: manager-name: the command line names the manager already"),
+                (["-T", "local", "h", "1", "--factory-name", "a b"], 64, "factory-name 'a b': up to 200 characters without blanks"),
                 (["-T", "local", "-C", "none"], 65, "none"), (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': there is no number 'cores'"),
                 (["-T", "local", "-C", "nameless"], 64, "nameless names no manager-name"),
                 (["-T", "local", "h", "1", "-S", "/proc/none"], 77, "cannot use the folder /proc/none: ")):

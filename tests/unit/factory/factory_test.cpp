@@ -46,7 +46,7 @@ class FakeBatch final : public BatchSystem {
         std::vector<JobStatus> all;
         for (const std::string& id : ids) {
             const auto job = jobs.find(id);
-            all.push_back({id, job == jobs.end() ? JobState::unknown : job->second.state, "FAILED"});
+            all.push_back({id, job == jobs.end() ? JobState::unknown : job->second.state, detail});
         }
         return all;
     }
@@ -87,6 +87,7 @@ class FakeBatch final : public BatchSystem {
     bool lists_late = false;  // find() does not see jobs yet
     bool cannot_find = false;
     bool removes_all_or_none = false;  // refuses if one of the jobs has ended
+    std::string detail = "FAILED";
     int finds = 0;
     int steps_left = -1;  // until it is killed; negative: never
 
@@ -356,6 +357,17 @@ TEST_F(FactoryTest, PausesAfterThreeFailedStartsAndShowsTheLog) {
     begin_all();
     cycle();
     EXPECT_EQ(batch.alive(), 5);
+}
+
+TEST_F(FactoryTest, JobsThatTheUserCancelsHaveNotFailed) {
+    managers.tasks = 5;
+    batch.detail = "CANCELLED";
+    start();
+    cycle();
+    for (auto& [id, job] : batch.jobs) job.state = JobState::ended;
+    cycle(60s);
+    EXPECT_THAT(said, HasSubstr("job 1 was removed: CANCELLED"));
+    EXPECT_EQ(batch.alive(), 5) << "they are replaced";
 }
 
 TEST_F(FactoryTest, AWorkerThatCameAndWentHasNotFailed) {
