@@ -72,7 +72,8 @@ Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::
     if (std::getenv("WORKERS_PATIENCE") == nullptr)
         command.insert(command.begin() + 1, "WORKERS_PATIENCE=35");
     machine::AskedCommand asked(command, machine::AskedCommand::Errors::kept);
-    const auto text = asked.answer(options_.limit, options_.stop);
+    // A submission that is under way is waited for: its jobs are to be removed at the end.
+    const auto text = asked.answer(options_.limit, what == "submit" ? -1 : options_.stop);
     if (!text)
         return Error{ExitCode::interrupted,
                      what + " did not answer within " + format_duration(options_.limit)};

@@ -47,7 +47,7 @@ struct DriverOptions {
     std::string driver;  // path
     std::string submit;  // path of libexec/work_queue/submit_workers
     Duration limit = std::chrono::seconds(90);
-    int stop = -1;  // a descriptor: once readable, no answer is waited for
+    int stop = -1;  // a descriptor: once readable, no answer is waited for, but that of a submission
 };
 class BatchDriver final : public BatchSystem {
   public:
