@@ -335,9 +335,10 @@ SCRIPT
     "$DRIVER" first || fail 70 "$DRIVER does not work"
     cat <<SCRIPT
 echo "\$(date -u +%Y-%m-%dT%H:%M:%SZ) a worker starts on \$(hostname), as \$(id -un), in \$PWD"
-ulimit -a
+echo "limits: \$(ulimit -a | tr -s ' ' | paste -sd\; -)"
 SCRIPT
-    [ -z "$START" ] || printf '%s\n' "$START"
+    # A worker without its module would fail all its tasks.
+    [ -z "$START" ] || printf '{\n%s\n} || { echo "--worker-start-cmd failed: exit code $?" && exit 1; }\n' "$START"
     cat <<SCRIPT
 set -- $WRAPPER$worker$EXTRA "\$@"
 "\$@" --detect

@@ -1,6 +1,7 @@
 #include "cli/growth.h"
 
 #include "base/units.h"
+#include "machine/asked_command.h"
 
 namespace wq::cli {
 
@@ -10,6 +11,26 @@ namespace {
 constexpr Duration longest_end = std::chrono::seconds(20);
 
 }  // namespace
+
+// Options that the factory does not take are refused before the run begins.
+Status check(const Grow& grow) {
+    const auto program = factory::find_factory_program();
+    if (!program) return program.error();
+    constexpr Duration limit = std::chrono::seconds(30);
+    machine::AskedCommand asked(
+        {"/bin/sh", "-c", "exec \"$@\" " + grow.options, "sh", *program, "--dry-run", "-T", grow.system, "-w",
+         std::to_string(grow.least), "-W", std::to_string(grow.most), "--manager-name", "any"},
+        machine::AskedCommand::Errors::kept);
+    if (!asked.answer(limit))
+        return Error{ExitCode::unreachable, "--grow: work_queue_factory does not answer"};
+    if (asked.exit_code() == 0) return success();
+    std::string why = asked.errors();
+    while (why.ends_with('\n')) why.pop_back();
+    why.erase(0, why.rfind('\n') + 1);  // remarks before it
+    constexpr std::string_view sayer = "work_queue_factory: ";
+    if (why.starts_with(sayer)) why.erase(0, sayer.size());
+    return Error{ExitCode::usage, "--grow: " + line_for_message(why, 400)};
+}
 
 Result<Growth> Growth::start(const Grow& grow, const std::string& run_directory, const std::string& contact) {
     const auto program = factory::find_factory_program();
@@ -34,7 +55,10 @@ std::string Growth::text() const {
     const auto& report = factory_.report();
     if (!report || !factory_.running()) return {};
     const std::int64_t coming = report->supply.pending + report->supply.starting;
-    return coming > 0 ? count_of(static_cast<std::uint64_t>(coming), "worker") + " pending" : std::string();
+    if (coming <= 0) return {};
+    const std::string why =
+        report->pending_why.empty() ? "" : " (" + line_for_message(report->pending_why, 40) + ")";
+    return count_of(static_cast<std::uint64_t>(coming), "worker") + " pending" + why;
 }
 
 void Growth::end(const std::function<void(const std::string&)>& say) {

@@ -10,6 +10,9 @@
 
 namespace wq::cli {
 
+// Whether a factory takes these options. Error (usage): one line.
+Status check(const Grow& grow);
+
 class Growth {
   public:
     // `contact`: the run's contact file. The factory's folder is RUN_DIR/workers. Errors: work_queue_factory

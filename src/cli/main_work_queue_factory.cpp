@@ -199,7 +199,7 @@ class Program {
     bool stopped() {
         while (const auto signal = signals_.next()) {
             if (!Signals::stops(*signal)) continue;
-            complain(std::string("stopped by ") + ::strsignal(*signal));
+            if (!command_.ends_with_reader) complain(std::string("stopped by ") + ::strsignal(*signal));
             return true;
         }
         return false;

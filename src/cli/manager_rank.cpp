@@ -301,6 +301,8 @@ class Run {
 int ManagerRank::run() {
     auto checked = run::check_source(options.source);
     if (!checked) throw Failure{checked.error()};
+    if (options.grow)
+        if (const Status taken = check(*options.grow); !taken) throw Failure{taken.error()};
     const std::string path =
         choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
     if (const Status log = check_stats_log(options.stats_log); !log) throw Failure{log.error()};

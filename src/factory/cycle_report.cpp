@@ -15,6 +15,7 @@ std::string text_of(const CycleReport& report) {
     if (report.unanswered > 0) text += " (" + count_of(report.unanswered, "manager") + " did not answer)";
     text += "; workers " + number(report.supply.connected) + " connected, " + number(report.supply.starting) +
             " starting, " + number(report.supply.pending) + " pending";
+    if (!report.pending_why.empty()) text += " (" + line_for_message(report.pending_why, 60) + ")";
     if (report.supply.others > 0) text += ", and others like " + number(report.supply.others);
     text += "; wanted " + number(report.decision.wanted);
     if (report.submitted > 0) text += "; submitted " + number(report.submitted);
@@ -44,6 +45,8 @@ std::optional<CycleReport> report_in(const std::string& line) {
     number("workers_wanted", report.decision.wanted);
     number("submitted", report.submitted);
     number("removed", report.removed);
+    if (const auto why = all.find("pending_why"); why != all.end() && why->is_string())
+        report.pending_why = *why;
     if (const auto held = all.find("held"); held != all.end() && held->is_string()) report.held = *held;
     return report;
 }
@@ -62,6 +65,7 @@ std::string json_of(const CycleReport& report) {
                                      {"workers_wanted", report.decision.wanted},
                                      {"submitted", report.submitted},
                                      {"removed", report.removed},
+                                     {"pending_why", report.pending_why},
                                      {"held", report.held}};
     return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -133,7 +133,7 @@ void Factory::look_at_jobs(Instant now) {
         if (job.state == JobState::ended || job.state == JobState::unknown || job.state == JobState::stuck)
             note_end(job.id, job.detail);
         else
-            book_.set_state(job.id, job.state);
+            book_.set_state(job.id, job.state, job.detail);
     }
 }
 
@@ -152,8 +152,10 @@ void Factory::note_end(const std::string& id, const std::string& how) {
     if (++failed_starts_ < most_failed_starts) return say(ended);
     careful_ = true;
     held_ = std::to_string(failed_starts_) + " workers in a row failed to start";
-    say(held_ + "; " + ended + "; the end of its log, " + path + ":");
-    for (const std::string& line : tail_of(path)) say("| " + line);
+    say(held_ + "; " + ended +
+        (failed_starts_ == most_failed_starts ? "; the end of its log, " + path + ":" : ""));
+    if (failed_starts_ == most_failed_starts)  // those that were submitted with it end alike
+        for (const std::string& line : tail_of(path)) say("| " + line);
     submits_again_ =
         std::max(submits_again_, next_status_ - options_.status_every + options_.pause_after_failures);
 }
@@ -178,6 +180,7 @@ void Factory::count_workers(CycleReport& report) {
     if (book_.set_present(present) > 0) failed_starts_ = 0, careful_ = false;
     const JobCounts jobs = book_.counts();
     report.supply.pending = jobs.pending;
+    report.pending_why = book_.why_pending();
     report.supply.starting = std::max<std::int64_t>(jobs.starting - unknown, 0);
     // A rank of 64 cores is worth 16 workers of 4.
     const bool sized = settings_.size.cores > 0;
@@ -264,7 +267,9 @@ void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
     submits_again_ =
         now + std::chrono::duration_cast<Duration>(
                   std::chrono::duration<double, std::nano>(std::min(pause, options_.longest_pause)) * jitter);
+    constexpr std::string_view said_already = "nothing was submitted: ";
     held_ = ids.error().message;
+    if (held_.starts_with(said_already)) held_.erase(0, said_already.size());
     report.held = held_ + "; again in " + format_duration(submits_again_ - now);
 }
 

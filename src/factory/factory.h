@@ -59,7 +59,8 @@ struct CycleReport {
     Decision decision;
     std::int64_t submitted = 0;
     std::int64_t removed = 0;
-    std::string held;  // why nothing is submitted although workers are missing; empty: no reason
+    std::string pending_why;  // the most frequent reason why a job waits, in the system's words; may be empty
+    std::string held;         // why nothing is submitted although workers are missing; empty: no reason
 };
 std::string text_of(const CycleReport& report);
 std::string json_of(const CycleReport& report);  // share/doc/cluster.md lists the keys
@@ -74,7 +75,8 @@ class Factory {
     Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch, JobBook& book,
             core::Now now);
 
-    void set(const Settings& settings) { settings_ = settings; }
+    // A submission that was refused is tried again at once: the new settings may be right.
+    void set(const Settings& settings) { settings_ = settings, submits_again_ = {}, failed_submissions_ = 0; }
     CycleReport cycle(core::Now now);
     // No manager had a task for the factory timeout.
     bool timed_out(Instant now) const;

@@ -35,7 +35,7 @@ void JobBook::replay(const std::string& line, Instant now) {
         doubtful_.erase(name);
         for (std::string id; words >> id;) {
             if (!jobs_.contains(id)) order_.push_back(id);
-            jobs_[id] = {name, now, JobState::pending, false, false, true};
+            jobs_[id] = {name, now, JobState::pending, "", false, false, true};
         }
     } else if (event == "gone") {
         doubtful_.erase(name);
@@ -71,7 +71,7 @@ Status JobBook::made(const std::string& name, const std::vector<std::string>& id
     for (const std::string& id : ids) {
         line += " " + id;
         if (!jobs_.contains(id)) order_.push_back(id);
-        jobs_[id] = {name, now, JobState::pending, false, false, false};
+        jobs_[id] = {name, now, JobState::pending, "", false, false, false};
     }
     return write(line);
 }
@@ -81,11 +81,21 @@ Status JobBook::gone(const std::string& name) {
     return write("gone " + name);
 }
 
-void JobBook::set_state(const std::string& id, JobState state) {
+void JobBook::set_state(const std::string& id, JobState state, const std::string& detail) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) return;
     found->second.state = state;
+    found->second.why = state == JobState::pending ? detail : "";
     if (state == JobState::pending) found->second.joined = false;  // requeued: its next worker is to join
+}
+
+std::string JobBook::why_pending() const {
+    std::map<std::string, int> reasons;
+    for (const auto& [id, job] : jobs_)
+        if (job.state == JobState::pending && !job.why.empty()) ++reasons[job.why];
+    const auto most = std::max_element(reasons.begin(), reasons.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == reasons.end() ? "" : most->first;
 }
 
 std::int64_t JobBook::set_present(const std::set<std::string>& ids) {

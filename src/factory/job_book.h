@@ -22,6 +22,7 @@ struct Job {
     std::string submission;
     Instant since{};  // submitted, or found in the file
     JobState state = JobState::pending;
+    std::string why;         // it is pending; may be empty
     bool joined = false;     // its worker was connected
     bool present = false;    // it is now
     bool inherited = false;  // from an earlier factory
@@ -55,7 +56,9 @@ class JobBook {
     const std::map<std::string, Doubt>& doubtful() const { return doubtful_; }
 
     // ---- jobs ----
-    void set_state(const std::string& id, JobState state);
+    void set_state(const std::string& id, JobState state, const std::string& detail);
+    // The most frequent reason why one is pending.
+    std::string why_pending() const;
     // The jobs whose workers are connected. Returns how many of them are connected for the first time.
     std::int64_t set_present(const std::set<std::string>& ids);
     Status ended(const std::string& id);

@@ -120,7 +120,7 @@ class Systems(FactoryCase):
     def test_one_that_refuses_is_left_alone_for_a_while(self):
         self.manager(["true"])
         factory = self.factory("-W", 2, **self.driver(OURS.replace("submit() {", "submit() {\n    echo queue is full >&2\n    return 1")))
-        factory.wait_for_text("none submitted: nothing was submitted: queue is full; again in ")
+        factory.wait_for_text("none submitted: queue is full; again in ")
         self.stop(factory)
         self.assertEqual(os.listdir(self.path("queue")), [])
         self.kill_what_is_left()
@@ -165,7 +165,7 @@ class Settings(FactoryCase):
 
     def test_workers_that_fail_to_start(self):
         self.manager(["true"])
-        factory = self.factory("-w", 3, "-W", 3, "--worker-start-cmd", "echo no module of this name >&2; exit 3")
+        factory = self.factory("-w", 3, "-W", 3, "--worker-start-cmd", "echo no module of this name >&2; false")
         factory.wait_for_text("3 workers in a row failed to start")
         factory.wait_for_text("| no module of this name")
         factory.wait_for_text("none submitted: 3 workers in a row failed to start; again in ")
@@ -206,6 +206,16 @@ class Settings(FactoryCase):
             self.assertEqual(said.wait(), code, str(said))
             self.assertEqual((said.out, said.err.count("\n")), ("", 1), str(said))
             self.assertIn(why, said.err)
+
+    def test_a_run_that_cannot_grow_does_not_begin(self):
+        self.write("list", "true\n")
+        for words, why in ((["--grow", "none:3"], "-T 'none': there are "), (["--grow", "local:3", "--grow-options", "--core 2"], "did you mean '--cores'?"),
+                           (["--grow", "slurm:3", "--grow-options", "--autosize"], "there is no option --autosize")):
+            said = self.start(commands=[RUN, *words, "list"])
+            self.assertEqual(said.wait(), 64, str(said))
+            self.assertEqual((said.out, said.err.count("\n")), ("", 1), str(said))
+            self.assertIn(why, said.err)
+            self.assertFalse(os.path.exists(self.path("list.wq")))
 
     def test_without_a_manager_it_ends_in_time(self):
         factory = self.factory("-w", 0, "--factory-timeout", "0.5")
