@@ -54,8 +54,11 @@ std::vector<pid_t> Limits::tree(const RunningTask& task) const {
 
 void Limits::signal(const RunningTask& task, int signal) const {
     if (task.pid <= 0) return;
-    for (const pid_t pid : tree(task)) ::kill(pid, signal);
+    const auto all = tree(task);
+    // First the task's own: a shell that waits for a command in another session must have its signal before
+    // the command ends, or it goes on with the next.
     ::kill(-task.pid, signal);
+    for (const pid_t pid : all) ::kill(pid, signal);
     if (signal == SIGKILL && task.group) task.group->kill();  // also kills processes forked meanwhile
 }
 
