@@ -377,11 +377,15 @@ main() {
     [ -n "$NAME" ] || WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX") || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     WORKERS_LOG=$WORKERS_SCRIPT
     export WORKERS_SCRIPT WORKERS_LOG
-    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 700 "$WORKERS_SCRIPT"; then fail 77 "cannot write $WORKERS_SCRIPT"; fi
+    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 700 "$WORKERS_SCRIPT"; then
+        rm -f -- "$WORKERS_SCRIPT"
+        fail 77 "cannot write $WORKERS_SCRIPT"
+    fi
     code=0
     ids=$(eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" 2>"$WORKERS_SCRIPT.err") || code=$?
     why=$(tr -s '\n' ' ' <"$WORKERS_SCRIPT.err" | sed 's/ $//')
     rm -f -- "$WORKERS_SCRIPT.err"
+    [ "$code" -le 128 ] || code=124 # the driver was killed, perhaps after it had submitted
     case $code in
     0) ;;
     124) fail 75 "the workers may have been submitted or not: $why; look for jobs of $WORKERS_SCRIPT" ;;

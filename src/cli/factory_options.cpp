@@ -82,7 +82,7 @@ po::options_description visible_options() {
     return all;
 }
 
-// Of the factory that it follows, without effect here.
+// Options of CCTools' factory that are accepted and ignored.
 po::options_description hidden_options() {
     po::options_description hidden;
     hidden.add_options()("place", texts(""))("master-name,N", text(""))("catalog", text(""))(

@@ -22,6 +22,8 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
+constexpr int by_signal = 128;  // exit codes above it: a driver that was killed may have submitted before
+
 bool is_id(const std::string& text) {
     return !text.empty() && text.size() < 200 &&
            std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
@@ -80,8 +82,9 @@ Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::
     if (asked.exit_code() == 0) return *text;
     std::vector<std::string> lines = lines_of(asked.errors());
     if (lines.empty()) lines = lines_of(*text);
-    const ExitCode code =
-        asked.exit_code() == to_int(ExitCode::interrupted) ? ExitCode::interrupted : ExitCode::unreachable;
+    const ExitCode code = asked.exit_code() == to_int(ExitCode::interrupted) || asked.exit_code() > by_signal
+                              ? ExitCode::interrupted
+                              : ExitCode::unreachable;
     if (lines.empty())
         return Error{code, what + " ended with exit code " + std::to_string(asked.exit_code())};
     constexpr std::string_view sayer = "submit_workers: ";

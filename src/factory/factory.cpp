@@ -125,22 +125,26 @@ void Factory::look_at_jobs(Instant now) {
     if (book_.jobs().empty()) return;
     const auto jobs = batch_.status(book_.ids());
     if (!jobs) return say(jobs.error().message);
+    std::vector<std::string> ended;
+    std::vector<std::string> stuck;
     for (const JobStatus& job : *jobs) {
         const auto known = book_.jobs().find(job.id);
         if (known == book_.jobs().end()) continue;
         if (job.state == JobState::unknown && now - known->second.since < listed_after) continue;
-        if (job.state == JobState::stuck) complain(batch_.remove({job.id}));
-        if (job.state == JobState::ended || job.state == JobState::unknown || job.state == JobState::stuck)
-            note_end(job.id, job.detail);
-        else
+        if (job.state == JobState::pending || job.state == JobState::running) {
             book_.set_state(job.id, job.state, job.detail);
+            continue;
+        }
+        if (job.state == JobState::stuck) stuck.push_back(job.id);
+        ended.push_back(job.id);
+        note_end(job.id, known->second, job.detail);
     }
+    if (!stuck.empty()) complain(batch_.remove(stuck));
+    complain(book_.ended(ended));
 }
 
 // A worker may join and leave between two looks at its manager: its log knows.
-void Factory::note_end(const std::string& id, const std::string& how) {
-    const Job job = book_.jobs().at(id);
-    complain(book_.ended(id));
+void Factory::note_end(const std::string& id, const Job& job, const std::string& how) {
     const std::string path = log_of(options_.folder + "/" + job.submission, id);
     if (job.joined || job.inherited || joined_by_its_log(path)) {
         if (!job.inherited) failed_starts_ = 0, careful_ = false;
@@ -307,7 +311,7 @@ Status Factory::remove_jobs(const std::vector<std::string>& ids) {
         };
         if (!jobs || std::any_of(jobs->begin(), jobs->end(), is_there)) return removed;
     }
-    for (const std::string& id : ids) complain(book_.ended(id));
+    complain(book_.ended(ids));
     return success();
 }
 

@@ -95,7 +95,7 @@ class Factory {
     void look_at_jobs(Instant now);
     void settle_doubts(Instant now);
     void give_up(const std::string& name);
-    void note_end(const std::string& id, const std::string& how);
+    void note_end(const std::string& id, const Job& job, const std::string& how);
     void count_workers(CycleReport& report);
     std::vector<Demand> demand(CycleReport& report) const;
     Limits limits() const;

@@ -40,8 +40,9 @@ void JobBook::replay(const std::string& line, Instant now) {
     } else if (event == "gone") {
         doubtful_.erase(name);
     } else if (event == "ended") {
-        jobs_.erase(name);
-        std::erase(order_, name);
+        std::vector<std::string> ids{name};
+        for (std::string id; words >> id;) ids.push_back(id);
+        forget(ids);
     }
 }
 
@@ -110,10 +111,17 @@ std::int64_t JobBook::set_present(const std::set<std::string>& ids) {
     return fresh;
 }
 
-Status JobBook::ended(const std::string& id) {
-    jobs_.erase(id);
-    std::erase(order_, id);
-    return write("ended " + id);
+void JobBook::forget(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) jobs_.erase(id);
+    std::erase_if(order_, [&](const std::string& id) { return !jobs_.contains(id); });
+}
+
+Status JobBook::ended(const std::vector<std::string>& ids) {
+    if (ids.empty()) return success();
+    forget(ids);
+    std::string line = "ended";
+    for (const std::string& id : ids) line += " " + id;
+    return write(line);
 }
 
 std::vector<std::string> JobBook::ids() const {

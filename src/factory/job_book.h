@@ -61,7 +61,7 @@ class JobBook {
     std::string why_pending() const;
     // The jobs whose workers are connected. Returns how many of them are connected for the first time.
     std::int64_t set_present(const std::set<std::string>& ids);
-    Status ended(const std::string& id);
+    Status ended(const std::vector<std::string>& ids);
     const std::map<std::string, Job>& jobs() const { return jobs_; }
     std::vector<std::string> ids() const;
     std::vector<std::string> newest_pending(std::int64_t most) const;
@@ -70,6 +70,7 @@ class JobBook {
   private:
     JobBook() = default;
     void replay(const std::string& line, Instant now);
+    void forget(const std::vector<std::string>& ids);
     Status write(const std::string& line);
     Status rewrite(const std::string& path);
 

@@ -5,8 +5,10 @@ import os
 import random
 import re
 import signal
+import time
 
-from tcp_support import TcpCase, main
+from tcp_support import DEADLINE, TcpCase, main
+from run_support import wait_for_end
 
 FACTORY, RUN = os.environ["FACTORY"], os.environ["RUN"]
 
@@ -67,10 +69,10 @@ class Grows(FactoryCase):
         chance = random.Random(5)
         words = ["-w", 0, "-W", 3, "--cores", 1, "--workers-per-cycle", 0]
         for _ in range(12):
-            factory = self.factory(*words)
+            factory = self.factory(*words, env={"WORKERS_PATIENCE": "1"})  # what is in doubt is settled after 23 s
             factory.wait_at_most(chance.uniform(0, 0.4))
             factory.kill()
-        factory = self.factory(*words)
+        factory = self.factory(*words, env={"WORKERS_PATIENCE": "1"})  # what is in doubt is settled after 23 s
         self.began.wait(3)
         factory.wait_for_text("workers 3 connected")
         self.stop(factory)
@@ -123,6 +125,19 @@ class Systems(FactoryCase):
         factory.wait_for_text("none submitted: queue is full; again in ")
         self.stop(factory)
         self.assertEqual(os.listdir(self.path("queue")), [])
+        self.kill_what_is_left()
+
+    def test_one_that_is_killed_after_it_has_submitted(self):
+        self.manager(self.waiting_tasks(2))
+        driver = self.driver(OURS.replace('        echo "$id"\n    done', '        echo "$id"\n    done\n    [ -e "$OUR_QUEUE/died" ] || { : >"$OUR_QUEUE/died" && kill -KILL $$; }'))
+        factory = self.factory("-w", 0, "-W", 2, "--cores", 1, "--workers-per-cycle", 0, **driver)
+        self.began.wait(2)
+        factory.wait_for_text("the workers may have been submitted or not")
+        factory.wait_for_text("workers 2 connected, 0 starting, 2 pending")  # in doubt, and so not submitted again
+        self.stop(factory)
+        self.assertEqual(len(self.logs()), 2)
+        for job in os.listdir(self.path("queue")):
+            self.assertTrue(job == "died" or wait_for_end(int(self.read(f"queue/{job}")), time.monotonic() + DEADLINE), job)
         self.kill_what_is_left()
 
     def test_one_that_prints_garbage(self):
