@@ -26,6 +26,15 @@
 # add WORD...: to the command.
 add() { for word in "$@"; do SUBMIT="$SUBMIT $(quote "$word")"; done; }
 
+# no_colon COMMAND: for systems where a path of a log is HOST:PATH.
+no_colon() {
+    case $WORKERS_LOG in *:*)
+        echo "${WORKERS_LOG%/*}: $1 takes what is before a ':' for a host; use another --scratch-dir" >&2
+        exit 1
+        ;;
+    esac
+}
+
 # asked AMOUNT: whether a request names this amount, and not 0.
 asked() { [ "${1:-0}" -gt 0 ]; }
 

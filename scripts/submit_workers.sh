@@ -346,6 +346,21 @@ exec "\$@"
 SCRIPT
 }
 
+# Submits; leaves ids and errors in files, and the driver's exit code in $code. If it were left at a Ctrl-C, nobody would
+# know whether there are jobs. The shell starts what is in the background with SIGINT ignored.
+ask_driver() {
+    trap 'echo "$ME: waiting for the answer of the batch system, to know whether it has the jobs" >&2' INT TERM HUP
+    eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" >"$WORKERS_SCRIPT.ids" 2>"$WORKERS_SCRIPT.err" &
+    driver=$!
+    code=0
+    wait "$driver" || code=$?
+    while kill -0 "$driver" 2>/dev/null; do # a signal has ended `wait`
+        code=0
+        wait "$driver" || code=$?
+    done
+    trap - INT TERM HUP
+}
+
 json_string() { printf '%s' "$1" | awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\""); gsub(/\t/, "\\t"); printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'; }
 
 main() {
@@ -381,10 +396,10 @@ main() {
         rm -f -- "$WORKERS_SCRIPT"
         fail 77 "cannot write $WORKERS_SCRIPT"
     fi
-    code=0
-    ids=$(eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" 2>"$WORKERS_SCRIPT.err") || code=$?
+    ask_driver
+    ids=$(cat -- "$WORKERS_SCRIPT.ids")
     why=$(tr -s '\n' ' ' <"$WORKERS_SCRIPT.err" | sed 's/ $//')
-    rm -f -- "$WORKERS_SCRIPT.err"
+    rm -f -- "$WORKERS_SCRIPT.ids" "$WORKERS_SCRIPT.err"
     [ "$code" -le 128 ] || code=124 # the driver was killed, perhaps after it had submitted
     case $code in
     0) ;;

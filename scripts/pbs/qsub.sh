@@ -23,6 +23,7 @@ SLURM=${0%/*}/../slurm/driver
 # system can have a number; so jobs write their logs themselves, and this is for what comes before.
 # All resources are in one -l, as Slurm's qsub heeds only the last.
 request() {
+    no_colon qsub
     add -N "${WORKERS_SCRIPT##*/}" -o "$WORKERS_LOG.out" -l "$(resources)"
     [ "$WORKERS_COUNT" -eq 1 ] || add "$ARRAY" "1-$WORKERS_COUNT"
 }

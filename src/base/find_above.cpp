@@ -1,8 +1,11 @@
 #include "base/find_above.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 namespace wq {
 
@@ -32,6 +35,20 @@ std::optional<std::string> find_above(const std::string& folder, std::initialize
         above = above.parent_path();
     }
     return std::nullopt;
+}
+
+std::vector<std::string> program_folders(const void* inside) {
+    std::vector<std::string> folders;
+    std::error_code error;
+    Dl_info library{};
+    if (::dladdr(inside, &library) != 0 && library.dli_fname != nullptr)
+        folders.push_back(fs::weakly_canonical(library.dli_fname, error).parent_path());
+    folders.push_back(fs::read_symlink("/proc/self/exe", error).parent_path());
+    const char* const path = std::getenv("PATH");
+    std::istringstream names(path != nullptr ? path : "");
+    for (std::string name; std::getline(names, name, ':');)
+        if (name.starts_with('/')) folders.push_back(name);
+    return folders;
 }
 
 }  // namespace wq

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace wq {
 
@@ -13,5 +14,9 @@ bool is_executable_file(const std::string& path);
 // folder where everybody may write, such as /tmp: anybody could have put a program there.
 std::optional<std::string> find_above(const std::string& folder, std::initializer_list<const char*> places,
                                       int levels);
+
+// Where to look for an installation's executables: the folders of the library or program that contains the
+// address `inside`, of this program, and those in PATH.
+std::vector<std::string> program_folders(const void* inside);
 
 }  // namespace wq

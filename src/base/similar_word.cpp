@@ -23,6 +23,17 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
     return row.back();
 }
 
+std::string_view begun_by(std::string_view word, const std::vector<std::string_view>& names) {
+    constexpr std::size_t shortest_word = 3;
+    std::string_view one;
+    for (const std::string_view name : names) {
+        if (word.size() < shortest_word || !name.starts_with(word)) continue;
+        if (!one.empty()) return {};
+        one = name;
+    }
+    return one;
+}
+
 }  // namespace
 
 std::string_view most_similar(std::string_view word, const std::vector<std::string_view>& names) {
@@ -34,7 +45,7 @@ std::string_view most_similar(std::string_view word, const std::vector<std::stri
     for (const std::string_view name : names)
         if (const std::size_t edits = edit_distance(word, name); edits < least && edits <= name.size() / 2)
             least = edits, best = name;
-    return best;
+    return best.empty() ? begun_by(word, names) : best;
 }
 
 std::string did_you_mean(std::string_view name) {

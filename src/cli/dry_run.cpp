@@ -1,10 +1,10 @@
 #include "cli/dry_run.h"
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "base/units.h"
 #include "cli/run_place.h"
+#include "machine/batch_share.h"
 #include "manager/manager.h"
 #include "net/transport.h"
 #include "run/rank_loop.h"
@@ -116,7 +116,7 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
         options.defaults, {}, {}, options.monitoring.measures, std::move(checked.categories)};
     if (options.resume) {
         const std::string path =
-            choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
+            choose_run_directory(options, machine::batch_job(machine::batch_environment()));
         auto earlier = earlier_run(options, path);
         if (!earlier) throw Failure{earlier.error()};
         if (*earlier) source_options.earlier = std::move(**earlier);

@@ -159,11 +159,14 @@ class Program {
 
     int run() {
         complain("workers have the feature factory:" + name_ + "; scripts and logs are in " + folder_.path());
+        if (settings_.max_workers == 0) complain("--max-workers is 0: no workers are submitted");
         run::Waiter waiter;
         while (!stopped()) {
             reread();
             const Instant begun = instant_now();
-            report(factory_.cycle(now()));
+            const factory::CycleReport seen = factory_.cycle(now());
+            report(seen);
+            tell_if_nobody(seen);
             if (factory_.timed_out(instant_now())) {
                 complain("no manager had a task for " + format_duration(settings_.factory_timeout));
                 break;
@@ -214,6 +217,15 @@ class Program {
         complain(command_.config_file + " has changed and is in use");
     }
 
+    // Once, until there is one again.
+    void tell_if_nobody(const factory::CycleReport& report) {
+        const bool nobody = report.managers + report.unanswered == 0 && !settings_.manager_name.empty();
+        if (nobody && !nobody_)
+            complain("no manager has a name like " + quote_for_message(settings_.manager_name) + " in " +
+                     listening::registry_folder() + ", where they register; the factory waits for one");
+        nobody_ = nobody;
+    }
+
     void report(const factory::CycleReport& report) const {
         if (command_.json)
             std::printf("%s\n", json_of(report).c_str());
@@ -246,6 +258,7 @@ class Program {
     factory::BatchDriver batch_;
     factory::FoundManagers managers_;
     std::string name_;
+    bool nobody_ = false;
     factory::Factory factory_;
 };
 

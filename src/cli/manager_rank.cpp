@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 
@@ -12,6 +11,7 @@
 #include "cli/listening.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
+#include "machine/batch_share.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
 #include "report/failed_list.h"
@@ -303,8 +303,7 @@ int ManagerRank::run() {
     if (!checked) throw Failure{checked.error()};
     if (options.grow)
         if (const Status taken = check(*options.grow); !taken) throw Failure{taken.error()};
-    const std::string path =
-        choose_run_directory(options, batch_job_id([](const char* name) { return std::getenv(name); }));
+    const std::string path = choose_run_directory(options, machine::batch_job(machine::batch_environment()));
     if (const Status log = check_stats_log(options.stats_log); !log) throw Failure{log.error()};
     if (const Status folder = make_summary_folder(options.monitor_output); !folder)
         throw Failure{folder.error()};

@@ -7,6 +7,7 @@
 
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
+#include "machine/batch_share.h"
 #include "machine/divide.h"
 #include "mpi/launch_environment.h"
 #include "run/dismiss_ranks.h"
@@ -107,6 +108,7 @@ class Rank {
                                "--manager-only needs other workers; use mpirun -n 2 or more, or "
                                "with --listen"}};
             std::vector<std::string> remarks = share_.remarks;
+            if (const std::string unused = unused_nodes(); !unused.empty()) remarks.push_back(unused);
             remarks.insert(remarks.end(), ticket_remarks_.begin(), ticket_remarks_.end());
             ManagerRank manager{options_,
                                 command_line_,
@@ -130,6 +132,15 @@ class Rank {
                                    failure.error.message);
             return to_int(failure.error.code);
         }
+    }
+
+    // Of a job script that has several nodes, and starts this program without a launcher.
+    std::string unused_nodes() {
+        if (!launched_by_.empty() || session_.mpi().size() > 1 || options_.listen) return {};
+        const auto nodes = machine::batch_nodes(machine::batch_environment());
+        if (!nodes || *nodes <= 1) return {};
+        return "this run uses one of the " + std::to_string(*nodes) +
+               " nodes of its job: start it with mpirun or srun --mpi=pmix to use all";
     }
 
     int work() {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -95,17 +94,6 @@ std::string newest_run(const fs::path& base) {
 }
 
 }  // namespace
-
-std::string batch_job_id(const Lookup& environment) {
-    constexpr std::array variables{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
-    for (const char* variable : variables)
-        if (const char* value = environment(variable); value != nullptr && *value != '\0') {
-            // JOB_ID is too common a name to prove Grid Engine.
-            if (std::string_view(variable) == "JOB_ID" && environment("SGE_ROOT") == nullptr) continue;
-            return value;
-        }
-    return {};
-}
 
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id) {
     if (!options.run_directory.empty()) return options.run_directory;

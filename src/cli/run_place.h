@@ -1,7 +1,6 @@
 // The directory of a run, and the results of an earlier run in it.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -11,13 +10,8 @@
 
 namespace wq::cli {
 
-using Lookup = std::function<const char*(const char*)>;
-
-// The id of the current batch job, from variables of Slurm, PBS, LSF and Grid Engine; empty: no batch job.
-std::string batch_job_id(const Lookup& environment);
-
-// Chooses LIST.wq next to the list, or LIST.wq-JOBID in a batch job; --resume takes the newest of them that
-// has a journal.
+// Chooses LIST.wq next to the list, or LIST.wq-JOBID in a batch job (`job_id` is empty otherwise); --resume
+// takes the newest of them that has a journal.
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id);
 
 // Checks that Work Queue's statistics log can be written to `path`; empty: none is wanted. Errors: usage

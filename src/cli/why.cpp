@@ -1,12 +1,12 @@
 #include "cli/why.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <unordered_map>
 
 #include "base/units.h"
 #include "cli/run_place.h"
+#include "machine/batch_share.h"
 #include "manager/failures.h"
 #include "records/journal.h"
 #include "records/run_directory.h"
@@ -133,8 +133,7 @@ Duration answer_timeout(const std::string& run_directory) {
 Result<std::string> why(const RunOptions& options, std::uint64_t line) {
     RunOptions newest = options;
     newest.resume = true;
-    const std::string path =
-        choose_run_directory(newest, batch_job_id([](const char* name) { return std::getenv(name); }));
+    const std::string path = choose_run_directory(newest, machine::batch_job(machine::batch_environment()));
     if (!records::read_status(path))
         return Error{ExitCode::bad_input,
                      path + " is no directory of a run; give the task list of a run, or its --run-dir"};

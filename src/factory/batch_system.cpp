@@ -78,7 +78,8 @@ Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::
     const auto text = asked.answer(options_.limit, what == "submit" ? -1 : options_.stop);
     if (!text)
         return Error{ExitCode::interrupted,
-                     what + " did not answer within " + format_duration(options_.limit)};
+                     asked.stopped() ? what + ": stopped before the batch system answered"
+                                     : what + " did not answer within " + format_duration(options_.limit)};
     if (asked.exit_code() == 0) return *text;
     std::vector<std::string> lines = lines_of(asked.errors());
     if (lines.empty()) lines = lines_of(*text);

@@ -1,6 +1,5 @@
 #include "factory/factory_process.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,10 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <sstream>
 #include <string_view>
 
 #include "base/find_above.h"
@@ -23,8 +19,6 @@
 namespace wq::factory {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view program = "work_queue_factory: ";
 
@@ -51,21 +45,9 @@ std::vector<char*> environment() {
 
 Result<std::string> find_factory_program() {
     constexpr int levels = 3;
-    std::vector<fs::path> folders;
-    std::error_code error;
-    Dl_info library{};
-    if (dladdr(reinterpret_cast<void*>(&find_factory_program), &library) != 0 && library.dli_fname != nullptr)
-        folders.push_back(fs::weakly_canonical(library.dli_fname, error).parent_path());
-    folders.push_back(fs::read_symlink("/proc/self/exe", error).parent_path());
-    const char* const path = std::getenv("PATH");
-    std::istringstream names(path != nullptr ? path : "");
-    for (std::string name; std::getline(names, name, ':');)
-        if (name.starts_with('/')) folders.emplace_back(name);
-    for (const fs::path& folder : folders) {
-        if (is_executable_file(folder / "work_queue_factory"))
-            return (folder / "work_queue_factory").string();
-        if (const auto found = find_above(folder.string(), {"bin/work_queue_factory"}, levels)) return *found;
-    }
+    for (const std::string& folder : program_folders(reinterpret_cast<const void*>(&find_factory_program)))
+        if (auto found = find_above(folder, {"work_queue_factory", "bin/work_queue_factory"}, levels))
+            return *found;
     return Error{ExitCode::unreachable, "work_queue_factory is neither beside this program nor in PATH"};
 }
 

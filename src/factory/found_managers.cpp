@@ -54,8 +54,13 @@ Result<std::vector<ManagerAnswer>> FoundManagers::ask(const Settings& settings) 
     for (const Found& each : *found) lines.push_back(each.dial);
     auto reports = ask_status(lines, place_.limit, place_.stop);
     std::vector<ManagerAnswer> answers;
-    for (std::size_t n = 0; n < reports.size(); ++n)
+    for (std::size_t n = 0; n < reports.size(); ++n) {
+        const bool unreachable = !reports[n] && reports[n].error().code == ExitCode::unreachable;
+        if (unreachable && !place_.contact.empty())
+            reports[n] = Error{ExitCode::unreachable, reports[n].error().message + " (" + place_.contact +
+                                                          " is left over if its manager has ended)"};
         answers.push_back({(*found)[n].name, std::move(reports[n])});
+    }
     return answers;
 }
 

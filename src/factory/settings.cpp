@@ -93,11 +93,25 @@ Status set(const Key& key, const Json& file, const Json& value, Settings& settin
     return success();
 }
 
+// "line 3, at '}'": where the parser gave up, after `byte` bytes.
+std::string place_in(const std::string& text, std::size_t byte) {
+    const std::size_t at = std::min(byte > 0 ? byte - 1 : 0, text.size());
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    const std::string rest = text.substr(at, text.find('\n', at) - at);
+    return "line " + std::to_string(line) + ", at " + (rest.empty() ? "its end" : quote_for_message(rest));
+}
+
 }  // namespace
 
 Result<Settings> read_settings(const std::string& text, const Settings& before) {
-    const Json file = Json::parse(text, nullptr, false, true);
-    if (!file.is_object()) return Error{ExitCode::bad_input, "it is no JSON object"};
+    Json file;
+    try {
+        file = Json::parse(text, nullptr, true, true);
+    } catch (const Json::parse_error& error) {
+        return Error{ExitCode::bad_input, "it is no JSON: " + place_in(text, error.byte)};
+    }
+    if (!file.is_object())
+        return Error{ExitCode::bad_input, "it is no JSON object, such as {\"max-workers\": 20}"};
     Settings settings = before;
     for (const auto& [name, value] : file.items()) {
         if (name == "foremen-name")

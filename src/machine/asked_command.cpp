@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,20 +25,6 @@ int milliseconds_until(Instant until) {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-// Returns the status of waitpid(); nullopt: it still runs. Linux before 5.3 has no process descriptors: there
-// this waits without a limit.
-std::optional<int> wait_for(pid_t child, Instant until) {
-    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    if (process.valid()) {
-        pollfd ended{process.get(), POLLIN, 0};
-        while (::poll(&ended, 1, milliseconds_until(until)) < 0 && errno == EINTR) {
-        }
-    }
-    int status = 0;
-    if (::waitpid(child, &status, process.valid() ? WNOHANG : 0) != child) return std::nullopt;
-    return status;
-}
-
 int exit_code_of(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -51,11 +35,14 @@ AskedCommand::AskedCommand(AskedCommand&& other) noexcept
     : child_(std::exchange(other.child_, -1)),
       exit_code_(other.exit_code_),
       out_(std::move(other.out_)),
-      errors_(std::move(other.errors_)) {}
+      errors_(std::move(other.errors_)),
+      error_text_(std::move(other.error_text_)),
+      stopped_(other.stopped_) {}
 
 AskedCommand& AskedCommand::operator=(AskedCommand&& other) noexcept {
     std::swap(child_, other.child_), std::swap(exit_code_, other.exit_code_), std::swap(out_, other.out_);
-    std::swap(errors_, other.errors_);
+    std::swap(errors_, other.errors_), std::swap(error_text_, other.error_text_);
+    std::swap(stopped_, other.stopped_);
     return *this;
 }
 
@@ -68,10 +55,14 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors error
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
-    if (errors == Errors::kept) errors_.reset(::memfd_create("errors", MFD_CLOEXEC));
-    if (errors_.valid())
-        ::posix_spawn_file_actions_adddup2(&files, errors_.get(), STDERR_FILENO);
-    else
+    Descriptor their_errors;
+    int error_ends[2];
+    if (errors == Errors::kept && ::pipe2(error_ends, O_CLOEXEC) == 0) {
+        errors_.reset(error_ends[0]);
+        their_errors.reset(error_ends[1]);
+        ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
+        ::posix_spawn_file_actions_adddup2(&files, their_errors.get(), STDERR_FILENO);
+    } else
         ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
@@ -97,15 +88,31 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors error
     ::posix_spawn_file_actions_destroy(&files);
 }
 
-std::string AskedCommand::errors() const {
-    constexpr off_t most = 4096;
-    struct stat file {};
-    if (!errors_.valid() || ::fstat(errors_.get(), &file) != 0) return {};
-    std::string text(static_cast<std::size_t>(std::min(file.st_size, most)), '\0');
-    const ssize_t got =
-        ::pread(errors_.get(), text.data(), text.size(), std::max<off_t>(file.st_size - most, 0));
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    return text;
+// At most what a pipe holds, so that a command that never stops writing is not read for ever.
+void AskedCommand::read_errors() {
+    constexpr std::size_t most_kept = 4096;
+    std::array<char, 65536> part;
+    const ssize_t got = errors_.valid() ? ::read(errors_.get(), part.data(), part.size()) : 0;
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got <= 0) return errors_.reset();
+    error_text_.append(part.data(), static_cast<std::size_t>(got));
+    if (error_text_.size() > most_kept) error_text_.erase(0, error_text_.size() - most_kept);
+}
+
+// Returns the status of waitpid(); nullopt: it still runs. Linux before 5.3 has no process descriptors: there
+// this waits without a limit.
+std::optional<int> AskedCommand::wait_for_end(Instant until) {
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
+    while (process.valid()) {
+        pollfd waits[]{{process.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}};
+        const int there = ::poll(waits, 2, milliseconds_until(until));
+        if (there < 0 && errno == EINTR) continue;
+        if (there <= 0 || waits[0].revents != 0 || instant_now() >= until) break;
+        read_errors();
+    }
+    int status = 0;
+    if (::waitpid(child_, &status, process.valid() ? WNOHANG : 0) != child_) return std::nullopt;
+    return status;
 }
 
 void AskedCommand::end() {
@@ -113,7 +120,7 @@ void AskedCommand::end() {
     if (child_ <= 0) return;
     ::kill(-child_, SIGKILL);
     // One that hangs in the kernel, for example on a broken GPU, ends when it can: nobody waits for it.
-    if (const auto status = wait_for(child_, instant_now() + kill_grace)) exit_code_ = exit_code_of(*status);
+    if (const auto status = wait_for_end(instant_now() + kill_grace)) exit_code_ = exit_code_of(*status);
     child_ = -1;
 }
 
@@ -123,10 +130,13 @@ std::optional<std::string> AskedCommand::answer(Duration limit, int stop) {
     bool whole = false;
     while (out_.valid() && !whole && text.size() < longest_answer) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
-        pollfd ready[]{{out_.get(), POLLIN, 0}, {stop, POLLIN, 0}};
-        const int there = left.count() <= 0 ? 0 : ::poll(ready, 2, static_cast<int>(left.count()));
+        pollfd ready[]{{out_.get(), POLLIN, 0}, {stop, POLLIN, 0}, {errors_.get(), POLLIN, 0}};
+        const int there = left.count() <= 0 ? 0 : ::poll(ready, 3, static_cast<int>(left.count()));
         if (there < 0 && errno == EINTR) continue;
-        if (there <= 0 || ready[1].revents != 0) break;
+        stopped_ = there > 0 && ready[1].revents != 0;
+        if (there <= 0 || stopped_) break;
+        if (ready[2].revents != 0) read_errors();
+        if (ready[0].revents == 0) continue;
         std::array<char, 4096> part;
         const ssize_t got = ::read(out_.get(), part.data(), part.size());
         if (got < 0 && errno == EINTR) continue;
@@ -135,9 +145,10 @@ std::optional<std::string> AskedCommand::answer(Duration limit, int stop) {
         whole = got == 0;
     }
     if (whole && child_ > 0) {  // it has closed its output, and is about to end
-        if (const auto status = wait_for(child_, until)) exit_code_ = exit_code_of(*status), child_ = -1;
+        if (const auto status = wait_for_end(until)) exit_code_ = exit_code_of(*status), child_ = -1;
     }
     end();
+    read_errors();
     if (!whole) return std::nullopt;
     return text;
 }

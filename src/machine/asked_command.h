@@ -22,22 +22,27 @@ class AskedCommand {
     AskedCommand& operator=(AskedCommand&& other) noexcept;
     ~AskedCommand() { end(); }
 
-    // Its whole output, if it ended within `limit` and before the descriptor `stop` became readable; otherwise, or if it
-    // writes more than a MiB, it is killed.
+    // Its whole output, if it ended within `limit` and before the descriptor `stop` became readable;
+    // otherwise, or if it writes more than a MiB, it is killed.
     std::optional<std::string> answer(Duration limit, int stop = -1);
+    bool stopped() const { return stopped_; }  // `stop` became readable first
 
     // After an answer: its exit code; 128 + the signal that ended it; 127: it could not be started.
     int exit_code() const { return exit_code_; }
     // The end of what it wrote to stderr, if that is kept.
-    std::string errors() const;
+    const std::string& errors() const { return error_text_; }
 
   private:
     void end();
+    void read_errors();
+    std::optional<int> wait_for_end(Instant until);
 
     pid_t child_ = -1;
     int exit_code_ = 127;
     Descriptor out_;
-    Descriptor errors_;  // a file in memory
+    Descriptor errors_;
+    std::string error_text_;
+    bool stopped_ = false;
 };
 
 }  // namespace wq::machine

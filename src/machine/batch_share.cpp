@@ -1,9 +1,13 @@
 #include "machine/batch_share.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -46,6 +50,12 @@ class Reader {
         return value == nullptr ? "" : value;
     }
     std::optional<std::int64_t> count(const char* name) const { return whole_number(text(name)); }
+    // The content of the file that the variable names.
+    std::optional<std::string> file(const char* name) const {
+        const std::string path = text(name);
+        return path.empty() ? std::nullopt : sources_.file(path);
+    }
+    const std::string& host() const { return sources_.host; }
 
     // A missing value and 0 (for Slurm: everything) are no bound.
     void add(BoundKind kind, std::optional<std::int64_t> amount, const std::string& source, bool of_node) {
@@ -104,18 +114,55 @@ void read_slurm(Reader& slurm, const CpuCount& usable) {
     slurm.add(BoundKind::gpus, slurm.count("SLURM_GPUS_ON_NODE"), "SLURM_GPUS_ON_NODE", true);
 }
 
-// NCPUS is for the process that PBS started, PBS_NUM_PPN (Torque) for each node.
+// The first words of a file's lines, such as the hosts of PBS_NODEFILE.
+std::vector<std::string> first_words(const std::string& text) {
+    std::vector<std::string> words;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        if (std::istringstream line_words(line); line_words >> line) words.push_back(line);
+    return words;
+}
+
+std::vector<std::string> pbs_hosts(const Reader& pbs) {
+    return first_words(pbs.file("PBS_NODEFILE").value_or(""));
+}
+
+// NCPUS is for each process (mpiprocs) of the first host: for the node, if the job has one process.
+// PBS_NUM_PPN (Torque) is for each node.
 void read_pbs(Reader& pbs) {
     if (pbs.text("PBS_JOBID").empty()) return;
-    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", false);
-    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", false);
+    const bool one_process = pbs_hosts(pbs).size() == 1;
+    pbs.add(BoundKind::cores, pbs.count("PBS_NCPUS"), "PBS_NCPUS", one_process);
+    pbs.add(BoundKind::cores, pbs.count("NCPUS"), "NCPUS", one_process);
     pbs.add(BoundKind::cores, pbs.count("PBS_NUM_PPN"), "PBS_NUM_PPN", true);
 }
 
-// NSLOTS counts the slots of all hosts.
+std::string_view short_name(std::string_view host) {
+    return host.substr(0, host.find('.'));
+}
+
+// A line is "HOST SLOTS QUEUE PROCESSORS"; a host has several if several queues gave slots.
+std::optional<std::int64_t> slots_of(std::string_view host, const std::string& lines_of_hosts) {
+    std::istringstream lines(lines_of_hosts);
+    std::optional<std::int64_t> all;
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string name;
+        std::string slots;
+        if (!(words >> name >> slots) || short_name(name) != short_name(host)) continue;
+        if (const auto count = whole_number(slots))
+            all = all.value_or(0) + std::min<std::int64_t>(*count, 1 << 30);
+    }
+    return all;
+}
+
+// NSLOTS counts the slots of all hosts. PE_HOSTFILE is on the host where the job's script runs.
 void read_grid_engine(Reader& engine) {
     if (engine.count("NHOSTS").value_or(1) <= 1)
         engine.add(BoundKind::cores, engine.count("NSLOTS"), "NSLOTS", true);
+    else
+        engine.add(BoundKind::cores, slots_of(engine.host(), engine.file("PE_HOSTFILE").value_or("")),
+                   "PE_HOSTFILE", true);
 }
 
 // "Cpus = 4", one per line; names are case-insensitive.
@@ -138,18 +185,18 @@ std::optional<std::int64_t> attribute(const std::string& advertisement, std::str
     return std::nullopt;
 }
 
-void read_condor(Reader& condor, const BatchSources& sources) {
-    const std::string path = condor.text("_CONDOR_MACHINE_AD");
-    if (path.empty()) return;
-    const auto slot = sources.file(path);
+// A job of the vanilla universe has one slot, so what the slot has is what the job has on its machine.
+void read_condor(Reader& condor) {
+    const auto slot = condor.file("_CONDOR_MACHINE_AD");
     if (!slot) return;
-    condor.add(BoundKind::cores, attribute(*slot, "Cpus"), "_CONDOR_MACHINE_AD Cpus", false);
-    condor.add(BoundKind::memory, attribute(*slot, "Memory"), "_CONDOR_MACHINE_AD Memory", false);
+    condor.add(BoundKind::cores, attribute(*slot, "Cpus"), "_CONDOR_MACHINE_AD Cpus", true);
+    condor.add(BoundKind::memory, attribute(*slot, "Memory"), "_CONDOR_MACHINE_AD Memory", true);
     if (const auto disk_kb = attribute(*slot, "Disk"))
-        condor.add(BoundKind::disk, *disk_kb / 1024, "_CONDOR_MACHINE_AD Disk", false);
+        condor.add(BoundKind::disk, *disk_kb / 1024, "_CONDOR_MACHINE_AD Disk",
+                   false);  // of its scratch folder
     // Here 0 is a value: the slot has none.
     if (const auto gpus = attribute(*slot, "GPUs"))
-        condor.bounds.push_back({BoundKind::gpus, *gpus, "_CONDOR_MACHINE_AD GPUs", false, false, {}});
+        condor.bounds.push_back({BoundKind::gpus, *gpus, "_CONDOR_MACHINE_AD GPUs", true, false, {}});
 }
 
 }  // namespace
@@ -159,8 +206,20 @@ Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable) {
     read_slurm(reader, usable);
     read_pbs(reader);
     read_grid_engine(reader);
-    read_condor(reader, sources);
+    read_condor(reader);
     return std::move(reader.bounds);
+}
+
+std::optional<std::int64_t> batch_nodes(const BatchSources& sources) {
+    const Reader job(sources);
+    const bool step = !job.text("SLURM_STEP_ID").empty();
+    if (const auto slurm = job.count(step ? "SLURM_STEP_NUM_NODES" : "SLURM_JOB_NUM_NODES")) return slurm;
+    if (!job.text("PBS_JOBID").empty()) {
+        const std::vector<std::string> hosts = pbs_hosts(job);
+        if (hosts.empty()) return std::nullopt;
+        return static_cast<std::int64_t>(std::set<std::string>(hosts.begin(), hosts.end()).size());
+    }
+    return job.text("PE_HOSTFILE").empty() ? std::nullopt : job.count("NHOSTS");
 }
 
 std::string batch_job(const BatchSources& sources) {
@@ -178,11 +237,9 @@ std::string batch_job(const BatchSources& sources) {
         const auto task = job.count("SGE_TASK_ID");  // "undefined" of a job that is no array
         return std::to_string(*engine) + (task ? "." + std::to_string(*task) : "");
     }
-    if (const std::string path = job.text("_CONDOR_JOB_AD"); !path.empty()) {
-        const auto text = sources.file(path);
-        const auto cluster = text ? attribute(*text, "ClusterId") : std::nullopt;
-        if (cluster)
-            return std::to_string(*cluster) + "." + std::to_string(attribute(*text, "ProcId").value_or(0));
+    if (const auto ad = job.file("_CONDOR_JOB_AD")) {
+        if (const auto cluster = attribute(*ad, "ClusterId"))
+            return std::to_string(*cluster) + "." + std::to_string(attribute(*ad, "ProcId").value_or(0));
     }
     return {};
 }
@@ -197,6 +254,8 @@ BatchSources batch_environment() {
         text << in.rdbuf();
         return text.str();
     };
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) == 0) sources.host = host.data();
     return sources;
 }
 

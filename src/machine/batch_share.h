@@ -15,6 +15,7 @@ namespace wq::machine {
 struct BatchSources {
     std::function<const char*(const char*)> variable;
     std::function<std::optional<std::string>(const std::string& path)> file;  // returns its content
+    std::string host{};                                                       // our name
 };
 
 // To interpret Slurm's CPUs: they are hardware threads on most clusters, cores on some.
@@ -27,9 +28,12 @@ struct CpuCount {
 // all hosts together.
 Bounds batch_bounds(const BatchSources& sources, const CpuCount& usable = {});
 
+// How many nodes the job has, or the step of Slurm that we are in; nullopt: not told, or no job.
+std::optional<std::int64_t> batch_nodes(const BatchSources& sources);
+
 // The job's id as its driver in scripts/ prints it: "77", "77_1" (Slurm's arrays), "77.1" (Grid Engine's,
-// HTCondor), "77[1].server" (PBS), "77[1]" (LSF). WORK_QUEUE_JOB comes first, for systems that are not known here. Empty:
-// none.
+// HTCondor), "77[1].server" (PBS), "77[1]" (LSF). WORK_QUEUE_JOB comes first, for systems that are not known
+// here. Empty: none.
 std::string batch_job(const BatchSources& sources);
 
 BatchSources batch_environment();  // of this process

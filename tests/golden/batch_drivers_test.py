@@ -5,6 +5,8 @@ CHECKOUT."""
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import unittest
 
@@ -303,6 +305,32 @@ END""", ["77.1", "77.2"])):
         self.system("squeue", f'echo "77 $(cat "{self.here}/script")"')
         said = self.submit("slurm", "--scratch-dir", "s", "--json", "login1", "9123", WORKERS_PATIENCE="0.3")
         self.assertEqual(json.loads(said.stdout)["ids"], ["77"])
+
+    def test_a_colon_would_be_the_end_of_a_hosts_name(self):
+        for system in ("pbs", "torque", "uge"):
+            self.system("qsub", "echo 77")
+            for show in ("--json", "--dry-run"):
+                said = self.submit(system, "--scratch-dir", "a:b", show, "login1", "9123")
+                self.assertEqual((said.returncode, said.stdout, len(self.errors(said))), (69, "", 1), said)
+                self.assertIn("a:b: qsub takes what is before a ':' for a host; use another --scratch-dir", said.stderr)
+        self.assertEqual(self.called(), [])
+
+    def test_a_ctrl_c_waits_for_the_answer(self):
+        """Else nobody would know whether there are jobs."""
+        self.system("sbatch", f'until [ -e "{self.here}/go" ]; do sleep 0.05; done; echo 77')
+        command = self.checkout / "scripts/slurm/slurm_submit_workers"
+        with subprocess.Popen(["dash", command, "--scratch-dir", "s", "--json", "login1", "9123"], cwd=self.here, text=True, start_new_session=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job's children ignore it
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env={
+                                  "PATH": f"{self.bin}:/usr/bin:/bin", "USER": "me", "HOME": str(self.here)}) as running:
+            while not self.called():
+                self.assertIsNone(running.poll())
+            os.killpg(running.pid, signal.SIGINT)
+            while "waiting for the answer" not in (line := running.stderr.readline()):
+                self.assertNotEqual(line, "")
+            (self.here / "go").touch()
+            said, _ = running.communicate(timeout=60)
+        self.assertEqual((running.returncode, json.loads(said)["ids"]), (0, ["77"]))
 
     def test_no_answer_says_nothing_of_the_jobs(self):
         """Else all workers would seem to be gone while a controller restarts."""

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 #include "records/journal.h"
 #include "stats/stats_log.h"
@@ -46,22 +45,6 @@ class RunPlaceTest : public ::testing::Test {
     fs::path folder_;
     RunOptions options_;
 };
-
-std::string job_id(const std::map<std::string, std::string>& environment) {
-    return batch_job_id([&](const char* name) -> const char* {
-        const auto found = environment.find(name);
-        return found == environment.end() ? nullptr : found->second.c_str();
-    });
-}
-
-TEST(BatchJobId, IsOfTheSystemThatRunsIt) {
-    EXPECT_EQ(job_id({}), "");
-    EXPECT_EQ(job_id({{"SLURM_JOB_ID", "17"}}), "17");
-    EXPECT_EQ(job_id({{"PBS_JOBID", "9.server"}}), "9.server");
-    EXPECT_EQ(job_id({{"JOB_ID", "4"}}), "") << "too common a name to be believed alone";
-    EXPECT_EQ(job_id({{"JOB_ID", "4"}, {"SGE_ROOT", "/sge"}}), "4");
-    EXPECT_EQ(job_id({{"SLURM_JOB_ID", ""}}), "");
-}
 
 TEST_F(RunPlaceTest, ANewRunIsBesideItsList) {
     EXPECT_EQ(choose_run_directory(options_, ""), file("tasks.sh.wq"));

@@ -60,9 +60,19 @@ TEST(AskedCommand, TellsHowItEnded) {
     EXPECT_EQ(code("exec >&- 2>&-; sleep 0.1; exit 4"), "4") << "it may close its output long before";
     EXPECT_EQ(code("kill -9 $$"), "137");
     EXPECT_EQ(code("seq 10000 >&2").size(), 1 + 4096u) << "its end";
+    EXPECT_EQ(code("exec >&-; seq 100000 >&2; exit 5").substr(0, 1), "5") << "it may still have much to say";
     AskedCommand missing({"no-command-of-this-name"});
     missing.answer(patience);
     EXPECT_EQ(missing.exit_code(), 127);
+}
+
+TEST(AskedCommand, OneThatNeverStopsComplainingIsKeptShort) {
+    AskedCommand command({"yes"}, AskedCommand::Errors::kept);
+    AskedCommand complaining({"sh", "-c", "yes >&2; true"}, AskedCommand::Errors::kept);
+    EXPECT_EQ(command.answer(patience), std::nullopt);
+    EXPECT_EQ(complaining.answer(std::chrono::milliseconds(50)), std::nullopt);
+    EXPECT_EQ(complaining.errors().size(), 4096U);
+    EXPECT_FALSE(complaining.stopped());
 }
 
 // What it started must not go on, such as a submission that nobody waits for any more.

@@ -18,25 +18,33 @@ using testing::SizeIs;
 
 using Environment = std::map<std::string, std::string>;
 
-Bounds bounds_of(const Environment& environment, const std::map<std::string, std::string>& files = {}) {
-    const auto found = [](const auto& map, const std::string& key) {
+using Files = std::map<std::string, std::string>;
+
+// Both must live as long as the sources.
+BatchSources sources(const Environment& environment, const Files& files) {
+    const auto find = [](const auto& map, const std::string& key) -> const char* {
         const auto at = map.find(key);
         return at == map.end() ? nullptr : at->second.c_str();
     };
-    return batch_bounds({[&](const char* name) { return found(environment, name); },
-                         [&](const std::string& path) -> std::optional<std::string> {
-                             const char* text = found(files, path);
-                             if (text == nullptr) return std::nullopt;
-                             return text;
-                         }});
+    return {[=, &environment](const char* name) { return find(environment, name); },
+            [=, &files](const std::string& path) -> std::optional<std::string> {
+                const char* text = find(files, path);
+                if (text == nullptr) return std::nullopt;
+                return text;
+            },
+            "node2.site.org"};
 }
 
-std::string job_of(const Environment& environment, const std::string& ad = {}) {
-    return batch_job({[&](const char* name) {
-                          const auto at = environment.find(name);
-                          return at == environment.end() ? nullptr : at->second.c_str();
-                      },
-                      [&](const std::string&) -> std::optional<std::string> { return ad; }});
+Bounds bounds_of(const Environment& environment, const Files& files = {}) {
+    return batch_bounds(sources(environment, files));
+}
+
+std::string job_of(const Environment& environment, const Files& files = {}) {
+    return batch_job(sources(environment, files));
+}
+
+std::optional<std::int64_t> nodes_of(const Environment& environment, const Files& files = {}) {
+    return batch_nodes(sources(environment, files));
 }
 
 TEST(BatchJob, IsNamedAsItsDriverNamesIt) {
@@ -50,7 +58,9 @@ TEST(BatchJob, IsNamedAsItsDriverNamesIt) {
     EXPECT_EQ(job_of({{"JOB_ID", "77"}, {"SGE_TASK_ID", "undefined"}}), "77");
     EXPECT_EQ(job_of({{"JOB_ID", "77"}, {"SGE_TASK_ID", "3"}}), "77.3");
     EXPECT_EQ(job_of({{"JOB_ID", "77"}}), "") << "anybody may use this name";
-    EXPECT_EQ(job_of({{"_CONDOR_JOB_AD", "/ad"}}, "ClusterId = 7\nProcId = 2\n"), "7.2");
+    EXPECT_EQ(job_of({{"_CONDOR_JOB_AD", "/ad"}}, {{"/ad", "ClusterId = 7\nProcId = 2\n"}}), "7.2");
+    EXPECT_EQ(job_of({{"_CONDOR_JOB_AD", "/gone"}}), "");
+    EXPECT_EQ(job_of({{"SLURM_JOB_ID", ""}}), "");
     EXPECT_EQ(job_of({{"WORK_QUEUE_JOB", "own"}, {"SLURM_JOB_ID", "77"}}), "own");
 }
 
@@ -126,13 +136,49 @@ TEST(BatchBounds, OfPbsAndGridEngine) {
     EXPECT_THAT(bounds_of({{"NSLOTS", "600"}, {"NHOSTS", "20"}}), IsEmpty());
 }
 
+TEST(BatchBounds, OnSeveralHostsThoseOfTheListOfHosts) {
+    const Environment job{{"NSLOTS", "14"}, {"NHOSTS", "2"}, {"PE_HOSTFILE", "/hosts"}};
+    EXPECT_THAT(
+        words_of_bounds(bounds_of(
+            job,
+            {{"/hosts", "node1 8 all.q@node1 UNDEFINED\nnode2 4 all.q UNDEFINED\nnode2 2 big.q <NULL>\n"}})),
+        ElementsAre("cores 6 PE_HOSTFILE, of the node"));
+    for (const char* hosts :
+         {"", "\n", "node3 4 all.q UNDEFINED\n", "node2\n", "node2 many all.q UNDEFINED\n"})
+        EXPECT_THAT(bounds_of(job, {{"/hosts", hosts}}), IsEmpty()) << hosts;
+}
+
+TEST(BatchBounds, OfPbsTheOnlyProcessHasItsNode) {
+    const Environment job{{"PBS_JOBID", "7.host"}, {"NCPUS", "4"}, {"PBS_NODEFILE", "/nodes"}};
+    const auto bounds = [&](const char* nodes) {
+        return words_of_bounds(bounds_of(job, {{"/nodes", nodes}}));
+    };
+    EXPECT_THAT(bounds("node2\n"), ElementsAre("cores 4 NCPUS, of the node"));
+    for (const char* nodes : {"node2\nnode2\n", "node1\nnode2\n", ""})
+        EXPECT_THAT(bounds(nodes), ElementsAre("cores 4 NCPUS")) << nodes;
+}
+
+TEST(BatchNodes, AreThoseOfTheJob) {
+    EXPECT_EQ(nodes_of({}), std::nullopt);
+    EXPECT_EQ(nodes_of({{"SLURM_JOB_NUM_NODES", "4"}}), 4);
+    EXPECT_EQ(nodes_of({{"SLURM_JOB_NUM_NODES", "4"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_NODES", "1"}}),
+              1);
+    const Environment pbs{{"PBS_JOBID", "7.host"}, {"PBS_NODEFILE", "/nodes"}};
+    EXPECT_EQ(nodes_of(pbs, {{"/nodes", "node1\nnode1\nnode2\n"}}), 2);
+    EXPECT_EQ(nodes_of(pbs), std::nullopt);
+    EXPECT_EQ(nodes_of({{"NHOSTS", "3"}, {"PE_HOSTFILE", "/hosts"}}), 3);
+    EXPECT_EQ(nodes_of({{"NHOSTS", "3"}}), std::nullopt) << "anybody may use this name";
+}
+
 TEST(BatchBounds, OfHTCondorsSlot) {
-    EXPECT_THAT(words_of_bounds(
-                    bounds_of({{"_CONDOR_MACHINE_AD", "/slot/.machine.ad"}},
-                              {{"/slot/.machine.ad",
-                                "TotalCpus = 64.0\nCpus = 4\nmemory = 2048\nDisk = 1048576\nGPUs = 0\n"}})),
-                ElementsAre("cores 4 _CONDOR_MACHINE_AD Cpus", "memory 2048 _CONDOR_MACHINE_AD Memory",
-                            "disk 1024 _CONDOR_MACHINE_AD Disk", "gpus 0 _CONDOR_MACHINE_AD GPUs"));
+    EXPECT_THAT(
+        words_of_bounds(
+            bounds_of({{"_CONDOR_MACHINE_AD", "/slot/.machine.ad"}},
+                      {{"/slot/.machine.ad",
+                        "TotalCpus = 64.0\nCpus = 4\nmemory = 2048\nDisk = 1048576\nGPUs = 0\n"}})),
+        ElementsAre("cores 4 _CONDOR_MACHINE_AD Cpus, of the node",
+                    "memory 2048 _CONDOR_MACHINE_AD Memory, of the node", "disk 1024 _CONDOR_MACHINE_AD Disk",
+                    "gpus 0 _CONDOR_MACHINE_AD GPUs, of the node"));
     EXPECT_THAT(bounds_of({{"_CONDOR_MACHINE_AD", "/gone"}}), IsEmpty());
 }
 
