@@ -84,6 +84,18 @@ class Workers(Case):
         self.assertIn(where.pop("either"), ("1", "2"))
         self.assertEqual(where, {str(n): str(n % 3) for n in range(12)})
 
+    def test_no_more_than_the_batch_system_gave(self):
+        """Of several nodes, only the one that the job's script runs on is used, and the user is told."""
+        self.write("tasks.sh", "true\n")
+        self.write("nodes", "node1\n")
+        job = {"PBS_JOBID": "7.server", "NCPUS": "1", "PBS_NODEFILE": "nodes"}
+        self.assertIn("\t1 core, ", self.run_to_end("tasks.sh", "--dry-run", env=job).out)
+        of_several = "this run uses one of the 2 nodes of its job: start it with mpirun"
+        self.assertNotIn(of_several, self.run_to_end("tasks.sh", env=job).err)
+        self.write("nodes", "node1\nnode2\n")
+        self.assertIn(of_several, self.run_to_end("tasks.sh", "--run-dir", "second", env=job).err)
+        self.assertNotIn(of_several, self.run_to_end("tasks.sh", "--run-dir", "third", env=job, ranks=2).err)
+
     def test_environment_lines_of_some_workers(self):
         self.write("tasks.sh", "export A=all #!\nexport A=one #!#@1\n" +
                    "".join(f"echo $WORKERID $A >> where #@{n}\n" for n in range(3)))
