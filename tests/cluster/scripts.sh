@@ -13,10 +13,10 @@ in_folder() {
     cd "$WORK/$1" || exit
 }
 
-# index_job [VARIABLE]: job.sh, which leaves a mark if its argument is its index, as in this variable.
+# index_job VARIABLE: job.sh, which leaves a mark if its argument is its index, as in this variable (1: it has only the argument).
 index_job() {
     echo "#!/bin/sh
-[ \"\$1\" = \"\$${1:-1}\" ] && hostname >>\"$DONE/\$1\"" >job.sh
+[ \"\$1\" = \"\$$1\" ] && hostname >>\"$DONE/\$1\"" >job.sh
     chmod +x job.sh
 }
 
