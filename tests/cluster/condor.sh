@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A real HTCondor on the host cm of hosts.sh, with eight cores in one partitionable slot. Its programs are in TRIXIE, the
+# A real HTCondor on the host cm of hosts.sh, with eight cores and two GPUs, which are names only, in one partitionable slot. Its programs are in TRIXIE, the
 # root of a Debian 13 that `prepare` unpacked; what they change there is kept in memory. Source it after users.sh.
 TRIXIE=/run/trixie
 
@@ -88,6 +88,7 @@ ALLOW_ADMINISTRATOR = root@$(UID_DOMAIN) condor@$(UID_DOMAIN)
 NUM_CPUS = 8
 MEMORY = 4096
 DISK = 8000000
+MACHINE_RESOURCE_GPUs = GPU-0, GPU-1
 COUNT_HYPERTHREAD_CPUS = True
 START = True
 SUSPEND = False
@@ -103,6 +104,7 @@ SCHEDD_MIN_INTERVAL = 0
 NEGOTIATOR_INTERVAL = 1
 SCHEDD_INTERVAL = 1
 UPDATE_INTERVAL = 5
+PERIODIC_EXPR_INTERVAL = 1
 CLAIM_WORKLIFE = 0
 CONF
 }
@@ -118,4 +120,19 @@ exec unshare --map-current-user --root=$TRIXIE --wd="\$PWD" /usr/bin/condor_$nam
 COMMAND
     done
     chmod 755 "$WORK/bin"/*
+}
+
+# install_run: the command work_queue_run for jobs, with the libraries that Debian 13 lacks there.
+install_run() {
+    local library
+    mkdir -p "$WORK/lib" "$TRIXIE/usr/local/bin"
+    for library in $(ldd "$BUILD"/src/cli/work_queue_{run,factory} | awk '$2 == "=>" { print $3 }' | sort -u); do
+        [ -e "$TRIXIE$library" ] || cp "$library" "$WORK/lib"
+    done
+    cat >"$TRIXIE/usr/local/bin/work_queue_run" <<COMMAND
+#!/bin/sh
+export LD_LIBRARY_PATH="$WORK/lib" WORK_QUEUE_SCRIPTS=/run/source/scripts
+exec "$BUILD/src/cli/work_queue_run" "\$@"
+COMMAND
+    chmod 755 "$TRIXIE/usr/local/bin/work_queue_run"
 }

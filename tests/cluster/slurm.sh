@@ -7,7 +7,7 @@ export SLURM_CONF=
 export SLURM_PMIX_FENCE=ring
 
 # make_slurm NODE...: creates the hosts login and the nodes, with four cores each for Slurm. WORK must exist. With NODE_GPUS=N,
-# each node also has so many GPUs, which are links to /dev/null.
+# each node also has so many GPUs, which are links to /dev/null. TASK_PROLOG is a program for Slurm's option of this name.
 make_slurm() {
     local daemon
     if [ "$(cat /proc/self/setgroups)" = deny ]; then
@@ -85,10 +85,24 @@ CONF
         number=$((number + 1))
         echo "NodeName=$node NodeAddr=198.18.0.$number CPUs=4 RealMemory=4000${NODE_GPUS:+ Gres=gpu:$NODE_GPUS}" >>"$SLURM_CONF"
     done
+    [ -z "${TASK_PROLOG:-}" ] || echo "TaskProlog=$TASK_PROLOG" >>"$SLURM_CONF"
     [ -n "${NODE_GPUS:-}" ] || return 0
     echo GresTypes=gpu >>"$SLURM_CONF"
     for ((number = 0; number < NODE_GPUS; ++number)); do
         ln -s /dev/null "$SLURM/gpu$number"
         echo "Name=gpu File=$SLURM/gpu$number" >>"$SLURM/gres.conf"
     done
+}
+
+# make_qsub: puts the qsub of PBS and Torque that Slurm has into PATH.
+make_qsub() {
+    local files
+    files=$("$CLUSTER/prepare" --folder qsub)
+    [ -d "$files" ] || { echo "SKIP: slurm-wlm-torque is not unpacked here; tests/cluster/prepare does that"; exit 77; }
+    # This qsub calls the sbatch beside it.
+    mkdir "$WORK/bin"
+    ln -s "$files/usr/bin/qsub" "$(command -v sbatch)" "$WORK/bin"
+    PATH=$WORK/bin:$PATH
+    PERL5LIB=$(find "$files/usr" -name Slurm.pm -printf %h -quit)
+    export PERL5LIB
 }

@@ -66,7 +66,8 @@ uge_daemon() {
         uge_failed "$2 does not start on $1"
 }
 
-# configure_uge NODE...: one queue, the parallel environments smp and threads, jobs that start within a second.
+# configure_uge NODE...: one queue; the parallel environments smp, threads, and mpi over several hosts; two GPUs per node,
+# which are numbers only; jobs that start within a second.
 configure_uge() {
     local node name file=$WORK/qconf
     on login qconf -ssconf | sed -e 's/^\(schedule_interval\) .*/\1 0:0:1/' -e 's/^\(flush_[a-z]*_sec\) .*/\1 1/' \
@@ -88,8 +89,11 @@ hostlist $*" >"$file"
     for name in smp threads; do
         sed "s/^pe_name .*/pe_name $name/" /usr/share/gridengine/util/resources/pe/smp >"$file" && on login qconf -Ap "$file" || return
     done
+    on login qconf -Ap /usr/share/gridengine/util/resources/pe/mpi || return
+    { on login qconf -sc && echo "gpu gpu INT <= YES JOB 0 0"; } >"$file" && on login qconf -Mc "$file" || return
+    for node in "$@"; do on login qconf -aattr exechost complex_values gpu=2 "$node" && on login qconf -as "$node" || return; done
     on login qconf -sq | sed -e 's/^\(qname\) .*/\1 all.q/' -e 's/^\(hostlist\) .*/\1 @nodes/' -e 's/^\(load_thresholds\) .*/\1 NONE/' \
-        -e 's/^\(pe_list\) .*/\1 smp threads/' -e 's/^\(slots\) .*/\1 4/' -e 's/^\(shell\) .*/\1 \/bin\/sh/' -e "s|^\(tmpdir\) .*|\1 $TMPDIR|" >"$file" &&
+        -e 's/^\(pe_list\) .*/\1 smp threads mpi/' -e 's/^\(slots\) .*/\1 4/' -e 's/^\(shell\) .*/\1 \/bin\/sh/' -e "s|^\(tmpdir\) .*|\1 $TMPDIR|" >"$file" &&
         on login qconf -Aq "$file"
 }
 
