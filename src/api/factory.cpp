@@ -4,15 +4,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "api/factory_settings.h"
 #include "base/descriptor.h"
 #include "base/quiet_thread.h"
 #include "factory/factory_process.h"
@@ -27,24 +25,6 @@ constexpr Duration longest_stop = std::chrono::seconds(30);
 
 SetupError setup_error(const Error& error) {
     return SetupError(error.message, to_int(error.code));
-}
-
-std::string json_of(const FactorySettings& settings) {
-    const nlohmann::ordered_json all{{"min-workers", std::min(settings.min_workers, settings.max_workers)},
-                                     {"max-workers", settings.max_workers},
-                                     {"workers-per-cycle", settings.workers_per_cycle},
-                                     {"tasks-per-worker", settings.tasks_per_worker},
-                                     {"capacity", settings.capacity},
-                                     {"timeout", settings.timeout},
-                                     {"factory-timeout", settings.factory_timeout},
-                                     {"cores", settings.cores},
-                                     {"memory", settings.memory},
-                                     {"disk", settings.disk},
-                                     {"gpus", settings.gpus},
-                                     {"autosize", settings.autosize},
-                                     {"worker-extra-options", settings.worker_extra_options},
-                                     {"condor-requirements", settings.condor_requirements}};
-    return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 FactoryReport public_report(const factory::CycleReport& report) {
@@ -123,7 +103,9 @@ class Factory::Impl {
 
   private:
     std::string settings_file() const { return folder_ + "/settings.json"; }
-    Status write_settings() const { return records::write_atomically(settings_file(), json_of(settings_)); }
+    Status write_settings() const {
+        return records::write_atomically(settings_file(), api::json_of(settings_));
+    }
 
     std::vector<std::string> words() const {
         std::vector<std::string> words{"-T", options_.batch_type, "-S", folder_, "-C", settings_file()};

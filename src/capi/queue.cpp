@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <utility>
 
 #include "api/shapes.h"
 #include "api/task_data.h"
@@ -43,6 +44,7 @@ work_queue::~work_queue() {
 // destroyed either: exit() in a signal handler or in another thread would wait for that call.
 void work_queue::end() {
     why_not_ = "the queue has ended";
+    for (const auto& [user, let_go] : std::exchange(users, {})) let_go();
     if (process_ == ::getpid() && waits_ == 0)
         manager_.reset();
     else

@@ -52,6 +52,8 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     wq::capi::Numbering ids;
     std::unordered_map<std::int64_t, wq::capi::TaskBox*>
         tasks;  // all tasks in the queue, by the manager's ids
+    // What must end before the manager, by the object that needs it.
+    std::unordered_map<const void*, std::function<void()>> users;
 
   private:
     void begin();

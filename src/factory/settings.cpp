@@ -18,7 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t most_workers = 1'000'000;
 constexpr std::int64_t most_seconds = std::int64_t{100} * 365 * 24 * 3600;
 
 struct Key {
@@ -103,6 +102,12 @@ std::string place_in(const std::string& text, std::size_t byte) {
 
 }  // namespace
 
+std::vector<std::string_view> setting_names() {
+    std::vector<std::string_view> names;
+    for (const Key& key : keys()) names.emplace_back(key.name);
+    return names;
+}
+
 Result<Settings> read_settings(const std::string& text, const Settings& before) {
     Json file;
     try {
@@ -118,12 +123,8 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
             return bad(name, "there are no foremen; connect all workers to the manager");
         const auto known = std::find_if(keys().begin(), keys().end(),
                                         [&name = name](const Key& key) { return name == key.name; });
-        if (known == keys().end()) {
-            std::vector<std::string> names;
-            for (const Key& key : keys()) names.emplace_back(key.name);
-            return bad(name, "there is no such key" +
-                                 did_you_mean(most_similar(name, {names.begin(), names.end()})));
-        }
+        if (known == keys().end())
+            return bad(name, "there is no such key" + did_you_mean(most_similar(name, setting_names())));
         if (const Status status = set(*known, file, value, settings); !status) return status.error();
     }
     // A maximum below the minimum of before is enough said.

@@ -5,12 +5,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "core/resources.h"
 
 namespace wq::factory {
+
+inline constexpr std::int64_t most_workers =
+    1'000'000;  // of every setting that counts workers or their tasks
 
 struct Settings {
     std::string manager_name;  // a regular expression; empty: another way to the managers
@@ -33,5 +38,7 @@ struct Settings {
 // keep the values of `before`. Errors (bad_input) have one line that names the key: no JSON, an unknown key,
 // a value of another kind or out of its bounds, min-workers above max-workers.
 Result<Settings> read_settings(const std::string& text, const Settings& before);
+
+std::vector<std::string_view> setting_names();  // the keys
 
 }  // namespace wq::factory

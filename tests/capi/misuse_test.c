@@ -1,6 +1,7 @@
 /* Every function with NULL for its task or queue, and with one that was deleted: each says one line of its
  * own and returns nothing. */
 #include <work_queue.h>
+#include <work_queue_factory.h>
 
 #include "support.h"
 
@@ -8,6 +9,7 @@ static int calls = 0;
 static struct work_queue* q;
 static struct work_queue_task* t;
 static struct work_queue_stats s;
+static struct work_queue_factory* f;
 
 /* The call has said one line, which begins with its own name. */
 static void said(const char* call) {
@@ -132,6 +134,16 @@ static void of_queues(void) {
     NOTHING(work_queue_specify_task_order(q, WORK_QUEUE_TASK_ORDER_FIFO));
     NOTHING(work_queue_specify_manager_mode(q, WORK_QUEUE_MANAGER_MODE_STANDALONE));
     NOTHING(work_queue_specify_estimate_capacity_on(q, 1));
+    ZERO(work_queue_factory_create(q, "local"));
+}
+
+static void of_factories(void) {
+    struct work_queue_factory_report report;
+    ZERO(work_queue_factory_specify(f, "cores", "1"));
+    ZERO(work_queue_factory_start(f));
+    NOTHING(work_queue_factory_stop(f));
+    ZERO(work_queue_factory_running(f));
+    ZERO(work_queue_factory_get_report(f, &report));
 }
 
 /* Its place in memory is not soon another one's, which would be deleted in its stead. */
@@ -163,21 +175,27 @@ int main(void) {
     enter_folder();
     of_tasks();
     of_queues();
+    of_factories();
     t = work_queue_task_create("true");
     q = work_queue_create(0);
-    CHECK(t && q);
+    f = work_queue_factory_create(q, "local");
+    CHECK(t && q && f);
+    work_queue_factory_delete(f);
     work_queue_task_delete(t);
     work_queue_delete(q);
     of_tasks();
     of_queues();
+    of_factories();
+    NOTHING(work_queue_factory_delete(f));
     NOTHING(work_queue_task_delete(t));
     NOTHING(work_queue_delete(q));
     begin_stderr();
     work_queue_task_delete(NULL);
     work_queue_delete(NULL);
+    work_queue_factory_delete(NULL);
     CHECK_TEXT(end_stderr(), "");
     deleted_twice();
-    CHECK(calls > 160);
+    CHECK(calls > 170);
     leave_folder();
     return verdict("misuse");
 }

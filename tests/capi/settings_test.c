@@ -286,11 +286,6 @@ static void no_effect_yet(void) {
     work_queue_delete(q);
 }
 
-static int under_valgrind(void) {
-    const char* preloaded = getenv("LD_PRELOAD");
-    return preloaded && strstr(preloaded, "vgpreload") != NULL;
-}
-
 /* LeakSanitizer asks this at exit. Of a forked process it takes the threads of the one before for its own,
  * and what only they point at for lost. */
 static int is_forked = 0;

@@ -36,6 +36,11 @@ static int checked = 0;
         }                                                                                                 \
     } while (0)
 
+static inline int under_valgrind(void) {
+    const char* preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "vgpreload") != NULL;
+}
+
 /* What main() returns. */
 static inline int verdict(const char* name) {
     printf("%s: %d checks, %d failed\n", name, checked, failed);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "work_queue_factory.h"
 #include "work_queue_mpi.h"
 
 static int failed = 0;
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
     struct work_queue* q = work_queue_mpi_create(ranks, port ? 0 : WORK_QUEUE_MPI_NO_PORT);
     CHECK(q && (work_queue_port(q) > 0) == port);
     if (!q) return 69;
+    if (!port) CHECK(work_queue_factory_create(q, "local") == NULL);
     sum(q);
     files(q);
     struct work_queue_stats s;

@@ -66,8 +66,8 @@ struct work_queue* work_queue_create(int port);
 struct work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate);
 
 /** Ends the queue; the end of the process does the same. Running tasks are killed; workers look for another
- * manager. You still own the tasks in the queue: you may delete them or submit them elsewhere. NULL does
- * nothing. */
+ * manager. Its factories (work_queue_factory.h) stop first. You still own the tasks in the queue: you may
+ * delete them or submit them elsewhere. NULL does nothing. */
 void work_queue_delete(struct work_queue* q);
 
 /** The port for workers; 0: none. */
