@@ -1,0 +1,82 @@
+// What was given out and committed, of all positions of an order (order.h): the truth about a pass over the
+// slices, held by one process. Others draw ranges for their node, whose ranks share them, and commit what
+// they have done. Of a rank that is lost, the others cannot say what it had: but they can say what they have,
+// so that what nobody has is lost, and is given again.
+//
+// It has no clock, and waits for nothing. Costs are per range, not per position.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/interval_set.h"
+
+namespace wq::slices {
+
+enum class Delivery : std::uint8_t {
+    exactly_once,   // committed once: of a lost rank, what it had not committed is given again
+    at_most_once,   // given once: what a lost rank had is lost; there is nothing to commit, and nothing to
+                    // wait for
+    at_least_once,  // as exactly once, but at the end, whoever would wait gets what another still has: no
+                    // straggler holds up the rest, at the price of some slices that are done twice
+};
+
+struct Grant {
+    Interval positions;
+    bool operator==(const Grant&) const = default;
+};
+struct Wait {  // all are given, but not all committed: some may be given again
+    bool operator==(const Wait&) const = default;
+};
+struct End {
+    bool operator==(const End&) const = default;
+};
+using Drawn = std::variant<Grant, Wait, End>;
+
+class Ledger {
+  public:
+    using Node = std::uint64_t;  // who shares what is drawn: the ranks of a node, or one TCP worker
+
+    // `committed`: by an earlier run.
+    Ledger(std::uint64_t positions, Delivery delivery, IntervalSet committed = {});
+
+    // Up to `most` positions (at least one), the lowest first: so those that are given again come before new
+    // ones.
+    Drawn draw(Node node, std::uint64_t most);
+
+    // The one-sided counter: what is sealed is given by it alone, and whoever drew from it tells afterwards.
+    // When nobody will tell any more, what nobody told of is given again.
+    void seal(Interval positions);
+    void drew(Node node, Interval positions);
+    void unseal();
+
+    // Returns those that count: that the node has, and nobody has committed before.
+    IntervalSet commit(Node node, const IntervalSet& positions);
+    // `present`: all that the node's living ranks have, claimed and not yet claimed, after one of them was
+    // lost. The rest is given again; returns how many that are.
+    std::uint64_t recount(Node node, const IntervalSet& present);
+    std::uint64_t lose(Node node) { return recount(node, {}); }  // nobody of it lives
+
+    std::uint64_t positions() const { return positions_; }
+    std::uint64_t to_give() const { return open_.count() + sealed_.count(); }
+    const IntervalSet& committed() const { return committed_; }
+    const IntervalSet& outstanding_of(Node node) const;  // given, and neither committed nor lost
+    // Recomputes what is where; "": right. Tests call it after each step.
+    std::string audit() const;
+
+  private:
+    std::optional<Interval> copy_for(Node node, std::uint64_t most);
+
+    std::uint64_t positions_;
+    Delivery delivery_;
+    IntervalSet open_;    // to be given
+    IntervalSet sealed_;  // to be given by the counter
+    IntervalSet committed_;
+    IntervalSet copied_;  // given to a second node
+    std::map<Node, IntervalSet> has_;
+};
+
+}  // namespace wq::slices
