@@ -89,7 +89,8 @@ hostlist $*" >"$file"
     for name in smp threads; do
         sed "s/^pe_name .*/pe_name $name/" /usr/share/gridengine/util/resources/pe/smp >"$file" && on login qconf -Ap "$file" || return
     done
-    on login qconf -Ap /usr/share/gridengine/util/resources/pe/mpi || return
+    # One record of accounting per job, not also one per host.
+    sed 's/^accounting_summary .*/accounting_summary TRUE/' /usr/share/gridengine/util/resources/pe/mpi >"$file" && on login qconf -Ap "$file" || return
     { on login qconf -sc && echo "gpu gpu INT <= YES JOB 0 0"; } >"$file" && on login qconf -Mc "$file" || return
     for node in "$@"; do on login qconf -aattr exechost complex_values gpu=2 "$node" && on login qconf -as "$node" || return; done
     on login qconf -sq | sed -e 's/^\(qname\) .*/\1 all.q/' -e 's/^\(hostlist\) .*/\1 @nodes/' -e 's/^\(load_thresholds\) .*/\1 NONE/' \
