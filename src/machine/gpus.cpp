@@ -180,7 +180,7 @@ std::vector<std::string> visible_devices(std::string_view text) {
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
         const std::string_view name = text.substr(0, comma);
-        if (name == "-1" || name == "NoDevFiles") break;
+        if (name == "-1" || name == "NoDevFiles" || name == "10000") break;
         if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
             names.emplace_back(name);
         if (comma == std::string_view::npos) break;

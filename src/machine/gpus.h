@@ -49,8 +49,8 @@ std::optional<std::string> absent_gpus(const Gpus& gpus);
 // that ROCR's leaves.
 std::string gpu_variable(const std::function<const char*(const char*)>& variable);
 
-// "0,2" -> {"0", "2"}; "", "-1" and "NoDevFiles" mean none. Everything after a -1 is hidden, as in CUDA. A
-// repeated name is one device.
+// "0,2" -> {"0", "2"}; "", "-1", "NoDevFiles" (Slurm) and "10000" (HTCondor) mean none. Everything after a -1
+// is hidden, as in CUDA. A repeated name is one device.
 std::vector<std::string> visible_devices(std::string_view text);
 
 std::vector<std::string> first_numbers(std::size_t count);  // "0", "1", ...

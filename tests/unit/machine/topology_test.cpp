@@ -202,8 +202,10 @@ TEST_F(GpuFolder, WhatABatchSystemGaveGoesFirst) {
     variables["CUDA_VISIBLE_DEVICES"] = "";
     EXPECT_THAT(find().names, IsEmpty());
     EXPECT_TRUE(decided);
-    variables["CUDA_VISIBLE_DEVICES"] = "NoDevFiles";
-    EXPECT_THAT(find().names, IsEmpty());
+    for (const char* none : {"NoDevFiles", "10000"}) {
+        variables["CUDA_VISIBLE_DEVICES"] = none;
+        EXPECT_THAT(find().names, IsEmpty()) << none;
+    }
     variables["CUDA_VISIBLE_DEVICES"] = "1,-1,3";
     EXPECT_THAT(find().names, ElementsAre("1"));
 }
