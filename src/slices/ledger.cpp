@@ -91,6 +91,12 @@ IntervalSet Ledger::commit(Node node, const IntervalSet& positions) {
     return counts;
 }
 
+void Ledger::give_back(Node node, Interval positions) {
+    IntervalSet kept = outstanding_of(node);
+    kept.erase(positions);
+    recount(node, kept);
+}
+
 std::uint64_t Ledger::recount(Node node, const IntervalSet& present) {
     const auto found = has_.find(node);
     if (found == has_.end()) return 0;

@@ -55,6 +55,8 @@ class Ledger {
 
     // Returns those that count: that the node has, and nobody has committed before.
     IntervalSet commit(Node node, const IntervalSet& positions);
+    // The node did not need these.
+    void give_back(Node node, Interval positions);
     // `present`: all that the node's living ranks have, claimed and not yet claimed, after one of them was
     // lost. The rest is given again; returns how many that are.
     std::uint64_t recount(Node node, const IntervalSet& present);

@@ -82,6 +82,14 @@ class TicketPool {
     std::optional<TicketRange> revoke(BatchId batch);
 
     std::uint32_t remaining() const;
+
+    // What nobody has claimed, and of which fill: two ranks that see one `fill` see the same tickets, less
+    // what was claimed in between.
+    struct Unclaimed {
+        std::uint32_t fill = 0;
+        std::optional<TicketRange> range;
+    };
+    Unclaimed unclaimed() const;
     std::uint32_t ranks() const { return shape_.ranks; }
 
     // Whether this rank should fetch the next range. A hint only: the turn passes on after `timeout`, and

@@ -1,0 +1,117 @@
+#include "feed/messages.h"
+
+#include <type_traits>
+
+#include "base/bytes.h"
+
+namespace wq::feed {
+
+namespace {
+
+void write(ByteWriter& out, const Interval& range) {
+    out.u64(range.first);
+    out.u64(range.end);
+}
+Interval read_interval(ByteReader& in) {
+    Interval range;
+    range.first = in.u64();
+    range.end = in.u64();
+    if (range.first >= range.end) in.fail();
+    return range;
+}
+
+// Each range by its distance from the one before: consecutive sets stay small.
+void write(ByteWriter& out, const IntervalSet& positions) {
+    out.u64(positions.ranges());
+    std::uint64_t before = 0;
+    positions.for_each([&](const Interval& range) {
+        out.u64(range.first - before);
+        out.u64(range.size());
+        before = range.end;
+    });
+}
+IntervalSet read_positions(ByteReader& in) {
+    IntervalSet positions;
+    std::uint64_t before = 0;
+    for (std::uint64_t left = in.count(2); left > 0 && in.ok(); --left) {
+        const std::uint64_t first = before + in.u64();
+        const std::uint64_t end = first + in.u64();
+        if (first < before || end <= first) in.fail();
+        if (in.ok()) positions.insert(Interval{first, end});
+        before = end;
+    }
+    return positions;
+}
+
+struct Writer {
+    ByteWriter& out;
+    void operator()(const Hello& hello) const { out.blob(hello.node); }
+    void operator()(const Filled& filled) const {
+        out.boolean(filled.unused);
+        write(out, filled.positions);
+    }
+    void operator()(const Committed& committed) const { write(out, committed.positions); }
+    void operator()(const Present& present) const {
+        out.u64(present.count);
+        out.u64(present.fill);
+        write(out, present.positions);
+    }
+    void operator()(const Granted& granted) const { write(out, granted.positions); }
+    void operator()(const Welcome& welcome) const { out.u64(welcome.batch); }
+    void operator()(const Count& count) const { out.u64(count.count); }
+    template <class Empty>
+    void operator()(const Empty&) const {
+        static_assert(std::is_empty_v<Empty>);
+    }
+};
+
+template <std::size_t kind = 0>
+Message of_kind(std::size_t wanted) {
+    if constexpr (kind < std::variant_size_v<Message>)
+        return wanted == kind ? Message(std::in_place_index<kind>) : of_kind<kind + 1>(wanted);
+    else
+        return {};
+}
+
+struct Reader {
+    ByteReader& in;
+    void operator()(Hello& hello) const { hello.node = in.blob(); }
+    void operator()(Filled& filled) const {
+        filled.unused = in.boolean();
+        filled.positions = read_interval(in);
+    }
+    void operator()(Committed& committed) const { committed.positions = read_positions(in); }
+    void operator()(Present& present) const {
+        present.count = in.u64();
+        present.fill = in.u32();
+        present.positions = read_positions(in);
+    }
+    void operator()(Granted& granted) const { granted.positions = read_interval(in); }
+    void operator()(Welcome& welcome) const { welcome.batch = in.u32(); }
+    void operator()(Count& count) const { count.count = in.u64(); }
+    template <class Empty>
+    void operator()(Empty&) const {
+        static_assert(std::is_empty_v<Empty>);
+    }
+};
+
+}  // namespace
+
+std::string encode(const Message& message) {
+    ByteWriter out;
+    out.u8(static_cast<std::uint8_t>(message.index()));
+    std::visit(Writer{out}, message);
+    return out.take();
+}
+
+std::optional<Message> decode(std::string_view bytes) {
+    ByteReader in(bytes);
+    const std::size_t kind = in.u8();
+    if (!in.ok() || kind >= std::variant_size_v<Message>) return std::nullopt;
+    Message message = of_kind(kind);
+    std::visit(Reader{in}, message);
+    if (!in.at_end()) return std::nullopt;
+    return message;
+}
+
+}  // namespace wq::feed

@@ -1,0 +1,188 @@
+#include "feed/taker.h"
+
+#include <utility>
+#include <variant>
+
+namespace wq::feed {
+
+Taker::Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake)
+    : options_(std::move(options)), wake_(std::move(wake)), pool_(pool) {}
+
+// ---- the consumer's ----
+
+std::optional<std::uint64_t> Taker::take() {
+    std::unique_lock lock(mutex_);
+    if (!options_.by_hand) commit_all();
+    for (;;) {
+        if (const auto position = next_or_ask()) return position;
+        if (ended_ || failure_) return std::nullopt;
+        changed_.wait(lock);
+    }
+}
+
+std::optional<std::uint64_t> Taker::try_take() {
+    std::lock_guard lock(mutex_);
+    if (!options_.by_hand) commit_all();
+    return next_or_ask();
+}
+
+std::optional<std::uint64_t> Taker::next_or_ask() {
+    if (batch_.value() == 0 || ended_ || failure_) return std::nullopt;
+    if (const auto position = next()) return position;
+    if (!asked_) {
+        asked_ = wants_ = true;
+        wake_();
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> Taker::next() {
+    while (claimed_.size() == 0) {
+        const std::uint64_t part =
+            tickets::guided_size(pool_.remaining(), pool_.ranks(), 1, options_.most_claimed);
+        const tickets::Claim claim = pool_.take(static_cast<std::uint32_t>(part));
+        if (claim.state == tickets::Claim::State::dry) return std::nullopt;
+        // Overwritten: nobody has these any more; the giver finds that.
+        if (claim.state == tickets::Claim::State::claimed && claim.range.batch == batch_)
+            claimed_ = {claim.range.first, claim.range.first + claim.range.count};
+    }
+    ++taken_;
+    if (options_.commits) has_.insert(claimed_.first);
+    return claimed_.first++;
+}
+
+bool Taker::commit(std::uint64_t position) {
+    std::lock_guard lock(mutex_);
+    if (!has_.contains(position)) return false;
+    has_.erase(position);
+    untold_.insert(position);
+    return true;
+}
+
+void Taker::commit_taken() {
+    std::lock_guard lock(mutex_);
+    commit_all();
+}
+
+void Taker::commit_all() {
+    has_.for_each([&](const Interval& range) { untold_.insert(range); });
+    has_ = {};
+}
+
+bool Taker::ended() const {
+    std::lock_guard lock(mutex_);
+    return ended_;
+}
+
+std::optional<std::string> Taker::failure() const {
+    std::lock_guard lock(mutex_);
+    return failure_;
+}
+
+std::uint64_t Taker::taken() const {
+    std::lock_guard lock(mutex_);
+    return taken_;
+}
+
+// ---- the line's ----
+
+void Taker::on(net::Transport& line, const net::Arrival& arrival) {
+    if (const auto* joined = std::get_if<net::Joined>(&arrival)) {
+        line.admit(joined->peer);
+        line.send(joined->peer, encode(Hello{options_.node}));
+        giver_ = joined->peer;
+        return;
+    }
+    if (const auto* left = std::get_if<net::Left>(&arrival)) return fail(left->why);
+    const auto& frame = std::get<net::Frame>(arrival);
+    const auto message = decode(frame.bytes);
+    if (!message) return fail("it sent what cannot be read");
+    if (const auto* granted = std::get_if<Granted>(&*message)) return take(line, *granted);
+    if (const auto* count = std::get_if<Count>(&*message)) return take(line, *count);
+    if (const auto* welcome = std::get_if<Welcome>(&*message)) return take(*welcome);
+    if (std::holds_alternative<Look>(*message)) return wake_consumers(false);
+    if (std::holds_alternative<Ended>(*message)) return wake_consumers(true);
+    fail("it sent what only others send");
+}
+
+void Taker::take(const Welcome& welcome) {
+    {
+        std::lock_guard lock(mutex_);
+        batch_ = BatchId(welcome.batch);
+    }
+    changed_.notify_all();
+}
+
+void Taker::take(net::Transport& line, const Granted& granted) {
+    {
+        std::lock_guard lock(mutex_);
+        const tickets::TicketRange range{batch_, granted.positions.first,
+                                         static_cast<std::uint32_t>(granted.positions.size())};
+        if (const auto stale = pool_.unclaimed().range; stale && stale->batch != batch_)
+            pool_.revoke(stale->batch);
+        const bool fits = granted.positions.size() <= tickets::kMostTickets;
+        const bool installed = fits && pool_.install(range) == tickets::Install::installed;
+        line.send(*giver_, encode(Filled{!installed, granted.positions}));
+        asked_ = false;
+    }
+    changed_.notify_all();
+}
+
+void Taker::take(net::Transport& line, const Count& count) {
+    tell_commits(line);
+    std::lock_guard lock(mutex_);
+    Present answer{count.count, 0, {}};
+    answer.positions = present(answer.fill);
+    line.send(*giver_, encode(answer));
+}
+
+// The tickets are read first: what a mate claims afterwards is in this answer, what we claim in between in
+// both parts.
+IntervalSet Taker::present(std::uint32_t& fill) const {
+    IntervalSet all = has_;
+    const tickets::TicketPool::Unclaimed unclaimed = pool_.unclaimed();
+    fill = unclaimed.fill;
+    if (unclaimed.range && unclaimed.range->batch == batch_)
+        all.insert(Interval{unclaimed.range->first, unclaimed.range->first + unclaimed.range->count});
+    if (claimed_.size() > 0) all.insert(claimed_);
+    untold_.for_each([&](const Interval& range) { all.insert(range); });
+    return all;
+}
+
+bool Taker::flush(net::Transport& line, bool commits_due) {
+    if (!giver_) return false;
+    bool asks = false;
+    {
+        std::lock_guard lock(mutex_);
+        asks = std::exchange(wants_, false);
+    }
+    if (asks || commits_due) tell_commits(line);
+    if (asks) line.send(*giver_, encode(Draw{}));
+    std::lock_guard lock(mutex_);
+    return !untold_.empty();
+}
+
+void Taker::tell_commits(net::Transport& line) {
+    std::lock_guard lock(mutex_);
+    if (untold_.empty()) return;
+    line.send(*giver_, encode(Committed{std::exchange(untold_, {})}));
+}
+
+void Taker::wake_consumers(bool ended) {
+    {
+        std::lock_guard lock(mutex_);
+        asked_ = false;
+        ended_ = ended_ || ended;
+    }
+    changed_.notify_all();
+}
+
+void Taker::fail(const std::string& why) {
+    {
+        std::lock_guard lock(mutex_);
+        if (!ended_ && !failure_) failure_ = why;
+    }
+    changed_.notify_all();
+}
+
+}  // namespace wq::feed

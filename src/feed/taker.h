@@ -1,0 +1,83 @@
+// A rank's part of the work: claims positions from the tickets of its node, and tells the giver what is done.
+// Its consumer takes and commits; another thread, that of the line, moves messages. It has no clock, and no
+// socket.
+//
+// If it is killed at any point, no lock that others need is held: those of the node go on, and the giver
+// finds what it had.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/interval_set.h"
+#include "feed/messages.h"
+#include "net/transport.h"
+#include "tickets/ticket_pool.h"
+
+namespace wq::feed {
+
+struct TakerOptions {
+    std::string node;      // equal for the takers that share the pool
+    bool commits = true;   // no: what is taken counts as done (Delivery::at_most_once)
+    bool by_hand = false;  // commit() is called for each; otherwise taking the next commits those before
+    std::uint32_t most_claimed = 256;  // at once, of the node's
+};
+
+class Taker {
+  public:
+    // `wake` lets the line's thread call flush(); it must not wait.
+    Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake);
+
+    // ---- the consumer's, of any threads ----
+
+    // Waits. nullopt: all are committed, or failure().
+    std::optional<std::uint64_t> take();
+    std::optional<std::uint64_t> try_take();  // nullopt also: not yet
+    bool ended() const;
+    // Whether it was taken here, and not committed before.
+    bool commit(std::uint64_t position);
+    void commit_taken();  // all
+    std::optional<std::string> failure() const;
+    std::uint64_t taken() const;  // so many
+
+    // ---- the line's ----
+
+    void on(net::Transport& line, const net::Arrival& arrival);
+    // Sends a request that its consumer waits for, with all commits; without one, commits only if they are
+    // due. Returns whether commits are left.
+    bool flush(net::Transport& line, bool commits_due);
+    void fail(const std::string& why);  // there is no giver any more: nobody waits
+
+  private:
+    std::optional<std::uint64_t> next();
+    std::optional<std::uint64_t> next_or_ask();
+    void commit_all();
+    IntervalSet present(std::uint32_t& fill) const;
+    void tell_commits(net::Transport& line);
+    void take(const Welcome& welcome);
+    void take(net::Transport& line, const Granted& granted);
+    void take(net::Transport& line, const Count& count);
+    void wake_consumers(bool ended);
+
+    TakerOptions options_;
+    std::function<void()> wake_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    tickets::TicketPool& pool_;
+    std::optional<net::PeerId> giver_;  // since it joined
+    Interval claimed_;                  // not taken yet
+    IntervalSet has_;                   // taken, not committed
+    IntervalSet untold_;                // committed
+    std::uint64_t taken_ = 0;
+    BatchId batch_{0};    // of our tickets; 0: the giver does not know us yet
+    bool wants_ = false;  // to ask
+    bool asked_ = false;  // the answer is still to come
+    bool ended_ = false;
+    std::optional<std::string> failure_;
+};
+
+}  // namespace wq::feed

@@ -1,0 +1,198 @@
+#include "feed/giver.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "feed/taker.h"
+#include "net/loopback.h"
+
+namespace wq::feed {
+namespace {
+
+using slices::Delivery;
+
+// The tickets of a node, as its ranks share them.
+class NodeTickets {
+  public:
+    explicit NodeTickets(std::uint32_t ranks) : shape_{ranks, 128} {
+        const std::size_t bytes = (tickets::TicketPool::bytes_needed(shape_) + 127) / 128 * 128;
+        memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, bytes)));
+        tickets::TicketPool::format(memory_.get(), shape_);
+    }
+    std::unique_ptr<tickets::TicketPool> of(std::uint32_t rank) {
+        return std::make_unique<tickets::TicketPool>(memory_.get(), shape_, rank);
+    }
+
+  private:
+    struct Free {
+        void operator()(std::byte* memory) const { std::free(memory); }
+    };
+    tickets::PoolShape shape_;
+    std::unique_ptr<std::byte, Free> memory_;
+};
+
+// A giver and ranks on nodes, by turns in one thread. Ranks take, hold, commit, and are killed at any moment.
+class Histories {
+  public:
+    Histories(unsigned seed, Delivery delivery, bool by_hand, unsigned kills)
+        : random_(seed),
+          delivery_(delivery),
+          by_hand_(by_hand),
+          kills_(kills),
+          positions_(1 + random_() % 300),
+          network_(1, seed),
+          giver_line_(network_.endpoint(giver_id)),
+          giver_(slices::Ledger(positions_, delivery)) {
+        for (int n = 0; n < 3; ++n) add_node();
+    }
+
+    void run() {
+        for (std::uint64_t steps = 0; !done(); ++steps) {
+            if (ranks_.empty()) add_node();
+            step();
+            ASSERT_EQ(giver_.ledger().audit(), "");
+            ASSERT_LT(steps, 200'000U)
+                << "it does not end: " << giver_.ledger().committed().count() << " of " << positions_
+                << " are committed, " << giver_.report().waiting << " wait";
+        }
+        check();
+    }
+
+  private:
+    static constexpr net::PeerId giver_id{0};
+    struct Rank {
+        net::PeerId id;
+        std::unique_ptr<net::Transport> line;
+        std::unique_ptr<tickets::TicketPool> pool;
+        std::unique_ptr<Taker> taker;
+        std::vector<std::uint64_t> has;
+    };
+
+    bool done() const {
+        if (!giver_.ended() && delivery_ != Delivery::at_most_once) return false;
+        for (const Rank& rank : ranks_)
+            if (!rank.taker->ended()) return false;
+        return !ranks_.empty();
+    }
+
+    void add_node() {
+        const std::uint32_t ranks = 1 + static_cast<std::uint32_t>(random_() % 4);
+        nodes_.push_back(std::make_unique<NodeTickets>(ranks));
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            Rank added;
+            added.id = network_.add();
+            added.line = network_.endpoint(added.id);
+            added.pool = nodes_.back()->of(rank);
+            TakerOptions options;
+            options.node = "node" + std::to_string(nodes_.size());
+            options.by_hand = by_hand_;
+            options.commits = delivery_ != Delivery::at_most_once;
+            options.most_claimed = 5;
+            added.taker = std::make_unique<Taker>(*added.pool, options, [] {});
+            ranks_.push_back(std::move(added));
+            network_.connect(giver_id, ranks_.back().id);
+        }
+    }
+
+    void step() {
+        now_ += std::chrono::milliseconds(random_() % 50);
+        const std::size_t chosen = random_() % ranks_.size();
+        Rank& rank = ranks_[chosen];
+        switch (random_() % 8) {
+            case 0:
+            case 1: {
+                std::vector<net::Arrival> inbox;
+                giver_line_->poll(inbox);
+                for (const net::Arrival& arrival : inbox) giver_.on(*giver_line_, arrival, now_);
+                if (const auto due = giver_.wakeup(); due && now_ >= *due) giver_.tick(now_);
+                return;
+            }
+            case 2:
+            case 3: {
+                std::vector<net::Arrival> inbox;
+                rank.line->poll(inbox);
+                for (const net::Arrival& arrival : inbox) rank.taker->on(*rank.line, arrival);
+                return;
+            }
+            case 4:
+                return static_cast<void>(rank.taker->flush(*rank.line, random_() % 2 == 0));
+            case 5:
+                return random_() % 10 < kills_ ? kill(chosen) : void();
+            case 6:
+                if (by_hand_ && !rank.has.empty()) {
+                    EXPECT_EQ(rank.taker->commit(rank.has.back()), delivery_ != Delivery::at_most_once);
+                    EXPECT_FALSE(rank.taker->commit(rank.has.back()));
+                    rank.has.pop_back();
+                }
+                return;
+            default:
+                if (by_hand_ && rank.has.size() > 3) return;
+                if (const auto position = rank.taker->try_take()) {
+                    ++taken_[*position];
+                    rank.has.push_back(*position);
+                }
+        }
+    }
+
+    // Some of what it sent is lost with it; now and then it has also claimed, or filled, and said nothing.
+    void kill(std::size_t chosen) {
+        Rank& rank = ranks_[chosen];
+        if (random_() % 3 == 0) rank.pool->take(1 + static_cast<std::uint32_t>(random_() % 3));
+        network_.crash(rank.id, "killed");
+        ranks_.erase(ranks_.begin() + static_cast<std::ptrdiff_t>(chosen));
+        ++killed_;
+    }
+
+    void check() const {
+        for (std::uint64_t position = 0; position < positions_; ++position) {
+            const auto found = taken_.find(position);
+            const int times = found == taken_.end() ? 0 : found->second;
+            if (delivery_ == Delivery::at_most_once) {
+                EXPECT_LE(times, 1) << position;
+            } else {
+                EXPECT_GE(times, 1) << position;
+            }
+            if (killed_ == 0 && delivery_ == Delivery::exactly_once) {
+                EXPECT_EQ(times, 1) << position;
+            }
+        }
+        EXPECT_TRUE(delivery_ != Delivery::exactly_once || giver_.report().late == 0U);
+    }
+
+    std::mt19937_64 random_;
+    Delivery delivery_;
+    bool by_hand_;
+    unsigned kills_;  // of ten chances
+    std::uint64_t positions_;
+    net::LoopbackNetwork network_;
+    std::unique_ptr<net::Transport> giver_line_;
+    Giver giver_;
+    Instant now_{};
+    std::vector<std::unique_ptr<NodeTickets>> nodes_;
+    std::vector<Rank> ranks_;
+    std::map<std::uint64_t, int> taken_;
+    std::uint64_t killed_ = 0;
+};
+
+class Feed : public testing::TestWithParam<std::tuple<Delivery, bool, unsigned>> {};
+
+TEST_P(Feed, GivesEachPositionAsPromised) {
+    const auto [delivery, by_hand, kills] = GetParam();
+    for (unsigned seed = 0; seed < 30; ++seed) {
+        Histories(seed, delivery, by_hand, kills).run();
+        ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Deliveries, Feed,
+                         testing::Combine(testing::Values(Delivery::exactly_once, Delivery::at_most_once,
+                                                          Delivery::at_least_once),
+                                          testing::Bool(), testing::Values(0, 1, 4)));
+
+}  // namespace
+}  // namespace wq::feed

@@ -1,0 +1,59 @@
+#include "feed/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace wq::feed {
+namespace {
+
+IntervalSet some() {
+    IntervalSet positions;
+    for (const Interval& range :
+         {Interval{3, 5}, Interval{8, 9}, Interval{1'000'000'000'000, 1'000'000'000'007}})
+        positions.insert(range);
+    return positions;
+}
+
+TEST(FeedMessages, ArriveAsTheyWere) {
+    const auto back = [](const Message& message) {
+        const auto read = decode(encode(message));
+        EXPECT_TRUE(read);
+        EXPECT_EQ(read->index(), message.index());
+        return *read;
+    };
+    EXPECT_EQ(std::get<Hello>(back(Hello{"n 1"})).node, "n 1");
+    const auto filled = std::get<Filled>(back(Filled{true, {4, 9}}));
+    EXPECT_TRUE(filled.unused);
+    EXPECT_EQ(filled.positions, (Interval{4, 9}));
+    EXPECT_EQ(std::get<Committed>(back(Committed{some()})).positions, some());
+    const auto present = std::get<Present>(back(Present{7, 8, some()}));
+    EXPECT_EQ(present.count, 7U);
+    EXPECT_EQ(present.fill, 8U);
+    EXPECT_EQ(present.positions, some());
+    EXPECT_EQ(std::get<Granted>(back(Granted{{1, 2}})).positions, (Interval{1, 2}));
+    EXPECT_EQ(std::get<Welcome>(back(Welcome{5})).batch, 5U);
+    EXPECT_EQ(std::get<Count>(back(Count{9})).count, 9U);
+    for (const Message& empty : {Message(Draw{}), Message(Look{}), Message(Ended{})}) back(empty);
+}
+
+TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
+    for (const Message& message :
+         {Message(Hello{"node"}), Message(Filled{false, {4, 9}}), Message(Committed{some()}),
+          Message(Present{7, 8, some()}), Message(Granted{{1, 2}}), Message(Count{300})}) {
+        const std::string bytes = encode(message);
+        for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));
+        EXPECT_FALSE(decode(bytes + "x"));
+    }
+    EXPECT_FALSE(decode(encode(Granted{{2, 2}})));
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 20'000; ++round) {
+        std::string bytes(random() % 40, '\0');
+        for (char& byte : bytes) byte = static_cast<char>(random());
+        const auto message = decode(bytes);
+        EXPECT_TRUE(!message || decode(encode(*message)));
+    }
+}
+
+}  // namespace
+}  // namespace wq::feed
