@@ -55,6 +55,7 @@ bool Taker::commit(std::uint64_t position) {
     std::lock_guard lock(mutex_);
     if (!has_.contains(position)) return false;
     has_.erase(position);
+    if (untold_.empty()) wake_();
     untold_.insert(position);
     return true;
 }
@@ -65,6 +66,8 @@ void Taker::commit_taken() {
 }
 
 void Taker::commit_all() {
+    if (has_.empty()) return;
+    if (untold_.empty()) wake_();
     has_.for_each([&](const Interval& range) { untold_.insert(range); });
     has_ = {};
 }

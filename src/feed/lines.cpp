@@ -1,0 +1,162 @@
+#include "feed/lines.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/quiet_thread.h"
+#include "base/units.h"
+
+namespace wq::feed {
+
+namespace {
+
+// Commits are told at least so often: as long as they may be lost with their rank.
+constexpr Duration tell_every = std::chrono::milliseconds(100);
+constexpr Duration said_after = std::chrono::seconds(10);
+
+// Until a descriptor is readable, or `until`.
+void wait(std::vector<int> descriptors, const Wake& wake, std::optional<Instant> until) {
+    descriptors.push_back(wake.descriptor());
+    std::vector<pollfd> waits;
+    for (const int descriptor : descriptors) waits.push_back({descriptor, POLLIN, 0});
+    int limit = -1;
+    if (until) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - instant_now());
+        limit = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+    }
+    ::poll(waits.data(), waits.size(), limit);
+    if (waits.back().revents != 0) wake.clear();
+}
+
+std::vector<net::Arrival> arrivals(net::Transport& line, bool& moved) {
+    std::vector<net::Arrival> inbox;
+    moved = line.poll(inbox) || moved;
+    return inbox;
+}
+
+}  // namespace
+
+Wake::Wake() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!event_.valid()) throw Failure{{ExitCode::unreachable, "no descriptor is left"}};
+}
+
+void Wake::set() const {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t told = ::write(event_.get(), &one, sizeof one);
+}
+
+void Wake::clear() const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(event_.get(), &count, sizeof count);
+}
+
+// ---- a taker ----
+
+Result<std::unique_ptr<TakerLine>> TakerLine::open(net::TcpDialOptions giver, tickets::TicketPool& pool,
+                                                   TakerOptions options) {
+    auto line = net::TcpDialer::open(std::move(giver));
+    if (!line) return line.error();
+    return std::unique_ptr<TakerLine>(new TakerLine(std::move(*line), pool, std::move(options)));
+}
+
+TakerLine::TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& pool, TakerOptions options)
+    : taker_(pool, std::move(options), [this] { wake_.set(); }), line_(std::move(line)) {
+    thread_ = quiet_thread([this] { run(); });
+}
+
+TakerLine::~TakerLine() {
+    over_ = true;
+    wake_.set();
+    thread_.join();
+}
+
+void TakerLine::run() {
+    Instant told = instant_now();
+    while (!over_) {
+        bool moved = false;
+        for (const net::Arrival& arrival : arrivals(*line_, moved)) taker_.on(*line_, arrival);
+        const Instant now = instant_now();
+        const bool due = now >= told + tell_every;
+        if (due) told = now;
+        const bool untold = taker_.flush(*line_, due);
+        if (!moved)
+            wait(line_->descriptors(), wake_, untold ? std::optional(told + tell_every) : std::nullopt);
+    }
+    taker_.flush(*line_, true);
+    line_.reset();  // it sends what waits, for a moment
+}
+
+// ---- the giver ----
+
+GiverLine::GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger,
+                     tickets::TicketPool& pool, TakerOptions options)
+    : others_(std::move(others)),
+      own_(2),
+      giver_end_(own_.endpoint(giver_id)),
+      taker_end_(own_.endpoint(own_id)),
+      taker_(pool, std::move(options), [this] { wake_.set(); }),
+      giver_(std::move(ledger)) {
+    own_.connect(giver_id, own_id);
+    thread_ = quiet_thread([this] { run(); });
+}
+
+GiverLine::~GiverLine() {
+    over_ = true;
+    wake_.set();
+    thread_.join();
+}
+
+GiverReport GiverLine::report() const {
+    std::lock_guard lock(mutex_);
+    return giver_.report();
+}
+
+IntervalSet GiverLine::committed() const {
+    std::lock_guard lock(mutex_);
+    return giver_.ledger().committed();
+}
+
+bool GiverLine::move(Instant now) {
+    bool moved = false;
+    for (const net::Arrival& arrival : arrivals(*taker_end_, moved)) taker_.on(*taker_end_, arrival);
+    const bool due = now >= told_ + tell_every;
+    if (due) told_ = now;
+    untold_ = taker_.flush(*taker_end_, due);
+    std::lock_guard lock(mutex_);
+    for (const net::Arrival& arrival : arrivals(*giver_end_, moved)) giver_.on(*giver_end_, arrival, now);
+    if (others_)
+        for (const net::Arrival& arrival : arrivals(*others_, moved)) giver_.on(*others_, arrival, now);
+    if (const auto next = giver_.wakeup(); next && now >= *next) giver_.tick(now);
+    return moved;
+}
+
+void GiverLine::run() {
+    const auto wait_for_more = [&](std::optional<Instant> until) {
+        const auto sooner = [&](std::optional<Instant> other) {
+            if (other && (!until || *other < *until)) until = other;
+        };
+        sooner(giver_.wakeup());
+        if (untold_) sooner(told_ + tell_every);
+        wait(others_ ? others_->descriptors() : std::vector<int>(), wake_, until);
+    };
+    while (!over_)
+        if (!move(instant_now())) wait_for_more({});
+    taker_.flush(*taker_end_, true);
+    move(instant_now());
+    own_.cut(giver_id, own_id, "the program has left it");
+    std::optional<Instant> say_at = instant_now() + said_after;
+    for (bool moved = true; moved || report().takers > 0; moved = move(instant_now())) {
+        if (say_at && instant_now() >= *say_at) {
+            say_at.reset();
+            say("waits for " + count_of(report().takers, "other taker") + " of its slices to end");
+        }
+        if (!moved) wait_for_more(say_at);
+    }
+}
+
+}  // namespace wq::feed

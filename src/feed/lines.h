@@ -1,0 +1,88 @@
+// Threads that move messages between takers and the giver, while consumers compute.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "feed/giver.h"
+#include "feed/taker.h"
+#include "net/loopback.h"
+#include "net/tcp_dialer.h"
+#include "net/tcp_listener.h"
+
+namespace wq::feed {
+
+// An eventfd: makes a thread's poll() return.
+class Wake {
+  public:
+    Wake();  // throws Failure if no descriptor is left
+    void set() const;
+    void clear() const;
+    int descriptor() const { return event_.get(); }
+
+  private:
+    Descriptor event_;
+};
+
+// A rank, or a worker elsewhere. Its connection ends with it, after what is committed was told.
+class TakerLine {
+  public:
+    // Connects in the background; `pool` must outlive it. Error: as of TcpDialer::open().
+    static Result<std::unique_ptr<TakerLine>> open(net::TcpDialOptions giver, tickets::TicketPool& pool,
+                                                   TakerOptions options);
+    ~TakerLine();
+    Taker& taker() { return taker_; }
+
+  private:
+    TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& pool, TakerOptions options);
+    void run();
+
+    Wake wake_;
+    Taker taker_;
+    std::unique_ptr<net::TcpDialer> line_;
+    std::atomic<bool> over_ = false;
+    std::thread thread_;
+};
+
+// The process that has the giver, and takes, too.
+class GiverLine {
+  public:
+    // `others`: null if there are none. `pool` must outlive it.
+    GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, tickets::TicketPool& pool,
+              TakerOptions options);
+    // Waits until all others have left, since they cannot go on without it.
+    ~GiverLine();
+    Taker& taker() { return taker_; }
+
+    GiverReport report() const;
+    IntervalSet committed() const;
+    // Called once if the end waits for others for long, with what it waits for.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
+
+  private:
+    static constexpr net::PeerId giver_id{0};
+    static constexpr net::PeerId own_id{1};
+    void run();
+    bool move(Instant now);  // all there is to do; false: nothing
+
+    Wake wake_;
+    std::unique_ptr<net::TcpListener> others_;
+    net::LoopbackNetwork own_;
+    std::unique_ptr<net::Transport> giver_end_;
+    std::unique_ptr<net::Transport> taker_end_;
+    Taker taker_;
+    mutable std::mutex mutex_;  // of giver_
+    Giver giver_;
+    Instant told_{};  // our own commits
+    bool untold_ = false;
+    std::atomic<bool> over_ = false;
+    std::thread thread_;
+};
+
+}  // namespace wq::feed

@@ -1,0 +1,109 @@
+#include "feed/lines.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "unit/feed/node_tickets.h"
+
+namespace wq::feed {
+namespace {
+
+std::unique_ptr<net::TcpListener> listener() {
+    net::TcpListenOptions options;
+    options.bind = {"127.0.0.1"};
+    options.key = "key";
+    return std::move(net::TcpListener::open(std::move(options))).or_throw();
+}
+
+net::TcpDialOptions to(std::uint16_t port) {
+    net::TcpDialOptions dial;
+    dial.managers = {{"127.0.0.1", port}};
+    dial.key = "key";
+    return dial;
+}
+
+TakerOptions of(const char* node) {
+    TakerOptions options;
+    options.node = node;
+    return options;
+}
+
+void take_all(Taker& taker, std::vector<std::uint64_t>& taken) {
+    while (const auto position = taker.take()) taken.push_back(*position);
+}
+
+// Two ranks of the giver's node, one of them the giver's own, and two others, each in a thread of its own.
+TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
+    constexpr std::uint64_t positions = 20'000;
+    NodeTickets here(2);
+    NodeTickets there(2);
+    const auto pools = {here.of(0), here.of(1), there.of(0), there.of(1)};
+    std::vector<std::vector<std::uint64_t>> taken(4);
+    auto others = listener();
+    const std::uint16_t port = others->port();
+    {
+        GiverLine giver(std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once),
+                        **pools.begin(), of("here"));
+        std::vector<std::thread> threads;
+        for (std::size_t n = 1; n < 4; ++n)
+            threads.emplace_back([&, n] {
+                const auto line =
+                    TakerLine::open(to(port), **(pools.begin() + n), of(n < 2 ? "here" : "there")).or_throw();
+                take_all(line->taker(), taken[n]);
+                EXPECT_EQ(line->taker().failure(), std::nullopt);
+                EXPECT_TRUE(line->taker().ended());
+            });
+        take_all(giver.taker(), taken[0]);
+        for (std::thread& thread : threads) thread.join();
+        EXPECT_EQ(giver.committed().count(), positions);
+        EXPECT_EQ(giver.report().late, 0U);
+    }
+    std::vector<int> times(positions);
+    for (const auto& each : taken)
+        for (const std::uint64_t position : each) ++times[position];
+    EXPECT_EQ(std::count(times.begin(), times.end(), 1), static_cast<std::ptrdiff_t>(positions));
+}
+
+TEST(FeedLines, AloneNobodyIsAsked) {
+    NodeTickets here(1);
+    const auto pool = here.of(0);
+    GiverLine giver(nullptr, slices::Ledger(1000, slices::Delivery::exactly_once), *pool, of("here"));
+    std::vector<std::uint64_t> taken;
+    take_all(giver.taker(), taken);
+    std::vector<std::uint64_t> wanted(1000);
+    std::iota(wanted.begin(), wanted.end(), 0);
+    EXPECT_EQ(taken, wanted);
+}
+
+TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
+    NodeTickets here(1);
+    NodeTickets there(1);
+    const auto own = here.of(0);
+    const auto other = there.of(0);
+    auto others = listener();
+    const std::uint16_t port = others->port();
+    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), *own, of("here"));
+    {
+        const auto line = TakerLine::open(to(port), *other, of("there")).or_throw();
+        for (int n = 0; n < 3; ++n) EXPECT_TRUE(line->taker().take());  // the third is not committed
+    }
+    std::vector<std::uint64_t> taken;
+    take_all(giver.taker(), taken);
+    EXPECT_EQ(taken.size(), 48U);
+    EXPECT_EQ(giver.committed().count(), 50U);
+}
+
+TEST(FeedLines, NobodyWaitsForAGiverThatIsNotThere) {
+    NodeTickets here(1);
+    const auto pool = here.of(0);
+    std::uint16_t port = 0;
+    port = listener()->port();  // nobody listens there any more
+    const auto line = TakerLine::open(to(port), *pool, of("here")).or_throw();
+    EXPECT_EQ(line->taker().take(), std::nullopt);
+    EXPECT_NE(line->taker().failure(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace wq::feed
