@@ -94,6 +94,11 @@ struct RankParts : MpiSession::Parts {
     mpi::MpiSession& mpi() { return session().mpi(); }
     const mpi::LaunchEnvironment& environment() { return session().environment(); }
 
+    std::vector<std::string> gather(const std::string& mine) override {
+        return mpi().gather_world(mine).or_throw();
+    }
+    run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi()).or_throw(); }
+
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);
     void attach(const MpiOptions& options);
@@ -149,6 +154,7 @@ void RankParts::attach(const MpiOptions& options) {
 void RankParts::join(const MpiOptions& options) {
     rank = mpi().rank();
     size = mpi().size();
+    node_size = mpi().node_size();
     works = !(options.manager_only && rank == 0);
     stop.killed_after_signal = environment().kills_after_signal;
     check_threads();

@@ -9,6 +9,7 @@
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
 #include "net/transport.h"
+#include "run/mpi_tickets.h"
 #include "tickets/counters.h"
 #include "tickets/ticket_pool.h"
 #include "work_queue/mpi.h"
@@ -19,8 +20,13 @@ namespace wq {
 struct MpiSession::Parts {
     virtual ~Parts() = default;
 
+    // Collective; they throw Failure.
+    virtual std::vector<std::string> gather(const std::string& mine) = 0;  // of all ranks
+    virtual run::NodeTickets open_node_tickets() = 0;
+
     int rank = 0;
     int size = 1;
+    int node_size = 1;  // ranks on this node
     bool works = true;  // false: rank 0 only manages
     std::vector<std::string> remarks;
     worker::WorkerOptions worker;

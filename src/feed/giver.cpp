@@ -34,7 +34,7 @@ void Giver::take(const Address& from, const Hello& hello, Instant now) {
     node_of_[from] = hello.node;
     send(from, Welcome{static_cast<std::uint32_t>(node.id)});
     if (node.recount) begin_recount(node, now);
-    if (ended()) send(from, Ended{});
+    if (ended()) send(from, Ended{report_.lost_takers > 0});
 }
 
 void Giver::take(const Address& from, const Draw&, Instant now) {
@@ -141,7 +141,7 @@ void Giver::give_to_all() {
 void Giver::tell_end() {
     if (std::exchange(told_end_, true)) return;
     for (auto& [name, node] : nodes_) node.waiting.clear();
-    for (const auto& [taker, node] : node_of_) send(taker, Ended{});
+    for (const auto& [taker, node] : node_of_) send(taker, Ended{report_.lost_takers > 0});
 }
 
 GiverReport Giver::report() const {

@@ -58,6 +58,7 @@ struct Writer {
     }
     void operator()(const Granted& granted) const { write(out, granted.positions); }
     void operator()(const Welcome& welcome) const { out.u64(welcome.batch); }
+    void operator()(const Ended& ended) const { out.boolean(ended.lost_some); }
     void operator()(const Count& count) const { out.u64(count.count); }
     template <class Empty>
     void operator()(const Empty&) const {
@@ -88,6 +89,7 @@ struct Reader {
     }
     void operator()(Granted& granted) const { granted.positions = read_interval(in); }
     void operator()(Welcome& welcome) const { welcome.batch = in.u32(); }
+    void operator()(Ended& ended) const { ended.lost_some = in.boolean(); }
     void operator()(Count& count) const { count.count = in.u64(); }
     template <class Empty>
     void operator()(Empty&) const {

@@ -41,9 +41,11 @@ struct Welcome {  // answers Hello: from now on it may claim, as it will be aske
 struct Granted {  // answers Draw
     Interval positions;
 };
-struct Look {};   // answers Draw: its node has some now
-struct Ended {};  // all are committed: to everybody
-struct Count {    // of everybody on a node, when one was lost
+struct Look {};              // answers Draw: its node has some now
+struct Ended {               // all are committed: to everybody
+    bool lost_some = false;  // takers were lost on the way
+};
+struct Count {  // of everybody on a node, when one was lost
     std::uint64_t count = 0;
 };
 

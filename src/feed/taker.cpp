@@ -10,6 +10,12 @@ Taker::Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void
 
 // ---- the consumer's ----
 
+bool Taker::join() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return batch_.value() != 0 || failure_; });
+    return !failure_;
+}
+
 std::optional<std::uint64_t> Taker::take() {
     std::unique_lock lock(mutex_);
     if (!options_.by_hand) commit_all();
@@ -72,6 +78,11 @@ void Taker::commit_all() {
     has_ = {};
 }
 
+bool Taker::lost_some() const {
+    std::lock_guard lock(mutex_);
+    return lost_some_;
+}
+
 bool Taker::ended() const {
     std::lock_guard lock(mutex_);
     return ended_;
@@ -103,8 +114,8 @@ void Taker::on(net::Transport& line, const net::Arrival& arrival) {
     if (const auto* granted = std::get_if<Granted>(&*message)) return take(line, *granted);
     if (const auto* count = std::get_if<Count>(&*message)) return take(line, *count);
     if (const auto* welcome = std::get_if<Welcome>(&*message)) return take(*welcome);
-    if (std::holds_alternative<Look>(*message)) return wake_consumers(false);
-    if (std::holds_alternative<Ended>(*message)) return wake_consumers(true);
+    if (const auto* ended = std::get_if<Ended>(&*message)) return take(*ended);
+    if (std::holds_alternative<Look>(*message)) return look();
     fail("it sent what only others send");
 }
 
@@ -171,11 +182,19 @@ void Taker::tell_commits(net::Transport& line) {
     line.send(*giver_, encode(Committed{std::exchange(untold_, {})}));
 }
 
-void Taker::wake_consumers(bool ended) {
+void Taker::look() {
     {
         std::lock_guard lock(mutex_);
         asked_ = false;
-        ended_ = ended_ || ended;
+    }
+    changed_.notify_all();
+}
+
+void Taker::take(const Ended& ended) {
+    {
+        std::lock_guard lock(mutex_);
+        ended_ = true;
+        lost_some_ = ended.lost_some;
     }
     changed_.notify_all();
 }

@@ -34,10 +34,12 @@ class Taker {
 
     // ---- the consumer's, of any threads ----
 
+    bool join();  // waits until the giver knows us; false: failure()
     // Waits. nullopt: all are committed, or failure().
     std::optional<std::uint64_t> take();
     std::optional<std::uint64_t> try_take();  // nullopt also: not yet
     bool ended() const;
+    bool lost_some() const;  // of other takers, before the end
     // Whether it was taken here, and not committed before.
     bool commit(std::uint64_t position);
     void commit_taken();  // all
@@ -61,7 +63,8 @@ class Taker {
     void take(const Welcome& welcome);
     void take(net::Transport& line, const Granted& granted);
     void take(net::Transport& line, const Count& count);
-    void wake_consumers(bool ended);
+    void take(const Ended& ended);
+    void look();
 
     TakerOptions options_;
     std::function<void()> wake_;
@@ -77,6 +80,7 @@ class Taker {
     bool wants_ = false;  // to ask
     bool asked_ = false;  // the answer is still to come
     bool ended_ = false;
+    bool lost_some_ = false;
     std::optional<std::string> failure_;
 };
 

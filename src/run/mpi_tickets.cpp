@@ -8,27 +8,6 @@ namespace wq::run {
 
 namespace {
 
-Status open_pool(mpi::MpiSession& session, RankTickets& tickets) {
-    tickets::PoolShape shape;
-    shape.ranks = static_cast<std::uint32_t>(session.node_size());
-    auto self = static_cast<std::uint32_t>(session.node_rank());
-    if (session.size() > 1 && shape.ranks <= tickets::kMostClaimers) {
-        auto shared = mpi::open_node_segment(session, tickets::TicketPool::bytes_needed(shape));
-        if (shared) tickets.segment = std::move(*shared);
-    }
-    if (!tickets
-             .segment) {  // too many ranks, or an MPI without shared windows: every rank is a separate node
-        shape.ranks = 1;
-        self = 0;
-        tickets.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
-    }
-    if (self == 0) tickets::TicketPool::format(tickets.segment->data(), shape);
-    if (const auto formatted = session.gather_node(""); !formatted)  // nobody attaches before it is formatted
-        return formatted.error();
-    tickets.pool = std::make_unique<tickets::TicketPool>(tickets.segment->data(), shape, self);
-    return success();
-}
-
 // Level 2 of tickets.
 Status open_counter(mpi::MpiSession& session, NodeRefill refill, RankTickets& tickets) {
     auto window = mpi::CounterWindow::open(session, tickets::BatchCounter::counters);
@@ -46,9 +25,35 @@ Status open_counter(mpi::MpiSession& session, NodeRefill refill, RankTickets& ti
 
 }  // namespace
 
+Result<NodeTickets> open_node_tickets(mpi::MpiSession& session) {
+    NodeTickets tickets;
+    tickets::PoolShape shape;
+    shape.ranks = static_cast<std::uint32_t>(session.node_size());
+    auto self = static_cast<std::uint32_t>(session.node_rank());
+    tickets.name = "node of rank " + std::to_string(session.node_mates().front());
+    if (session.size() > 1 && shape.ranks <= tickets::kMostClaimers) {
+        auto shared = mpi::open_node_segment(session, tickets::TicketPool::bytes_needed(shape));
+        if (shared) tickets.segment = std::move(*shared);
+    }
+    if (!tickets
+             .segment) {  // too many ranks, or an MPI without shared windows: every rank is a separate node
+        shape.ranks = 1;
+        self = 0;
+        tickets.name = "rank " + std::to_string(session.rank());
+        tickets.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
+    }
+    if (self == 0) tickets::TicketPool::format(tickets.segment->data(), shape);
+    if (const auto formatted = session.gather_node(""); !formatted)  // nobody attaches before it is formatted
+        return formatted.error();
+    tickets.pool = std::make_unique<tickets::TicketPool>(tickets.segment->data(), shape, self);
+    return tickets;
+}
+
 Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill) {
     RankTickets tickets;
-    if (const Status opened = open_pool(session, tickets); !opened) return opened.error();
+    auto node = open_node_tickets(session);
+    if (!node) return node.error();
+    static_cast<NodeTickets&>(tickets) = std::move(*node);
     if (session.node_size() == session.size() || refill == NodeRefill::message) return tickets;
     if (const Status opened = open_counter(session, refill, tickets); !opened) return opened.error();
     return tickets;

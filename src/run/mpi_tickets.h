@@ -15,15 +15,20 @@ namespace wq::run {
 // How a node gets its next range from rank 0.
 enum class NodeRefill { measured, window, message };
 
-struct RankTickets {
+struct NodeTickets {
     std::unique_ptr<mpi::Segment> segment;
     std::unique_ptr<tickets::TicketPool> pool;
+    std::string name;  // equal on the ranks that share them
+};
+
+struct RankTickets : NodeTickets {
     std::unique_ptr<mpi::CounterWindow> counter;  // null: nodes ask by message
     std::string no_window;                        // why the requested counter is missing
     std::string why;  // reason of the measured choice; empty: nothing was measured
 };
 
 // Collective over all ranks.
+Result<NodeTickets> open_node_tickets(mpi::MpiSession& session);
 Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill);
 
 }  // namespace wq::run

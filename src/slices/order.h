@@ -24,6 +24,7 @@ class Order {
     std::uint64_t slices() const { return options_.slices; }
     std::uint64_t epochs() const { return options_.epochs; }
     std::uint64_t positions() const { return options_.slices * options_.epochs; }
+    std::uint64_t seed() const { return options_.seed; }
     std::uint64_t epoch_of(std::uint64_t position) const { return position / options_.slices; }
     std::uint64_t slice_at(std::uint64_t position);  // position < positions(); fastest within one epoch
 

@@ -32,9 +32,10 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_EQ(present.fill, 8U);
     EXPECT_EQ(present.positions, some());
     EXPECT_EQ(std::get<Granted>(back(Granted{{1, 2}})).positions, (Interval{1, 2}));
+    EXPECT_TRUE(std::get<Ended>(back(Ended{true})).lost_some);
     EXPECT_EQ(std::get<Welcome>(back(Welcome{5})).batch, 5U);
     EXPECT_EQ(std::get<Count>(back(Count{9})).count, 9U);
-    for (const Message& empty : {Message(Draw{}), Message(Look{}), Message(Ended{})}) back(empty);
+    for (const Message& empty : {Message(Draw{}), Message(Look{})}) back(empty);
 }
 
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
