@@ -214,11 +214,16 @@ class Settings(Case):
         self.assert_nothing_left()
 
     def test_a_run_that_halted_says_so_later(self):
-        self.write("tasks.sh", "false\n" + "true\n" * 5000)
-        self.run_to_end("--halt-on-failure", "tasks.sh", code=1)
+        gate, bell = self.gate(), self.bell()  # the whole list is read before it fails
+        self.gate("never")
+        self.write("tasks.sh", "#WQ cores=0\nread x < gate; false\necho up > bell\nread x < never #:g\ntrue #:g\n")
+        run = self.start("--halt-on-failure", "tasks.sh")
+        bell.wait()
+        gate.open()
+        self.assertEqual(run.wait(), 1, str(run))
         status = self.status("tasks.sh.wq")
         self.assertEqual((status["state"], status["message"]), ("failed", "halted at the first failure"))
-        why = self.run_to_end("--why", 5001, "tasks.sh")
+        why = self.run_to_end("--why", 5, "tasks.sh")
         self.assertIn("it was not run: the run was stopped: halted at the first failure", why.out)
 
 
