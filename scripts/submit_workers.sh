@@ -346,19 +346,28 @@ exec "\$@"
 SCRIPT
 }
 
-# Submits; leaves ids and errors in files, and the driver's exit code in $code. If it were left at a Ctrl-C, nobody would
-# know whether there are jobs. The shell starts what is in the background with SIGINT ignored.
+# Submits: sets ids, why (the errors, in one line) and code, the driver's. If it were left at a Ctrl-C, nobody would know
+# whether there are jobs; so what it calls does not see one. Answers lie in a folder of their own, as the shared one may be
+# full. 124: nobody knows whether there are jobs.
 ask_driver() {
     trap 'echo "$ME: waiting for the answer of the batch system, to know whether it has the jobs" >&2' INT TERM HUP
-    eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" >"$WORKERS_SCRIPT.ids" 2>"$WORKERS_SCRIPT.err" &
-    driver=$!
-    code=0
-    wait "$driver" || code=$?
-    while kill -0 "$driver" 2>/dev/null; do # a signal has ended `wait`
+    (
+        trap '' INT HUP
+        trap : TERM
         code=0
-        wait "$driver" || code=$?
-    done
-    trap - INT TERM HUP
+        eval "\"\$DRIVER\" submit $OPTIONS -- $BATCH" >"$ANSWERS/ids" 2>"$ANSWERS/err" || code=$?
+        echo "$code" >"$ANSWERS/code"
+    ) &
+    while kill -0 $! 2>/dev/null; do wait $! || :; done # a signal ends wait
+    ids=$(cat -- "$ANSWERS/ids" || :)
+    why=$(tr -s '\n' ' ' <"$ANSWERS/err" | sed 's/ $//' || :)
+    code=$(cat -- "$ANSWERS/code" 2>/dev/null || :)
+    rm -rf -- "$ANSWERS"
+    case ${code:-none} in
+    0) [ -n "$ids" ] || code=124 ;;
+    none) code=124 ;;
+    *) [ "$code" -le 128 ] && [ -z "$ids" ] || code=124 ;; # killed, perhaps after it had submitted; or an answer that is cut
+    esac
 }
 
 json_string() { printf '%s' "$1" | awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\""); gsub(/\t/, "\\t"); printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'; }
@@ -392,15 +401,15 @@ main() {
     [ -n "$NAME" ] || WORKERS_SCRIPT=$(mktemp "$FOLDER/worker-XXXXXX") || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     WORKERS_LOG=$WORKERS_SCRIPT
     export WORKERS_SCRIPT WORKERS_LOG
-    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 700 "$WORKERS_SCRIPT"; then
+    if ! ANSWERS=$(mktemp -d); then
         rm -f -- "$WORKERS_SCRIPT"
+        fail 77 "cannot write in ${TMPDIR:-/tmp}; set TMPDIR to another folder"
+    fi
+    if ! job_script >"$WORKERS_SCRIPT" || ! chmod 700 "$WORKERS_SCRIPT"; then
+        rm -rf -- "$WORKERS_SCRIPT" "$ANSWERS"
         fail 77 "cannot write $WORKERS_SCRIPT"
     fi
     ask_driver
-    ids=$(cat -- "$WORKERS_SCRIPT.ids")
-    why=$(tr -s '\n' ' ' <"$WORKERS_SCRIPT.err" | sed 's/ $//')
-    rm -f -- "$WORKERS_SCRIPT.ids" "$WORKERS_SCRIPT.err"
-    [ "$code" -le 128 ] || code=124 # the driver was killed, perhaps after it had submitted
     case $code in
     0) ;;
     124) fail 75 "the workers may have been submitted or not: $why; look for jobs of $WORKERS_SCRIPT" ;;

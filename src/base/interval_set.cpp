@@ -62,6 +62,13 @@ std::optional<Interval> IntervalSet::back() const {
     return Interval{ranges_.rbegin()->first, ranges_.rbegin()->second};
 }
 
+std::optional<Interval> IntervalSet::before(std::uint64_t value) const {
+    auto it = ranges_.lower_bound(value);
+    if (it == ranges_.begin()) return std::nullopt;
+    --it;
+    return Interval{it->first, std::min(it->second, value)};
+}
+
 std::optional<Interval> IntervalSet::from(std::uint64_t value) const {
     auto it = ranges_.upper_bound(value);
     if (it != ranges_.begin() && std::prev(it)->second > value) return Interval{value, std::prev(it)->second};

@@ -29,6 +29,8 @@ class IntervalSet {
     std::optional<Interval> back() const;   // the highest
     // The first range that ends after `value`, without its part below `value`.
     std::optional<Interval> from(std::uint64_t value) const;
+    // The last range that begins before `value`, without its part from `value` on.
+    std::optional<Interval> before(std::uint64_t value) const;
     std::optional<Interval> take_front(
         std::uint64_t most);  // removes and returns up to `most` of the lowest range
     template <class F>

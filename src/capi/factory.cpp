@@ -17,6 +17,20 @@
 #include "capi/quarantine.h"
 #include "capi/queue.h"
 
+namespace {
+
+class Calling {
+  public:
+    explicit Calling(std::atomic<int>& calls) : calls_(calls) { ++calls_; }
+    ~Calling() { --calls_; }
+    Calling(const Calling&) = delete;
+
+  private:
+    std::atomic<int>& calls_;
+};
+
+}  // namespace
+
 struct work_queue_factory : wq::capi::Quarantined<work_queue_factory, 64> {
     work_queue_factory(work_queue& of, std::string batch_type);
     ~work_queue_factory();
@@ -27,7 +41,10 @@ struct work_queue_factory : wq::capi::Quarantined<work_queue_factory, 64> {
     void start(wq::Manager& manager);
     void stop();
     bool set();  // the settings, if it runs; false: they cannot be written
-    std::optional<wq::FactoryReport> report() const { return factory_ ? factory_->report() : std::nullopt; }
+    std::optional<wq::FactoryReport> report() const {
+        const Calling calling(calls_);
+        return factory_ ? factory_->report() : std::nullopt;
+    }
 
     wq::FactoryOptions options;
     work_queue* queue;  // null: it was deleted
@@ -35,7 +52,7 @@ struct work_queue_factory : wq::capi::Quarantined<work_queue_factory, 64> {
   private:
     std::unique_ptr<wq::Factory> factory_;  // since the first start
     int process_ = 0;                       // that started it
-    std::atomic<int> calls_{0};             // that start or stop it now
+    mutable std::atomic<int> calls_{0};     // that use it now
 };
 
 work_queue_factory::work_queue_factory(work_queue& of, std::string batch_type) : queue(&of) {
@@ -57,29 +74,25 @@ work_queue_factory::~work_queue_factory() {
 void work_queue_factory::start(wq::Manager& manager) {
     options.manager = &manager;
     auto made = std::make_unique<wq::Factory>(options);
-    ++calls_;
-    try {
+    {
+        const Calling calling(calls_);
         made->start();
-    } catch (...) {
-        --calls_;
-        throw;
     }
-    --calls_;
     process_ = ::getpid();
     factory_ = std::move(made);
 }
 
 // A forked process has the factory's memory, but not its thread. If exit() is called in a signal handler or
-// another thread while a call starts or stops the factory, that call would never end; the program
+// another thread while a call uses the factory, that call would never end; the program
 // work_queue_factory then ends when it notices that its reader is gone.
 void work_queue_factory::stop() {
     if (!factory_ || !ours() || calls_ != 0) return;
-    ++calls_;
+    const Calling calling(calls_);
     factory_->stop();
-    --calls_;
 }
 
 bool work_queue_factory::set() {
+    const Calling calling(calls_);
     return !running() || factory_->set(options.settings);
 }
 

@@ -134,7 +134,7 @@ class Rank {
         }
     }
 
-    // Of a job script that has several nodes, and starts this program without a launcher.
+    // A job script may have several nodes, and start this program without a launcher.
     std::string unused_nodes() {
         if (!launched_by_.empty() || session_.mpi().size() > 1 || options_.listen) return {};
         const auto nodes = machine::batch_nodes(machine::batch_environment());

@@ -93,7 +93,8 @@ Status set(const Key& key, const Json& file, const Json& value, Settings& settin
 }
 
 // "line 3, at '}'": where the parser gave up, after `byte` bytes.
-std::string place_in(const std::string& text, std::size_t byte) {
+std::string place_in(std::string text, std::size_t byte) {
+    while (text.ends_with('\n')) text.pop_back();
     const std::size_t at = std::min(byte > 0 ? byte - 1 : 0, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
     const std::string rest = text.substr(at, text.find('\n', at) - at);
@@ -113,7 +114,9 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
     try {
         file = Json::parse(text, nullptr, true, true);
     } catch (const Json::parse_error& error) {
-        return Error{ExitCode::bad_input, "it is no JSON: " + place_in(text, error.byte)};
+        return Error{ExitCode::bad_input, "it is not valid JSON: " + place_in(text, error.byte)};
+    } catch (const Json::exception&) {  // a number beyond all limits, for example
+        return Error{ExitCode::bad_input, "it is not valid JSON"};
     }
     if (!file.is_object())
         return Error{ExitCode::bad_input, "it is no JSON object, such as {\"max-workers\": 20}"};

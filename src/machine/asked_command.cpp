@@ -18,6 +18,7 @@ namespace wq::machine {
 namespace {
 
 constexpr std::size_t longest_answer = 1u << 20;
+constexpr int most_parts = 16;  // a pipe has 1 MiB where pages have 64 KiB
 constexpr Duration kill_grace = std::chrono::seconds(1);
 
 int milliseconds_until(Instant until) {
@@ -88,7 +89,7 @@ AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors error
     ::posix_spawn_file_actions_destroy(&files);
 }
 
-// At most what a pipe holds, so that a command that never stops writing is not read for ever.
+// A part only: a command that never stops writing is not read for ever.
 void AskedCommand::read_errors() {
     constexpr std::size_t most_kept = 4096;
     std::array<char, 65536> part;
@@ -100,19 +101,20 @@ void AskedCommand::read_errors() {
 }
 
 // Returns the status of waitpid(); nullopt: it still runs. Linux before 5.3 has no process descriptors: there
-// this waits without a limit.
+// this looks every 10 ms.
 std::optional<int> AskedCommand::wait_for_end(Instant until) {
+    constexpr int look_every = 10;
     const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
-    while (process.valid()) {
+    for (;;) {
+        int status = 0;
+        if (::waitpid(child_, &status, WNOHANG) == child_) return status;
+        const int left = milliseconds_until(until);
+        if (left <= 0) return std::nullopt;
         pollfd waits[]{{process.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}};
-        const int there = ::poll(waits, 2, milliseconds_until(until));
-        if (there < 0 && errno == EINTR) continue;
-        if (there <= 0 || waits[0].revents != 0 || instant_now() >= until) break;
-        read_errors();
+        if (::poll(waits, 2, process.valid() ? left : std::min(left, look_every)) > 0 &&
+            waits[1].revents != 0)
+            read_errors();
     }
-    int status = 0;
-    if (::waitpid(child_, &status, process.valid() ? WNOHANG : 0) != child_) return std::nullopt;
-    return status;
 }
 
 void AskedCommand::end() {
@@ -148,7 +150,7 @@ std::optional<std::string> AskedCommand::answer(Duration limit, int stop) {
         if (const auto status = wait_for_end(until)) exit_code_ = exit_code_of(*status), child_ = -1;
     }
     end();
-    read_errors();
+    for (int parts = 0; parts < most_parts && errors_.valid(); ++parts) read_errors();
     if (!whole) return std::nullopt;
     return text;
 }

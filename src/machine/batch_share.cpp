@@ -127,7 +127,7 @@ std::vector<std::string> pbs_hosts(const Reader& pbs) {
     return first_words(pbs.file("PBS_NODEFILE").value_or(""));
 }
 
-// NCPUS is for each process (mpiprocs) of the first host: for the node, if the job has one process.
+// NCPUS is the first chunk's ncpus, or its ompthreads: for the node, if the job has one process (mpiprocs).
 // PBS_NUM_PPN (Torque) is for each node.
 void read_pbs(Reader& pbs) {
     if (pbs.text("PBS_JOBID").empty()) return;

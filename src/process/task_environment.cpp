@@ -17,6 +17,7 @@ constexpr std::string_view of_the_launcher[] = {"OMPI_",
                                                 "OPAL_",
                                                 "PRTE_",
                                                 "MPI_LOCALRANKID",
+                                                "WORK_QUEUE_JOB",  // the worker's
                                                 "WORK_QUEUE_TASK_ID",
                                                 "WORK_QUEUE_ATTEMPT"};
 // The user's settings for how MPI communicates. mpirun itself sets

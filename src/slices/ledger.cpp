@@ -1,6 +1,7 @@
 #include "slices/ledger.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -28,56 +29,44 @@ IntervalSet common(const IntervalSet& one, const IntervalSet& other) {
 
 Ledger::Ledger(std::uint64_t positions, Delivery delivery, IntervalSet committed)
     : positions_(positions), delivery_(delivery), committed_(std::move(committed)) {
+    committed_.erase(Interval{positions_, std::numeric_limits<std::uint64_t>::max()});
     open_.insert({0, positions_});
     erase(open_, committed_);
 }
 
 Drawn Ledger::draw(Node node, std::uint64_t most) {
-    auto range = open_.take_front(std::max<std::uint64_t>(most, 1));
-    if (!range && delivery_ == Delivery::at_least_once && sealed_.empty()) range = copy_for(node, most);
-    if (!range) return committed_.count() == positions_ ? Drawn(End{}) : Drawn(Wait{});
-    if (delivery_ == Delivery::at_most_once)
-        committed_.insert(*range);
-    else
+    most = std::max<std::uint64_t>(most, 1);
+    if (const auto range = open_.take_front(most)) {
+        if (delivery_ == Delivery::at_most_once) {
+            committed_.insert(*range);
+            return Grant{*range};
+        }
         has_[node].insert(*range);
-    return Grant{*range};
-}
-
-// The highest: the other node comes to it last. Each position is copied once.
-std::optional<Interval> Ledger::copy_for(Node node, std::uint64_t most) {
-    std::optional<Interval> best;
-    for (const auto& [other, has] : has_) {
-        if (other == node) continue;
-        IntervalSet uncopied = has;
-        erase(uncopied, copied_);
-        const auto last = uncopied.back();
-        if (last && (!best || last->end > best->end)) best = last;
+        if (delivery_ == Delivery::at_least_once) single_.insert(*range);
+        return Grant{*range};
     }
-    if (!best) return best;
-    best->first = std::max(best->first, best->end - std::min(best->size(), std::max<std::uint64_t>(most, 1)));
-    copied_.insert(*best);
-    return best;
+    if (const auto copy = copy_for(outstanding_of(node), most)) {
+        has_[node].insert(*copy);
+        single_.erase(*copy);
+        copied_.insert(*copy);
+        return Grant{*copy};
+    }
+    return committed_.count() == positions_ ? Drawn(End{}) : Drawn(Wait{});
 }
 
-void Ledger::seal(Interval positions) {
-    IntervalSet part;
-    open_.for_each_in(positions, [&](const Interval& range) { part.insert(range); });
-    erase(open_, part);
-    insert(sealed_, part);
-}
-
-void Ledger::drew(Node node, Interval positions) {
-    IntervalSet part;
-    sealed_.for_each_in(positions, [&](const Interval& range) { part.insert(range); });
-    erase(sealed_, part);
-    if (delivery_ == Delivery::at_most_once)
-        insert(committed_, part);
-    else if (!part.empty())
-        insert(has_[node], part);
-}
-
-void Ledger::unseal() {
-    insert(open_, std::exchange(sealed_, {}));
+// The highest that the node does not have itself: others come to these last.
+std::optional<Interval> Ledger::copy_for(const IntervalSet& has, std::uint64_t most) const {
+    std::optional<Interval> range = single_.before(positions_);
+    for (; range; range = single_.before(range->first)) {
+        IntervalSet of_others;
+        of_others.insert(*range);
+        has.for_each_in(*range, [&](const Interval& own) { of_others.erase(own); });
+        if (auto best = of_others.back()) {
+            best->first = std::max(best->first, best->end - std::min(best->size(), most));
+            return best;
+        }
+    }
+    return std::nullopt;
 }
 
 IntervalSet Ledger::commit(Node node, const IntervalSet& positions) {
@@ -85,10 +74,19 @@ IntervalSet Ledger::commit(Node node, const IntervalSet& positions) {
     if (found == has_.end()) return {};
     IntervalSet counts = common(found->second, positions);
     insert(committed_, counts);
-    for (auto& [other, has] : has_)
-        if (other == node || delivery_ == Delivery::at_least_once) erase(has, counts);
-    std::erase_if(has_, [](const auto& each) { return each.second.empty(); });
+    erase(single_, counts);
+    take_from(found, counts);
+    // A second node may have them.
+    if (const IntervalSet twice = common(copied_, counts); !twice.empty()) {
+        erase(copied_, twice);
+        for (auto other = has_.begin(); other != has_.end();) take_from(other++, twice);
+    }
     return counts;
+}
+
+void Ledger::take_from(Holders::iterator holder, const IntervalSet& positions) {
+    erase(holder->second, positions);
+    if (holder->second.empty()) has_.erase(holder);
 }
 
 void Ledger::give_back(Node node, Interval positions) {
@@ -102,10 +100,12 @@ std::uint64_t Ledger::recount(Node node, const IntervalSet& present) {
     if (found == has_.end()) return 0;
     IntervalSet lost = found->second;
     erase(lost, present);
-    erase(found->second, lost);
-    if (found->second.empty()) has_.erase(found);
-    erase(copied_, lost);
-    for (const auto& [other, has] : has_) erase(lost, common(lost, has));  // it has a copy
+    take_from(found, lost);
+    const IntervalSet elsewhere = common(copied_, lost);  // another node has these
+    erase(copied_, elsewhere);
+    insert(single_, elsewhere);
+    erase(lost, elsewhere);
+    erase(single_, lost);
     insert(open_, lost);
     return lost.count();
 }
@@ -124,7 +124,6 @@ std::string Ledger::audit() const {
         insert(all, set);
     };
     add("what is open", open_);
-    add("what is sealed", sealed_);
     for (const auto& [node, has] : has_) {
         if (has.empty()) wrong += "a node has nothing; ";
         IntervalSet own = has;

@@ -1,9 +1,10 @@
-// What was given out and committed, of all positions of an order (order.h): the truth about a pass over the
-// slices, held by one process. Others draw ranges for their node, whose ranks share them, and commit what
-// they have done. Of a rank that is lost, the others cannot say what it had: but they can say what they have,
-// so that what nobody has is lost, and is given again.
+// Which positions of an order (order.h) were granted and which are committed. One process holds this truth
+// about a pass. Others draw ranges for their node, whose ranks share them, and commit positions that are
+// done. When a rank is lost, nobody knows what it had; but the other ranks of its node can list what they
+// have. What nobody lists is lost, and is granted again.
 //
-// It has no clock, and waits for nothing. Costs are per range, not per position.
+// It has no clock, and waits for nothing. Costs are per range, not per position or node; only commits of what
+// was given twice look at all nodes.
 #pragma once
 
 #include <cstdint>
@@ -47,38 +48,36 @@ class Ledger {
     // ones.
     Drawn draw(Node node, std::uint64_t most);
 
-    // The one-sided counter: what is sealed is given by it alone, and whoever drew from it tells afterwards.
-    // When nobody will tell any more, what nobody told of is given again.
-    void seal(Interval positions);
-    void drew(Node node, Interval positions);
-    void unseal();
-
     // Returns those that count: that the node has, and nobody has committed before.
     IntervalSet commit(Node node, const IntervalSet& positions);
     // The node did not need these.
     void give_back(Node node, Interval positions);
-    // `present`: all that the node's living ranks have, claimed and not yet claimed, after one of them was
-    // lost. The rest is given again; returns how many that are.
+    // `present`: all positions that the node's living ranks have, claimed and unclaimed, after one of them
+    // was lost. The rest is granted again; returns how many. No grant to the node may be on its way: it would
+    // count as lost.
     std::uint64_t recount(Node node, const IntervalSet& present);
     std::uint64_t lose(Node node) { return recount(node, {}); }  // nobody of it lives
 
     std::uint64_t positions() const { return positions_; }
-    std::uint64_t to_give() const { return open_.count() + sealed_.count(); }
+    std::uint64_t to_give() const { return open_.count(); }
     const IntervalSet& committed() const { return committed_; }
     const IntervalSet& outstanding_of(Node node) const;  // given, and neither committed nor lost
     // Recomputes what is where; "": right. Tests call it after each step.
     std::string audit() const;
 
   private:
-    std::optional<Interval> copy_for(Node node, std::uint64_t most);
+    using Holders = std::map<Node, IntervalSet>;
+    void take_from(Holders::iterator holder, const IntervalSet& positions);
+    std::optional<Interval> copy_for(const IntervalSet& has, std::uint64_t most) const;
 
     std::uint64_t positions_;
     Delivery delivery_;
-    IntervalSet open_;    // to be given
-    IntervalSet sealed_;  // to be given by the counter
+    IntervalSet open_;  // to be given
     IntervalSet committed_;
-    IntervalSet copied_;  // given to a second node
-    std::map<Node, IntervalSet> has_;
+    // With copies only: given once and not committed, and given twice and not committed.
+    IntervalSet single_;
+    IntervalSet copied_;
+    Holders has_;
 };
 
 }  // namespace wq::slices

@@ -1,5 +1,6 @@
-// The order in which slices are handed out: epoch after epoch, each a permutation of its own. A position
-// counts over all epochs; everybody computes its slice alone.
+// The order of slices: epoch after epoch, each a permutation of its own. A position counts over all epochs;
+// everybody computes its slice alone. An Order keeps what it needs for the last epoch, so each thread has its
+// own.
 #pragma once
 
 #include <cstdint>

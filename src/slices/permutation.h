@@ -5,8 +5,7 @@
 // Method: the places form a table of about sqrt(size) rows and columns. Each round adds to a place's row a
 // keyed hash of its column, then to its column one of its row (a Feistel network on Z_rows x Z_columns: Black
 // and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002). The table has fewer places beyond
-// `size` than rows; whoever meets one goes on from it. It shuffles well, but is no cipher: whoever sees
-// enough elements may find the key.
+// `size` than rows; a result among these is permuted once more. It shuffles well, but is no cipher.
 #pragma once
 
 #include <array>

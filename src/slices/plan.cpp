@@ -155,7 +155,9 @@ std::uint64_t Plan::digest() const {
     for (std::size_t n = 0; n < sources_.size(); ++n) {
         for (const char letter : sources_[n].name) bits = mixed(bits, static_cast<unsigned char>(letter));
         bits = mixed(bits, sources_[n].records ? *sources_[n].records + 1 : 0);
-        bits = mixed(bits, pieces_[n].count);
+        for (const std::uint64_t part :
+             {pieces_[n].count, pieces_[n].longer, pieces_[n].length, pieces_[n].rest})
+            bits = mixed(bits, part);
     }
     return bits;
 }

@@ -18,7 +18,7 @@ struct Source {
     bool operator==(const Source&) const = default;
 };
 
-// A value: text() and parse() are inverse to each other.
+// parse() reads what text() writes.
 struct Slice {
     std::string source;
     std::optional<Interval> records;  // half-open; nullopt: all
@@ -35,13 +35,13 @@ enum class Cut {
 
 class Plan {
   public:
-    // `slices`: how many, unless `whole`; negative: an error like 0. Sources without records are one slice
-    // each, besides, and those of no records none. `total`: exactly so many, at least one of each source, and
-    // within a source the last ones are shorter by a record where it does not divide evenly. `per_source`, as
-    // DeepRec's WorkQueue cuts: a slice has max(1, records / slices) records, and there are as many as
-    // needed, so often one or more beyond `slices`.
-    // Errors (usage): no sources; nothing in them; a name that is empty or ends like a slice's; `slices`
-    // below 1, or (of `total`) below the number of sources or above that of records.
+    // `slices`: how many; ignored for `whole`. A source whose records are unknown is one slice, and is not
+    // counted among these. A source of no records has no slice, but for `whole`. `total`: exactly so many, at
+    // least one of each source. The slices of a source have equal numbers of records, or the last ones have
+    // one less. `per_source`, as DeepRec's WorkQueue cuts: a slice has max(1, records / slices) records,
+    // rounded down, so there may be up to twice as many slices; the last is shorter. Errors (usage): no
+    // sources; no records in any; a name that is empty or ends like a slice's; `slices` below 1, or (of
+    // `total`) below the number of sources or above that of records.
     static Result<Plan> make(std::vector<Source> sources, Cut cut, std::int64_t slices = 0);
 
     const std::vector<Source>& sources() const { return sources_; }

@@ -316,16 +316,28 @@ END""", ["77.1", "77.2"])):
         self.assertEqual(self.called(), [])
 
     def test_a_ctrl_c_waits_for_the_answer(self):
-        """Else nobody would know whether there are jobs."""
+        """Else nobody would know whether there are jobs. Shells differ in what a background process ignores."""
         self.system("sbatch", f'until [ -e "{self.here}/go" ]; do sleep 0.05; done; echo 77')
+        for shell in ("dash", "bash"):
+            for stop in (signal.SIGINT, signal.SIGHUP):
+                with self.subTest(shell=shell, stop=stop):
+                    self.stop_while_it_waits(shell, stop)
+
+    def stop_while_it_waits(self, shell, stop):
+        (self.here / "go").unlink(missing_ok=True)
+        self.calls.unlink(missing_ok=True)
         command = self.checkout / "scripts/slurm/slurm_submit_workers"
-        with subprocess.Popen(["dash", command, "--scratch-dir", "s", "--json", "login1", "9123"], cwd=self.here, text=True, start_new_session=True,
-                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job's children ignore it
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env={
-                                  "PATH": f"{self.bin}:/usr/bin:/bin", "USER": "me", "HOME": str(self.here)}) as running:
+
+        def heed_signals():  # a background job's children ignore some
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+        with subprocess.Popen([shell, command, "--scratch-dir", "s", "--json", "login1", "9123"], cwd=self.here, text=True, start_new_session=True,
+                              preexec_fn=heed_signals, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                              env={"PATH": f"{self.bin}:/usr/bin:/bin", "USER": "me", "HOME": str(self.here)}) as running:
             while not self.called():
                 self.assertIsNone(running.poll())
-            os.killpg(running.pid, signal.SIGINT)
+            os.killpg(running.pid, stop)
             while "waiting for the answer" not in (line := running.stderr.readline()):
                 self.assertNotEqual(line, "")
             (self.here / "go").touch()

@@ -170,7 +170,7 @@ class Settings(FactoryCase):
         factory.wait_for_text("workers 1 connected")
         self.write("next", '{"min-workers": 2, "max-workers": 9, "cores": 1')
         os.rename(self.path("next"), self.path("settings"))
-        factory.wait_for_text("settings: it is no JSON: line 1, at its end; the settings stay as they were")
+        factory.wait_for_text("settings: it is not valid JSON: line 1, at its end; the settings stay as they were")
         self.write("next", '{"min-workers": 2, "max-workers": 9, "cores": 1}')
         os.rename(self.path("next"), self.path("settings"))
         factory.wait_for_text("settings has changed and is in use")

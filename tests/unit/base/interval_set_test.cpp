@@ -48,6 +48,17 @@ TEST(IntervalSet, EraseSplits) {
     EXPECT_EQ(set.count(), 6U);
 }
 
+TEST(IntervalSet, BeforeIsTheLastRangeBelow) {
+    IntervalSet set;
+    set.insert({2, 4});
+    set.insert({6, 9});
+    EXPECT_EQ(set.before(2), std::nullopt);
+    EXPECT_EQ(set.before(3), (Interval{2, 3}));
+    EXPECT_EQ(set.before(6), (Interval{2, 4}));
+    EXPECT_EQ(set.before(7), (Interval{6, 7}));
+    EXPECT_EQ(set.before(100), (Interval{6, 9}));
+}
+
 TEST(IntervalSet, TakeFrontTakesAtMostOneRange) {
     IntervalSet set;
     set.insert({3, 6});

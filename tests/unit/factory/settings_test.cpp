@@ -43,10 +43,12 @@ TEST(Settings, KeepWhatTheFileLacks) {
 
 TEST(Settings, SayWhatIsWrong) {
     for (const auto& [text, why] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"", "it is no JSON: line 1, at its end"},
+             {"", "it is not valid JSON: line 1, at its end"},
              {"[]", "no JSON object"},
-             {R"({"max-workers": 7)", "it is no JSON: line 1, at its end"},
-             {"{\n  \"cores\": 4\n  \"memory\": 8}\n", "it is no JSON: line 3, at '"},
+             {R"({"max-workers": 1e999})", "it is not valid JSON"},
+             {"{\"cores\": 4,\n", "it is not valid JSON: line 1, at its end"},
+             {R"({"max-workers": 7)", "it is not valid JSON: line 1, at its end"},
+             {"{\n  \"cores\": 4\n  \"memory\": 8}\n", "it is not valid JSON: line 3, at '"},
              {R"({"max-worker": 7})", "max-worker: there is no such key (did you mean 'max-workers'?)"},
              {R"({"max-workers": "many"})", "max-workers: 'many': there is no number 'many'"},
              {R"({"max-workers": -1})", "max-workers: not a number from 0"},

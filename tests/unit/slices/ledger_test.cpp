@@ -69,15 +69,11 @@ TEST(Ledger, AtLeastOnceWhoWouldWaitGetsTheLastOfAStraggler) {
     EXPECT_EQ(ledger.audit(), "");
 }
 
-TEST(Ledger, OfTheCounterWhatNobodyToldOfIsGivenAgain) {
-    Ledger ledger(100, Delivery::exactly_once);
-    ledger.seal({0, 100});
-    EXPECT_EQ(ledger.draw(1, 5), Drawn(Wait{})) << "only the counter gives these";
-    ledger.drew(1, {0, 30});
-    ledger.drew(2, {40, 100});
-    EXPECT_EQ(ledger.commit(1, set({{0, 30}})), set({{0, 30}}));
-    ledger.unseal();
-    EXPECT_EQ(ledger.draw(1, 50), Drawn(Grant{{30, 40}}));
+TEST(Ledger, WhatIsBeyondItsPositionsWasNotCommitted) {
+    Ledger ledger(10, Delivery::exactly_once, set({{8, 20}}));
+    EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{0, 8}}));
+    ledger.commit(1, set({{0, 8}}));
+    EXPECT_EQ(ledger.draw(1, 10), Drawn(End{}));
     EXPECT_EQ(ledger.audit(), "");
 }
 

@@ -133,6 +133,8 @@ TEST(Plan, DigestTellsOtherWorks) {
     EXPECT_NE(one, digest({{"a", 4}, {"c", 5}}, Cut::total, 4));
     EXPECT_NE(one, digest({{"b", 5}, {"a", 4}}, Cut::total, 4));
     EXPECT_NE(one, digest({{"a", 4}, {"b", 5}}, Cut::total, 5));
+    EXPECT_NE(digest({{"a", 10}}, Cut::total, 4), digest({{"a", 10}}, Cut::per_source, 3))
+        << "4 slices as well";
     EXPECT_NE(digest({{"ab", {}}, {"c", {}}}, Cut::whole, 0), digest({{"a", {}}, {"bc", {}}}, Cut::whole, 0));
 }
 
