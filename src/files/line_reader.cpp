@@ -36,7 +36,8 @@ Status LineReader::skip_to(std::uint64_t line) {
     return success();
 }
 
-Result<bool> LineReader::next(std::string& line) {
+Result<bool> LineReader::read_line(std::string& line) {
+    line.clear();
     for (;;) {
         const std::size_t newline = buffer_.find('\n', used_);
         line.append(buffer_, used_, newline - used_);
@@ -59,18 +60,13 @@ Result<bool> LineReader::fill() {
     return true;
 }
 
-Result<std::size_t> LineReader::read_up_to(std::size_t most, std::vector<Record>& out) {
-    std::size_t count = 0;
-    for (; count < most && (!end_ || line_ < *end_); ++count) {
-        Record record;
-        const auto found = next(record.value);
-        if (!found) return found.error();
-        if (!*found && end_) return too_short();
-        if (!*found) break;
-        record.key = file_.path() + ':' + std::to_string(++line_);
-        out.push_back(std::move(record));
-    }
-    return count;
+Result<bool> LineReader::next(Record& record) {
+    if (end_ && line_ >= *end_) return false;
+    auto found = read_line(record.value);
+    if (!found) return found;
+    if (!*found && end_) return too_short();
+    if (*found) set_key(record.key, prefix_, ++line_);
+    return found;
 }
 
 Error LineReader::too_short() const {

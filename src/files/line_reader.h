@@ -19,22 +19,27 @@ namespace wq::files {
 class LineReader final : public RecordReader {
   public:
     // `lines`: they count from 0; nullopt: all, which needs no index. `from`: a place at or before the first
-    // line (LineIndex::place_before()). Error bad_input, by read_up_to() too: the file cannot be read, or has
+    // line (LineIndex::place_before()). Error bad_input, by next() too: the file cannot be read, or has
     // fewer lines.
     static Result<LineReader> open(SourceFile file, std::optional<Interval> lines = std::nullopt,
                                    LinePlace from = {});
-    Result<std::size_t> read_up_to(std::size_t most, std::vector<Record>& out) override;
+    Result<bool> next(Record& record) override;
 
   private:
     LineReader(SourceFile file, std::optional<std::uint64_t> end, LinePlace from)
-        : file_(std::move(file)), end_(end), line_(from.line), offset_(from.offset) {}
+        : file_(std::move(file)),
+          prefix_(file_.path() + ':'),
+          end_(end),
+          line_(from.line),
+          offset_(from.offset) {}
     Status skip_to(std::uint64_t line);
-    Result<bool> next(std::string& line);
+    Result<bool> read_line(std::string& line);
     // The end of the file: false.
     Result<bool> fill();
     Error too_short() const;
 
     SourceFile file_;
+    std::string prefix_;                // of keys
     std::optional<std::uint64_t> end_;  // one past the last line; nullopt: that of the file
     std::uint64_t line_;                // the next one
     std::uint64_t offset_;              // of the first byte after the buffer

@@ -42,23 +42,20 @@ Result<BinaryReader> BinaryReader::open(RecordFile file, std::optional<Interval>
 Status BinaryReader::fill() {
     const std::uint64_t count =
         std::min(std::max<std::uint64_t>(source_block_bytes / file_.record_bytes(), 1), left_.size());
-    block_.resize(count * file_.record_bytes());
-    block_first_ = left_.first;
-    block_end_ = left_.first + count;
-    return file_.read(block_first_, block_end_, block_);
+    bytes_.resize(count * file_.record_bytes());
+    block_ = {left_.first, left_.first + count};
+    return file_.read(block_.first, block_.end, bytes_);
 }
 
-Result<std::size_t> BinaryReader::read_up_to(std::size_t most, std::vector<Record>& out) {
-    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(most, left_.size()));
-    const std::uint64_t bytes = file_.record_bytes();
-    for (std::size_t n = 0; n < count; ++n, ++left_.first) {
-        if (left_.first >= block_end_) {
-            if (const Status filled = fill(); !filled) return filled.error();
-        }
-        const char* at = block_.data() + (left_.first - block_first_) * bytes;
-        out.push_back({file_.path() + "?record=" + std::to_string(left_.first), std::string(at, bytes)});
+Result<bool> BinaryReader::next(Record& record) {
+    if (left_.size() == 0) return false;
+    if (left_.first >= block_.end) {
+        if (const Status filled = fill(); !filled) return filled.error();
     }
-    return count;
+    const std::uint64_t bytes = file_.record_bytes();
+    record.value.assign(bytes_.data() + (left_.first - block_.first) * bytes, bytes);
+    set_key(record.key, prefix_, left_.first++);
+    return true;
 }
 
 }  // namespace wq::files

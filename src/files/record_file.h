@@ -43,17 +43,18 @@ class BinaryReader final : public RecordReader {
   public:
     // `records`: nullopt: all. Error bad_input: the file has fewer.
     static Result<BinaryReader> open(RecordFile file, std::optional<Interval> records = std::nullopt);
-    Result<std::size_t> read_up_to(std::size_t most, std::vector<Record>& out) override;
+    Result<bool> next(Record& record) override;
 
   private:
-    BinaryReader(RecordFile file, Interval left) : file_(std::move(file)), left_(left) {}
+    BinaryReader(RecordFile file, Interval left)
+        : file_(std::move(file)), prefix_(file_.path() + "?record="), left_(left) {}
     Status fill();
 
     RecordFile file_;
+    std::string prefix_;       // of keys
     Interval left_;            // still to be returned
-    std::vector<char> block_;  // the records read last
-    std::uint64_t block_first_ = 0;
-    std::uint64_t block_end_ = 0;
+    Interval block_;           // the records read last
+    std::vector<char> bytes_;  // of them
 };
 
 }  // namespace wq::files

@@ -53,10 +53,13 @@ std::string random_text(std::mt19937_64& random) {
 
 std::vector<Record> rest_of(RecordReader& reader, std::size_t at_once) {
     std::vector<Record> all;
+    std::vector<Record> some;
     for (;;) {
-        const auto count = reader.read_up_to(at_once, all);
+        const auto count = reader.read_up_to(at_once, some);
         if (!count) ADD_FAILURE() << count.error().message;
         if (!count || *count == 0) return all;
+        EXPECT_EQ(*count, some.size());
+        all.insert(all.end(), some.begin(), some.end());
     }
 }
 
