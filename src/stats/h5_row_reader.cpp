@@ -6,6 +6,9 @@ namespace wq::stats {
 
 namespace {
 
+// With rows of 4 KiB a tenth faster than 256 KiB, whose calls of the library are twice as many; it still
+// stays in a processor's cache of 1 MiB.
+constexpr std::uint64_t block_bytes = std::uint64_t{512} << 10;
 // Rows of so many bytes are read one by one into their records: a call of the library takes less time than to
 // copy them.
 constexpr std::uint64_t long_row_bytes = std::uint64_t{64} << 10;
@@ -22,9 +25,8 @@ Result<H5RowReader> H5RowReader::open(H5Rows rows, std::optional<Interval> range
 
 Status H5RowReader::fill() {
     const bool texts = rows_.type().element == Element::any_text;
-    const std::uint64_t fit = texts
-                                  ? block_texts / std::max<std::uint64_t>(rows_.type().elements, 1)
-                                  : source_block_bytes / std::max<std::uint64_t>(rows_.type().row_bytes(), 1);
+    const std::uint64_t fit = texts ? block_texts / std::max<std::uint64_t>(rows_.type().elements, 1)
+                                    : block_bytes / std::max<std::uint64_t>(rows_.type().row_bytes(), 1);
     const std::uint64_t count = std::min(std::clamp<std::uint64_t>(fit, 1, most_block_rows), left_.size());
     block_ = {left_.first, left_.first + count};
     if (texts) {

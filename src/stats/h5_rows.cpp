@@ -155,7 +155,8 @@ Status H5Rows::find_chunks(const std::string& path) {
     return enlarge_cache(path, {chunk.begin(), chunk.end()}, chunks_abreast(type_.shape, chunk));
 }
 
-// A chunk that does not fit into the cache is decompressed anew for each slice of it.
+// A chunk that does not fit into the cache is decompressed anew for each slice of it: with chunks of 8 MiB
+// and slices of 400 KiB, rows came 20 times as slowly.
 Status H5Rows::enlarge_cache(const std::string& path, std::vector<std::uint64_t> chunk,
                              std::uint64_t chunks) {
     constexpr std::uint64_t text_in_file = 16;  // of any length: where it is

@@ -236,6 +236,21 @@ f['complex'] = numpy.array([1j])
     EXPECT_THAT(why_not(file + "complex"), HasSubstr("of the type compound"));
 }
 
+TEST(H5RowReader, ReadsRowsOfManyBytes) {
+    const H5Dir dir;
+    const std::string bytes = numbers<std::int16_t>(5 * 50'000);
+    {
+        const H5File file(dir.file("x.h5"));
+        file.write("/x", H5T_STD_I16BE, H5T_NATIVE_INT16, {5, 50'000}, testing::compressed, bytes.data());
+    }
+    const auto records = records_of(dir.file("x.h5") + ":/x", Interval{1, 5}, 3);
+    ASSERT_EQ(records.size(), 4u);
+    for (std::size_t n = 0; n < 4; ++n) {
+        EXPECT_EQ(records[n].key, dir.file("x.h5") + ":/x?row=" + std::to_string(n + 1));
+        EXPECT_TRUE(records[n].value == bytes.substr((n + 1) * 100'000, 100'000));
+    }
+}
+
 TEST(H5Rows, AfterAUserBlock) {
     const H5Dir dir;
     {
