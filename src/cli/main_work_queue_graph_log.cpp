@@ -7,6 +7,7 @@
 #include "cli/graph_log_gnuplot.h"
 #include "cli/graph_log_options.h"
 #include "records/append_file.h"
+#include "stats/h5_open.h"
 #include "stats/plot_script.h"
 #include "stats/stats_log.h"
 #include "stats/stats_reader.h"

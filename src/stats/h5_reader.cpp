@@ -1,10 +1,6 @@
-#include <fcntl.h>
 #include <hdf5.h>
-#include <unistd.h>
 
-#include <string_view>
-
-#include "records/append_file.h"
+#include "stats/h5_open.h"
 #include "stats/h5_types.h"
 #include "stats/stats_reader.h"
 
@@ -20,48 +16,14 @@ Error refused(const std::string& path, const std::string& why) {
     return {ExitCode::bad_input, "cannot read " + path + ": " + why};
 }
 
-constexpr std::string_view mark("\x89HDF\r\n\x1a\n", 8);
-
-// The first bytes of the superblock, if there are so many.
-std::string beginning_of(const std::string& path) {
-    const records::Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    std::string bytes(12, '\0');
-    const ssize_t got = fd ? ::read(fd.get(), bytes.data(), bytes.size()) : -1;
-    bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-    return bytes;
-}
-
-// Whether some process has it open for writing, or was killed then: the "File Consistency Flags" of the HDF5
-// file format, in superblocks of version 3.
-bool is_being_written(const std::string& path) {
-    const std::string bytes = beginning_of(path);
-    return bytes.size() == 12 && bytes.starts_with(mark) && bytes[8] == 3 && bytes[11] != 0;
-}
-
-// Only SWMR opens a file that is being written. But a file that was closed and then truncated is found to be
-// so only without it: with HDF5 1.14, what is missing reads as zeros.
-H5Handle open_file(const std::string& path, const H5Handle& access, bool being_written) {
-    const unsigned how = being_written ? H5F_ACC_RDONLY | H5F_ACC_SWMR_READ : H5F_ACC_RDONLY;
-    return {H5Fopen(path.c_str(), how, access.id()), H5Fclose};
-}
-
 }  // namespace
 
-bool is_hdf5(const std::string& path) {
-    return beginning_of(path).starts_with(mark);
-}
-
 Result<StatsReader> StatsReader::open(const std::string& path) {
-    h5_keep_quiet();
-    const H5Handle access = h5_file_access();  // to close it would clear the error
-    const bool being_written = is_being_written(path);
-    H5Handle file = open_file(path, access, being_written);
-    // Its writer may just have opened or closed it.
-    if (!file.ok() && is_being_written(path) != being_written) file = open_file(path, access, !being_written);
-    if (!file.ok()) return refused(path, h5_last_error());
-    const H5Handle dataset = open_dataset(file, schema_of(Dataset::manager));
+    H5Opened opened = h5_open_for_reading(path);
+    if (!opened.file.ok()) return refused(path, opened.why);
+    const H5Handle dataset = open_dataset(opened.file, schema_of(Dataset::manager));
     if (!dataset.ok()) return refused(path, "it is no statistics file of a run (no dataset /manager)");
-    return StatsReader(path, std::move(file));
+    return StatsReader(path, std::move(opened.file));
 }
 
 Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {

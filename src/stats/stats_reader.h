@@ -42,7 +42,4 @@ class StatsReader {
     H5Handle file_;
 };
 
-// Whether the file begins like an HDF5 file.
-bool is_hdf5(const std::string& path);
-
 }  // namespace wq::stats

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "python.h"
+#include "stats/h5_open.h"
 #include "stats/h5_writer.h"
 #include "stats/rows.h"
 #include "stats/stats_reader.h"

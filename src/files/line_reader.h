@@ -1,0 +1,50 @@
+// Reads lines of a text file, all or those of a slice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/interval_set.h"
+#include "base/record_reader.h"
+#include "base/source_file.h"
+#include "files/line_index.h"
+
+namespace wq::files {
+
+// Key "FILE:LINE", LINE counts from 1, as TensorFlow's TextLineReader has it. Value: the line without its
+// newline. A carriage return before the newline is part of the value.
+class LineReader final : public RecordReader {
+  public:
+    // `lines`: they count from 0; nullopt: all, which needs no index. `from`: a place at or before the first
+    // line (LineIndex::place_before()). Error bad_input, by next() too: the file cannot be read, or has
+    // fewer lines.
+    static Result<LineReader> open(SourceFile file, std::optional<Interval> lines = std::nullopt,
+                                   LinePlace from = {});
+    Result<bool> next(Record& record) override;
+
+  private:
+    LineReader(SourceFile file, std::optional<std::uint64_t> end, LinePlace from)
+        : file_(std::move(file)),
+          prefix_(file_.path() + ':'),
+          end_(end),
+          line_(from.line),
+          offset_(from.offset) {}
+    Status skip_to(std::uint64_t line);
+    Result<bool> read_line(std::string& line);
+    // The end of the file: false.
+    Result<bool> fill();
+    Error too_short() const;
+
+    SourceFile file_;
+    std::string prefix_;                // of keys
+    std::optional<std::uint64_t> end_;  // one past the last line; nullopt: that of the file
+    std::uint64_t line_;                // the next one
+    std::uint64_t offset_;              // of the first byte after the buffer
+    std::string buffer_;
+    std::size_t used_ = 0;  // of the buffer
+};
+
+}  // namespace wq::files
