@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "api/factory_settings.h"
+#include "api/setup_error.h"
 #include "base/descriptor.h"
 #include "base/quiet_thread.h"
 #include "factory/factory_process.h"
@@ -22,10 +23,6 @@ namespace wq {
 namespace {
 
 constexpr Duration longest_stop = std::chrono::seconds(30);
-
-SetupError setup_error(const Error& error) {
-    return SetupError(error.message, to_int(error.code));
-}
 
 FactoryReport public_report(const factory::CycleReport& report) {
     return {static_cast<std::int64_t>(report.ready),
@@ -64,14 +61,14 @@ class Factory::Impl {
         end();
         const auto program = options_.factory_binary.empty() ? factory::find_factory_program()
                                                              : Result<std::string>(options_.factory_binary);
-        if (!program) throw setup_error(program.error());
+        if (!program) throw api::setup_error(program.error());
         std::error_code error;
         std::filesystem::create_directories(folder_, error);
-        if (const Status written = write_settings(); !written) throw setup_error(written.error());
+        if (const Status written = write_settings(); !written) throw api::setup_error(written.error());
         stop_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!stop_.valid()) throw SetupError("no descriptor is left for a factory", 69);
         auto process = factory::FactoryProcess::start(*program, words(), {});
-        if (!process) throw setup_error(process.error());
+        if (!process) throw api::setup_error(process.error());
         running_ = true;
         report_.reset();
         thread_ = quiet_thread([this, process = std::move(*process)]() mutable { serve(process); });

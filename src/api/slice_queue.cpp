@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/session_parts.h"
+#include "api/setup_error.h"
 #include "base/bytes.h"
 #include "base/random_bits.h"
 #include "base/units.h"
@@ -14,22 +15,14 @@
 #include "net/contact.h"
 #include "slices/order.h"
 #include "slices/plan.h"
+#include "stats/h5_name.h"
+#include "stats/h5_rows.h"
 
 namespace wq {
 
 namespace {
 
 constexpr std::uint64_t few_slices = 10;  // of each rank: below, the last ones decide how long all take
-
-SetupError setup_error(const Error& error) {
-    return SetupError(error.message, to_int(error.code));
-}
-
-template <class T>
-T checked(Result<T> result) {
-    if (!result) throw setup_error(result.error());
-    return std::move(*result);
-}
 
 std::string stripped(const std::string& work) {
     constexpr const char* blanks = " \t\r\n";
@@ -38,24 +31,47 @@ std::string stripped(const std::string& work) {
     return work.substr(first, work.find_last_not_of(blanks) + 1 - first);
 }
 
-slices::Plan plan_of(const std::vector<std::string>& works, const SliceOptions& options) {
+// Of what can be counted without reading it: rows of HDF5 datasets.
+Result<std::optional<std::uint64_t>> records_of(const std::string& work) {
+    const auto name = stats::split_h5_name(work);
+    if (!name) return std::optional<std::uint64_t>();
+    const auto rows = stats::H5Rows::open(*name);
+    if (!rows) return rows.error();
+    return std::optional(rows->rows());
+}
+
+// Throws SetupError that names all works that cannot be counted.
+std::vector<slices::Source> counted(const std::vector<std::string>& works, const SliceOptions& options) {
     std::vector<slices::Source> sources;
+    std::string problems;
     for (const std::string& work : works) {
         slices::Source source{stripped(work), std::nullopt};
-        if (options.num_slices && options.records)
+        if (options.num_slices && options.records) {
             source.records = options.records(options.prefix + source.name);
+        } else if (options.num_slices) {
+            auto records = records_of(options.prefix + source.name);
+            if (records)
+                source.records = *records;
+            else
+                problems += (problems.empty() ? "" : "; ") + records.error().message;
+        }
         sources.push_back(std::move(source));
     }
+    if (!problems.empty()) throw SetupError(problems, 65);
+    return sources;
+}
+
+slices::Plan plan_of(const std::vector<std::string>& works, const SliceOptions& options) {
     const slices::Cut cut = !options.num_slices           ? slices::Cut::whole
                             : options.num_slices_per_work ? slices::Cut::per_source
                                                           : slices::Cut::total;
-    return checked(slices::Plan::make(std::move(sources), cut, options.num_slices.value_or(0)));
+    return api::checked(slices::Plan::make(counted(works, options), cut, options.num_slices.value_or(0)));
 }
 
 slices::Order order_of(const slices::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
     if (options.num_epochs < 1)
         throw SetupError("num_epochs is " + std::to_string(options.num_epochs) + "; it is at least 1", 64);
-    return checked(slices::Order::make(
+    return api::checked(slices::Order::make(
         {plan.size(), static_cast<std::uint64_t>(options.num_epochs), options.shuffle, seed}));
 }
 
@@ -65,6 +81,14 @@ struct Opening {
     std::uint64_t seed = 0;
     std::string contact;  // of rank 0
     std::string problem;  // why it cannot begin; empty: it can
+    std::uint64_t code = 0;
+
+    void fail(const Error& error) {
+        problem = error.message, code = static_cast<std::uint64_t>(to_int(error.code));
+    }
+    void fail(const SetupError& error) {
+        problem = error.what(), code = static_cast<std::uint64_t>(error.exit_code());
+    }
 
     std::string bytes() const {
         ByteWriter out;
@@ -72,6 +96,7 @@ struct Opening {
         out.u64(seed);
         out.blob(contact);
         out.blob(problem);
+        out.u64(code);
         return out.take();
     }
     static Opening of(const std::string& bytes) {
@@ -81,6 +106,7 @@ struct Opening {
         opening.seed = in.u64();
         opening.contact = in.blob();
         opening.problem = in.blob();
+        opening.code = in.u64();
         return opening;
     }
 };
@@ -95,11 +121,8 @@ std::string Slice::text() const {
 
 class SliceQueue::Impl {
   public:
-    Impl(std::vector<std::string> works, SliceOptions options)
-        : options_(said(std::move(options))),
-          plan_(plan_of(works, options_)),
-          order_(order_of(plan_, options_, options_.seed ? *options_.seed : random_bits())),
-          seed_(order_.seed()) {
+    Impl(std::vector<std::string> works, SliceOptions options) : options_(said(std::move(options))) {
+        plan(works, options_.seed ? *options_.seed : random_bits());
         const tickets::PoolShape shape{1, 0};
         tickets_.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
         tickets::TicketPool::format(tickets_.segment->data(), shape);
@@ -108,11 +131,11 @@ class SliceQueue::Impl {
     }
 
     Impl(MpiSession& session, std::vector<std::string> works, SliceOptions options)
-        : options_(said(std::move(options))),
-          plan_(plan_of(works, options_)),
-          order_(order_of(plan_, options_, 0)),
-          seed_(0) {
-        begin(session.parts());
+        : options_(said(std::move(options))) {
+        if (session.parts().has_manager)
+            throw SetupError("this MpiSession has a Manager: its ranks run tasks, and cannot take slices",
+                             64);
+        begin(session.parts(), works);
         parts_ = &session.parts();
     }
 
@@ -129,17 +152,17 @@ class SliceQueue::Impl {
             return std::nullopt;
         }
         std::lock_guard lock(mutex_);
-        const slices::Slice found = plan_.at(order_.slice_at(*position));
+        const slices::Slice found = plan_->at(order_->slice_at(*position));
         Slice slice;
         slice.work = options_.prefix + found.source;
         if (found.records) slice.start = found.records->first, slice.end = found.records->end;
-        slice.epoch = order_.epoch_of(*position);
+        slice.epoch = order_->epoch_of(*position);
         slice.position = *position;
         return slice;
     }
     bool commit(const Slice& slice) { return taker().commit(slice.position); }
-    std::uint64_t size() const { return plan_.size(); }
-    std::uint64_t seed() const { return seed_; }
+    std::uint64_t size() const { return plan_->size(); }
+    std::uint64_t seed() const { return order_->seed(); }
     std::uint64_t taken() { return taker().taken(); }
 
   private:
@@ -154,7 +177,7 @@ class SliceQueue::Impl {
     slices::Ledger ledger() const {
         constexpr slices::Delivery deliveries[] = {
             slices::Delivery::exactly_once, slices::Delivery::at_most_once, slices::Delivery::at_least_once};
-        return {order_.positions(), deliveries[static_cast<std::size_t>(options_.delivery)]};
+        return {order_->positions(), deliveries[static_cast<std::size_t>(options_.delivery)]};
     }
     feed::TakerOptions taker_options() const {
         feed::TakerOptions options;
@@ -164,40 +187,56 @@ class SliceQueue::Impl {
         return options;
     }
 
-    void begin(MpiSession::Parts& parts) {
-        if (parts.has_manager)
-            throw SetupError("this MpiSession has a Manager: its ranks run tasks, and cannot take slices",
-                             64);
+    void plan(const std::vector<std::string>& works, std::uint64_t seed) {
+        plan_.emplace(plan_of(works, options_));
+        order_.emplace(order_of(*plan_, options_, seed));
+    }
+
+    // A rank that cannot go on tells the others before it throws, or they would wait for it.
+    void begin(MpiSession::Parts& parts, const std::vector<std::string>& works) {
         std::unique_ptr<net::TcpListener> others;
         Opening mine;
-        mine.digest = plan_.digest();
         mine.seed = options_.seed ? *options_.seed : random_bits();
-        if (parts.rank == 0) open_port(parts, mine, others);
-        const std::vector<std::string> openings = parts.gather(mine.bytes());
-        const Opening first = agreed(openings);
-        seed_ = first.seed;
-        order_ = order_of(plan_, options_, seed_);
+        try {
+            plan(works, mine.seed);
+            mine.digest = plan_->digest();
+            if (parts.rank == 0) open_port(parts, mine, others);
+        } catch (const SetupError& error) {
+            mine.fail(error);
+        }
+        const Opening first = agreed(parts.gather(mine.bytes()));
+        order_.emplace(order_of(*plan_, options_, first.seed));
         tickets_ = parts.open_node_tickets();
+        Opening joined;
+        try {
+            join(parts, std::move(others), first.contact);
+        } catch (const SetupError& error) {
+            joined.fail(error);
+        }
+        agreed(parts.gather(joined.bytes()));  // rank 0 must not end before all others know it
+    }
+
+    void join(const MpiSession::Parts& parts, std::unique_ptr<net::TcpListener> others,
+              const std::string& contact) {
         if (parts.rank == 0) {
             giver_.emplace(std::move(others), ledger(), *tickets_.pool, taker_options());
             giver_->say = [say = options_.say, name = options_.name](const std::string& line) {
                 say(name + ": " + line);
             };
-            if (plan_.size() < few_slices * static_cast<std::uint64_t>(parts.size))
-                options_.say(
-                    options_.name + ": " + count_of(plan_.size(), "slice") + " for " +
-                    count_of(static_cast<std::uint64_t>(parts.size), "rank") +
-                    ": with fewer than 10 slices for each rank, fast ranks wait for slow ones at the end");
+            warn_of_few(static_cast<std::uint64_t>(parts.size));
         } else {
-            const auto contact = checked(net::parse_contact(first.contact));
-            line_ =
-                checked(feed::TakerLine::open(net::dial_options(contact), *tickets_.pool, taker_options()));
+            line_ = api::checked(
+                feed::TakerLine::open(net::dial_options(api::checked(net::parse_contact(contact))),
+                                      *tickets_.pool, taker_options()));
         }
-        // Rank 0 must not end before all others know it.
-        const bool known = taker().join();
-        Opening joined;
-        if (!known) joined.problem = "cannot reach rank 0: " + taker().failure().value_or("");
-        agreed(parts.gather(joined.bytes()));
+        if (!taker().join()) throw SetupError("cannot reach rank 0: " + taker().failure().value_or(""), 69);
+    }
+
+    void warn_of_few(std::uint64_t ranks) const {
+        if (ranks == 1 || plan_->size() >= few_slices * ranks) return;
+        options_.say(options_.name + ": " + count_of(plan_->size(), "slice") + " for " +
+                     count_of(ranks, "rank") +
+                     ": with fewer than 10 slices for each rank, fast ranks wait for slow ones at the end");
     }
 
     // The same on all ranks: the first problem, or rank 0's words. Throws SetupError.
@@ -206,7 +245,8 @@ class SliceQueue::Impl {
         for (std::size_t rank = 0; rank < openings.size(); ++rank) {
             const Opening opening = Opening::of(openings[rank]);
             if (!opening.problem.empty())
-                throw SetupError("rank " + std::to_string(rank) + ": " + opening.problem, 69);
+                throw SetupError("rank " + std::to_string(rank) + ": " + opening.problem,
+                                 static_cast<int>(opening.code));
             if (opening.digest != first.digest)
                 throw SetupError(
                     "rank " + std::to_string(rank) + " has other works or another num_slices than rank 0",
@@ -225,10 +265,7 @@ class SliceQueue::Impl {
         net::Contact contact;
         contact.key = options.key;
         auto opened = net::TcpListener::open(std::move(options));
-        if (!opened) {
-            mine.problem = opened.error().message;
-            return;
-        }
+        if (!opened) return mine.fail(opened.error());
         others = std::move(*opened);
         contact.port = others->port();
         contact.addresses =
@@ -237,10 +274,9 @@ class SliceQueue::Impl {
     }
 
     SliceOptions options_;
-    slices::Plan plan_;
+    std::optional<slices::Plan> plan_;
     std::mutex mutex_;  // of order_
-    slices::Order order_;
-    std::uint64_t seed_;
+    std::optional<slices::Order> order_;
     MpiSession::Parts* parts_ = nullptr;
     run::NodeTickets tickets_;
     std::optional<feed::GiverLine> giver_;

@@ -42,7 +42,10 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     options.records = [](const std::string& work) -> std::optional<std::uint64_t> {
         return work == "a" ? 30'000 : 10'000;
     };
-    wq::SliceQueue slices(mpi, {"a", "b"}, options);
+    // With no epochs nobody can begin, and with works of its own the last rank cannot: then all ranks are
+    // told.
+    const bool differs = killed < 0 && mpi.rank() == mpi.size() - 1;
+    wq::SliceQueue slices(mpi, {"a", differs ? "other" : "b"}, options);
     if (mpi.rank() >= mpi.size() - killed) die_soon(random);
     while (const auto slice = slices.take()) {
         const std::string line = note(*slice);
@@ -59,5 +62,10 @@ int take_slices(wq::MpiSession& mpi, char** words) {
 int main(int argc, char** argv) {
     if (argc < 6) return 64;
     wq::MpiSession mpi;
-    return take_slices(mpi, argv);
+    try {
+        return take_slices(mpi, argv);
+    } catch (const wq::SetupError& error) {
+        std::printf("rank %d is told: %s\n", mpi.rank(), error.what());
+        return error.exit_code();
+    }
 }

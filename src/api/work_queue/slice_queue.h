@@ -45,8 +45,8 @@ struct SliceOptions {
     // least 10 for each rank.
     std::optional<std::int64_t> num_slices{};
     bool num_slices_per_work = false;  // so many of each work, as DeepRec cuts
-    // The number of a work's records, such as rows; nullopt: it is one slice. Called on all ranks, for
-    // num_slices only.
+    // The number of a work's records; nullopt: it is one slice. Called on all ranks, with num_slices only.
+    // Empty: the rows of HDF5 datasets ("FILE.h5:/path") are counted, and other works are one slice.
     std::function<std::optional<std::uint64_t>(const std::string& work)> records{};
     Delivery delivery = Delivery::exactly_once;
     bool commit_by_hand = false;  // take() commits nothing
@@ -63,6 +63,7 @@ struct Slice {
     std::uint64_t position = 0;  // in the order of all epochs: its identity
 
     std::string text() const;  // "WORK?start=A&end=B", or the work
+    bool operator==(const Slice&) const = default;
 };
 
 class SliceQueue {
