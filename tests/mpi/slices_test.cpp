@@ -16,9 +16,9 @@
 
 namespace {
 
-// Dies without a word within some milliseconds.
+// Dies without a word within a millisecond, wherever it is then.
 void die_soon(std::mt19937& random) {
-    const timespec later{0, static_cast<long>(random() % 40'000'000)};
+    const timespec later{0, static_cast<long>(random() % 1'000'000)};
     std::thread([later] {
         ::ppoll(nullptr, 0, &later, nullptr);
         ::kill(::getpid(), SIGKILL);
@@ -46,8 +46,10 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     // told.
     const bool differs = killed < 0 && mpi.rank() == mpi.size() - 1;
     wq::SliceQueue slices(mpi, {"a", differs ? "other" : "b"}, options);
-    if (mpi.rank() >= mpi.size() - killed) die_soon(random);
+    const bool dies = mpi.rank() >= mpi.size() - killed;
+    const std::uint64_t dies_after = random() % 20;
     while (const auto slice = slices.take()) {
+        if (dies && slices.taken() == 1 + dies_after) die_soon(random);
         const std::string line = note(*slice);
         if (::write(taken, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return 3;
         for (volatile int work = static_cast<int>(random() % 60'000) * (mpi.rank() == 1 ? 4 : 1); work > 0;)
