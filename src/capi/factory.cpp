@@ -116,10 +116,6 @@ work_queue_factory* factory_of(const char* function, work_queue_factory* factory
     return nullptr;
 }
 
-std::string text_of(const char* text) {
-    return text == nullptr ? std::string() : text;
-}
-
 void show(const FactoryReport& from, work_queue_factory_report& to) {
     to.tasks_waiting = from.tasks_waiting;
     to.tasks_on_workers = from.tasks_on_workers;

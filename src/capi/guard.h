@@ -3,10 +3,15 @@
 
 #include <exception>
 #include <new>
+#include <string>
 
 #include "capi/messages.h"
 
 namespace wq::capi {
+
+inline std::string text_of(const char* text) {  // "" for NULL
+    return text == nullptr ? std::string() : text;
+}
 
 // Calls `work` with the function's name and returns its result. If it throws, prints a line to stderr and
 // returns `otherwise`.

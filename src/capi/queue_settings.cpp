@@ -14,10 +14,6 @@ namespace wq::capi {
 
 namespace {
 
-std::string text_of(const char* text) {
-    return text == nullptr ? std::string() : text;
-}
-
 // The manager starts later, and the program may change its folder before.
 std::string absolute(const std::string& path) {
     std::error_code unknown;
