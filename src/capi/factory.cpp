@@ -139,7 +139,7 @@ work_queue_factory* work_queue_factory_create(work_queue* q, const char* batch_t
                    [&](const char* me) -> work_queue_factory* {
                        work_queue* queue = queue_of(me, q);
                        if (queue == nullptr) return nullptr;
-                       if (text_of(batch_type).empty())
+                       if (text_or_empty(batch_type).empty())
                            return complain(me, "name the batch system, such as slurm"), nullptr;
                        if (queue->port == 0)
                            return complain(me, "this queue has no port for workers"), nullptr;
@@ -152,7 +152,8 @@ int work_queue_factory_specify(work_queue_factory* f, const char* name, const ch
         work_queue_factory* factory = factory_of(me, f);
         if (factory == nullptr) return 0;
         if (name == nullptr) return complain(me, "the name is NULL"), 0;
-        const wq::Status known = wq::api::specify(factory->options, factory->running(), name, text_of(value));
+        const wq::Status known =
+            wq::api::specify(factory->options, factory->running(), name, text_or_empty(value));
         if (!known) return complain(me, known.error().message), 0;
         if (!factory->set()) return complain(me, "the settings cannot be written to its folder"), 0;
         return 1;

@@ -9,7 +9,7 @@
 
 namespace wq::capi {
 
-inline std::string text_of(const char* text) {  // "" for NULL
+inline std::string text_or_empty(const char* text) {  // "" for NULL
     return text == nullptr ? std::string() : text;
 }
 

@@ -26,7 +26,7 @@ int specify_log(const char* function, work_queue* q, std::string ManagerOptions:
     return guarded(function, 0, [&](const char* me) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return 0;
-        const std::string path = text_of(file);
+        const std::string path = text_or_empty(file);
         if (!path.empty()) {
             const int log = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
             if (log < 0) return complain(me, path + ": " + std::system_category().message(errno)), 0;
@@ -60,7 +60,7 @@ void work_queue_specify_password(work_queue* q, const char* password) {
     guarded(__func__, [&](const char* me) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return;
-        if (text_of(password).empty()) return complain(me, "the password is empty");
+        if (text_or_empty(password).empty()) return complain(me, "the password is empty");
         queue->options.password = password;
     });
 }
@@ -81,7 +81,7 @@ int work_queue_specify_contact_file(work_queue* q, const char* file) {
     return guarded(__func__, 0, [&](const char* me) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return 0;
-        if (text_of(file).empty()) return complain(me, "the name of the file is missing"), 0;
+        if (text_or_empty(file).empty()) return complain(me, "the name of the file is missing"), 0;
         queue->options.contact_file = absolute(file);
         return 1;
     });
@@ -89,7 +89,7 @@ int work_queue_specify_contact_file(work_queue* q, const char* file) {
 
 void work_queue_specify_name(work_queue* q, const char* name) {
     guarded(__func__, [&](const char* me) {
-        if (work_queue* queue = queue_to_specify(me, q)) queue->options.name = text_of(name);
+        if (work_queue* queue = queue_to_specify(me, q)) queue->options.name = text_or_empty(name);
     });
 }
 
@@ -104,7 +104,7 @@ int work_queue_tune(work_queue* q, const char* name, double value) {
     return guarded(__func__, -1, [&](const char* me) {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return -1;
-        const std::string parameter = text_of(name);
+        const std::string parameter = text_or_empty(name);
         if (const auto known = queue->tuning.set(parameter, value); !known)
             return complain(me, known.error().message), -1;
         queue->order([=](wq::Manager& manager) { manager.tune(parameter, value); });
