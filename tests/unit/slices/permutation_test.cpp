@@ -56,7 +56,7 @@ double chi_square(const std::vector<double>& counts) {
 }
 
 TEST(Permutation, OfFewElementsIsAnyOfAll) {
-    for (const std::uint64_t size : {3, 4, 5, 6}) {
+    for (const std::uint64_t size : {3U, 4U, 5U, 6U}) {
         std::map<std::vector<std::uint64_t>, double> seen;
         for (std::uint64_t key = 0; key < 40'000; ++key) seen[elements(size, mixed(3, key))] += 1;
         std::vector<double> counts;
@@ -81,7 +81,7 @@ class Pairs {
 
 // One deviation of these figures is 0.014 for 100 elements; the figures are the same in each run.
 TEST(Permutation, PairsOfPositionsHaveAnyPairOfElements) {
-    for (const std::uint64_t size : {20, 64, 100, 300}) {
+    for (const std::uint64_t size : {20U, 64U, 100U, 300U}) {
         Pairs near(size);
         Pairs far(size);
         for (std::uint64_t key = 0; key < 300'000; ++key) {
