@@ -97,7 +97,7 @@ struct RankParts : MpiSession::Parts {
     std::vector<std::string> gather(const std::string& mine) override {
         return mpi().gather_world(mine).or_throw();
     }
-    run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi()).or_throw(); }
+    run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi(), {1, 0}).or_throw(); }
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);

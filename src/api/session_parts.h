@@ -1,5 +1,5 @@
-// The parts of an MpiSession that a Manager uses. They do not need MPI, so that a program without a session
-// links no MPI.
+// The parts of an MpiSession that a Manager or a SliceQueue uses. They do not need MPI, so that a program
+// without a session links no MPI.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct MpiSession::Parts {
 
     // Collective; they throw Failure.
     virtual std::vector<std::string> gather(const std::string& mine) = 0;  // of all ranks
-    virtual run::NodeTickets open_node_tickets() = 0;
+    virtual run::NodeTickets open_node_tickets() = 0;                      // without texts
 
     int rank = 0;
     int size = 1;

@@ -75,6 +75,16 @@ slices::Order order_of(const slices::Plan& plan, const SliceOptions& options, st
         {plan.size(), static_cast<std::uint64_t>(options.num_epochs), options.shuffle, seed}));
 }
 
+// Of what must be equal on all ranks.
+std::uint64_t digest_of(const slices::Plan& plan, const SliceOptions& options) {
+    std::uint64_t bits = plan.digest();
+    for (const std::uint64_t part :
+         {static_cast<std::uint64_t>(options.num_epochs), static_cast<std::uint64_t>(options.shuffle),
+          static_cast<std::uint64_t>(options.delivery), options.seed ? *options.seed + 1 : 0})
+        bits = slices::mixed(bits, part);
+    return bits;
+}
+
 // What each rank says at the start: of rank 0 where it is, of all what they are about to share.
 struct Opening {
     std::uint64_t digest = 0;
@@ -83,11 +93,25 @@ struct Opening {
     std::string problem;  // why it cannot begin; empty: it can
     std::uint64_t code = 0;
 
-    void fail(const Error& error) {
-        problem = error.message, code = static_cast<std::uint64_t>(to_int(error.code));
+    // Whatever it throws, such as the program's own function, all ranks are told: others would wait for this
+    // one.
+    template <class Step>
+    void attempt(Step&& step) {
+        try {
+            step();
+        } catch (const SetupError& error) {
+            fail(error.what(), error.exit_code());
+        } catch (const Failure& failure) {
+            fail(failure.error.message, to_int(failure.error.code));
+        } catch (const std::exception& error) {
+            fail(error.what(), 69);
+        } catch (...) {
+            fail("an unknown exception", 69);
+        }
     }
-    void fail(const SetupError& error) {
-        problem = error.what(), code = static_cast<std::uint64_t>(error.exit_code());
+    void fail(const std::string& why, int exit_code) {
+        problem = why;
+        code = static_cast<std::uint64_t>(exit_code);
     }
 
     std::string bytes() const {
@@ -127,7 +151,7 @@ class SliceQueue::Impl {
         tickets_.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
         tickets::TicketPool::format(tickets_.segment->data(), shape);
         tickets_.pool = std::make_unique<tickets::TicketPool>(tickets_.segment->data(), shape, 0);
-        giver_.emplace(nullptr, ledger(), *tickets_.pool, taker_options());
+        giver_.emplace(nullptr, ledger(), plan_->size(), *tickets_.pool, taker_options());
     }
 
     Impl(MpiSession& session, std::vector<std::string> works, SliceOptions options)
@@ -141,7 +165,7 @@ class SliceQueue::Impl {
 
     // MPI cannot be finalized then.
     ~Impl() {
-        if (parts_ != nullptr && taker().lost_some()) parts_->lost_a_rank = true;
+        if (parts_ != nullptr && (taker().lost_some() || taker().failure())) parts_->lost_a_rank = true;
     }
 
     std::optional<Slice> take() {
@@ -197,29 +221,25 @@ class SliceQueue::Impl {
         std::unique_ptr<net::TcpListener> others;
         Opening mine;
         mine.seed = options_.seed ? *options_.seed : random_bits();
-        try {
+        mine.attempt([&] {
+            if (parts.has_manager)
+                throw SetupError("this MpiSession has, or had, a Manager: its ranks cannot take slices", 64);
             plan(works, mine.seed);
-            mine.digest = plan_->digest();
-            if (parts.rank == 0) open_port(parts, mine, others);
-        } catch (const SetupError& error) {
-            mine.fail(error);
-        }
+            mine.digest = digest_of(*plan_, options_);
+            if (parts.rank == 0) others = open_port(parts, mine.contact);
+        });
         const Opening first = agreed(parts.gather(mine.bytes()));
         order_.emplace(order_of(*plan_, options_, first.seed));
         tickets_ = parts.open_node_tickets();
         Opening joined;
-        try {
-            join(parts, std::move(others), first.contact);
-        } catch (const SetupError& error) {
-            joined.fail(error);
-        }
+        joined.attempt([&] { join(parts, std::move(others), first.contact); });
         agreed(parts.gather(joined.bytes()));  // rank 0 must not end before all others know it
     }
 
     void join(const MpiSession::Parts& parts, std::unique_ptr<net::TcpListener> others,
               const std::string& contact) {
         if (parts.rank == 0) {
-            giver_.emplace(std::move(others), ledger(), *tickets_.pool, taker_options());
+            giver_.emplace(std::move(others), ledger(), plan_->size(), *tickets_.pool, taker_options());
             giver_->say = [say = options_.say, name = options_.name](const std::string& line) {
                 say(name + ": " + line);
             };
@@ -248,29 +268,27 @@ class SliceQueue::Impl {
                 throw SetupError("rank " + std::to_string(rank) + ": " + opening.problem,
                                  static_cast<int>(opening.code));
             if (opening.digest != first.digest)
-                throw SetupError(
-                    "rank " + std::to_string(rank) + " has other works or another num_slices than rank 0",
-                    64);
+                throw SetupError("rank " + std::to_string(rank) + " has other works or options than rank 0",
+                                 64);
         }
         return first;
     }
 
     // Reached from this machine only, if all ranks are here.
-    static void open_port(const MpiSession::Parts& parts, Opening& mine,
-                          std::unique_ptr<net::TcpListener>& others) {
-        if (parts.size == 1) return;
+    static std::unique_ptr<net::TcpListener> open_port(const MpiSession::Parts& parts,
+                                                       std::string& contact_text) {
+        if (parts.size == 1) return nullptr;
+        const bool all_here = parts.node_size == parts.size;
         net::TcpListenOptions options;
         options.key = net::fresh_key();
-        if (parts.node_size == parts.size) options.bind = {"127.0.0.1"};
+        if (all_here) options.bind = {"127.0.0.1"};
         net::Contact contact;
         contact.key = options.key;
-        auto opened = net::TcpListener::open(std::move(options));
-        if (!opened) return mine.fail(opened.error());
-        others = std::move(*opened);
-        contact.port = others->port();
-        contact.addresses =
-            parts.node_size == parts.size ? std::vector<std::string>{"127.0.0.1"} : net::own_addresses();
-        mine.contact = net::to_json(contact);
+        auto listener = api::checked(net::TcpListener::open(std::move(options)));
+        contact.port = listener->port();
+        contact.addresses = all_here ? std::vector<std::string>{"127.0.0.1"} : net::own_addresses();
+        contact_text = net::to_json(contact);
+        return listener;
     }
 
     SliceOptions options_;

@@ -46,10 +46,18 @@ void Giver::take(const Address& from, const Draw&, Instant now) {
 
 void Giver::take(const Address& from, const Filled& filled, Instant) {
     Node& node = nodes_[node_of_[from]];
-    if (filled.unused) ledger_.give_back(node.id, filled.positions);
-    if (node.filler == from) node.filler.reset();
+    if (node.filler && node.filler->taker == from) {
+        if (filled.unused) ledger_.give_back(node.id, node.filler->positions);
+        node.filler.reset();
+    }
     for (const Address& taker : std::exchange(node.waiting, {})) send(taker, Look{});
     if (filled.unused) give_to_all();
+}
+
+void Giver::take(const Address& from, const Leaving&, Instant now) {
+    const std::uint64_t lost = report_.lost_takers;
+    lose(from, now);
+    report_.lost_takers = lost;
 }
 
 void Giver::take(const Address& from, const Committed& committed, Instant) {
@@ -80,7 +88,7 @@ void Giver::lose(const Address& taker, Instant now) {
     Node& node = at->second;
     node.takers.erase(taker);
     node.waiting.erase(taker);
-    if (node.filler == taker) node.filler.reset();
+    if (node.filler && node.filler->taker == taker) node.filler.reset();
     if (!ended()) ++report_.lost_takers;
     if (node.takers.empty()) {
         report_.given_again += ledger_.lose(node.id);
@@ -95,6 +103,8 @@ void Giver::begin_recount(Node& node, Instant now) {
     if (ledger_.outstanding_of(node.id).empty()) return node.recount.reset();
     node.counted = now;
     node.recount = Recount{next_recount_++, node.takers, {}, {}};
+    // The answers may not have these yet.
+    if (node.filler) node.recount->present.insert(node.filler->positions);
     for (const Address& taker : node.takers) send(taker, Count{node.recount->id});
 }
 
@@ -118,20 +128,22 @@ std::optional<Instant> Giver::wakeup() const {
     return first;
 }
 
-// To one taker at a time, whose fill the others of the node share.
+// To one taker at a time, whose fill the others of the node share. Each taker's part of what is left of an
+// epoch is an eighth of an even one: a slow node has little more than it can do before the others are done.
 void Giver::give(Node& node) {
     if (node.waiting.empty() || node.filler) return;
-    const std::uint64_t part =
-        tickets::guided_size(ledger_.to_give(), nodes_.size(), 1, tickets::kMostTickets);
-    const slices::Drawn drawn = ledger_.draw(node.id, part);
+    const std::uint64_t part = tickets::guided_size(std::min(ledger_.to_give(), epoch_), node_of_.size(), 1,
+                                                    tickets::kMostTickets, 8);
+    const slices::Drawn drawn =
+        ledger_.draw(node.id, std::min<std::uint64_t>(part * node.takers.size(), tickets::kMostTickets));
     if (std::holds_alternative<slices::End>(drawn)) return tell_end();
     const auto* grant = std::get_if<slices::Grant>(&drawn);
     if (grant == nullptr) return;
     // Answers that are under way do not have these yet.
     if (node.recount) node.recount->present.insert(grant->positions);
-    node.filler = *node.waiting.begin();
-    node.waiting.erase(*node.filler);
-    send(*node.filler, Granted{grant->positions});
+    node.filler = Filler{*node.waiting.begin(), grant->positions};
+    node.waiting.erase(node.filler->taker);
+    send(node.filler->taker, Granted{grant->positions});
 }
 
 void Giver::give_to_all() {

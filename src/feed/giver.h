@@ -32,7 +32,9 @@ struct GiverReport {
 
 class Giver {
   public:
-    explicit Giver(slices::Ledger ledger) : ledger_(std::move(ledger)) {}
+    // `epoch`: so many positions make an epoch; nodes are granted small parts of one, since what is granted
+    // is not taken back.
+    explicit Giver(slices::Ledger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
 
     void on(net::Transport& line, const net::Arrival& arrival, Instant now);
     // Looks for what was lost without a lost taker, such as by one that was paused, while others wait.
@@ -49,6 +51,10 @@ class Giver {
         net::PeerId peer;
         auto operator<=>(const Address&) const = default;
     };
+    struct Filler {  // has been granted these, and has not told what became of them
+        Address taker;
+        Interval positions;
+    };
     struct Recount {
         std::uint64_t id = 0;
         std::set<Address> missing;  // answers
@@ -58,8 +64,8 @@ class Giver {
     struct Node {
         slices::Ledger::Node id = 0;
         std::set<Address> takers;
-        std::set<Address> waiting;      // for an answer to Draw
-        std::optional<Address> filler;  // has been granted some, and has not told what became of them
+        std::set<Address> waiting;  // for an answer to Draw
+        std::optional<Filler> filler;
         std::optional<Recount> recount;
         Instant counted{};  // the last recount began
     };
@@ -72,6 +78,7 @@ class Giver {
     void take(const Address& from, const Draw&, Instant now);
     void take(const Address& from, const Filled& filled, Instant now);
     void take(const Address& from, const Committed& committed, Instant now);
+    void take(const Address& from, const Leaving& leaving, Instant now);
     void take(const Address& from, const Present& present, Instant now);
     template <class NotForUs>
     void take(const Address& from, const NotForUs&, Instant now) {
@@ -88,6 +95,7 @@ class Giver {
     void send(const Address& to, const Message& message) const { to.line->send(to.peer, encode(message)); }
 
     slices::Ledger ledger_;
+    std::uint64_t epoch_;
     std::map<std::string, Node> nodes_;
     std::map<Address, std::string> node_of_;
     std::uint64_t next_node_ = 1;

@@ -87,20 +87,20 @@ void TakerLine::run() {
         if (!moved)
             wait(line_->descriptors(), wake_, untold ? std::optional(told + tell_every) : std::nullopt);
     }
-    taker_.flush(*line_, true);
+    taker_.leave(*line_);
     line_.reset();  // it sends what waits, for a moment
 }
 
 // ---- the giver ----
 
-GiverLine::GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger,
+GiverLine::GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, std::uint64_t epoch,
                      tickets::TicketPool& pool, TakerOptions options)
     : others_(std::move(others)),
       own_(2),
       giver_end_(own_.endpoint(giver_id)),
       taker_end_(own_.endpoint(own_id)),
       taker_(pool, std::move(options), [this] { wake_.set(); }),
-      giver_(std::move(ledger)) {
+      giver_(std::move(ledger), epoch) {
     own_.connect(giver_id, own_id);
     thread_ = quiet_thread([this] { run(); });
 }
@@ -131,7 +131,7 @@ bool GiverLine::move(Instant now) {
     for (const net::Arrival& arrival : arrivals(*giver_end_, moved)) giver_.on(*giver_end_, arrival, now);
     if (others_)
         for (const net::Arrival& arrival : arrivals(*others_, moved)) giver_.on(*others_, arrival, now);
-    if (const auto next = giver_.wakeup(); next && now >= *next) giver_.tick(now);
+    if (const auto next = giver_.wakeup(); next && now >= *next) giver_.tick(now), moved = true;
     return moved;
 }
 
@@ -146,7 +146,7 @@ void GiverLine::run() {
     };
     while (!over_)
         if (!move(instant_now())) wait_for_more({});
-    taker_.flush(*taker_end_, true);
+    taker_.leave(*taker_end_);
     move(instant_now());
     own_.cut(giver_id, own_id, "the program has left it");
     std::optional<Instant> say_at = instant_now() + said_after;

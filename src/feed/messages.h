@@ -25,7 +25,8 @@ struct Filled {           // its node has what was granted
 struct Committed {
     IntervalSet positions;
 };
-struct Present {  // answers Count
+struct Leaving {};  // it takes no more, and was not lost
+struct Present {    // answers Count
     std::uint64_t count = 0;
     std::uint32_t fill = 0;  // of the node's tickets: answers of one fill fit together
     IntervalSet positions;   // that it has, and that are unclaimed on its node
@@ -49,7 +50,8 @@ struct Count {  // of everybody on a node, when one was lost
     std::uint64_t count = 0;
 };
 
-using Message = std::variant<Hello, Draw, Filled, Committed, Present, Welcome, Granted, Look, Ended, Count>;
+using Message =
+    std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended, Count>;
 
 std::string encode(const Message& message);
 // nullopt: no message. Whatever the bytes are, memory is at most some times their size.

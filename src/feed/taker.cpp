@@ -33,9 +33,11 @@ std::optional<std::uint64_t> Taker::try_take() {
 }
 
 std::optional<std::uint64_t> Taker::next_or_ask() {
-    if (batch_.value() == 0 || ended_ || failure_) return std::nullopt;
+    if (batch_.value() == 0 || failure_) return std::nullopt;
+    // What is given at most once is ours to the last, although all is granted.
+    if (ended_ && options_.commits) return std::nullopt;
     if (const auto position = next()) return position;
-    if (!asked_) {
+    if (!asked_ && !ended_) {
         asked_ = wants_ = true;
         wake_();
     }
@@ -44,6 +46,10 @@ std::optional<std::uint64_t> Taker::next_or_ask() {
 
 std::optional<std::uint64_t> Taker::next() {
     while (claimed_.size() == 0) {
+        if (const auto kept = kept_.take_front(options_.most_claimed)) {
+            claimed_ = *kept;
+            break;
+        }
         const std::uint64_t part =
             tickets::guided_size(pool_.remaining(), pool_.ranks(), 1, options_.most_claimed);
         const tickets::Claim claim = pool_.take(static_cast<std::uint32_t>(part));
@@ -59,7 +65,7 @@ std::optional<std::uint64_t> Taker::next() {
 
 bool Taker::commit(std::uint64_t position) {
     std::lock_guard lock(mutex_);
-    if (!has_.contains(position)) return false;
+    if (failure_ || !has_.contains(position)) return false;
     has_.erase(position);
     if (untold_.empty()) wake_();
     untold_.insert(position);
@@ -136,7 +142,9 @@ void Taker::take(net::Transport& line, const Granted& granted) {
             pool_.revoke(stale->batch);
         const bool fits = granted.positions.size() <= tickets::kMostTickets;
         const bool installed = fits && pool_.install(range) == tickets::Install::installed;
-        line.send(*giver_, encode(Filled{!installed, granted.positions}));
+        // What is given at most once is not given back.
+        if (!installed && !options_.commits) kept_.insert(granted.positions);
+        line.send(*giver_, encode(Filled{!installed && options_.commits, granted.positions}));
         asked_ = false;
     }
     changed_.notify_all();
@@ -180,6 +188,12 @@ void Taker::tell_commits(net::Transport& line) {
     std::lock_guard lock(mutex_);
     if (untold_.empty()) return;
     line.send(*giver_, encode(Committed{std::exchange(untold_, {})}));
+}
+
+void Taker::leave(net::Transport& line) {
+    if (!giver_) return;
+    tell_commits(line);
+    line.send(*giver_, encode(Leaving{}));
 }
 
 void Taker::look() {

@@ -52,6 +52,7 @@ class Taker {
     // Sends a request that its consumer waits for, with all commits; without one, commits only if they are
     // due. Returns whether commits are left.
     bool flush(net::Transport& line, bool commits_due);
+    void leave(net::Transport& line);   // with what it has committed; what it has else is for others
     void fail(const std::string& why);  // there is no giver any more: nobody waits
 
   private:
@@ -74,6 +75,7 @@ class Taker {
     std::optional<net::PeerId> giver_;  // since it joined
     Interval claimed_;                  // not taken yet
     IntervalSet has_;                   // taken, not committed
+    IntervalSet kept_;                  // granted, but not among the tickets of the node
     IntervalSet untold_;                // committed
     std::uint64_t taken_ = 0;
     BatchId batch_{0};    // of our tickets; 0: the giver does not know us yet

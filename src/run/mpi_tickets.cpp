@@ -25,9 +25,9 @@ Status open_counter(mpi::MpiSession& session, NodeRefill refill, RankTickets& ti
 
 }  // namespace
 
-Result<NodeTickets> open_node_tickets(mpi::MpiSession& session) {
+Result<NodeTickets> open_node_tickets(mpi::MpiSession& session, const tickets::PoolShape& wanted) {
     NodeTickets tickets;
-    tickets::PoolShape shape;
+    tickets::PoolShape shape = wanted;
     shape.ranks = static_cast<std::uint32_t>(session.node_size());
     auto self = static_cast<std::uint32_t>(session.node_rank());
     tickets.name = "node of rank " + std::to_string(session.node_mates().front());

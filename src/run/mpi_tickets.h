@@ -28,7 +28,8 @@ struct RankTickets : NodeTickets {
 };
 
 // Collective over all ranks.
-Result<NodeTickets> open_node_tickets(mpi::MpiSession& session);
+Result<NodeTickets> open_node_tickets(mpi::MpiSession& session,
+                                      const tickets::PoolShape& shape = {});  // of any ranks
 Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill);
 
 }  // namespace wq::run

@@ -111,7 +111,7 @@ std::uint64_t Ledger::recount(Node node, const IntervalSet& present) {
 }
 
 const IntervalSet& Ledger::outstanding_of(Node node) const {
-    static const IntervalSet none;
+    static const IntervalSet& none = *new IntervalSet;  // also for a thread that outlives main()
     const auto found = has_.find(node);
     return found == has_.end() ? none : found->second;
 }

@@ -1,5 +1,5 @@
-// Hands slices of datasets to the ranks of an MPI job, epoch after epoch, so that fast ranks take more and
-// slow ones less, and nobody waits for the slowest. After DeepRec's WorkQueue.
+// Gives slices of datasets to the ranks of an MPI job, epoch after epoch, so that fast ranks take more and
+// slow ones less. After DeepRec's WorkQueue.
 //
 //   int main() {
 //       wq::MpiSession mpi;  // first
@@ -7,11 +7,14 @@
 //       while (const auto slice = slices.take()) train_on(slice->text());
 //   }
 //
-// In each epoch every slice is taken by one rank. A slice is done ("committed") when its rank takes the next
-// one. If a rank is lost, others take the slices that it had not committed.
+// In each epoch every slice is committed once. A slice is committed when its rank takes the next one. If a
+// rank is lost, others take the slices whose commit rank 0 has not heard of: ranks tell their commits every
+// 100 ms.
 //
 // Ranks of a node claim from memory that they share; rank 0 refills it over TCP, in a thread of its own. So
-// MPI is used only to begin, and a rank that is killed at any moment blocks nobody. Rank 0 must live.
+// MPI is used only to begin, and a process that is killed at any moment blocks nobody; a host that vanishes
+// is missed after 90 s. Rank 0 must live. Ranks must not wait for each other between takes, as in an
+// allreduce: at the end, take() waits for other ranks' slices, but not with Delivery::at_most_once.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +34,8 @@ class MpiSession;
 enum class Delivery {
     exactly_once,   // what a lost rank had not committed is taken again
     at_most_once,   // never again: what a lost rank had is lost, and the end waits for nobody
-    at_least_once,  // as exactly once, but at the end, ranks without work also take what others still have:
-                    // no slow rank holds up the rest, at the price of some slices that are done twice
+    at_least_once,  // as exactly once, but at the end, nodes without work also take what ranks of other nodes
+                    // still have, at the price of some slices that are done twice
 };
 
 struct SliceOptions {
@@ -72,18 +75,21 @@ class SliceQueue {
     // more slices than records.
     explicit SliceQueue(std::vector<std::string> works, SliceOptions options = {});
     // Collective over the session's ranks, with equal works and options. The session must outlive it, and has
-    // no Manager meanwhile. Throws SetupError on all ranks, also if rank 0 cannot open a port or be reached.
+    // no Manager. Throws SetupError on all ranks, also for what one of them finds wrong, such as an exception
+    // of `records`.
     SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options = {});
     // What was taken and not committed goes to other ranks. Rank 0 waits for the others' SliceQueues to end.
     ~SliceQueue();
     SliceQueue(const SliceQueue&) = delete;
     SliceQueue& operator=(const SliceQueue&) = delete;
 
-    // The next slice; nullopt: all slices of all epochs are committed. Waits if the rest is with other ranks,
-    // since they may be lost. Commits what this rank took before. Any thread may call it. Throws
-    // std::runtime_error if rank 0 is lost.
+    // The next slice; nullopt: all slices of all epochs are committed (at most once: taken). Waits for those
+    // that other ranks have, since these may be lost. Unless commit_by_hand, commits what this rank took
+    // before: a rank with several threads, or that reads ahead, commits by hand. Throws std::runtime_error if
+    // rank 0 is lost.
     std::optional<Slice> take();
-    // With commit_by_hand. Returns whether it was taken here, and not committed before.
+    // With commit_by_hand. Returns false if it was not taken here, is committed, rank 0 is lost, or delivery
+    // is at_most_once.
     bool commit(const Slice& slice);
 
     std::uint64_t size() const;  // slices of one epoch

@@ -45,7 +45,7 @@ TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
     const std::uint16_t port = others->port();
     {
         GiverLine giver(std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once),
-                        **pools.begin(), of("here"));
+                        positions, **pools.begin(), of("here"));
         std::vector<std::thread> threads;
         for (std::size_t n = 1; n < 4; ++n)
             threads.emplace_back([&, n] {
@@ -69,7 +69,7 @@ TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
 TEST(FeedLines, AloneNobodyIsAsked) {
     NodeTickets here(1);
     const auto pool = here.of(0);
-    GiverLine giver(nullptr, slices::Ledger(1000, slices::Delivery::exactly_once), *pool, of("here"));
+    GiverLine giver(nullptr, slices::Ledger(1000, slices::Delivery::exactly_once), 1000, *pool, of("here"));
     std::vector<std::uint64_t> taken;
     take_all(giver.taker(), taken);
     std::vector<std::uint64_t> wanted(1000);
@@ -84,7 +84,8 @@ TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), *own, of("here"));
+    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50, *own,
+                    of("here"));
     {
         const auto line = TakerLine::open(to(port), *other, of("there")).or_throw();
         for (int n = 0; n < 3; ++n) EXPECT_TRUE(line->taker().take());  // the third is not committed

@@ -35,7 +35,7 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_TRUE(std::get<Ended>(back(Ended{true})).lost_some);
     EXPECT_EQ(std::get<Welcome>(back(Welcome{5})).batch, 5U);
     EXPECT_EQ(std::get<Count>(back(Count{9})).count, 9U);
-    for (const Message& empty : {Message(Draw{}), Message(Look{})}) back(empty);
+    for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{})}) back(empty);
 }
 
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
