@@ -44,11 +44,12 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     };
     // With no epochs nobody can begin, and with works of its own the last rank cannot: then all ranks are
     // told.
-    const bool differs = killed < 0 && mpi.rank() == mpi.size() - 1;
+    const bool differs = killed == -1 && mpi.rank() == mpi.size() - 1;
     wq::SliceQueue slices(mpi, {"a", differs ? "other" : "b"}, options);
     const bool dies = mpi.rank() >= mpi.size() - killed;
     const std::uint64_t dies_after = random() % 20;
     while (const auto slice = slices.take()) {
+        if (killed == -2 && mpi.rank() == 1 && slices.taken() == 5) break;  // it leaves early
         if (dies && slices.taken() == 1 + dies_after) die_soon(random);
         const std::string line = note(*slice);
         if (::write(taken, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return 3;
