@@ -200,12 +200,14 @@ TEST_F(Watching, AMeterThatDoesNotAnswerIsReplacedByAnother) {
     const pid_t first = meter();
     ASSERT_GT(first, 0);
     kill(first, SIGSTOP);
+    siginfo_t info{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(first), &info, WSTOPPED), 0);  // it could still answer before
     const Instant asked = start + hours(1);
     watch.check(asked);
     RunningTask& large = task(2, "large", 1, asked);
     std::ofstream(folder / "large/file") << std::string(3 * mega, 'x');
     watch.check(asked + seconds(59));
-    siginfo_t info{};
+    info = {};
     ASSERT_EQ(waitid(P_PID, static_cast<id_t>(first), &info, WEXITED | WNOHANG | WNOWAIT), 0);
     EXPECT_EQ(info.si_pid, 0);  // it may only be slow
     EXPECT_LE(watch.next(), asked + seconds(60));
