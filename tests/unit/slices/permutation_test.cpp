@@ -81,16 +81,16 @@ class Pairs {
 
 // One deviation of these figures is 0.014 for 100 elements; the figures are the same in each run.
 TEST(Permutation, PairsOfPositionsHaveAnyPairOfElements) {
-    for (const std::uint64_t size : {20U, 64U, 100U, 300U}) {
+    for (const std::uint64_t size : {20U, 64U, 100U}) {
         Pairs near(size);
         Pairs far(size);
-        for (std::uint64_t key = 0; key < 300'000; ++key) {
+        for (std::uint64_t key = 0; key < 100'000; ++key) {
             const Permutation permutation(size, mixed(1, key));
             near.add(permutation.at(0), permutation.at(1));
             far.add(permutation.at(0), permutation.at(size - 1));
         }
-        EXPECT_NEAR(near.unevenness(), 1, 0.15) << size;
-        EXPECT_NEAR(far.unevenness(), 1, 0.15) << size;
+        EXPECT_NEAR(near.unevenness(), 1, 0.2) << size;
+        EXPECT_NEAR(far.unevenness(), 1, 0.2) << size;
     }
 }
 
@@ -98,7 +98,7 @@ TEST(Permutation, EpochsDoNotKnowEachOther) {
     constexpr std::uint64_t size = 100;
     std::vector<double> counts(size * size);
     std::uint64_t before = 0;
-    for (std::uint64_t epoch = 0; epoch < 300'000; ++epoch) {
+    for (std::uint64_t epoch = 0; epoch < 100'000; ++epoch) {
         const std::uint64_t now = Permutation(size, mixed(42, epoch)).at(7);
         counts[before * size + now] += 1;
         before = now;
