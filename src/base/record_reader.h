@@ -20,8 +20,8 @@ struct Record {
 class RecordReader {
   public:
     virtual ~RecordReader() = default;
-    // Overwrites `record`, whose memory is used again; false: there are no more. Error bad_input: it cannot
-    // be read; do not read on.
+    // Reads the next record into `record`, and reuses its memory. False: there are no more. Error bad_input:
+    // it cannot be read; do not read on.
     virtual Result<bool> next(Record& record) = 0;
     // Replaces what is in `out` by the next records, at most `most`, and returns how many; fewer, and then 0,
     // at the end only. Pass the same vector each time: the memory of its strings is used again. With rows of

@@ -52,7 +52,7 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     wq::capi::Numbering ids;
     std::unordered_map<std::int64_t, wq::capi::TaskBox*>
         tasks;  // all tasks in the queue, by the manager's ids
-    // What must end before the manager, by the object that needs it.
+    // Called before the manager ends; the key is the object that uses it.
     std::unordered_map<const void*, std::function<void()>> users;
 
   private:

@@ -55,9 +55,7 @@ void Giver::take(const Address& from, const Filled& filled, Instant) {
 }
 
 void Giver::take(const Address& from, const Leaving&, Instant now) {
-    const std::uint64_t lost = report_.lost_takers;
-    lose(from, now);
-    report_.lost_takers = lost;
+    remove(from, now);
 }
 
 void Giver::take(const Address& from, const Committed& committed, Instant) {
@@ -81,6 +79,11 @@ void Giver::take(const Address& from, const Present& present, Instant now) {
 }
 
 void Giver::lose(const Address& taker, Instant now) {
+    if (node_of_.contains(taker) && !ended()) ++report_.lost_takers;
+    remove(taker, now);
+}
+
+void Giver::remove(const Address& taker, Instant now) {
     const auto found = node_of_.find(taker);
     if (found == node_of_.end()) return;
     const auto at = nodes_.find(found->second);
@@ -89,7 +92,6 @@ void Giver::lose(const Address& taker, Instant now) {
     node.takers.erase(taker);
     node.waiting.erase(taker);
     if (node.filler && node.filler->taker == taker) node.filler.reset();
-    if (!ended()) ++report_.lost_takers;
     if (node.takers.empty()) {
         report_.given_again += ledger_.lose(node.id);
         nodes_.erase(at);

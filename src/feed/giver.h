@@ -2,10 +2,9 @@
 // It has no clock, thread or socket: arrivals come in, and frames go out by the transport that they came
 // from.
 //
-// Of a lost taker, its node's others are asked what they have, and what is unclaimed there. What nobody has
-// is given again. The answers are of different moments, so they only count if all are of one fill of the
-// node's tickets: if a taker filled in between, the other's ticket might be in neither answer. Then all are
-// asked again.
+// When a taker is lost, the other takers of its node are asked what they have, and what is unclaimed there.
+// What nobody has is given again. The answers are of different moments, so they count only if all saw one
+// fill of the node's tickets; otherwise all are asked again. A grant that is under way counts as present.
 #pragma once
 
 #include <cstdint>
@@ -87,6 +86,7 @@ class Giver {
     }
 
     void lose(const Address& taker, Instant now);
+    void remove(const Address& taker, Instant now);  // what it had is for others
     void begin_recount(Node& node, Instant now);
     bool somebody_waits() const;
     void give(Node& node);

@@ -56,7 +56,7 @@ class GiverLine {
     // `others`: null if there are none. `pool` must outlive it.
     GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, std::uint64_t epoch,
               tickets::TicketPool& pool, TakerOptions options);
-    // Waits until all others have left, since they cannot go on without it.
+    // Waits until all others have left: they cannot go on without it.
     ~GiverLine();
     Taker& taker() { return taker_; }
 

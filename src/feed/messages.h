@@ -17,7 +17,7 @@ namespace wq::feed {
 struct Hello {         // first
     std::string node;  // equal for takers that share tickets
 };
-struct Draw {};           // its node has none left; until an answer it asks no more
+struct Draw {};           // no tickets are left on its node; it asks once, and waits for the answer
 struct Filled {           // its node has what was granted
     bool unused = false;  // no: it had others by then, and `positions` are given back
     Interval positions;

@@ -72,11 +72,6 @@ bool Taker::commit(std::uint64_t position) {
     return true;
 }
 
-void Taker::commit_taken() {
-    std::lock_guard lock(mutex_);
-    commit_all();
-}
-
 void Taker::commit_all() {
     if (has_.empty()) return;
     if (untold_.empty()) wake_();

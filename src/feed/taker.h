@@ -42,7 +42,6 @@ class Taker {
     bool lost_some() const;  // of other takers, before the end
     // Whether it was taken here, and not committed before.
     bool commit(std::uint64_t position);
-    void commit_taken();  // all
     std::optional<std::string> failure() const;
     std::uint64_t taken() const;  // so many
 

@@ -11,8 +11,8 @@
 // rank is lost, others take the slices whose commit rank 0 has not heard of: ranks tell their commits every
 // 100 ms.
 //
-// Ranks of a node claim from memory that they share; rank 0 refills it over TCP, in a thread of its own. So
-// MPI is used only to begin, and a process that is killed at any moment blocks nobody; a host that vanishes
+// Ranks of a node claim slices from shared memory, which rank 0 refills over TCP in a separate thread. MPI is
+// used only to begin, and a process that is killed at any moment blocks nobody; a host that vanishes
 // is missed after 90 s. Rank 0 must live. Ranks must not wait for each other between takes, as in an
 // allreduce: at the end, take() waits for other ranks' slices, but not with Delivery::at_most_once.
 #pragma once
@@ -40,7 +40,7 @@ enum class Delivery {
 
 struct SliceOptions {
     std::int64_t num_epochs = 1;  // how often each slice is given
-    bool shuffle = true;          // each epoch in an order of its own; otherwise in that of `works`
+    bool shuffle = true;          // each epoch has its own order; otherwise that of `works`
     std::optional<std::uint64_t>
         seed{};            // equal seeds: equal orders, on any number of ranks; none: rank 0 draws one
     std::string prefix{};  // stands before the name of each work that is taken
