@@ -25,6 +25,8 @@ Error cannot_make(const std::string& path, int error_number) {
                 "; choose another with --run-dir"};
 }
 
+constexpr std::string_view holder_begins = "pid ";
+
 bool is_empty_but_for_lock(const std::string& path) {
     std::error_code error;
     for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
@@ -33,7 +35,7 @@ bool is_empty_but_for_lock(const std::string& path) {
     return !error;
 }
 
-// A run that died before its journal began has left files too, but always `status`.
+// `lock` is asked apart: a directory that was copied may lack it.
 bool is_foreign(const std::string& path) {
     std::error_code error;
     return fs::is_directory(path, error) && ::access((path + "/status").c_str(), F_OK) != 0 &&
@@ -58,17 +60,21 @@ int lock_now(int fd) {
 std::string read_holder(int fd) {
     char buffer[400];
     const ssize_t n = ::pread(fd, buffer, sizeof buffer, 0);
-    std::string text(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
-    text = text.substr(0, text.find('\n'));
-    return text.empty() ? "of unknown pid" : text;
+    const std::string text(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+    return text.substr(0, text.find('\n'));
+}
+
+// A run names itself in `lock` before it writes anything else, so this holds for one that was killed at any moment.
+bool a_run_held(int fd) {
+    return read_holder(fd).starts_with(holder_begins);
 }
 
 Status write_holder(const std::string& path, int fd) {
-    const std::string text = "pid " + std::to_string(::getpid()) + " on " + host_name() + " since " +
+    const std::string text = std::string(holder_begins) + std::to_string(::getpid()) + " on " + host_name() + " since " +
                              format_utc(wall_now()) + "\n";
-    if (::ftruncate(fd, 0) != 0) return write_error(path, errno);
     const ssize_t n = ::pwrite(fd, text.data(), text.size(), 0);
     if (n != static_cast<ssize_t>(text.size())) return write_error(path, n < 0 ? errno : ENOSPC);
+    if (::ftruncate(fd, n) != 0) return write_error(path, errno);
     return success();
 }
 
@@ -94,8 +100,9 @@ Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
     Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (!lock) return cannot_make(path, errno);
     if (const int error_number = lock_now(lock.get()); error_number == EWOULDBLOCK) {
-        return Error{ExitCode::interrupted, "run directory " + path + " is in use by the run with " +
-                                                read_holder(lock.get()) +
+        const std::string holder = read_holder(lock.get());
+        return Error{ExitCode::interrupted, "run directory " + path + " is in use by the run " +
+                                                (holder.empty() ? "of unknown pid" : "with " + holder) +
                                                 "; wait for it to end or choose another " + "with --run-dir"};
     } else if (error_number != 0) {
         return cannot_make(path, error_number);
@@ -111,7 +118,7 @@ Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
                                           " exists: use --resume to continue that run, or choose another " +
                                           "with --run-dir"};
     }
-    if (!has_journal && is_foreign(path)) return not_of_a_run(path);
+    if (!has_journal && !a_run_held(lock.get()) && is_foreign(path)) return not_of_a_run(path);
     if (auto written = write_holder(lock_path, lock.get()); !written) return written.error();
     return RunDirectory(path, std::move(lock), has_journal);
 }

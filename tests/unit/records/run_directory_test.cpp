@@ -48,6 +48,17 @@ TEST(RunDirectory, OfSomethingElseIsLeftAlone) {
     EXPECT_THAT(RunDirectory::take("/proc/nowhere", Use::fresh).error().message, HasSubstr("choose another"));
 }
 
+TEST(RunDirectory, OfARunKilledAtAnyMomentIsTakenAgain) {
+    const TempDir dir;
+    const std::string path = dir.file("list.wq");
+    for (const char* left : {"lock", "journal.part", "status.part", "list.part"}) {
+        const auto taken = RunDirectory::take(path, Use::resume_or_fresh);
+        ASSERT_TRUE(taken.ok()) << taken.error().message << " after " << left;
+        if (left != std::string("lock")) spill(dir.file("list.wq/" + std::string(left)), "x");
+    }
+    EXPECT_TRUE(RunDirectory::take(path, Use::fresh).ok());
+}
+
 TEST(RunDirectory, ThatMayNotBeWrittenSaysSo) {
     const TempDir dir;
     const auto read_only = std::filesystem::perms(0555);
