@@ -9,7 +9,8 @@ namespace wq::feed {
 
 namespace {
 
-constexpr Duration recount_every = std::chrono::seconds(1);
+constexpr Duration first_pause = std::chrono::seconds(1);
+constexpr Duration longest_pause = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -27,31 +28,32 @@ void Giver::on(const Address& from, const net::Frame& frame, Instant now) {
     std::visit([&](const auto& known) { take(from, known, now); }, *message);
 }
 
-void Giver::take(const Address& from, const Hello& hello, Instant now) {
+void Giver::take(const Address& from, const Hello& hello, Instant) {
+    from.line->admit(from.peer);
     Node& node = nodes_[hello.node];
-    if (node.id == 0) node.id = next_node_++;
+    if (node.id == 0) node.id = next_node_++, node.batch = next_batch_++;
     node.takers.insert(from);
     node_of_[from] = hello.node;
-    send(from, Welcome{static_cast<std::uint32_t>(node.id)});
-    if (node.recount) begin_recount(node, now);
+    send(from, Welcome{node.batch});
     if (ended()) send(from, Ended{report_.lost_takers > 0});
 }
 
 void Giver::take(const Address& from, const Draw&, Instant now) {
-    Node& node = nodes_[node_of_[from]];
-    node.waiting.insert(from);
-    give(node);
-    tick(now);
+    const auto node = node_of(from);
+    wait(node, from, now);
+    give(node, now);
 }
 
-void Giver::take(const Address& from, const Filled& filled, Instant) {
-    Node& node = nodes_[node_of_[from]];
-    if (node.filler && node.filler->taker == from) {
-        if (filled.unused) ledger_.give_back(node.id, node.filler->positions);
-        node.filler.reset();
-    }
+void Giver::take(const Address& from, const Filled& filled, Instant now) {
+    const auto at = node_of(from);
+    Node& node = at->second;
+    // Otherwise the node has got a new batch since, and what was granted before is counted as lost.
+    const bool counts = node.filler && node.filler->taker == from;
+    if (counts && filled.unused) ledger_.give_back(node.id, node.filler->positions);
+    if (counts) node.filler.reset();
+    waiting_.erase(at->first);
     for (const Address& taker : std::exchange(node.waiting, {})) send(taker, Look{});
-    if (filled.unused) give_to_all();
+    if (counts && filled.unused) give_to_all(now);
 }
 
 void Giver::take(const Address& from, const Leaving&, Instant now) {
@@ -59,23 +61,23 @@ void Giver::take(const Address& from, const Leaving&, Instant now) {
 }
 
 void Giver::take(const Address& from, const Committed& committed, Instant) {
-    const std::uint64_t counted = ledger_.commit(nodes_[node_of_[from]].id, committed.positions).count();
+    const std::uint64_t counted = ledger_.commit(node_of(from)->second.id, committed.positions).count();
     report_.late += committed.positions.count() - counted;
     if (ended()) tell_end();
 }
 
 void Giver::take(const Address& from, const Present& present, Instant now) {
-    Node& node = nodes_[node_of_[from]];
-    if (!node.recount || node.recount->id != present.count) return;
+    Node& node = node_of(from)->second;
+    if (!node.recount || node.batch != present.batch) return;
     Recount& recount = *node.recount;
-    if (recount.fill && *recount.fill != present.fill) return begin_recount(node, now);
-    recount.fill = present.fill;
     present.positions.for_each([&](const Interval& range) { recount.present.insert(range); });
     recount.missing.erase(from);
     if (!recount.missing.empty()) return;
-    report_.given_again += ledger_.recount(node.id, recount.present);
+    const std::uint64_t found = ledger_.recount(node.id, recount.present);
+    report_.given_again += found;
     node.recount.reset();
-    give_to_all();
+    if (found > 0) node.pause = first_pause;
+    give_to_all(now);
 }
 
 void Giver::lose(const Address& taker, Instant now) {
@@ -84,55 +86,61 @@ void Giver::lose(const Address& taker, Instant now) {
 }
 
 void Giver::remove(const Address& taker, Instant now) {
-    const auto found = node_of_.find(taker);
-    if (found == node_of_.end()) return;
-    const auto at = nodes_.find(found->second);
-    node_of_.erase(found);
+    if (!node_of_.contains(taker)) return;
+    const auto at = node_of(taker);
+    node_of_.erase(taker);
     Node& node = at->second;
     node.takers.erase(taker);
-    node.waiting.erase(taker);
-    if (node.filler && node.filler->taker == taker) node.filler.reset();
+    wait_no_more(at, taker);
     if (node.takers.empty()) {
         report_.given_again += ledger_.lose(node.id);
         nodes_.erase(at);
     } else {
-        begin_recount(node, now);
+        begin_recount(node);
     }
-    give_to_all();
+    give_to_all(now);
 }
 
-void Giver::begin_recount(Node& node, Instant now) {
-    if (ledger_.outstanding_of(node.id).empty()) return node.recount.reset();
-    node.counted = now;
-    node.recount = Recount{next_recount_++, node.takers, {}, {}};
-    // The answers may not have these yet.
-    if (node.filler) node.recount->present.insert(node.filler->positions);
-    for (const Address& taker : node.takers) send(taker, Count{node.recount->id});
+void Giver::begin_recount(Node& node) {
+    node.recount.reset();
+    node.filler.reset();
+    if (ledger_.outstanding_of(node.id).empty()) return;
+    node.batch = next_batch_++;
+    node.recount = Recount{node.takers, {}};
+    for (const Address& taker : node.takers) send(taker, Count{node.batch});
 }
 
-bool Giver::somebody_waits() const {
-    return std::any_of(nodes_.begin(), nodes_.end(),
-                       [](const auto& each) { return !each.second.waiting.empty(); });
+void Giver::postpone_recount(Node& node, Duration pause, Instant now) {
+    node.pause = pause;
+    node.count_at = now + pause;
 }
 
 void Giver::tick(Instant now) {
-    if (!somebody_waits()) return;
-    for (auto& [name, node] : nodes_)
-        if (!node.recount && now - node.counted >= recount_every) begin_recount(node, now);
+    if (waiting_.empty() || now < tick_at_) return;
+    tick_at_ = now + first_pause;
+    for (auto& [name, node] : nodes_) {
+        if (node.recount || now < node.count_at) continue;
+        postpone_recount(node, std::min(2 * node.pause, longest_pause), now);
+        begin_recount(node);
+    }
+    give_to_all(now);
 }
 
-std::optional<Instant> Giver::wakeup() const {
-    if (!somebody_waits()) return std::nullopt;
-    std::optional<Instant> first;
-    for (const auto& [name, node] : nodes_)
-        if (!node.recount && !ledger_.outstanding_of(node.id).empty())
-            first = std::min(first.value_or(node.counted + recount_every), node.counted + recount_every);
-    return first;
+void Giver::wait(Nodes::iterator node, const Address& taker, Instant now) {
+    if (waiting_.empty()) tick_at_ = now + first_pause;
+    waiting_.insert(node->first);
+    node->second.waiting.insert(taker);
+}
+
+void Giver::wait_no_more(Nodes::iterator node, const Address& taker) {
+    node->second.waiting.erase(taker);
+    if (node->second.waiting.empty()) waiting_.erase(node->first);
 }
 
 // To one taker at a time, whose fill the others of the node share. Each taker's part of what is left of an
 // epoch is an eighth of an even one: a slow node has little more than it can do before the others are done.
-void Giver::give(Node& node) {
+void Giver::give(Nodes::iterator at, Instant now) {
+    Node& node = at->second;
     if (node.waiting.empty() || node.filler) return;
     const std::uint64_t part = tickets::guided_size(std::min(ledger_.to_give(), epoch_), node_of_.size(), 1,
                                                     tickets::kMostTickets, 8);
@@ -144,24 +152,25 @@ void Giver::give(Node& node) {
     // Answers that are under way do not have these yet.
     if (node.recount) node.recount->present.insert(grant->positions);
     node.filler = Filler{*node.waiting.begin(), grant->positions};
-    node.waiting.erase(node.filler->taker);
+    wait_no_more(at, node.filler->taker);
+    postpone_recount(node, first_pause, now);
     send(node.filler->taker, Granted{grant->positions});
 }
 
-void Giver::give_to_all() {
-    for (auto& [name, node] : nodes_) give(node);
+void Giver::give_to_all(Instant now) {
+    for (const std::string& name : std::set(waiting_)) give(nodes_.find(name), now);
 }
 
 void Giver::tell_end() {
     if (std::exchange(told_end_, true)) return;
-    for (auto& [name, node] : nodes_) node.waiting.clear();
+    for (const std::string& name : std::exchange(waiting_, {})) nodes_.find(name)->second.waiting.clear();
     for (const auto& [taker, node] : node_of_) send(taker, Ended{report_.lost_takers > 0});
 }
 
 GiverReport Giver::report() const {
     GiverReport report = report_;
     report.takers = node_of_.size();
-    for (const auto& [name, node] : nodes_) report.waiting += node.waiting.size();
+    for (const std::string& name : waiting_) report.waiting += nodes_.at(name).waiting.size();
     return report;
 }
 

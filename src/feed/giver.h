@@ -2,9 +2,10 @@
 // It has no clock, thread or socket: arrivals come in, and frames go out by the transport that they came
 // from.
 //
-// When a taker is lost, the other takers of its node are asked what they have, and what is unclaimed there.
-// What nobody has is given again. The answers are of different moments, so they count only if all saw one
-// fill of the node's tickets; otherwise all are asked again. A grant that is under way counts as present.
+// When a taker is lost, the tickets of its node get a new batch, and the other takers there are asked what
+// they have. What nobody has is given again: also what is unclaimed on the node, since from their answer on,
+// takers drop tickets of older batches. So a taker that was only paused cannot bring back a grant that it had
+// not read.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,10 @@ class Giver {
     void on(net::Transport& line, const net::Arrival& arrival, Instant now);
     // Looks for what was lost without a lost taker, such as by one that was paused, while others wait.
     void tick(Instant now);
-    std::optional<Instant> wakeup() const;  // of tick()
+    // Of tick(). Nodes that wait are all that costs.
+    std::optional<Instant> wakeup() const {
+        return waiting_.empty() ? std::nullopt : std::optional(tick_at_);
+    }
 
     const slices::Ledger& ledger() const { return ledger_; }
     bool ended() const { return ledger_.committed().count() == ledger_.positions(); }
@@ -55,21 +59,22 @@ class Giver {
         Interval positions;
     };
     struct Recount {
-        std::uint64_t id = 0;
         std::set<Address> missing;  // answers
-        std::optional<std::uint32_t> fill;
         IntervalSet present;
     };
     struct Node {
         slices::Ledger::Node id = 0;
+        std::uint32_t batch = 0;
         std::set<Address> takers;
         std::set<Address> waiting;  // for an answer to Draw
         std::optional<Filler> filler;
         std::optional<Recount> recount;
-        Instant counted{};  // the last recount began
+        Duration pause{};    // between recounts; longer from one to the next
+        Instant count_at{};  // the next one, if somebody waits
     };
+    using Nodes = std::map<std::string, Node>;
 
-    void on(const Address& from, const net::Joined&, Instant) { from.line->admit(from.peer); }
+    void on(const Address&, const net::Joined&, Instant) {}
     void on(const Address& from, const net::Frame& frame, Instant now);
     void on(const Address& from, const net::Left&, Instant now) { lose(from, now); }
 
@@ -87,19 +92,24 @@ class Giver {
 
     void lose(const Address& taker, Instant now);
     void remove(const Address& taker, Instant now);  // what it had is for others
-    void begin_recount(Node& node, Instant now);
-    bool somebody_waits() const;
-    void give(Node& node);
-    void give_to_all();
+    void begin_recount(Node& node);
+    void postpone_recount(Node& node, Duration pause, Instant now);
+    void wait(Nodes::iterator node, const Address& taker, Instant now);
+    void wait_no_more(Nodes::iterator node, const Address& taker);
+    void give(Nodes::iterator node, Instant now);
+    void give_to_all(Instant now);
     void tell_end();
+    Nodes::iterator node_of(const Address& taker) { return nodes_.find(node_of_.at(taker)); }
     void send(const Address& to, const Message& message) const { to.line->send(to.peer, encode(message)); }
 
     slices::Ledger ledger_;
     std::uint64_t epoch_;
-    std::map<std::string, Node> nodes_;
+    Nodes nodes_;
+    std::set<std::string> waiting_;  // nodes
     std::map<Address, std::string> node_of_;
     std::uint64_t next_node_ = 1;
-    std::uint64_t next_recount_ = 1;
+    std::uint32_t next_batch_ = 1;
+    Instant tick_at_{};
     bool told_end_ = false;
     GiverReport report_;
 };

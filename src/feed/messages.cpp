@@ -52,14 +52,13 @@ struct Writer {
     }
     void operator()(const Committed& committed) const { write(out, committed.positions); }
     void operator()(const Present& present) const {
-        out.u64(present.count);
-        out.u64(present.fill);
+        out.u64(present.batch);
         write(out, present.positions);
     }
     void operator()(const Granted& granted) const { write(out, granted.positions); }
     void operator()(const Welcome& welcome) const { out.u64(welcome.batch); }
     void operator()(const Ended& ended) const { out.boolean(ended.lost_some); }
-    void operator()(const Count& count) const { out.u64(count.count); }
+    void operator()(const Count& count) const { out.u64(count.batch); }
     template <class Empty>
     void operator()(const Empty&) const {
         static_assert(std::is_empty_v<Empty>);
@@ -83,14 +82,13 @@ struct Reader {
     }
     void operator()(Committed& committed) const { committed.positions = read_positions(in); }
     void operator()(Present& present) const {
-        present.count = in.u64();
-        present.fill = in.u32();
+        present.batch = in.u32();
         present.positions = read_positions(in);
     }
     void operator()(Granted& granted) const { granted.positions = read_interval(in); }
     void operator()(Welcome& welcome) const { welcome.batch = in.u32(); }
     void operator()(Ended& ended) const { ended.lost_some = in.boolean(); }
-    void operator()(Count& count) const { count.count = in.u64(); }
+    void operator()(Count& count) const { count.batch = in.u32(); }
     template <class Empty>
     void operator()(Empty&) const {
         static_assert(std::is_empty_v<Empty>);

@@ -27,17 +27,14 @@ struct Committed {
 };
 struct Leaving {};  // it takes no more, and was not lost
 struct Present {    // answers Count
-    std::uint64_t count = 0;
-    std::uint32_t fill = 0;  // of the node's tickets: answers of one fill fit together
-    IntervalSet positions;   // that it has, and that are unclaimed on its node
+    std::uint32_t batch = 0;
+    IntervalSet positions;  // that it has
 };
 
 // ---- by the giver ----
 
-struct Welcome {  // answers Hello: from now on it may claim, as it will be asked for what it has
-    // Tickets of another batch that it finds on its node are of takers that are all lost, and are given
-    // elsewhere.
-    std::uint32_t batch = 0;
+struct Welcome {              // answers Hello: from now on it may claim, as it will be asked for what it has
+    std::uint32_t batch = 0;  // of the tickets on its node: older ones are given elsewhere
 };
 struct Granted {  // answers Draw
     Interval positions;
@@ -46,8 +43,8 @@ struct Look {};              // answers Draw: its node has some now
 struct Ended {               // all are committed: to everybody
     bool lost_some = false;  // takers were lost on the way
 };
-struct Count {  // of everybody on a node, when one was lost
-    std::uint64_t count = 0;
+struct Count {                // to everybody on a node, when one was lost: what has it?
+    std::uint32_t batch = 0;  // of the tickets from now on: older ones are given elsewhere
 };
 
 using Message =

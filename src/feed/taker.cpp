@@ -5,6 +5,14 @@
 
 namespace wq::feed {
 
+namespace {
+
+Interval positions_of(const tickets::TicketRange& range) {
+    return {range.first, range.first + range.count};
+}
+
+}  // namespace
+
 Taker::Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake)
     : options_(std::move(options)), wake_(std::move(wake)), pool_(pool) {}
 
@@ -37,7 +45,7 @@ std::optional<std::uint64_t> Taker::next_or_ask() {
     // What is given at most once is ours to the last, although all is granted.
     if (ended_ && options_.commits) return std::nullopt;
     if (const auto position = next()) return position;
-    if (!asked_ && !ended_) {
+    if (!asked_ && !ended_ && !ahead_) {
         asked_ = wants_ = true;
         wake_();
     }
@@ -45,22 +53,29 @@ std::optional<std::uint64_t> Taker::next_or_ask() {
 }
 
 std::optional<std::uint64_t> Taker::next() {
-    while (claimed_.size() == 0) {
-        if (const auto kept = kept_.take_front(options_.most_claimed)) {
-            claimed_ = *kept;
-            break;
-        }
-        const std::uint64_t part =
-            tickets::guided_size(pool_.remaining(), pool_.ranks(), 1, options_.most_claimed);
-        const tickets::Claim claim = pool_.take(static_cast<std::uint32_t>(part));
-        if (claim.state == tickets::Claim::State::dry) return std::nullopt;
-        // Overwritten: nobody has these any more; the giver finds that.
-        if (claim.state == tickets::Claim::State::claimed && claim.range.batch == batch_)
-            claimed_ = {claim.range.first, claim.range.first + claim.range.count};
+    if (claimed_.size() == 0) {
+        const auto more = claim();
+        if (!more) return std::nullopt;
+        claimed_ = *more;
     }
     ++taken_;
     if (options_.commits) has_.insert(claimed_.first);
     return claimed_.first++;
+}
+
+std::optional<Interval> Taker::claim() {
+    if (const auto kept = kept_.take_front(options_.most_claimed)) return kept;
+    while (!ahead_) {
+        const std::uint64_t part =
+            tickets::guided_size(pool_.remaining(), pool_.ranks(), 1, options_.most_claimed);
+        const tickets::Claim claim = pool_.take(static_cast<std::uint32_t>(part));
+        if (claim.state == tickets::Claim::State::dry) break;
+        // Overwritten: nobody has these any more; the giver finds that.
+        if (claim.state == tickets::Claim::State::overwritten) continue;
+        if (claim.range.batch == batch_) return positions_of(claim.range);
+        if (claim.range.batch > batch_) ahead_ = claim.range;
+    }
+    return std::nullopt;
 }
 
 bool Taker::commit(std::uint64_t position) {
@@ -123,7 +138,7 @@ void Taker::on(net::Transport& line, const net::Arrival& arrival) {
 void Taker::take(const Welcome& welcome) {
     {
         std::lock_guard lock(mutex_);
-        batch_ = BatchId(welcome.batch);
+        begin_batch(welcome.batch);
     }
     changed_.notify_all();
 }
@@ -133,7 +148,7 @@ void Taker::take(net::Transport& line, const Granted& granted) {
         std::lock_guard lock(mutex_);
         const tickets::TicketRange range{batch_, granted.positions.first,
                                          static_cast<std::uint32_t>(granted.positions.size())};
-        if (const auto stale = pool_.unclaimed().range; stale && stale->batch != batch_)
+        if (const auto stale = pool_.unclaimed().range; stale && stale->batch < batch_)
             pool_.revoke(stale->batch);
         const bool fits = granted.positions.size() <= tickets::kMostTickets;
         const bool installed = fits && pool_.install(range) == tickets::Install::installed;
@@ -147,22 +162,25 @@ void Taker::take(net::Transport& line, const Granted& granted) {
 
 void Taker::take(net::Transport& line, const Count& count) {
     tell_commits(line);
-    std::lock_guard lock(mutex_);
-    Present answer{count.count, 0, {}};
-    answer.positions = present(answer.fill);
-    line.send(*giver_, encode(answer));
+    {
+        std::lock_guard lock(mutex_);
+        begin_batch(count.batch);
+        line.send(*giver_, encode(Present{count.batch, present()}));
+    }
+    changed_.notify_all();
 }
 
-// The tickets are read first: what a mate claims afterwards is in this answer, what we claim in between in
-// both parts.
-IntervalSet Taker::present(std::uint32_t& fill) const {
+void Taker::begin_batch(std::uint32_t batch) {
+    batch_ = BatchId(batch);
+    if (ahead_ && ahead_->batch == batch_) kept_.insert(positions_of(*ahead_));
+    if (ahead_ && ahead_->batch <= batch_) ahead_.reset();
+}
+
+IntervalSet Taker::present() const {
     IntervalSet all = has_;
-    const tickets::TicketPool::Unclaimed unclaimed = pool_.unclaimed();
-    fill = unclaimed.fill;
-    if (unclaimed.range && unclaimed.range->batch == batch_)
-        all.insert(Interval{unclaimed.range->first, unclaimed.range->first + unclaimed.range->count});
     if (claimed_.size() > 0) all.insert(claimed_);
-    untold_.for_each([&](const Interval& range) { all.insert(range); });
+    for (const IntervalSet* more : {&kept_, &untold_})
+        more->for_each([&](const Interval& range) { all.insert(range); });
     return all;
 }
 

@@ -56,9 +56,11 @@ class Taker {
 
   private:
     std::optional<std::uint64_t> next();
+    std::optional<Interval> claim();
     std::optional<std::uint64_t> next_or_ask();
     void commit_all();
-    IntervalSet present(std::uint32_t& fill) const;
+    void begin_batch(std::uint32_t batch);
+    IntervalSet present() const;
     void tell_commits(net::Transport& line);
     void take(const Welcome& welcome);
     void take(net::Transport& line, const Granted& granted);
@@ -74,10 +76,13 @@ class Taker {
     std::optional<net::PeerId> giver_;  // since it joined
     Interval claimed_;                  // not taken yet
     IntervalSet has_;                   // taken, not committed
-    IntervalSet kept_;                  // granted, but not among the tickets of the node
-    IntervalSet untold_;                // committed
+    IntervalSet kept_;                  // to be taken before more is claimed
+    // Claimed before the giver has told us of its batch: a mate was told before. A taker that is lost, and
+    // does not know it yet, stays here.
+    std::optional<tickets::TicketRange> ahead_;
+    IntervalSet untold_;  // committed
     std::uint64_t taken_ = 0;
-    BatchId batch_{0};    // of our tickets; 0: the giver does not know us yet
+    BatchId batch_{0};    // of our tickets, older ones are void; 0: the giver does not know us yet
     bool wants_ = false;  // to ask
     bool asked_ = false;  // the answer is still to come
     bool ended_ = false;

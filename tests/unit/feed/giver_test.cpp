@@ -18,7 +18,8 @@ namespace {
 
 using slices::Delivery;
 
-// A giver and ranks on nodes, by turns in one thread. Ranks take, hold, commit, and are killed at any moment.
+// A giver and ranks on nodes, by turns in one thread. Ranks take, hold, commit, and are killed or
+// paused at any moment.
 class Histories {
   public:
     Histories(unsigned seed, Delivery delivery, bool by_hand, unsigned kills)
@@ -56,6 +57,7 @@ class Histories {
         std::unique_ptr<Taker> taker;
         std::vector<std::uint64_t> has;
         bool over = false;               // it was told the end, and has taken what it still had
+        bool lost = false;               // it was paused, and does not know it yet
         std::deque<net::Arrival> inbox;  // arrived, not looked at
     };
 
@@ -85,6 +87,12 @@ class Histories {
         }
     }
 
+    static void receive(Rank& rank) {
+        std::vector<net::Arrival> inbox;
+        rank.line->poll(inbox);
+        rank.inbox.insert(rank.inbox.end(), inbox.begin(), inbox.end());
+    }
+
     void step() {
         now_ += std::chrono::milliseconds(random_() % 50);
         const std::size_t chosen = random_() % ranks_.size();
@@ -100,9 +108,7 @@ class Histories {
             }
             case 2:
             case 3: {
-                std::vector<net::Arrival> inbox;
-                rank.line->poll(inbox);
-                rank.inbox.insert(rank.inbox.end(), inbox.begin(), inbox.end());
+                receive(rank);
                 for (auto left = random_() % 3; left > 0 && !rank.inbox.empty(); --left) {
                     rank.taker->on(*rank.line, rank.inbox.front());
                     rank.inbox.pop_front();
@@ -112,22 +118,24 @@ class Histories {
             case 4:
                 return static_cast<void>(rank.taker->flush(*rank.line, random_() % 2 == 0));
             case 5:
-                return random_() % 10 < kills_ ? kill(chosen) : void();
+                if (random_() % 10 < kills_) random_() % 2 == 0 ? kill(chosen) : pause_until_lost(rank);
+                return;
             case 6:
                 if (by_hand_ && !rank.has.empty()) {
-                    EXPECT_EQ(rank.taker->commit(rank.has.back()), delivery_ != Delivery::at_most_once);
+                    const bool counts = rank.taker->commit(rank.has.back());
+                    EXPECT_TRUE(rank.lost || counts == (delivery_ != Delivery::at_most_once));
                     EXPECT_FALSE(rank.taker->commit(rank.has.back()));
                     rank.has.pop_back();
                 }
                 return;
             default:
                 if (by_hand_ && rank.has.size() > 3 && delivery_ != Delivery::at_most_once) return;
-                const bool ended = rank.taker->ended();
+                const bool ended = rank.taker->ended() || rank.taker->failure();
                 const auto position = rank.taker->try_take();
                 rank.over = ended && !position;
                 if (position) {
                     ++taken_[*position];
-                    taken_by_living_[*position].insert(rank.id);
+                    if (!rank.lost) taken_by_living_[*position].insert(rank.id);
                     rank.has.push_back(*position);
                 }
         }
@@ -137,10 +145,23 @@ class Histories {
     void kill(std::size_t chosen) {
         Rank& rank = ranks_[chosen];
         if (random_() % 3 == 0) rank.pool->take(1 + static_cast<std::uint32_t>(random_() % 3));
-        for (auto& [position, ranks] : taken_by_living_) ranks.erase(rank.id);
+        count_as_lost(rank);
         network_.crash(rank.id, "killed");
         ranks_.erase(ranks_.begin() + static_cast<std::ptrdiff_t>(chosen));
-        ++killed_;
+    }
+
+    // It goes on later, and first reads what had arrived.
+    void pause_until_lost(Rank& rank) {
+        if (rank.lost) return;
+        count_as_lost(rank);
+        receive(rank);
+        network_.cut(giver_id, rank.id, "it was silent for too long");
+        rank.lost = true;
+    }
+
+    void count_as_lost(const Rank& rank) {
+        for (auto& [position, ranks] : taken_by_living_) ranks.erase(rank.id);
+        ++lost_;
     }
 
     void check() const {
@@ -148,9 +169,9 @@ class Histories {
         for (std::uint64_t position = 0; position < positions_; ++position) {
             const auto found = taken_.find(position);
             const int times = found == taken_.end() ? 0 : found->second;
-            EXPECT_TRUE(times > 0 || (delivery_ == Delivery::at_most_once && killed_ > 0))
+            EXPECT_TRUE(times > 0 || (delivery_ == Delivery::at_most_once && lost_ > 0))
                 << position << " is lost";
-            EXPECT_TRUE(times < 2 || repeats || (delivery_ == Delivery::exactly_once && killed_ > 0))
+            EXPECT_TRUE(times < 2 || repeats || (delivery_ == Delivery::exactly_once && lost_ > 0))
                 << position << " is taken " << times << " times";
             // Of those that live, nobody has what another has.
             const auto lives = taken_by_living_.find(position);
@@ -172,7 +193,7 @@ class Histories {
     std::vector<Rank> ranks_;
     std::map<std::uint64_t, int> taken_;
     std::map<std::uint64_t, std::set<net::PeerId>> taken_by_living_;
-    std::uint64_t killed_ = 0;
+    std::uint64_t lost_ = 0;
 };
 
 class Feed : public testing::TestWithParam<std::tuple<Delivery, bool, unsigned>> {};

@@ -27,21 +27,20 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_TRUE(filled.unused);
     EXPECT_EQ(filled.positions, (Interval{4, 9}));
     EXPECT_EQ(std::get<Committed>(back(Committed{some()})).positions, some());
-    const auto present = std::get<Present>(back(Present{7, 8, some()}));
-    EXPECT_EQ(present.count, 7U);
-    EXPECT_EQ(present.fill, 8U);
+    const auto present = std::get<Present>(back(Present{7, some()}));
+    EXPECT_EQ(present.batch, 7U);
     EXPECT_EQ(present.positions, some());
     EXPECT_EQ(std::get<Granted>(back(Granted{{1, 2}})).positions, (Interval{1, 2}));
     EXPECT_TRUE(std::get<Ended>(back(Ended{true})).lost_some);
     EXPECT_EQ(std::get<Welcome>(back(Welcome{5})).batch, 5U);
-    EXPECT_EQ(std::get<Count>(back(Count{9})).count, 9U);
+    EXPECT_EQ(std::get<Count>(back(Count{9})).batch, 9U);
     for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{})}) back(empty);
 }
 
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
     for (const Message& message :
          {Message(Hello{"node"}), Message(Filled{false, {4, 9}}), Message(Committed{some()}),
-          Message(Present{7, 8, some()}), Message(Granted{{1, 2}}), Message(Count{300})}) {
+          Message(Present{7, some()}), Message(Granted{{1, 2}}), Message(Count{300})}) {
         const std::string bytes = encode(message);
         for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));
         EXPECT_FALSE(decode(bytes + "x"));
