@@ -1,5 +1,7 @@
 #include "work_queue/slice_queue.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
@@ -13,8 +15,10 @@
 #include "base/units.h"
 #include "feed/lines.h"
 #include "net/contact.h"
+#include "slices/checkpoint.h"
 #include "slices/order.h"
 #include "slices/plan.h"
+#include "stats/h5_checkpoint.h"
 #include "stats/h5_name.h"
 #include "stats/h5_rows.h"
 
@@ -146,7 +150,8 @@ std::string Slice::text() const {
 class SliceQueue::Impl {
   public:
     Impl(std::vector<std::string> works, SliceOptions options) : options_(said(std::move(options))) {
-        plan(works, options_.seed ? *options_.seed : random_bits());
+        plan(works, first_seed());
+        restore();
         const tickets::PoolShape shape{1, 0};
         tickets_.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
         tickets::TicketPool::format(tickets_.segment->data(), shape);
@@ -162,6 +167,8 @@ class SliceQueue::Impl {
         begin(session.parts(), works);
         parts_ = &session.parts();
     }
+
+    bool of_this_process() const { return ::getpid() == pid_; }
 
     // MPI cannot be finalized then.
     ~Impl() {
@@ -185,6 +192,14 @@ class SliceQueue::Impl {
         return slice;
     }
     bool commit(const Slice& slice) { return taker().commit(slice.position); }
+    void save(const std::string& path) {
+        if (!giver_) throw std::logic_error(options_.name + ": save() is for rank 0");
+        const IntervalSet committed = giver_->committed_by_all();
+        if (const auto why = taker().failure()) throw std::runtime_error(options_.name + ": " + *why);
+        const auto written = stats::write_checkpoint(
+            path, {plan_->digest(), plan_->size(), options_.shuffle, order_->seed(), committed});
+        if (!written) throw std::runtime_error(options_.name + ": " + written.error().message);
+    }
     std::uint64_t size() const { return plan_->size(); }
     std::uint64_t seed() const { return order_->seed(); }
     std::uint64_t taken() { return taker().taken(); }
@@ -201,7 +216,7 @@ class SliceQueue::Impl {
     slices::Ledger ledger() const {
         constexpr slices::Delivery deliveries[] = {
             slices::Delivery::exactly_once, slices::Delivery::at_most_once, slices::Delivery::at_least_once};
-        return {order_->positions(), deliveries[static_cast<std::size_t>(options_.delivery)]};
+        return {order_->positions(), deliveries[static_cast<std::size_t>(options_.delivery)], restored_};
     }
     feed::TakerOptions taker_options() const {
         feed::TakerOptions options;
@@ -209,6 +224,17 @@ class SliceQueue::Impl {
         options.commits = options_.delivery != Delivery::at_most_once;
         options.by_hand = options_.commit_by_hand;
         return options;
+    }
+
+    std::uint64_t first_seed() const { return options_.seed ? *options_.seed : random_bits(); }
+
+    void restore() {
+        if (options_.restore.empty()) return;
+        const auto checkpoint = api::checked(stats::read_checkpoint(options_.restore));
+        api::checked(
+            slices::check_fits(checkpoint, options_.restore, *plan_, options_.shuffle, options_.seed));
+        order_.emplace(order_of(*plan_, options_, checkpoint.seed));
+        restored_ = checkpoint.committed;
     }
 
     void plan(const std::vector<std::string>& works, std::uint64_t seed) {
@@ -220,12 +246,13 @@ class SliceQueue::Impl {
     void begin(MpiSession::Parts& parts, const std::vector<std::string>& works) {
         std::unique_ptr<net::TcpListener> others;
         Opening mine;
-        mine.seed = options_.seed ? *options_.seed : random_bits();
         mine.attempt([&] {
             if (parts.has_manager)
                 throw SetupError("this MpiSession has, or had, a Manager: its ranks cannot take slices", 64);
-            plan(works, mine.seed);
+            plan(works, first_seed());
             mine.digest = digest_of(*plan_, options_);
+            if (parts.rank == 0) restore();
+            mine.seed = order_->seed();
             if (parts.rank == 0) others = open_port(parts, mine.contact);
         });
         const Opening first = agreed(parts.gather(mine.bytes()));
@@ -245,9 +272,9 @@ class SliceQueue::Impl {
             };
             warn_of_few(static_cast<std::uint64_t>(parts.size));
         } else {
-            line_ = api::checked(
-                feed::TakerLine::open(net::dial_options(api::checked(net::parse_contact(contact))),
-                                      *tickets_.pool, taker_options()));
+            auto dial = net::dial_options(api::checked(net::parse_contact(contact)));
+            dial.limits = feed::feed_limits();
+            line_ = api::checked(feed::TakerLine::open(std::move(dial), *tickets_.pool, taker_options()));
         }
         if (!taker().join()) throw SetupError("cannot reach rank 0: " + taker().failure().value_or(""), 69);
     }
@@ -282,6 +309,7 @@ class SliceQueue::Impl {
         net::TcpListenOptions options;
         options.key = net::fresh_key();
         if (all_here) options.bind = {"127.0.0.1"};
+        options.limits = feed::feed_limits();
         net::Contact contact;
         contact.key = options.key;
         auto listener = api::checked(net::TcpListener::open(std::move(options)));
@@ -291,10 +319,12 @@ class SliceQueue::Impl {
         return listener;
     }
 
+    const pid_t pid_ = ::getpid();
     SliceOptions options_;
     std::optional<slices::Plan> plan_;
     std::mutex mutex_;  // of order_
     std::optional<slices::Order> order_;
+    IntervalSet restored_;  // committed by an earlier program
     MpiSession::Parts* parts_ = nullptr;
     run::NodeTickets tickets_;
     std::optional<feed::GiverLine> giver_;
@@ -305,13 +335,21 @@ SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
     : impl_(std::make_unique<Impl>(std::move(works), std::move(options))) {}
 SliceQueue::SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options)
     : impl_(std::make_unique<Impl>(session, std::move(works), std::move(options))) {}
-SliceQueue::~SliceQueue() = default;
+
+// A child of fork() has neither our threads nor our connection.
+SliceQueue::~SliceQueue() {
+    if (impl_->of_this_process()) return;
+    static_cast<void>(impl_.release());
+}
 
 std::optional<Slice> SliceQueue::take() {
     return impl_->take();
 }
 bool SliceQueue::commit(const Slice& slice) {
     return impl_->commit(slice);
+}
+void SliceQueue::save(const std::string& path) {
+    impl_->save(path);
 }
 std::uint64_t SliceQueue::size() const {
     return impl_->size();

@@ -89,6 +89,7 @@ void Giver::remove(const Address& taker, Instant now) {
     if (!node_of_.contains(taker)) return;
     const auto at = node_of(taker);
     node_of_.erase(taker);
+    untold_.erase(taker);
     Node& node = at->second;
     node.takers.erase(taker);
     wait_no_more(at, taker);
@@ -99,6 +100,18 @@ void Giver::remove(const Address& taker, Instant now) {
         begin_recount(node);
     }
     give_to_all(now);
+}
+
+void Giver::ask_all() {
+    ++round_;
+    for (const auto& [taker, node] : node_of_) {
+        untold_.insert(taker);
+        send(taker, Tell{round_});
+    }
+}
+
+void Giver::take(const Address& from, const Told& told, Instant) {
+    if (told.round == round_) untold_.erase(from);
 }
 
 void Giver::begin_recount(Node& node) {

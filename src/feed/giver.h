@@ -44,6 +44,11 @@ class Giver {
         return waiting_.empty() ? std::nullopt : std::optional(tick_at_);
     }
 
+    // Asks all for the commits that they have not told yet.
+    void ask_all();
+    // All who live have told what they had committed when ask_all() was called last.
+    bool all_told() const { return untold_.empty(); }
+
     const slices::Ledger& ledger() const { return ledger_; }
     bool ended() const { return ledger_.committed().count() == ledger_.positions(); }
     GiverReport report() const;
@@ -84,6 +89,7 @@ class Giver {
     void take(const Address& from, const Committed& committed, Instant now);
     void take(const Address& from, const Leaving& leaving, Instant now);
     void take(const Address& from, const Present& present, Instant now);
+    void take(const Address& from, const Told& told, Instant now);
     template <class NotForUs>
     void take(const Address& from, const NotForUs&, Instant now) {
         from.line->close(from.peer);
@@ -110,6 +116,8 @@ class Giver {
     std::uint64_t next_node_ = 1;
     std::uint32_t next_batch_ = 1;
     Instant tick_at_{};
+    std::uint32_t round_ = 0;   // of ask_all()
+    std::set<Address> untold_;  // whose answers to that are missing
     bool told_end_ = false;
     GiverReport report_;
 };

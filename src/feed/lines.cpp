@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,14 @@ std::vector<net::Arrival> arrivals(net::Transport& line, bool& moved) {
 
 }  // namespace
 
+net::TcpLimits feed_limits() {
+    net::TcpLimits limits;
+    limits.keep_alive = std::chrono::seconds(1);
+    limits.silence = std::chrono::seconds(10);
+    limits.most_frame_bytes_before_admit = 4096;
+    return limits;
+}
+
 Wake::Wake() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!event_.valid()) throw Failure{{ExitCode::unreachable, "no descriptor is left"}};
 }
@@ -76,6 +85,15 @@ TakerLine::~TakerLine() {
 }
 
 void TakerLine::run() {
+    try {
+        move_until_over();
+    } catch (const std::exception& error) {
+        taker_.fail(error.what());
+    }
+    line_.reset();  // it sends what waits, for a moment
+}
+
+void TakerLine::move_until_over() {
     Instant told = instant_now();
     while (!over_) {
         bool moved = false;
@@ -88,7 +106,6 @@ void TakerLine::run() {
             wait(line_->descriptors(), wake_, untold ? std::optional(told + tell_every) : std::nullopt);
     }
     taker_.leave(*line_);
-    line_.reset();  // it sends what waits, for a moment
 }
 
 // ---- the giver ----
@@ -116,6 +133,25 @@ GiverReport GiverLine::report() const {
     return giver_.report();
 }
 
+IntervalSet GiverLine::committed_by_all() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t mine = ++asked_;
+    wake_.set();
+    answer_.wait(lock, [&] { return answered_ >= mine; });
+    return giver_.ledger().committed();
+}
+
+// A call during a round waits for the next one, whose answers are all given after it.
+void GiverLine::ask_if_wanted() {
+    if (asking_ > answered_ && giver_.all_told()) {
+        answered_ = asking_;
+        answer_.notify_all();
+    }
+    if (asking_ > answered_ || asked_ == answered_) return;
+    asking_ = asked_;
+    giver_.ask_all();
+}
+
 IntervalSet GiverLine::committed() const {
     std::lock_guard lock(mutex_);
     return giver_.ledger().committed();
@@ -131,11 +167,26 @@ bool GiverLine::move(Instant now) {
     for (const net::Arrival& arrival : arrivals(*giver_end_, moved)) giver_.on(*giver_end_, arrival, now);
     if (others_)
         for (const net::Arrival& arrival : arrivals(*others_, moved)) giver_.on(*others_, arrival, now);
+    const std::uint64_t before = asking_ + answered_;
+    ask_if_wanted();
+    moved = moved || asking_ + answered_ != before;
     if (const auto next = giver_.wakeup(); next && now >= *next) giver_.tick(now), moved = true;
     return moved;
 }
 
 void GiverLine::run() {
+    try {
+        move_until_over();
+    } catch (const std::exception& error) {
+        taker_.fail(error.what());
+        others_.reset();
+        std::lock_guard lock(mutex_);
+        answered_ = std::numeric_limits<std::uint64_t>::max();
+        answer_.notify_all();
+    }
+}
+
+void GiverLine::move_until_over() {
     const auto wait_for_more = [&](std::optional<Instant> until) {
         const auto sooner = [&](std::optional<Instant> other) {
             if (other && (!until || *other < *until)) until = other;

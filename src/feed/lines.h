@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,10 @@
 #include "net/tcp_listener.h"
 
 namespace wq::feed {
+
+// For both ends: a rank is lost after 10 s of silence. It must have said its name before it may send more
+// than a name.
+net::TcpLimits feed_limits();
 
 // An eventfd: makes a thread's poll() return.
 class Wake {
@@ -42,6 +47,7 @@ class TakerLine {
   private:
     TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& pool, TakerOptions options);
     void run();
+    void move_until_over();
 
     Wake wake_;
     Taker taker_;
@@ -62,6 +68,9 @@ class GiverLine {
 
     GiverReport report() const;
     IntervalSet committed() const;
+    // Also what takers had committed when it was called, and have not told yet. Waits for their answers; a
+    // lost one's are missed after `silence` (feed_limits()).
+    IntervalSet committed_by_all();
     // Called once if the end waits for others for long, with what it waits for.
     std::function<void(const std::string&)> say = [](const std::string&) {};
 
@@ -69,7 +78,9 @@ class GiverLine {
     static constexpr net::PeerId giver_id{0};
     static constexpr net::PeerId own_id{1};
     void run();
+    void move_until_over();
     bool move(Instant now);  // all there is to do; false: nothing
+    void ask_if_wanted();
 
     Wake wake_;
     std::unique_ptr<net::TcpListener> others_;
@@ -79,6 +90,10 @@ class GiverLine {
     Taker taker_;
     mutable std::mutex mutex_;  // of giver_
     Giver giver_;
+    std::uint64_t asked_ = 0;     // how often somebody called committed_by_all(),
+    std::uint64_t asking_ = 0;    // which call's answers are awaited,
+    std::uint64_t answered_ = 0;  // and which are there
+    std::condition_variable answer_;
     Instant told_{};  // our own commits
     bool untold_ = false;
     std::atomic<bool> over_ = false;

@@ -59,6 +59,8 @@ struct Writer {
     void operator()(const Welcome& welcome) const { out.u64(welcome.batch); }
     void operator()(const Ended& ended) const { out.boolean(ended.lost_some); }
     void operator()(const Count& count) const { out.u64(count.batch); }
+    void operator()(const Tell& tell) const { out.u64(tell.round); }
+    void operator()(const Told& told) const { out.u64(told.round); }
     template <class Empty>
     void operator()(const Empty&) const {
         static_assert(std::is_empty_v<Empty>);
@@ -89,6 +91,8 @@ struct Reader {
     void operator()(Welcome& welcome) const { welcome.batch = in.u32(); }
     void operator()(Ended& ended) const { ended.lost_some = in.boolean(); }
     void operator()(Count& count) const { count.batch = in.u32(); }
+    void operator()(Tell& tell) const { tell.round = in.u32(); }
+    void operator()(Told& told) const { told.round = in.u32(); }
     template <class Empty>
     void operator()(Empty&) const {
         static_assert(std::is_empty_v<Empty>);

@@ -31,6 +31,10 @@ struct Present {    // answers Count
     IntervalSet positions;  // that it has
 };
 
+struct Told {  // answers Tell
+    std::uint32_t round = 0;
+};
+
 // ---- by the giver ----
 
 struct Welcome {              // answers Hello: from now on it may claim, as it will be asked for what it has
@@ -47,8 +51,12 @@ struct Count {                // to everybody on a node, when one was lost: what
     std::uint32_t batch = 0;  // of the tickets from now on: older ones are given elsewhere
 };
 
-using Message =
-    std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended, Count>;
+struct Tell {  // of everybody: its commits until now, then Told
+    std::uint32_t round = 0;
+};
+
+using Message = std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended,
+                             Count, Tell, Told>;
 
 std::string encode(const Message& message);
 // nullopt: no message. Whatever the bytes are, memory is at most some times their size.

@@ -129,6 +129,7 @@ void Taker::on(net::Transport& line, const net::Arrival& arrival) {
     if (!message) return fail("it sent what cannot be read");
     if (const auto* granted = std::get_if<Granted>(&*message)) return take(line, *granted);
     if (const auto* count = std::get_if<Count>(&*message)) return take(line, *count);
+    if (const auto* tell = std::get_if<Tell>(&*message)) return take(line, *tell);
     if (const auto* welcome = std::get_if<Welcome>(&*message)) return take(*welcome);
     if (const auto* ended = std::get_if<Ended>(&*message)) return take(*ended);
     if (std::holds_alternative<Look>(*message)) return look();
@@ -168,6 +169,11 @@ void Taker::take(net::Transport& line, const Count& count) {
         line.send(*giver_, encode(Present{count.batch, present()}));
     }
     changed_.notify_all();
+}
+
+void Taker::take(net::Transport& line, const Tell& tell) {
+    tell_commits(line);
+    line.send(*giver_, encode(Told{tell.round}));
 }
 
 void Taker::begin_batch(std::uint32_t batch) {

@@ -65,6 +65,7 @@ class Taker {
     void take(const Welcome& welcome);
     void take(net::Transport& line, const Granted& granted);
     void take(net::Transport& line, const Count& count);
+    void take(net::Transport& line, const Tell& tell);
     void take(const Ended& ended);
     void look();
 

@@ -13,7 +13,7 @@
 //
 // Ranks of a node claim slices from shared memory, which rank 0 refills over TCP in a separate thread. MPI is
 // used only to begin, and a process that is killed at any moment blocks nobody; a host that vanishes
-// is missed after 90 s. Rank 0 must live. Ranks must not wait for each other between takes, as in an
+// is missed after 10 s. Rank 0 must live. Ranks must not wait for each other between takes, as in an
 // allreduce: at the end, take() waits for other ranks' slices, but not with Delivery::at_most_once.
 #pragma once
 
@@ -53,6 +53,8 @@ struct SliceOptions {
     std::function<std::optional<std::uint64_t>(const std::string& work)> records{};
     Delivery delivery = Delivery::exactly_once;
     bool commit_by_hand = false;  // take() commits nothing
+    // A file of save(): goes on from there. Empty: begins. Only rank 0's counts.
+    std::string restore{};
     std::string name = "work_queue";
     // Receives lines for the user, on any thread; empty: stderr. It must not throw.
     std::function<void(const std::string&)> say{};
@@ -91,6 +93,13 @@ class SliceQueue {
     // With commit_by_hand. Returns false if it was not taken here, is committed, rank 0 is lost, or delivery
     // is at_most_once.
     bool commit(const Slice& slice);
+
+    // On rank 0: writes to `path` what all ranks have committed when it is called, as an HDF5 file that
+    // replaces an older one at once. Later programs begin with it (SliceOptions::restore), on any number of
+    // ranks; slices that are taken and not committed are taken again then. With at_most_once, what was given
+    // to a node counts as committed. Throws std::runtime_error: it cannot be written; std::logic_error: not
+    // on rank 0. Waits for ranks' answers, not for their slices; a lost rank's for 10 s.
+    void save(const std::string& path);
 
     std::uint64_t size() const;  // slices of one epoch
     std::uint64_t seed() const;

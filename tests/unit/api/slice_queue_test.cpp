@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ranges>
 
+#include "unit/records/records_testing.h"
+
 namespace wq {
 namespace {
 
@@ -101,6 +103,65 @@ TEST(SliceQueue, SaysWhatIsWrong) {
     EXPECT_THAT(missing, ::testing::StartsWith("65 "));
     EXPECT_THAT(missing, HasSubstr("gone.h5"));
     EXPECT_THAT(missing, HasSubstr("also.h5"));
+}
+
+class SavedSlices : public ::testing::Test {
+  protected:
+    const records::testing::TempDir dir_;
+    const std::string path_ = dir_.file("slices.h5");
+    const std::vector<std::string> works_{"a", "b", "c", "d"};
+    SliceOptions from(const std::string& checkpoint) const {
+        SliceOptions options{.num_epochs = 3, .restore = checkpoint};
+        return options;
+    }
+    std::string why_not(std::vector<std::string> works, SliceOptions options) const {
+        try {
+            SliceQueue(std::move(works), std::move(options));
+        } catch (const SetupError& error) {
+            EXPECT_EQ(error.exit_code(), 65);
+            return error.what();
+        }
+        return "";
+    }
+};
+
+TEST_F(SavedSlices, GoOnWithWhatWasNotCommitted) {
+    std::vector<std::string> all = [&] {
+        SliceQueue slices(works_, {.num_epochs = 3, .seed = 5});
+        return taken(slices);
+    }();
+    SliceOptions options = from("");
+    options.seed = 5;
+    for (std::size_t committed = 0; committed < all.size(); ++committed) {
+        {
+            SliceQueue slices(works_, options);
+            for (std::size_t n = 0; n <= committed; ++n) slices.take();
+            slices.save(path_);
+        }
+        SliceQueue rest(works_, from(path_));
+        EXPECT_EQ(rest.seed(), 5U);
+        EXPECT_EQ(taken(rest), std::vector(all.begin() + static_cast<std::ptrdiff_t>(committed), all.end()));
+        rest.save(path_);
+        SliceQueue none(works_, from(path_));
+        EXPECT_EQ(none.take(), std::nullopt);
+    }
+    SliceOptions more = from(path_);
+    more.num_epochs = 4;
+    SliceQueue another_epoch(works_, more);
+    EXPECT_THAT(taken(another_epoch), UnorderedElementsAre("3 a", "3 b", "3 c", "3 d"));
+}
+
+TEST_F(SavedSlices, OfOtherWorksAreRefused) {
+    SliceQueue slices(works_, from(""));
+    slices.save(path_);
+    EXPECT_EQ(why_not(works_, from(path_)), "");
+    EXPECT_THAT(why_not({"a", "b", "c"}, from(path_)), HasSubstr("4 slices there, 3 here"));
+    EXPECT_THAT(why_not({"a", "b", "c", "x"}, from(path_)), HasSubstr("is of other works"));
+    SliceOptions in_order = from(path_);
+    in_order.shuffle = false;
+    EXPECT_THAT(why_not(works_, in_order), HasSubstr("its slices are shuffled"));
+    EXPECT_THAT(why_not(works_, from(dir_.file("none"))), HasSubstr("none"));
+    EXPECT_THROW(slices.save(dir_.file("no/folder.h5")), std::runtime_error);
 }
 
 }  // namespace

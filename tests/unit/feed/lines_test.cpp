@@ -96,6 +96,27 @@ TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
     EXPECT_EQ(giver.committed().count(), 50U);
 }
 
+TEST(FeedLines, WhatOthersHaveCommittedIsKnownWhenItIsAskedFor) {
+    NodeTickets here(1);
+    NodeTickets there(1);
+    const auto own = here.of(0);
+    const auto other = there.of(0);
+    auto others = listener();
+    const std::uint16_t port = others->port();
+    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50, *own,
+                    of("here"));
+    TakerOptions by_hand = of("there");
+    by_hand.by_hand = true;
+    const auto line = TakerLine::open(to(port), *other, by_hand).or_throw();
+    for (std::uint64_t n = 1; n <= 20; ++n) {
+        const auto position = line->taker().take();
+        ASSERT_TRUE(position);
+        EXPECT_EQ(giver.committed_by_all().count(), n - 1);
+        EXPECT_TRUE(line->taker().commit(*position));
+        EXPECT_TRUE(giver.committed_by_all().contains(*position));
+    }
+}
+
 TEST(FeedLines, NobodyWaitsForAGiverThatIsNotThere) {
     NodeTickets here(1);
     const auto pool = here.of(0);

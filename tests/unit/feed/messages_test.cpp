@@ -34,6 +34,8 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_TRUE(std::get<Ended>(back(Ended{true})).lost_some);
     EXPECT_EQ(std::get<Welcome>(back(Welcome{5})).batch, 5U);
     EXPECT_EQ(std::get<Count>(back(Count{9})).batch, 9U);
+    EXPECT_EQ(std::get<Tell>(back(Tell{3})).round, 3U);
+    EXPECT_EQ(std::get<Told>(back(Told{4})).round, 4U);
     for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{})}) back(empty);
 }
 

@@ -1,0 +1,173 @@
+#include "stats/h5_checkpoint.h"
+
+#include <hdf5.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "records/append_file.h"
+#include "stats/h5_handle.h"
+#include "stats/h5_types.h"
+
+namespace wq::stats {
+
+namespace {
+
+constexpr std::uint64_t format = 1;
+constexpr const char* format_name = "work_queue_checkpoint";
+constexpr const char* checksum_name = "checksum";
+constexpr const char* committed_name = "committed";
+
+using Fields = std::array<std::pair<const char*, std::uint64_t>, 4>;
+
+Fields fields_of(const slices::Checkpoint& checkpoint) {
+    return {{{"digest", checkpoint.digest},
+             {"slices", checkpoint.slices},
+             {"shuffle", checkpoint.shuffle ? 1U : 0U},
+             {"seed", checkpoint.seed}}};
+}
+
+std::vector<std::uint64_t> ranges_of(const IntervalSet& positions) {
+    std::vector<std::uint64_t> numbers;
+    positions.for_each([&](const Interval& range) {
+        numbers.push_back(range.first);
+        numbers.push_back(range.end);
+    });
+    return numbers;
+}
+
+std::uint64_t checksum_of(const Fields& fields, const std::vector<std::uint64_t>& ranges) {
+    std::string bytes;
+    const auto add = [&](std::uint64_t number) {
+        for (int shift = 0; shift < 64; shift += 8)
+            bytes.push_back(static_cast<char>(number >> shift & 0xff));
+    };
+    for (const auto& field : fields) add(field.second);
+    for (const std::uint64_t number : ranges) add(number);
+    return crc32c(bytes);
+}
+
+// A file in memory: what comes of it is written, or was read, at once.
+H5Handle in_memory() {
+    H5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    constexpr std::size_t grows_by = 64 << 10;
+    if (access.ok() && H5Pset_fapl_core(access.id(), grows_by, 0) < 0) return {};
+    return access;
+}
+
+bool write_number(const H5Handle& file, const char* name, std::uint64_t number) {
+    const H5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+    const H5Handle attribute(H5Acreate2(file.id(), name, H5T_STD_U64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+                             H5Aclose);
+    return attribute.ok() && H5Awrite(attribute.id(), H5T_NATIVE_UINT64, &number) >= 0;
+}
+
+std::optional<std::uint64_t> read_number(const H5Handle& file, const char* name) {
+    const H5Handle attribute(H5Aopen(file.id(), name, H5P_DEFAULT), H5Aclose);
+    const H5Handle space(attribute.ok() ? H5Aget_space(attribute.id()) : -1, H5Sclose);
+    std::uint64_t number = 0;
+    if (!space.ok() || H5Sget_simple_extent_npoints(space.id()) != 1 ||
+        H5Aread(attribute.id(), H5T_NATIVE_UINT64, &number) < 0)
+        return std::nullopt;
+    return number;
+}
+
+bool write_ranges(const H5Handle& file, const std::vector<std::uint64_t>& ranges) {
+    if (ranges.empty()) return true;
+    const std::array<hsize_t, 2> shape{ranges.size() / 2, 2};
+    const H5Handle space(H5Screate_simple(2, shape.data(), nullptr), H5Sclose);
+    const H5Handle dataset(H5Dcreate2(file.id(), committed_name, H5T_STD_U64LE, space.id(), H5P_DEFAULT,
+                                      H5P_DEFAULT, H5P_DEFAULT),
+                           H5Dclose);
+    return dataset.ok() &&
+           H5Dwrite(dataset.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, ranges.data()) >= 0;
+}
+
+// As many as the file's size allows: a shape that is garbled takes no memory.
+std::optional<std::vector<std::uint64_t>> read_ranges(const H5Handle& file, std::size_t file_bytes) {
+    const htri_t there = H5Lexists(file.id(), committed_name, H5P_DEFAULT);
+    if (there <= 0) return there == 0 ? std::optional(std::vector<std::uint64_t>()) : std::nullopt;
+    const H5Handle dataset(H5Dopen2(file.id(), committed_name, H5P_DEFAULT), H5Dclose);
+    const H5Handle space(dataset.ok() ? H5Dget_space(dataset.id()) : -1, H5Sclose);
+    std::array<hsize_t, 2> shape{};
+    if (!space.ok() || H5Sget_simple_extent_ndims(space.id()) != 2 ||
+        H5Sget_simple_extent_dims(space.id(), shape.data(), nullptr) < 0 || shape[1] != 2 ||
+        shape[0] > file_bytes / (2 * sizeof(std::uint64_t)))
+        return std::nullopt;
+    std::vector<std::uint64_t> ranges(shape[0] * 2);
+    if (H5Dread(dataset.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, ranges.data()) < 0)
+        return std::nullopt;
+    return ranges;
+}
+
+std::optional<std::string> image_of(const slices::Checkpoint& checkpoint) {
+    const H5Handle access = in_memory();
+    H5Handle file(access.ok() ? H5Fcreate(committed_name, H5F_ACC_TRUNC, H5P_DEFAULT, access.id()) : -1,
+                  H5Fclose);
+    const Fields fields = fields_of(checkpoint);
+    const std::vector<std::uint64_t> ranges = ranges_of(checkpoint.committed);
+    bool ok = file.ok() && write_number(file, format_name, format) && write_ranges(file, ranges) &&
+              write_number(file, checksum_name, checksum_of(fields, ranges));
+    for (const auto& [name, number] : fields) ok = ok && write_number(file, name, number);
+    if (!ok || H5Fflush(file.id(), H5F_SCOPE_GLOBAL) < 0) return std::nullopt;
+    const ssize_t bytes = H5Fget_file_image(file.id(), nullptr, 0);
+    std::string image(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, '\0');
+    if (bytes <= 0 || H5Fget_file_image(file.id(), image.data(), image.size()) != bytes) return std::nullopt;
+    return image;
+}
+
+H5Handle open_image(const std::string& image) {
+    const H5Handle access = in_memory();
+    // The library copies it: it does not change it.
+    if (!access.ok() || H5Pset_file_image(access.id(), const_cast<char*>(image.data()), image.size()) < 0)
+        return {};
+    return {H5Fopen(committed_name, H5F_ACC_RDONLY, access.id()), H5Fclose};
+}
+
+bool are_ascending(const std::vector<std::uint64_t>& numbers) {
+    for (std::size_t n = 1; n < numbers.size(); ++n)
+        if (numbers[n] <= numbers[n - 1]) return false;
+    return true;
+}
+
+}  // namespace
+
+Status write_checkpoint(const std::string& path, const slices::Checkpoint& checkpoint) {
+    h5_keep_quiet();
+    const auto image = image_of(checkpoint);
+    if (!image) return Error{ExitCode::interrupted, "cannot write " + path + ": " + h5_last_error()};
+    return records::write_atomically(path, *image);
+}
+
+Result<slices::Checkpoint> read_checkpoint(const std::string& path) {
+    const auto refused = [&](const std::string& why) {
+        return Error{ExitCode::bad_input, "cannot restore " + path + ": " + why};
+    };
+    h5_keep_quiet();
+    const auto image = records::read_whole(path);
+    if (!image) return image.error();
+    const H5Handle file = open_image(*image);
+    if (!file.ok()) return refused("it is damaged or no HDF5 file: " + h5_last_error());
+    const auto version = read_number(file, format_name);
+    if (!version) return refused("it is no checkpoint of slices");
+    if (*version != format) return refused("it is of a newer version of this program");
+    const auto digest = read_number(file, "digest");
+    const auto slices = read_number(file, "slices");
+    const auto shuffle = read_number(file, "shuffle");
+    const auto seed = read_number(file, "seed");
+    const auto checksum = read_number(file, checksum_name);
+    const auto ranges = read_ranges(file, image->size());
+    if (!digest || !slices || !shuffle || !seed || !checksum || !ranges || !are_ascending(*ranges))
+        return refused("it is damaged");
+    slices::Checkpoint checkpoint{*digest, *slices, *shuffle != 0, *seed, {}};
+    if (checksum_of(fields_of(checkpoint), *ranges) != *checksum) return refused("it is damaged");
+    for (std::size_t n = 0; n < ranges->size(); n += 2)
+        checkpoint.committed.insert(Interval{(*ranges)[n], (*ranges)[n + 1]});
+    return checkpoint;
+}
+
+}  // namespace wq::stats

@@ -1,0 +1,21 @@
+// Checkpoints of slices as HDF5 files.
+//
+// Attributes of the root group: `work_queue_checkpoint` (1: the format), `digest`, `slices`, `shuffle`,
+// `seed`, all uint64, and `checksum` (CRC-32C of these and of the dataset, as 64-bit little-endian numbers in
+// this order). Dataset `committed` [n][2], uint64: half-open ranges of positions, ascending; missing if
+// nothing is committed.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "slices/checkpoint.h"
+
+namespace wq::stats {
+
+// A new file is renamed over an older one: at any moment there is a whole one. Error: it cannot be written.
+Status write_checkpoint(const std::string& path, const slices::Checkpoint& checkpoint);
+// Error bad_input: it cannot be read, is no checkpoint, is of a newer version, or is damaged.
+Result<slices::Checkpoint> read_checkpoint(const std::string& path);
+
+}  // namespace wq::stats
