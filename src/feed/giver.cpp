@@ -21,7 +21,7 @@ void Giver::on(net::Transport& line, const net::Arrival& arrival, Instant now) {
 void Giver::on(const Address& from, const net::Frame& frame, Instant now) {
     const auto message = decode(frame.bytes);
     const bool first = message && std::holds_alternative<Hello>(*message);
-    if (!message || first == node_of_.contains(from)) {  // garbage, or no Hello first
+    if (!message || first == takers_.contains(from)) {  // garbage, or no Hello first
         from.line->close(from.peer);
         return lose(from, now);
     }
@@ -33,9 +33,11 @@ void Giver::take(const Address& from, const Hello& hello, Instant) {
     Node& node = nodes_[hello.node];
     if (node.id == 0) node.id = next_node_++, node.batch = next_batch_++;
     node.takers.insert(from);
-    node_of_[from] = hello.node;
+    takers_[from] = {hello.node, hello.rank, 0};
+    ranks_[hello.rank].rank = hello.rank;
+    ranks_[hello.rank].is_here = true;
     send(from, Welcome{node.batch});
-    if (ended()) send(from, Ended{report_.lost_takers > 0});
+    if (ended()) send(from, Ended{lost_takers_ > 0});
 }
 
 void Giver::take(const Address& from, const Draw&, Instant now) {
@@ -61,8 +63,10 @@ void Giver::take(const Address& from, const Leaving&, Instant now) {
 }
 
 void Giver::take(const Address& from, const Committed& committed, Instant) {
+    Known& taker = takers_.at(from);
+    ranks_[taker.rank].taken += committed.taken - std::exchange(taker.taken, committed.taken);
     const std::uint64_t counted = ledger_.commit(node_of(from)->second.id, committed.positions).count();
-    report_.late += committed.positions.count() - counted;
+    late_ += committed.positions.count() - counted;
     if (ended()) tell_end();
 }
 
@@ -74,27 +78,28 @@ void Giver::take(const Address& from, const Present& present, Instant now) {
     recount.missing.erase(from);
     if (!recount.missing.empty()) return;
     const std::uint64_t found = ledger_.recount(node.id, recount.present);
-    report_.given_again += found;
+    given_again_ += found;
     node.recount.reset();
     if (found > 0) node.pause = first_pause;
     give_to_all(now);
 }
 
 void Giver::lose(const Address& taker, Instant now) {
-    if (node_of_.contains(taker) && !ended()) ++report_.lost_takers;
+    if (takers_.contains(taker) && !ended()) ++lost_takers_;
     remove(taker, now);
 }
 
 void Giver::remove(const Address& taker, Instant now) {
-    if (!node_of_.contains(taker)) return;
+    if (!takers_.contains(taker)) return;
     const auto at = node_of(taker);
-    node_of_.erase(taker);
+    ranks_[takers_.at(taker).rank].is_here = false;
+    takers_.erase(taker);
     untold_.erase(taker);
     Node& node = at->second;
     node.takers.erase(taker);
     wait_no_more(at, taker);
     if (node.takers.empty()) {
-        report_.given_again += ledger_.lose(node.id);
+        given_again_ += ledger_.lose(node.id);
         nodes_.erase(at);
     } else {
         begin_recount(node);
@@ -104,7 +109,7 @@ void Giver::remove(const Address& taker, Instant now) {
 
 void Giver::ask_all() {
     ++round_;
-    for (const auto& [taker, node] : node_of_) {
+    for (const auto& [taker, known] : takers_) {
         untold_.insert(taker);
         send(taker, Tell{round_});
     }
@@ -155,7 +160,7 @@ void Giver::wait_no_more(Nodes::iterator node, const Address& taker) {
 void Giver::give(Nodes::iterator at, Instant now) {
     Node& node = at->second;
     if (node.waiting.empty() || node.filler) return;
-    const std::uint64_t part = tickets::guided_size(std::min(ledger_.to_give(), epoch_), node_of_.size(), 1,
+    const std::uint64_t part = tickets::guided_size(std::min(ledger_.to_give(), epoch_), takers_.size(), 1,
                                                     tickets::kMostTickets, 8);
     const slices::Drawn drawn =
         ledger_.draw(node.id, std::min<std::uint64_t>(part * node.takers.size(), tickets::kMostTickets));
@@ -177,13 +182,21 @@ void Giver::give_to_all(Instant now) {
 void Giver::tell_end() {
     if (std::exchange(told_end_, true)) return;
     for (const std::string& name : std::exchange(waiting_, {})) nodes_.find(name)->second.waiting.clear();
-    for (const auto& [taker, node] : node_of_) send(taker, Ended{report_.lost_takers > 0});
+    for (const auto& [taker, known] : takers_) send(taker, Ended{lost_takers_ > 0});
 }
 
 GiverReport Giver::report() const {
-    GiverReport report = report_;
-    report.takers = node_of_.size();
+    GiverReport report;
+    report.positions = ledger_.positions();
+    report.committed = ledger_.committed().count();
+    report.to_give = ledger_.to_give();
+    const auto first = ledger_.committed().front();
+    report.first_open = first && first->first == 0 ? first->end : 0;
     for (const std::string& name : waiting_) report.waiting += nodes_.at(name).waiting.size();
+    report.lost_takers = lost_takers_;
+    report.given_again = given_again_;
+    report.late = late_;
+    for (const auto& [rank, known] : ranks_) report.ranks.push_back(known);
     return report;
 }
 

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "feed/messages.h"
@@ -22,12 +23,22 @@
 
 namespace wq::feed {
 
+struct RankReport {
+    std::uint32_t rank = 0;
+    std::uint64_t taken = 0;  // positions; of all takers with this number
+    bool is_here = true;
+};
+
 struct GiverReport {
-    std::uint64_t takers = 0;
-    std::uint64_t waiting = 0;
+    std::uint64_t positions = 0;
+    std::uint64_t committed = 0;
+    std::uint64_t to_give = 0;     // not given, or to be given again
+    std::uint64_t first_open = 0;  // the lowest position that is not committed
+    std::uint64_t waiting = 0;     // takers
     std::uint64_t lost_takers = 0;
-    std::uint64_t given_again = 0;  // positions
-    std::uint64_t late = 0;         // commits that did not count
+    std::uint64_t given_again = 0;    // positions
+    std::uint64_t late = 0;           // commits that did not count
+    std::vector<RankReport> ranks{};  // ascending
 };
 
 class Giver {
@@ -51,6 +62,7 @@ class Giver {
 
     const slices::Ledger& ledger() const { return ledger_; }
     bool ended() const { return ledger_.committed().count() == ledger_.positions(); }
+    std::uint64_t takers() const { return takers_.size(); }
     GiverReport report() const;
 
   private:
@@ -58,6 +70,11 @@ class Giver {
         net::Transport* line;
         net::PeerId peer;
         auto operator<=>(const Address&) const = default;
+    };
+    struct Known {
+        std::string node;
+        std::uint32_t rank = 0;
+        std::uint64_t taken = 0;
     };
     struct Filler {  // has been granted these, and has not told what became of them
         Address taker;
@@ -105,21 +122,24 @@ class Giver {
     void give(Nodes::iterator node, Instant now);
     void give_to_all(Instant now);
     void tell_end();
-    Nodes::iterator node_of(const Address& taker) { return nodes_.find(node_of_.at(taker)); }
+    Nodes::iterator node_of(const Address& taker) { return nodes_.find(takers_.at(taker).node); }
     void send(const Address& to, const Message& message) const { to.line->send(to.peer, encode(message)); }
 
     slices::Ledger ledger_;
     std::uint64_t epoch_;
     Nodes nodes_;
     std::set<std::string> waiting_;  // nodes
-    std::map<Address, std::string> node_of_;
+    std::map<Address, Known> takers_;
+    std::map<std::uint32_t, RankReport> ranks_;
     std::uint64_t next_node_ = 1;
     std::uint32_t next_batch_ = 1;
     Instant tick_at_{};
     std::uint32_t round_ = 0;   // of ask_all()
     std::set<Address> untold_;  // whose answers to that are missing
     bool told_end_ = false;
-    GiverReport report_;
+    std::uint64_t lost_takers_ = 0;
+    std::uint64_t given_again_ = 0;
+    std::uint64_t late_ = 0;
 };
 
 }  // namespace wq::feed

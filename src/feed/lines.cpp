@@ -128,6 +128,11 @@ GiverLine::~GiverLine() {
     thread_.join();
 }
 
+std::uint64_t GiverLine::takers() const {
+    std::lock_guard lock(mutex_);
+    return giver_.takers();
+}
+
 GiverReport GiverLine::report() const {
     std::lock_guard lock(mutex_);
     return giver_.report();
@@ -201,10 +206,10 @@ void GiverLine::move_until_over() {
     move(instant_now());
     own_.cut(giver_id, own_id, "the program has left it");
     std::optional<Instant> say_at = instant_now() + said_after;
-    for (bool moved = true; moved || report().takers > 0; moved = move(instant_now())) {
+    for (bool moved = true; moved || takers() > 0; moved = move(instant_now())) {
         if (say_at && instant_now() >= *say_at) {
             say_at.reset();
-            say("waits for " + count_of(report().takers, "other taker") + " of its slices to end");
+            say("waits for " + count_of(takers(), "other taker") + " of its slices to end");
         }
         if (!moved) wait_for_more(say_at);
     }

@@ -66,6 +66,7 @@ class GiverLine {
     ~GiverLine();
     Taker& taker() { return taker_; }
 
+    std::uint64_t takers() const;  // that are here
     GiverReport report() const;
     IntervalSet committed() const;
     // Also what takers had committed when it was called, and have not told yet. Waits for their answers; a

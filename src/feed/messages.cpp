@@ -45,12 +45,18 @@ IntervalSet read_positions(ByteReader& in) {
 
 struct Writer {
     ByteWriter& out;
-    void operator()(const Hello& hello) const { out.blob(hello.node); }
+    void operator()(const Hello& hello) const {
+        out.blob(hello.node);
+        out.u64(hello.rank);
+    }
     void operator()(const Filled& filled) const {
         out.boolean(filled.unused);
         write(out, filled.positions);
     }
-    void operator()(const Committed& committed) const { write(out, committed.positions); }
+    void operator()(const Committed& committed) const {
+        out.u64(committed.taken);
+        write(out, committed.positions);
+    }
     void operator()(const Present& present) const {
         out.u64(present.batch);
         write(out, present.positions);
@@ -77,12 +83,18 @@ Message of_kind(std::size_t wanted) {
 
 struct Reader {
     ByteReader& in;
-    void operator()(Hello& hello) const { hello.node = in.blob(); }
+    void operator()(Hello& hello) const {
+        hello.node = in.blob();
+        hello.rank = in.u32();
+    }
     void operator()(Filled& filled) const {
         filled.unused = in.boolean();
         filled.positions = read_interval(in);
     }
-    void operator()(Committed& committed) const { committed.positions = read_positions(in); }
+    void operator()(Committed& committed) const {
+        committed.taken = in.u64();
+        committed.positions = read_positions(in);
+    }
     void operator()(Present& present) const {
         present.batch = in.u32();
         present.positions = read_positions(in);

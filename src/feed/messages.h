@@ -14,8 +14,9 @@ namespace wq::feed {
 
 // ---- by takers ----
 
-struct Hello {         // first
-    std::string node;  // equal for takers that share tickets
+struct Hello {               // first
+    std::string node;        // equal for takers that share tickets
+    std::uint32_t rank = 0;  // for statistics
 };
 struct Draw {};           // no tickets are left on its node; it asks once, and waits for the answer
 struct Filled {           // its node has what was granted
@@ -23,6 +24,7 @@ struct Filled {           // its node has what was granted
     Interval positions;
 };
 struct Committed {
+    std::uint64_t taken = 0;  // so many in all, for statistics
     IntervalSet positions;
 };
 struct Leaving {};  // it takes no more, and was not lost

@@ -58,6 +58,7 @@ std::optional<std::uint64_t> Taker::next() {
         if (!more) return std::nullopt;
         claimed_ = *more;
     }
+    if (!has_news()) wake_();
     ++taken_;
     if (options_.commits) has_.insert(claimed_.first);
     return claimed_.first++;
@@ -82,14 +83,14 @@ bool Taker::commit(std::uint64_t position) {
     std::lock_guard lock(mutex_);
     if (failure_ || !has_.contains(position)) return false;
     has_.erase(position);
-    if (untold_.empty()) wake_();
+    if (!has_news()) wake_();
     untold_.insert(position);
     return true;
 }
 
 void Taker::commit_all() {
     if (has_.empty()) return;
-    if (untold_.empty()) wake_();
+    if (!has_news()) wake_();
     has_.for_each([&](const Interval& range) { untold_.insert(range); });
     has_ = {};
 }
@@ -119,7 +120,7 @@ std::uint64_t Taker::taken() const {
 void Taker::on(net::Transport& line, const net::Arrival& arrival) {
     if (const auto* joined = std::get_if<net::Joined>(&arrival)) {
         line.admit(joined->peer);
-        line.send(joined->peer, encode(Hello{options_.node}));
+        line.send(joined->peer, encode(Hello{options_.node, options_.rank}));
         giver_ = joined->peer;
         return;
     }
@@ -200,13 +201,14 @@ bool Taker::flush(net::Transport& line, bool commits_due) {
     if (asks || commits_due) tell_commits(line);
     if (asks) line.send(*giver_, encode(Draw{}));
     std::lock_guard lock(mutex_);
-    return !untold_.empty();
+    return has_news();
 }
 
 void Taker::tell_commits(net::Transport& line) {
     std::lock_guard lock(mutex_);
-    if (untold_.empty()) return;
-    line.send(*giver_, encode(Committed{std::exchange(untold_, {})}));
+    if (!has_news()) return;
+    line.send(*giver_, encode(Committed{taken_, std::exchange(untold_, {})}));
+    told_taken_ = taken_;
 }
 
 void Taker::leave(net::Transport& line) {

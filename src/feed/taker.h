@@ -21,9 +21,10 @@
 namespace wq::feed {
 
 struct TakerOptions {
-    std::string node;      // equal for the takers that share the pool
-    bool commits = true;   // no: what is taken counts as done (Delivery::at_most_once)
-    bool by_hand = false;  // commit() is called for each; otherwise taking the next commits those before
+    std::string node;        // equal for the takers that share the pool
+    std::uint32_t rank = 0;  // for statistics
+    bool commits = true;     // no: what is taken counts as done (Delivery::at_most_once)
+    bool by_hand = false;    // commit() is called for each; otherwise taking the next commits those before
     std::uint32_t most_claimed = 256;  // at once, of the node's
 };
 
@@ -49,7 +50,7 @@ class Taker {
 
     void on(net::Transport& line, const net::Arrival& arrival);
     // Sends a request that its consumer waits for, with all commits; without one, commits only if they are
-    // due. Returns whether commits are left.
+    // due. Returns whether something is left to be told.
     bool flush(net::Transport& line, bool commits_due);
     void leave(net::Transport& line);   // with what it has committed; what it has else is for others
     void fail(const std::string& why);  // there is no giver any more: nobody waits
@@ -61,6 +62,7 @@ class Taker {
     void commit_all();
     void begin_batch(std::uint32_t batch);
     IntervalSet present() const;
+    bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
     void tell_commits(net::Transport& line);
     void take(const Welcome& welcome);
     void take(net::Transport& line, const Granted& granted);
@@ -83,6 +85,7 @@ class Taker {
     std::optional<tickets::TicketRange> ahead_;
     IntervalSet untold_;  // committed
     std::uint64_t taken_ = 0;
+    std::uint64_t told_taken_ = 0;
     BatchId batch_{0};    // of our tickets, older ones are void; 0: the giver does not know us yet
     bool wants_ = false;  // to ask
     bool asked_ = false;  // the answer is still to come

@@ -22,11 +22,15 @@ TEST(FeedMessages, ArriveAsTheyWere) {
         EXPECT_EQ(read->index(), message.index());
         return *read;
     };
-    EXPECT_EQ(std::get<Hello>(back(Hello{"n 1"})).node, "n 1");
+    const auto hello = std::get<Hello>(back(Hello{"n 1", 7}));
+    EXPECT_EQ(hello.node, "n 1");
+    EXPECT_EQ(hello.rank, 7U);
     const auto filled = std::get<Filled>(back(Filled{true, {4, 9}}));
     EXPECT_TRUE(filled.unused);
     EXPECT_EQ(filled.positions, (Interval{4, 9}));
-    EXPECT_EQ(std::get<Committed>(back(Committed{some()})).positions, some());
+    const auto committed = std::get<Committed>(back(Committed{9, some()}));
+    EXPECT_EQ(committed.taken, 9U);
+    EXPECT_EQ(committed.positions, some());
     const auto present = std::get<Present>(back(Present{7, some()}));
     EXPECT_EQ(present.batch, 7U);
     EXPECT_EQ(present.positions, some());
@@ -41,7 +45,7 @@ TEST(FeedMessages, ArriveAsTheyWere) {
 
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
     for (const Message& message :
-         {Message(Hello{"node"}), Message(Filled{false, {4, 9}}), Message(Committed{some()}),
+         {Message(Hello{"node", 1}), Message(Filled{false, {4, 9}}), Message(Committed{9, some()}),
           Message(Present{7, some()}), Message(Granted{{1, 2}}), Message(Count{300})}) {
         const std::string bytes = encode(message);
         for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));

@@ -1,0 +1,97 @@
+// Ranks take slices and commit them by hand; rank 0 saves again and again. Any of them, or all, may be
+// killed. In FOLDER, each notes what it takes in taken.RUN.RANK and what it has committed in
+// committed.RUN.RANK. Rank 0 notes in `known` what the checkpoint must contain: all commits that were noted
+// before it was written. Usage: slices_restored FOLDER RUN SLOW; without SLOW: prints what is left after the
+// checkpoint.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "work_queue/mpi.h"
+#include "work_queue/slice_queue.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+wq::SliceOptions options_in(const std::string& folder) {
+    wq::SliceOptions options;
+    options.num_epochs = 3;
+    options.num_slices = 300;
+    options.records = [](const std::string&) { return 3000; };
+    options.commit_by_hand = true;
+    if (fs::exists(folder + "/checkpoint.h5")) options.restore = folder + "/checkpoint.h5";
+    return options;
+}
+
+class Notes {
+  public:
+    explicit Notes(const std::string& path)
+        : file_(::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600)) {}
+    void add(std::uint64_t position) const {
+        const std::string line = std::to_string(position) + "\n";
+        if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
+    }
+
+  private:
+    int file_;
+};
+
+std::string committed_in(const std::string& folder) {
+    std::ostringstream all;
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.path().filename().string().starts_with("committed.")) {
+            std::string noted(
+                (std::istreambuf_iterator<char>(*std::make_unique<std::ifstream>(entry.path()))), {});
+            all << noted.substr(0, noted.rfind('\n') + 1);
+        }
+    return all.str();
+}
+
+void save(wq::SliceQueue& slices, const std::string& folder) {
+    std::ofstream(folder + "/next") << committed_in(folder);
+    slices.save(folder + "/checkpoint.h5");
+    fs::rename(folder + "/next", folder + "/known");
+}
+
+void take_slices(wq::MpiSession& mpi, const std::string& folder, const std::string& run, int slow) {
+    wq::SliceQueue slices(mpi, {"a", "b"}, options_in(folder));
+    const std::string suffix = "." + run + "." + std::to_string(mpi.rank());
+    const Notes taken(folder + "/taken" + suffix);
+    const Notes committed(folder + "/committed" + suffix);
+    std::mt19937 random(std::random_device{}());
+    while (const auto slice = slices.take()) {
+        taken.add(slice->position);
+        for (volatile int work = static_cast<int>(random() % 2'000'000) * (mpi.rank() == slow ? 4 : 1);
+             work > 0;)
+            work = work - 1;
+        if (slices.commit(*slice)) committed.add(slice->position);
+        if (mpi.rank() == 0 && random() % 16 == 0) save(slices, folder);
+    }
+    if (mpi.rank() == 0) save(slices, folder);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 2) {
+        wq::SliceQueue rest({"a", "b"}, options_in(argv[1]));
+        for (const wq::Slice& slice : rest.input_dataset()) {
+            std::printf("%llu\n", static_cast<unsigned long long>(slice.position));
+            rest.commit(slice);
+        }
+        return 0;
+    }
+    if (argc < 4) return 64;
+    wq::MpiSession mpi;
+    take_slices(mpi, argv[1], argv[2], std::atoi(argv[3]));
+    std::printf("rank %d came to the end\n", mpi.rank());
+    return 0;
+}
