@@ -65,8 +65,11 @@ void Giver::take(const Address& from, const Leaving&, Instant now) {
 void Giver::take(const Address& from, const Committed& committed, Instant) {
     Known& taker = takers_.at(from);
     ranks_[taker.rank].taken += committed.taken - std::exchange(taker.taken, committed.taken);
-    const std::uint64_t counted = ledger_.commit(node_of(from)->second.id, committed.positions).count();
-    late_ += committed.positions.count() - counted;
+    const IntervalSet counted = ledger_.commit(node_of(from)->second.id, committed.positions);
+    late_ += committed.positions.count() - counted.count();
+    if (record)
+        for (const Timed& each : committed.times)
+            if (counted.contains(each.position)) record(taker.rank, each);
     if (ended()) tell_end();
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,6 +49,8 @@ class Giver {
     explicit Giver(slices::Ledger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
 
     void on(net::Transport& line, const net::Arrival& arrival, Instant now);
+    // Called for each commit that counts, if its taker tells times.
+    std::function<void(std::uint32_t rank, const Timed&)> record{};
     // Looks for what was lost without a lost taker, such as by one that was paused, while others wait.
     void tick(Instant now);
     // Of tick(). Nodes that wait are all that costs.

@@ -128,6 +128,11 @@ GiverLine::~GiverLine() {
     thread_.join();
 }
 
+void GiverLine::record(std::function<void(std::uint32_t, const Timed&)> commit) {
+    std::lock_guard lock(mutex_);
+    giver_.record = std::move(commit);
+}
+
 std::uint64_t GiverLine::takers() const {
     std::lock_guard lock(mutex_);
     return giver_.takers();

@@ -62,6 +62,9 @@ class GiverLine {
     // `others`: null if there are none. `pool` must outlive it.
     GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, std::uint64_t epoch,
               tickets::TicketPool& pool, TakerOptions options);
+    // Receives each commit that takers tell with its times, on the line's thread, which it must not hold up.
+    // Set it before anybody takes.
+    void record(std::function<void(std::uint32_t rank, const Timed&)> commit);
     // Waits until all others have left: they cannot go on without it.
     ~GiverLine();
     Taker& taker() { return taker_; }

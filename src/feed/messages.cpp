@@ -56,6 +56,12 @@ struct Writer {
     void operator()(const Committed& committed) const {
         out.u64(committed.taken);
         write(out, committed.positions);
+        out.u64(committed.times.size());
+        for (const Timed& each : committed.times) {
+            out.u64(each.position);
+            out.i64(each.taken_us);
+            out.i64(each.committed_us - each.taken_us);
+        }
     }
     void operator()(const Present& present) const {
         out.u64(present.batch);
@@ -94,6 +100,11 @@ struct Reader {
     void operator()(Committed& committed) const {
         committed.taken = in.u64();
         committed.positions = read_positions(in);
+        for (std::uint64_t left = in.count(3); left > 0 && in.ok(); --left) {
+            Timed each{in.u64(), in.i64(), in.i64()};
+            if (__builtin_add_overflow(each.committed_us, each.taken_us, &each.committed_us)) in.fail();
+            committed.times.push_back(each);
+        }
     }
     void operator()(Present& present) const {
         present.batch = in.u32();

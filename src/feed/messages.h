@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/interval_set.h"
 
@@ -23,9 +24,16 @@ struct Filled {           // its node has what was granted
     bool unused = false;  // no: it had others by then, and `positions` are given back
     Interval positions;
 };
+struct Timed {  // when a position was taken and committed, since 1970
+    std::uint64_t position = 0;
+    std::int64_t taken_us = 0;
+    std::int64_t committed_us = 0;
+    bool operator==(const Timed&) const = default;
+};
 struct Committed {
     std::uint64_t taken = 0;  // so many in all, for statistics
     IntervalSet positions;
+    std::vector<Timed> times;  // of these, or none
 };
 struct Leaving {};  // it takes no more, and was not lost
 struct Present {    // answers Count

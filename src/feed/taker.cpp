@@ -61,6 +61,7 @@ std::optional<std::uint64_t> Taker::next() {
     if (!has_news()) wake_();
     ++taken_;
     if (options_.commits) has_.insert(claimed_.first);
+    if (options_.commits && options_.clock) taken_at_[claimed_.first] = options_.clock();
     return claimed_.first++;
 }
 
@@ -85,14 +86,27 @@ bool Taker::commit(std::uint64_t position) {
     has_.erase(position);
     if (!has_news()) wake_();
     untold_.insert(position);
+    note_times({position, position + 1});
     return true;
 }
 
 void Taker::commit_all() {
     if (has_.empty()) return;
     if (!has_news()) wake_();
-    has_.for_each([&](const Interval& range) { untold_.insert(range); });
+    has_.for_each([&](const Interval& range) {
+        untold_.insert(range);
+        note_times(range);
+    });
     has_ = {};
+}
+
+void Taker::note_times(const Interval& committed) {
+    if (!options_.clock) return;
+    const std::int64_t now = options_.clock();
+    for (std::uint64_t position = committed.first; position < committed.end; ++position) {
+        untold_times_.push_back({position, taken_at_[position], now});
+        taken_at_.erase(position);
+    }
 }
 
 bool Taker::lost_some() const {
@@ -207,7 +221,8 @@ bool Taker::flush(net::Transport& line, bool commits_due) {
 void Taker::tell_commits(net::Transport& line) {
     std::lock_guard lock(mutex_);
     if (!has_news()) return;
-    line.send(*giver_, encode(Committed{taken_, std::exchange(untold_, {})}));
+    line.send(*giver_,
+              encode(Committed{taken_, std::exchange(untold_, {}), std::exchange(untold_times_, {})}));
     told_taken_ = taken_;
 }
 

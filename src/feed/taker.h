@@ -9,9 +9,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/interval_set.h"
 #include "feed/messages.h"
@@ -25,7 +27,8 @@ struct TakerOptions {
     std::uint32_t rank = 0;  // for statistics
     bool commits = true;     // no: what is taken counts as done (Delivery::at_most_once)
     bool by_hand = false;    // commit() is called for each; otherwise taking the next commits those before
-    std::uint32_t most_claimed = 256;  // at once, of the node's
+    std::uint32_t most_claimed = 256;       // at once, of the node's
+    std::function<std::int64_t()> clock{};  // in us since 1970; empty: no times are told
 };
 
 class Taker {
@@ -60,6 +63,7 @@ class Taker {
     std::optional<Interval> claim();
     std::optional<std::uint64_t> next_or_ask();
     void commit_all();
+    void note_times(const Interval& committed);
     void begin_batch(std::uint32_t batch);
     IntervalSet present() const;
     bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
@@ -83,7 +87,9 @@ class Taker {
     // Claimed before the giver has told us of its batch: a mate was told before. A taker that is lost, and
     // does not know it yet, stays here.
     std::optional<tickets::TicketRange> ahead_;
-    IntervalSet untold_;  // committed
+    IntervalSet untold_;                              // committed
+    std::map<std::uint64_t, std::int64_t> taken_at_;  // of has_
+    std::vector<Timed> untold_times_;
     std::uint64_t taken_ = 0;
     std::uint64_t told_taken_ = 0;
     BatchId batch_{0};    // of our tickets, older ones are void; 0: the giver does not know us yet

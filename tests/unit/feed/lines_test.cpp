@@ -59,6 +59,7 @@ TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
         for (std::thread& thread : threads) thread.join();
         EXPECT_EQ(giver.committed().count(), positions);
         EXPECT_EQ(giver.report().late, 0U);
+        EXPECT_EQ(giver.report().ranks.at(0).taken, positions);
     }
     std::vector<int> times(positions);
     for (const auto& each : taken)
@@ -75,6 +76,24 @@ TEST(FeedLines, AloneNobodyIsAsked) {
     std::vector<std::uint64_t> wanted(1000);
     std::iota(wanted.begin(), wanted.end(), 0);
     EXPECT_EQ(taken, wanted);
+}
+
+TEST(FeedLines, TimesAreRecordedIfTakersHaveAClock) {
+    NodeTickets here(1);
+    const auto pool = here.of(0);
+    TakerOptions timed = of("here");
+    timed.rank = 7;
+    timed.clock = [now = std::int64_t{0}]() mutable { return ++now; };
+    GiverLine giver(nullptr, slices::Ledger(3, slices::Delivery::exactly_once), 3, *pool, timed);
+    std::vector<Timed> recorded;
+    giver.record([&](std::uint32_t rank, const Timed& each) {
+        EXPECT_EQ(rank, 7U);
+        recorded.push_back(each);
+    });
+    std::vector<std::uint64_t> taken;
+    take_all(giver.taker(), taken);
+    giver.committed_by_all();
+    EXPECT_EQ(recorded, (std::vector<Timed>{{0, 1, 2}, {1, 3, 4}, {2, 5, 6}}));
 }
 
 TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
