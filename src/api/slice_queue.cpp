@@ -14,6 +14,7 @@
 #include "base/random_bits.h"
 #include "base/units.h"
 #include "feed/lines.h"
+#include "logs/slice_summary.h"
 #include "net/contact.h"
 #include "slices/checkpoint.h"
 #include "slices/order.h"
@@ -164,14 +165,16 @@ class SliceQueue::Impl {
         if (session.parts().has_manager)
             throw SetupError("this MpiSession has a Manager: its ranks run tasks, and cannot take slices",
                              64);
-        begin(session.parts(), works);
         parts_ = &session.parts();
+        begin(session.parts(), works);
     }
 
     bool of_this_process() const { return ::getpid() == pid_; }
 
     // MPI cannot be finalized then.
     ~Impl() {
+        if (giver_) giver_->close();
+        if (summary_) summary_->finish();  // its last sample has what all others did until they left
         if (parts_ != nullptr && (taker().lost_some() || taker().failure())) parts_->lost_a_rank = true;
     }
 
@@ -200,6 +203,23 @@ class SliceQueue::Impl {
             path, {plan_->digest(), plan_->size(), options_.shuffle, order_->seed(), committed});
         if (!written) throw std::runtime_error(options_.name + ": " + written.error().message);
     }
+    void add_summary(const SliceSummaryOptions& options) {
+        if (!giver_) return;
+        if (summary_) throw SetupError(options_.name + ": it has a summary already", 64);
+        if (!(options.interval > 0)) throw SetupError("the interval of a summary is above 0", 64);
+        logs::SliceSummaryOptions writing;
+        writing.hdf5 = options.hdf5;
+        writing.attributes = {{"name", options_.name}, {"seed", std::to_string(seed())}};
+        writing.interval =
+            std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.interval));
+        writing.say = [say = options_.say, name = options_.name](const std::string& line) {
+            say(name + ": " + line);
+        };
+        summary_ = api::checked(logs::SliceSummary::open(std::move(writing), [this] { return sample(); }));
+        if (options_.record_each)
+            giver_->record(
+                [this](std::uint32_t rank, const feed::Timed& each) { summary_->add(row_of(rank, each)); });
+    }
     std::uint64_t size() const { return plan_->size(); }
     std::uint64_t seed() const { return order_->seed(); }
     std::uint64_t taken() { return taker().taken(); }
@@ -223,7 +243,47 @@ class SliceQueue::Impl {
         options.node = tickets_.name;
         options.commits = options_.delivery != Delivery::at_most_once;
         options.by_hand = options_.commit_by_hand;
+        if (parts_ != nullptr) options.rank = static_cast<std::uint32_t>(parts_->rank);
+        if (options_.record_each) options.clock = [] { return wall_now(); };
         return options;
+    }
+
+    logs::SliceSample sample() const {
+        const feed::GiverReport now = giver_->report();
+        logs::SliceSample sample;
+        stats::SliceQueueRow& row = sample.queue;
+        row.timestamp = wall_now();
+        row.time_when_started = started_;
+        row.positions = now.positions;
+        row.slices = plan_->size();
+        row.committed = now.committed;
+        row.left = now.to_give;
+        row.fraction_left = static_cast<double>(now.to_give) / static_cast<double>(now.positions);
+        row.epoch = now.first_open / plan_->size();
+        row.given_again = now.given_again;
+        row.waiting = static_cast<std::uint32_t>(now.waiting);
+        row.lost_ranks = static_cast<std::uint32_t>(now.lost_takers);
+        for (const feed::RankReport& rank : now.ranks) {
+            sample.ranks.push_back({row.timestamp, rank.taken, rank.rank, rank.is_here ? 1U : 0U});
+            row.ranks += rank.is_here;
+        }
+        row.stragglers = logs::count_stragglers(sample.ranks);
+        return sample;
+    }
+
+    stats::SliceRow row_of(std::uint32_t rank, const feed::Timed& each) {
+        stats::SliceRow row;
+        row.taken = each.taken_us;
+        row.committed = each.committed_us;
+        row.position = each.position;
+        std::lock_guard lock(mutex_);
+        row.epoch = order_->epoch_of(each.position);
+        row.slice = order_->slice_at(each.position);
+        const slices::Slice slice = plan_->at(row.slice);
+        if (slice.records) row.first = slice.records->first, row.end = slice.records->end;
+        row.rank = rank;
+        row.work = stats::Text<64>(slice.source);
+        return row;
     }
 
     std::uint64_t first_seed() const { return options_.seed ? *options_.seed : random_bits(); }
@@ -324,11 +384,13 @@ class SliceQueue::Impl {
     std::optional<slices::Plan> plan_;
     std::mutex mutex_;  // of order_
     std::optional<slices::Order> order_;
+    const WallMicros started_ = wall_now();
     IntervalSet restored_;  // committed by an earlier program
     MpiSession::Parts* parts_ = nullptr;
     run::NodeTickets tickets_;
     std::optional<feed::GiverLine> giver_;
     std::unique_ptr<feed::TakerLine> line_;
+    std::unique_ptr<logs::SliceSummary> summary_;
 };
 
 SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
@@ -347,6 +409,9 @@ std::optional<Slice> SliceQueue::take() {
 }
 bool SliceQueue::commit(const Slice& slice) {
     return impl_->commit(slice);
+}
+void SliceQueue::add_summary(const SliceSummaryOptions& options) {
+    impl_->add_summary(options);
 }
 void SliceQueue::save(const std::string& path) {
     impl_->save(path);

@@ -122,7 +122,8 @@ GiverLine::GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger le
     thread_ = quiet_thread([this] { run(); });
 }
 
-GiverLine::~GiverLine() {
+void GiverLine::close() {
+    if (!thread_.joinable()) return;
     over_ = true;
     wake_.set();
     thread_.join();

@@ -65,8 +65,9 @@ class GiverLine {
     // Receives each commit that takers tell with its times, on the line's thread, which it must not hold up.
     // Set it before anybody takes.
     void record(std::function<void(std::uint32_t rank, const Timed&)> commit);
-    // Waits until all others have left: they cannot go on without it.
-    ~GiverLine();
+    ~GiverLine() { close(); }
+    // Nobody takes any more here. Waits until all others have left: they cannot go on without it.
+    void close();
     Taker& taker() { return taker_; }
 
     std::uint64_t takers() const;  // that are here

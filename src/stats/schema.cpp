@@ -35,6 +35,8 @@ WQ_COLUMNS_OF(WorkerRow, WQ_WORKER_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(CategoryRow, WQ_CATEGORY_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(TransferRow, WQ_TRANSFER_COLUMNS(WQ_COLUMN));
 WQ_COLUMNS_OF(SliceRow, WQ_SLICE_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(SliceQueueRow, WQ_SLICE_QUEUE_COLUMNS(WQ_COLUMN));
+WQ_COLUMNS_OF(SliceRankRow, WQ_SLICE_RANK_COLUMNS(WQ_COLUMN));
 
 template <class Row>
 constexpr Schema schema(const char* name, std::size_t chunk_rows, const char* meaning) {
@@ -53,7 +55,10 @@ constexpr std::array<Schema, dataset_count> all_schemas{
     schema<WorkerRow>("workers", rows_by_run, "a row for every worker that joined; rewritten when it leaves"),
     schema<CategoryRow>("categories", rows_by_run, "a row for every category"),
     schema<TransferRow>("transfers", rows_by_task, "a row for every file sent or received"),
-    schema<SliceRow>("slices", rows_by_task, "reserved for slices of datasets; always empty"),
+    schema<SliceRow>("slices", rows_by_task,
+                     "a row for every slice that was committed, if the program asks for it"),
+    schema<SliceQueueRow>("slice_queue", rows_by_run, "the time series of a SliceQueue"),
+    schema<SliceRankRow>("slice_ranks", rows_by_task, "a row for every rank and sample of a SliceQueue"),
 };
 
 }  // namespace

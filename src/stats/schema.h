@@ -98,16 +98,38 @@ namespace wq::stats {
     X(std::uint16_t, reserved, "1", "0")                                  \
     X(Text<96>, name, "1", "name of the file at the worker, cut to 96 bytes")
 
-#define WQ_SLICE_COLUMNS(X)                                                  \
-    X(std::int64_t, taken, "us", "dispatched to a worker, since 1970")       \
-    X(std::int64_t, committed, "us", "done, since 1970; 0: never")           \
-    X(std::uint64_t, epoch, "1", "from 0")                                   \
-    X(std::uint64_t, slice, "1", "number of the slice in its epoch, from 0") \
-    X(std::uint64_t, first, "1", "first item of the slice")                  \
-    X(std::uint64_t, end, "1", "one past its last item")                     \
-    X(std::uint32_t, worker, "1", "id of the worker")                        \
-    X(std::uint32_t, attempt, "1", "from 1")                                 \
-    X(Text<64>, dataset, "1", "name of the dataset, cut to 64 bytes")
+#define WQ_SLICE_COLUMNS(X)                                                          \
+    X(std::int64_t, taken, "us", "by the clock of its host, since 1970")             \
+    X(std::int64_t, committed, "us", "by the clock of its host, since 1970")         \
+    X(std::uint64_t, position, "1", "in the order of all epochs, from 0")            \
+    X(std::uint64_t, epoch, "1", "from 0")                                           \
+    X(std::uint64_t, slice, "1", "number in the plan, from 0")                       \
+    X(std::uint64_t, first, "1", "first record of the slice; 0: it is a whole work") \
+    X(std::uint64_t, end, "1", "one past its last record; 0: it is a whole work")    \
+    X(std::uint32_t, rank, "1", "who committed it")                                  \
+    X(std::uint32_t, reserved, "1", "0")                                             \
+    X(Text<64>, work, "1", "name of the work, cut to 64 bytes")
+
+#define WQ_SLICE_QUEUE_COLUMNS(X)                                                    \
+    X(std::int64_t, timestamp, "us", "when the row was taken, since 1970")           \
+    X(std::int64_t, time_when_started, "us", "start of the SliceQueue, since 1970")  \
+    X(std::uint64_t, positions, "slices", "of all epochs")                           \
+    X(std::uint64_t, slices, "slices", "of one epoch")                               \
+    X(std::uint64_t, committed, "slices", "of all epochs; with at_most_once: given") \
+    X(std::uint64_t, left, "slices", "not given yet, or to be given again")          \
+    X(double, fraction_left, "1", "left / positions")                                \
+    X(std::uint64_t, epoch, "1", "the first one that is not committed, from 0")      \
+    X(std::uint64_t, given_again, "slices", "of lost ranks, so far")                 \
+    X(std::uint32_t, ranks, "ranks", "that take now")                                \
+    X(std::uint32_t, waiting, "ranks", "for a slice")                                \
+    X(std::uint32_t, lost_ranks, "ranks", "so far")                                  \
+    X(std::uint32_t, stragglers, "ranks", "that have taken fewer than half as many as the median rank")
+
+#define WQ_SLICE_RANK_COLUMNS(X)                                           \
+    X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
+    X(std::uint64_t, taken, "slices", "so far")                            \
+    X(std::uint32_t, rank, "1", "number of the rank")                      \
+    X(std::uint32_t, is_here, "1", "0: it has left, or was lost")
 
 // /manager: time, then the manual's table. Four of its names differ from those in Work Queue's log, so the
 // dataset has both.
@@ -139,6 +161,12 @@ struct TransferRow {
 struct SliceRow {
     WQ_SLICE_COLUMNS(WQ_ROW_FIELD)
 };
+struct SliceQueueRow {
+    WQ_SLICE_QUEUE_COLUMNS(WQ_ROW_FIELD)
+};
+struct SliceRankRow {
+    WQ_SLICE_RANK_COLUMNS(WQ_ROW_FIELD)
+};
 struct ManagerRow {
     WQ_MANAGER_TIME_COLUMNS(WQ_ROW_FIELD)
     WQ_MANAGER_STATS(WQ_ROW_FIELD)
@@ -148,8 +176,17 @@ struct ManagerRow {
 #undef WQ_ALIAS_FIELD
 #undef WQ_ROW_FIELD
 
-enum class Dataset : std::size_t { manager, tasks, workers, categories, transfers, slices };
-inline constexpr std::size_t dataset_count = 6;
+enum class Dataset : std::size_t {
+    manager,
+    tasks,
+    workers,
+    categories,
+    transfers,
+    slices,
+    slice_queue,
+    slice_ranks
+};
+inline constexpr std::size_t dataset_count = 8;
 
 // In the order of Dataset.
 std::span<const Schema, dataset_count> schemas();

@@ -21,6 +21,11 @@ class StatsReader {
     Result<std::vector<TaskRow>> tasks() const { return rows<TaskRow>(Dataset::tasks); }
     Result<std::vector<WorkerRow>> workers() const { return rows<WorkerRow>(Dataset::workers); }
     Result<std::vector<CategoryRow>> categories() const { return rows<CategoryRow>(Dataset::categories); }
+    Result<std::vector<SliceRow>> slices() const { return rows<SliceRow>(Dataset::slices); }
+    Result<std::vector<SliceQueueRow>> slice_queue() const {
+        return rows<SliceQueueRow>(Dataset::slice_queue);
+    }
+    Result<std::vector<SliceRankRow>> slice_ranks() const { return rows<SliceRankRow>(Dataset::slice_ranks); }
     // An attribute of the file; empty: it does not exist.
     std::string attribute(const std::string& name) const;
 

@@ -55,9 +55,18 @@ struct SliceOptions {
     bool commit_by_hand = false;  // take() commits nothing
     // A file of save(): goes on from there. Empty: begins. Only rank 0's counts.
     std::string restore{};
+    // Summaries also get a row for each slice: who committed it, when it was taken, and when committed. Not
+    // with at_most_once.
+    bool record_each = false;
     std::string name = "work_queue";
     // Receives lines for the user, on any thread; empty: stderr. It must not throw.
     std::function<void(const std::string&)> say{};
+};
+
+struct SliceSummaryOptions {
+    // An HDF5 file, which work_queue_graph_log draws, also while it is written; an earlier one is renamed.
+    std::string hdf5;
+    double interval = 1;  // seconds between samples
 };
 
 struct Slice {
@@ -100,6 +109,11 @@ class SliceQueue {
     // to a node counts as committed. Throws std::runtime_error: it cannot be written; std::logic_error: not
     // on rank 0. Waits for ranks' answers, not for their slices; a lost rank's for 10 s.
     void save(const std::string& path);
+
+    // Writes statistics from now on until the end: how many slices are left, the epoch, how many each rank
+    // has taken, stragglers. On rank 0; does nothing on other ranks. Once. Throws SetupError if the file
+    // cannot be created.
+    void add_summary(const SliceSummaryOptions& options);
 
     std::uint64_t size() const;  // slices of one epoch
     std::uint64_t seed() const;

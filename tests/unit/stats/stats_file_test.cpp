@@ -94,6 +94,7 @@ TEST(StatsFile, OfAShortRunIsSmall) {
         if (i >= 100) writer->append(Dataset::tasks, row_of(record_number(i)));
         writer->append(Dataset::transfers, TransferRow{});
         writer->append(Dataset::slices, SliceRow{});
+        writer->append(Dataset::slice_ranks, SliceRankRow{});
     }
     for (std::uint32_t i = 0; i < 8; ++i) {
         writer->append(Dataset::workers, row_of(worker_number(i)));
@@ -117,7 +118,7 @@ import h5py
 f = h5py.File(')" + dir.file("stats.h5") +
                                R"(', 'r', swmr=True)
 assert f.attrs['run_id'] in ('run-7', b'run-7')
-assert sorted(f) == ['categories', 'manager', 'slices', 'tasks', 'transfers', 'workers'], sorted(f)
+assert sorted(f) == ['categories', 'manager', 'slice_queue', 'slice_ranks', 'slices', 'tasks', 'transfers', 'workers'], sorted(f)
 t = f['tasks'][:]
 assert len(t) == 4097 and list(t['task']) == list(range(1, 4098))
 assert t['final'].dtype == bool and t['final'][3] and not t['final'][4]

@@ -1,0 +1,67 @@
+// Statistics of a SliceQueue as time series: into an HDF5 file (stats/schema.h: /slice_queue, /slice_ranks,
+// /slices). A thread takes a sample now and then, and at the end. After a failed write, a line is said, and
+// no more is written.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "stats/h5_writer.h"
+#include "stats/schema.h"
+
+namespace wq::logs {
+
+struct SliceSample {
+    stats::SliceQueueRow queue;
+    std::vector<stats::SliceRankRow> ranks;
+};
+
+// How many of those that are here have taken fewer than half as many as the median rank.
+std::uint32_t count_stragglers(const std::vector<stats::SliceRankRow>& ranks);
+
+struct SliceSummaryOptions {
+    std::string hdf5;  // path; an earlier file of this name is renamed (statistics_file.h)
+    stats::H5Attributes attributes{};
+    // Between samples. With more than 100 ranks, longer: so that a rank has at most 100 rows a second.
+    Duration interval = std::chrono::seconds(1);
+    std::function<void(const std::string&)> say;
+};
+
+class SliceSummary {
+  public:
+    // `sample` is called on the summary's thread, and by finish().
+    static Result<std::unique_ptr<SliceSummary>> open(SliceSummaryOptions options,
+                                                      std::function<SliceSample()> sample);
+    ~SliceSummary();  // as finish()
+    SliceSummary(const SliceSummary&) = delete;
+
+    // One slice that was committed; on any thread. Written with the next sample.
+    void add(const stats::SliceRow& slice);
+    // Takes the last sample; returns when all is written. add() and `sample` are not used after it.
+    void finish();
+
+  private:
+    SliceSummary(SliceSummaryOptions options, std::function<SliceSample()> sample, stats::H5Writer writer);
+    void run();
+    // Returns how long to wait until the next one.
+    Duration write_sample();
+
+    SliceSummaryOptions options_;
+    std::function<SliceSample()> sample_;
+    stats::H5Writer writer_;
+    std::mutex mutex_;
+    std::condition_variable ending_;
+    bool over_ = false;
+    std::vector<stats::SliceRow> slices_;  // not written yet
+    std::thread thread_;
+};
+
+}  // namespace wq::logs
