@@ -9,6 +9,7 @@
 #include "records/append_file.h"
 #include "stats/h5_open.h"
 #include "stats/plot_script.h"
+#include "stats/slice_figures.h"
 #include "stats/stats_log.h"
 #include "stats/stats_reader.h"
 
@@ -17,7 +18,9 @@ namespace {
 using namespace wq;
 
 struct Statistics {
-    std::vector<stats::ManagerRow> rows;
+    std::vector<stats::ManagerRow> rows;  // none: of a SliceQueue
+    std::vector<stats::SliceQueueRow> slice_queue;
+    std::vector<stats::SliceRankRow> slice_ranks;
     std::string caption;
 };
 
@@ -28,16 +31,21 @@ Result<Statistics> read_statistics(const std::string& path) {
         if (!text) return text.error();
         auto rows = stats::read_stats_log(*text, path);
         if (!rows) return rows.error();
-        return Statistics{std::move(*rows), name};
+        return Statistics{std::move(*rows), {}, {}, name};
     }
     const auto reader = stats::StatsReader::open(path);
     if (!reader) return reader.error();
     auto rows = reader->manager();
     if (!rows) return rows.error();
+    if (auto slices = reader->slice_queue(); rows->empty() && slices && !slices->empty()) {
+        auto ranks = reader->slice_ranks();
+        if (!ranks) return ranks.error();
+        return Statistics{{}, std::move(*slices), std::move(*ranks), reader->attribute("name")};
+    }
     const std::string list = reader->attribute("list");
     // Show only the file name of a path; other names, such as --array 1-9, are short.
     const std::string shown = list.starts_with("--") ? list : std::filesystem::path(list).filename().string();
-    return Statistics{std::move(*rows), shown.empty() ? name : shown};
+    return Statistics{std::move(*rows), {}, {}, shown.empty() ? name : shown};
 }
 
 // Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
@@ -58,11 +66,14 @@ Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) 
 Status draw(const cli::GraphLogOptions& options) {
     auto statistics = read_statistics(options.log);
     if (!statistics) return statistics.error();
-    if (statistics->rows.empty()) {
+    const bool of_slices = !statistics->slice_queue.empty();
+    if (statistics->rows.empty() && !of_slices) {
         return Error{ExitCode::bad_input,
                      options.log + ": no samples yet; a run takes one about every second"};
     }
-    stats::Plots plots = stats::make_plots(statistics->rows, options.unit, options.range);
+    stats::Plots plots = of_slices ? stats::make_slice_plots(statistics->slice_queue, statistics->slice_ranks,
+                                                             options.unit, options.range)
+                                   : stats::make_plots(statistics->rows, options.unit, options.range);
     if (plots.x.empty()) {
         return Error{ExitCode::bad_input, options.log + ": no samples in the range of -r (in " +
                                               stats::name_of(plots.unit) + " since the start)"};

@@ -4,19 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "stats/plot_colors.h"
+#include "stats/time_axis.h"
+
 namespace wq::stats {
 
 namespace {
-
-// Colours that colour-blind readers can distinguish (after Okabe and Ito).
-constexpr const char* blue = "#0072B2";
-constexpr const char* sky = "#56B4E9";
-constexpr const char* green = "#009E73";
-constexpr const char* orange = "#E69F00";
-constexpr const char* red = "#D55E00";
-constexpr const char* pink = "#CC79A7";
-constexpr const char* grey = "#7F7F7F";
-constexpr const char* black = "#222222";
 
 struct Line {
     std::int64_t ManagerRow::*field;
@@ -123,15 +116,6 @@ std::int64_t start_of(std::span<const ManagerRow> rows) {
     return started > 0 && started <= first ? started : first;
 }
 
-// Chooses a unit in which the run's length has about two digits.
-TimeUnit unit_of(double micros) {
-    constexpr std::array units{TimeUnit::days, TimeUnit::hours, TimeUnit::minutes};
-    for (const TimeUnit unit : units) {
-        if (micros >= 3 * micros_per(unit)) return unit;
-    }
-    return TimeUnit::seconds;
-}
-
 // What each run of the directory counts anew, and what was so only while it ran.
 constexpr std::array counted_anew{&ManagerRow::workers_removed, &ManagerRow::workers_lost};
 constexpr std::array only_while_it_runs{
@@ -166,13 +150,6 @@ std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
     return joined;
 }
 
-Rows thinned(Rows rows, std::size_t most) {
-    if (rows.size() <= most) return rows;
-    Rows kept;
-    for (std::size_t i = 0; i < most; ++i) kept.push_back(rows[(i + 1) * rows.size() / most - 1]);
-    return kept;
-}
-
 }  // namespace
 
 const char* name_of(TimeUnit unit) {
@@ -203,27 +180,23 @@ double micros_per(TimeUnit unit) {
     return 1;
 }
 
+TimeUnit unit_of(double micros) {
+    constexpr std::array units{TimeUnit::days, TimeUnit::hours, TimeUnit::minutes};
+    for (const TimeUnit unit : units) {
+        if (micros >= 3 * micros_per(unit)) return unit;
+    }
+    return TimeUnit::seconds;
+}
+
 Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples) {
     Plots plots;
-    Rows chosen;
     const std::vector<ManagerRow> rows = continued(samples);
-    if (!rows.empty()) {
-        const std::int64_t start = start_of(rows);
-        // Times in a damaged log may differ by more than an integer holds; other differences are exact as
-        // doubles.
-        const auto since_start = [start](const ManagerRow& row) {
-            return static_cast<double>(row.timestamp) - static_cast<double>(start);
-        };
-        plots.unit = unit ? *unit : unit_of(since_start(rows.back()));
-        const auto x_of = [&](const ManagerRow& row) { return since_start(row) / micros_per(plots.unit); };
-        for (const ManagerRow& row : rows) {
-            const double x = x_of(row);
-            if (!range || (x >= range->min && (!range->max || x <= *range->max))) chosen.push_back(&row);
-        }
-        chosen = thinned(std::move(chosen), most_samples);
-        for (const ManagerRow* row : chosen) plots.x.push_back(x_of(*row));
-    }
+    const std::int64_t start = rows.empty() ? 0 : start_of(rows);
+    auto axis = time_axis(std::span<const ManagerRow>(rows), start, unit, range, most_samples);
+    plots.unit = axis.unit;
+    plots.x = std::move(axis.x);
+    const Rows& chosen = axis.rows;
     plots.figures.push_back(figure("tasks", "Tasks", "tasks", chosen, task_lines, 1));
     plots.figures.back().is_count = true;
     plots.figures.push_back(figure("workers", "Workers", "workers", chosen, worker_lines, 1));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 
+#include "stats/stats_reader.h"
 #include "unit/records/records_testing.h"
 
 namespace wq {
@@ -162,6 +164,46 @@ TEST_F(SavedSlices, OfOtherWorksAreRefused) {
     EXPECT_THAT(why_not(works_, in_order), HasSubstr("its slices are shuffled"));
     EXPECT_THAT(why_not(works_, from(dir_.file("none"))), HasSubstr("none"));
     EXPECT_THROW(slices.save(dir_.file("no/folder.h5")), std::runtime_error);
+}
+
+// A sample at its start and one at its end, and each slice once.
+TEST(SliceSummary, HasTheEndAndEachSlice) {
+    const records::testing::TempDir dir;
+    const std::string path = dir.file("slices.h5");
+    {
+        SliceOptions options{.num_epochs = 2, .prefix = "/data/"};
+        options.num_slices = 5;
+        options.records = [](const std::string&) { return 7; };
+        options.record_each = true;
+        SliceQueue slices({"a", "b"}, options);
+        slices.add_summary({.hdf5 = path, .interval = 1000});
+        EXPECT_THROW(slices.add_summary({.hdf5 = path}), SetupError) << "twice";
+        EXPECT_EQ(taken(slices).size(), 10U);
+    }
+    const auto file = stats::StatsReader::open(path).or_throw();
+    const auto samples = file.slice_queue().or_throw();
+    ASSERT_EQ(samples.size(), 2U);
+    EXPECT_EQ(samples[0].positions, 10U);
+    EXPECT_EQ(samples[0].slices, 5U);
+    EXPECT_EQ(samples[1].committed, 10U);
+    EXPECT_EQ(samples[1].left, 0U);
+    EXPECT_EQ(samples[1].epoch, 2U);
+    EXPECT_EQ(file.slice_ranks().or_throw().back().taken, 10U);
+    std::set<std::pair<std::uint64_t, std::uint64_t>> each;
+    for (const stats::SliceRow& row : file.slices().or_throw()) {
+        each.insert({row.epoch, row.slice});
+        EXPECT_LE(row.taken, row.committed);
+        EXPECT_TRUE(row.first < row.end && row.end <= 7);
+        EXPECT_TRUE(row.work.view() == "a" || row.work.view() == "b");
+    }
+    EXPECT_EQ(each.size(), 10U);
+}
+
+TEST(SliceSummary, AFileThatCannotBeMadeIsAnError) {
+    SliceQueue slices({"a"});
+    EXPECT_THROW(slices.add_summary({.hdf5 = "/proc/none/slices.h5"}), SetupError);
+    EXPECT_THROW(slices.add_summary({.hdf5 = "s.h5", .interval = 0}), SetupError);
+    EXPECT_NE(slices.take(), std::nullopt);
 }
 
 }  // namespace
