@@ -18,10 +18,13 @@ struct SpawnPlan {
     const char* file = nullptr;  // all that is pointed to must stay valid until the exec
     char* const* argv = nullptr;
     char* const* envp = nullptr;
-    const char* out = nullptr;  // the child opens these as descriptors 1 and 2; 0 is ours (/dev/null)
+    // The child opens these as descriptors 1 and 2; nullptr: ours.
+    const char* out = nullptr;
     const char* err = nullptr;
-    const char* directory = nullptr;         // working directory; nullptr: ours
-    int keep = -1;                           // one more descriptor that stays open, with the same number
+    int in = -1;                      // becomes descriptor 0; -1: ours (/dev/null in a launcher)
+    const char* directory = nullptr;  // working directory; nullptr: ours
+    int keep = -1;                    // one more descriptor that stays open, with the same number
+    bool only_standard = false;  // no other descriptor stays open, whatever libraries have opened (Linux 5.9)
     const machine::CpuMask* mask = nullptr;  // nullptr: ours
     const rlimit* files = nullptr;           // RLIMIT_NOFILE to restore; nullptr: ours is right
     // A process group, not a session: if the kernel schedules by session (autogroup), each new session costs

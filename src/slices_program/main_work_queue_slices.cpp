@@ -1,0 +1,81 @@
+// work_queue_slices: options.cpp has its options, share/doc/slices.md its documentation.
+#include <signal.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "mpi/launch_environment.h"
+#include "slices_program/audit.h"
+#include "slices_program/loop.h"
+#include "slices_program/options.h"
+#include "slices_program/plan_text.h"
+
+namespace {
+
+using wq::slices_program::Options;
+
+// Every rank has the same command line; only one answers.
+bool speaks_for_all() {
+    return wq::mpi::read_launch_environment().rank == 0;
+}
+
+int fail(const std::string& why, int code) {
+    if (speaks_for_all()) std::fprintf(stderr, "work_queue_slices: %s\n", why.c_str());
+    return code;
+}
+
+// A command that does not read its stdin ends no rank.
+void block_broken_pipes() {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+int answer(const Options& options) {
+    switch (options.mode) {
+        case Options::Mode::help:
+            std::fputs(wq::slices_program::help().c_str(), stdout);
+            return 0;
+        case Options::Mode::version:
+            std::puts("work_queue_slices " WQ_VERSION);
+            return 0;
+        case Options::Mode::explain:
+            wq::slices_program::explain(options, stdout);
+            return 0;
+        case Options::Mode::audit:
+        case Options::Mode::run:
+            break;
+    }
+    const auto audited = wq::slices_program::audit_file(options);
+    return audited ? *audited : fail(audited.error().message, wq::to_int(audited.error().code));
+}
+
+int run(const Options& options) {
+    block_broken_pipes();
+    wq::MpiSession mpi;
+    try {
+        return wq::slices_program::take_slices(mpi, options);
+    } catch (const wq::SetupError& error) {
+        // All ranks have the same to say.
+        if (mpi.rank() == 0) std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
+        return error.exit_code();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "work_queue_slices: rank %d: %s\n", mpi.rank(), error.what());
+        return wq::to_int(wq::ExitCode::unreachable);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto options = wq::slices_program::parse_options(argc, argv);
+    if (!options) return fail(options.error().message, wq::to_int(options.error().code));
+    if (options->mode == Options::Mode::run) return run(*options);
+    if (!speaks_for_all()) return 0;
+    try {
+        return answer(*options);
+    } catch (const wq::SetupError& error) {
+        return fail(error.what(), error.exit_code());
+    }
+}

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/time.h"
+#include "base/units.h"
+#include "slices_program/loop.h"
+#include "slices_program/runner.h"
+
+namespace wq::slices_program {
+
+namespace {
+
+SliceOptions restoring(const Options& options) {
+    SliceOptions slices = options.slices;
+    std::error_code unknown;
+    if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint, unknown))
+        slices.restore = options.checkpoint;
+    return slices;
+}
+
+class Rank {
+  public:
+    Rank(MpiSession& mpi, const Options& options)
+        : options_(options),
+          rank_(mpi.rank()),
+          slices_(mpi, options.works, restoring(options)),
+          runner_(options.command, mpi.rank()) {
+        if (!options.summary.hdf5.empty()) slices_.add_summary(options.summary);
+        if (rank_ == 0) say("seed " + std::to_string(slices_.seed()));
+    }
+
+    int run() {
+        while (const auto slice = slices_.take()) {
+            attempt(*slice);
+            slices_.commit(*slice);
+            save_if_due();
+        }
+        save();
+        return failed_ > 0 ? 1 : 0;
+    }
+
+  private:
+    void say(const std::string& what) const { std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str()); }
+
+    void attempt(const Slice& slice) {
+        std::string wrong;
+        for (std::int64_t tries = 0; tries <= options_.retries; ++tries) {
+            wrong = runner_.run(slice);
+            if (wrong.empty()) return;
+        }
+        ++failed_;
+        const std::string tries =
+            options_.retries == 0
+                ? ""
+                : " (" + count_of(static_cast<std::uint64_t>(options_.retries) + 1, "try") + ")";
+        say("rank " + std::to_string(rank_) + ": failed: epoch " + std::to_string(slice.epoch) + ", " +
+            slice.text() + ": " + wrong + tries);
+    }
+
+    void save_if_due() {
+        if (instant_now() - saved_ >= std::chrono::duration<double>(options_.save_every)) save();
+    }
+
+    // Without it nothing is lost now, so the work goes on.
+    void save() {
+        if (rank_ != 0 || options_.checkpoint.empty()) return;
+        saved_ = instant_now();
+        try {
+            slices_.save(options_.checkpoint);
+        } catch (const std::runtime_error& error) {
+            say(error.what());
+        }
+    }
+
+    const Options& options_;
+    int rank_;
+    SliceQueue slices_;
+    Runner runner_;
+    std::uint64_t failed_ = 0;
+    Instant saved_ = instant_now();
+};
+
+}  // namespace
+
+int take_slices(MpiSession& mpi, const Options& options) {
+    return Rank(mpi, options).run();
+}
+
+}  // namespace wq::slices_program

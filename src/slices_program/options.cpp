@@ -1,0 +1,198 @@
+#include "slices_program/options.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "base/units.h"
+#include "options/help_text.h"
+#include "options/option_values.h"
+#include "records/append_file.h"
+
+namespace wq::slices_program {
+
+namespace {
+
+using options::help_width;
+using options::take;
+using options::usage_error;
+
+namespace po = boost::program_options;
+
+constexpr std::int64_t most = std::int64_t{1} << 40;
+
+po::options_description visible_options() {
+    po::options_description all("Options", help_width, help_width / 2);
+    auto add = all.add_options();
+    const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+    add("works,w", text("FILE"),
+        "a list of works, one on each line; blank lines and lines with # in front are skipped");
+    add("prefix", text("TEXT"), "stands before the name of each work");
+    add("epochs,e", text("N"), "how often each slice is given (default: 1)");
+    add("no-shuffle", "in the order of the works; otherwise each epoch has an order of its own");
+    add("seed", text("N"), "of the order (default: drawn, and printed)");
+    add("slices,n", text("N"),
+        "cut the works into so many slices in all, by their records: rows of HDF5 datasets "
+        "(FILE.h5:/path); best 10 or more for each rank");
+    add("slices-per-work", text("N"), "cut each work into so many slices");
+    add("delivery", text("WORD"), "exactly-once (default), at-most-once or at-least-once");
+    add("retries", text("N"), "run a command that failed so many times more (default: 0)");
+    add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
+    add("save-every", text("TIME"), "how often (default: 60 s)");
+    add("stats", text("FILE"),
+        "write statistics to this HDF5 file, with a row for each slice; draw them with "
+        "work_queue_graph_log");
+    add("name", text("TEXT"), "of the queue, in messages and statistics (default: work_queue)");
+    add("explain", "print the plan: position, epoch and name of each slice, in the order of their taking");
+    add("audit", text("FILE"),
+        "compare the statistics of an ended run with its plan: give the options of the run, too");
+    add("version", "print the version and exit");
+    add("help,h", "print this help and exit");
+    return all;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> works;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t first = line.find_first_not_of(" \t\r");
+        if (first != std::string::npos && line[first] != '#') works.push_back(line);
+    }
+    return works;
+}
+
+Result<Delivery> parse_delivery(const std::string& word) {
+    if (word == "exactly-once") return Delivery::exactly_once;
+    if (word == "at-most-once") return Delivery::at_most_once;
+    if (word == "at-least-once") return Delivery::at_least_once;
+    return Error{ExitCode::usage, "exactly-once, at-most-once or at-least-once, not '" + word + "'"};
+}
+
+Result<double> parse_seconds(const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration) return duration.error();
+    const double seconds = std::chrono::duration<double>(*duration).count();
+    if (seconds <= 0) return Error{ExitCode::usage, "a time above 0"};
+    return seconds;
+}
+
+auto between(std::int64_t low, std::int64_t high) {
+    return [=](const std::string& text) { return parse_count(text, low, high); };
+}
+
+Status take_numbers(const po::variables_map& given, Options& options) {
+    SliceOptions& slices = options.slices;
+    if (auto done = take(given, "epochs", slices.num_epochs, between(1, most)); !done) return done;
+    if (auto done = take(given, "seed", slices.seed, between(0, std::numeric_limits<std::int64_t>::max()));
+        !done)
+        return done;
+    if (auto done = take(given, "slices", slices.num_slices, between(1, most)); !done) return done;
+    if (given.count("slices-per-work") > 0 && slices.num_slices)
+        return usage_error("give --slices or --slices-per-work, not both");
+    slices.num_slices_per_work = given.count("slices-per-work") > 0;
+    if (auto done = take(given, "slices-per-work", slices.num_slices, between(1, most)); !done) return done;
+    if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
+    if (auto done = take(given, "save-every", options.save_every, parse_seconds); !done) return done;
+    return take(given, "delivery", slices.delivery, parse_delivery);
+}
+
+Status take_works(const po::variables_map& given, Options& options) {
+    if (given.count("work") > 0) options.works = given["work"].as<std::vector<std::string>>();
+    if (given.count("works") == 0) return success();
+    const auto list = records::read_whole(given["works"].as<std::string>());
+    if (!list) return list.error();
+    const std::vector<std::string> listed = lines_of(*list);
+    options.works.insert(options.works.end(), listed.begin(), listed.end());
+    return success();
+}
+
+Status check(const Options& options) {
+    if (options.works.empty()) return usage_error("give works, or --works FILE");
+    if (options.mode == Options::Mode::run && options.command.empty())
+        return usage_error("give a command after '--', or --explain or --audit");
+    if (options.mode != Options::Mode::run && !options.command.empty())
+        return usage_error("--explain and --audit run no command");
+    const bool records = options.slices.delivery != Delivery::at_most_once;
+    if (!options.checkpoint.empty() && !records)
+        return usage_error("--checkpoint needs commits: choose another --delivery");
+    return success();
+}
+
+Status fill(const po::variables_map& given, Options& options) {
+    using Mode = Options::Mode;
+    const auto text = [&](const char* name) {
+        return given.count(name) > 0 ? given[name].as<std::string>() : std::string();
+    };
+    if (given.count("help") > 0) return options.mode = Mode::help, success();
+    if (given.count("version") > 0) return options.mode = Mode::version, success();
+    if (given.count("explain") > 0) options.mode = Mode::explain;
+    if (given.count("audit") > 0) options.mode = Mode::audit;
+    options.audit = text("audit");
+    options.checkpoint = text("checkpoint");
+    options.summary.hdf5 = text("stats");
+    options.slices.prefix = text("prefix");
+    options.slices.shuffle = given.count("no-shuffle") == 0;
+    options.slices.commit_by_hand = true;
+    options.slices.record_each = !options.summary.hdf5.empty();
+    if (given.count("name") > 0) options.slices.name = text("name");
+    if (auto done = take_numbers(given, options); !done) return done;
+    if (auto done = take_works(given, options); !done) return done;
+    return check(options);
+}
+
+}  // namespace
+
+Result<Options> parse_options(int argc, const char* const* argv) {
+    Options options;
+    const char* const* const end = argv + argc;
+    const char* const* const command =
+        std::find_if(argv, end, [](const char* word) { return std::strcmp(word, "--") == 0; });
+    if (command != end) options.command.assign(command + 1, end);
+    po::options_description all = visible_options();
+    all.add_options()("work", po::value<std::vector<std::string>>());
+    po::positional_options_description positions;
+    positions.add("work", -1);
+    po::variables_map given;
+    try {
+        const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+        po::store(po::command_line_parser(static_cast<int>(command - argv), argv)
+                      .options(all)
+                      .positional(positions)
+                      .style(style)
+                      .run(),
+                  given);
+    } catch (const po::error& error) {
+        return usage_error(error, visible_options());
+    }
+    if (auto filled = fill(given, options); !filled) return filled.error();
+    return options;
+}
+
+std::string help() {
+    std::ostringstream out;
+    out << "Usage: mpirun [-n RANKS] work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
+           "Runs COMMAND once for each slice of a dataset, on all ranks: a rank takes the\n"
+           "next slice when its command has ended, so fast ranks take more. {} in ARG is the\n"
+           "name of the slice (FILE?start=A&end=B, or the work); the variables SLICE_WORK,\n"
+           "SLICE_START, SLICE_END, SLICE_EPOCH and SLICE_RANK have its parts. Its records\n"
+           "come on stdin: the bytes of a file, or the rows of an HDF5 dataset. If a rank is\n"
+           "lost, others run its slice again. It works without mpirun, too, with one rank.\n\n"
+        << visible_options()
+        << "\nExamples:\n"
+           "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"
+           "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train --rows {}\n"
+           "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
+           "                          submit it again: it goes on where it was\n"
+           "  work_queue_slices -w list.txt --explain | head\n"
+           "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
+           "  work_queue_slices -w list.txt --audit s.h5\n"
+           "                          was each slice done once, by whom, and how long?\n"
+           "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64 wrong\n"
+           "options, 65 works, lists or checkpoints that cannot be read, 69 rank 0 was lost.\n";
+    return options::without_trailing_blanks(out.str());
+}
+
+}  // namespace wq::slices_program

@@ -1,0 +1,30 @@
+// The command line of work_queue_slices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "work_queue/slice_queue.h"
+
+namespace wq::slices_program {
+
+struct Options {
+    enum class Mode { help, version, explain, audit, run };
+    Mode mode = Mode::run;
+    std::vector<std::string> works;
+    SliceOptions slices;
+    std::string audit;       // the statistics file
+    std::string checkpoint;  // saved there, and restored from there if it exists; empty: none
+    double save_every = 60;  // seconds
+    SliceSummaryOptions summary;
+    std::int64_t retries = 0;
+    std::vector<std::string> command;
+};
+
+// Error (usage) in one line; bad_input, unreadable: a list of works.
+Result<Options> parse_options(int argc, const char* const* argv);
+std::string help();
+
+}  // namespace wq::slices_program
