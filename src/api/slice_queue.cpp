@@ -15,8 +15,8 @@
 #include "net/contact.h"
 #include "slices/order.h"
 #include "slices/plan.h"
-#include "stats/h5_name.h"
-#include "stats/h5_rows.h"
+#include "sources/h5_name.h"
+#include "sources/h5_rows.h"
 
 namespace wq {
 
@@ -33,9 +33,9 @@ std::string stripped(const std::string& work) {
 
 // Of what can be counted without reading it: rows of HDF5 datasets.
 Result<std::optional<std::uint64_t>> records_of(const std::string& work) {
-    const auto name = stats::split_h5_name(work);
+    const auto name = sources::split_h5_name(work);
     if (!name) return std::optional<std::uint64_t>();
-    const auto rows = stats::H5Rows::open(*name);
+    const auto rows = sources::H5Rows::open(*name);
     if (!rows) return rows.error();
     return std::optional(rows->rows());
 }

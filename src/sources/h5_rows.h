@@ -10,12 +10,12 @@
 
 #include "base/interval_set.h"
 #include "base/result.h"
-#include "base/source_file.h"
-#include "stats/h5_elements.h"
+#include "sources/h5_elements.h"
+#include "sources/h5_name.h"
+#include "sources/source_file.h"
 #include "stats/h5_handle.h"
-#include "stats/h5_name.h"
 
-namespace wq::stats {
+namespace wq::sources {
 
 class H5Rows {
   public:
@@ -58,12 +58,12 @@ class H5Rows {
     H5RowType type_;
     bool open_before_ = false;  // datasets of the file, by others in this process
     std::uint64_t chunk_rows_ = 1;
-    H5Handle file_;
-    H5Handle dataset_;
-    H5Handle file_space_;
-    H5Handle memory_type_;
-    H5Handle memory_space_;  // of as many rows as were read last
+    stats::H5Handle file_;
+    stats::H5Handle dataset_;
+    stats::H5Handle file_space_;
+    stats::H5Handle memory_type_;
+    stats::H5Handle memory_space_;  // of as many rows as were read last
     std::uint64_t memory_rows_ = 0;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::sources

@@ -1,5 +1,5 @@
 // However a file is cut, each of its lines is indexed once and read once.
-#include "files/line_index.h"
+#include "sources/line_index.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -8,20 +8,17 @@
 #include <fstream>
 #include <random>
 
-#include "files/line_reader.h"
-#include "files/newlines.h"
+#include "sources/line_reader.h"
+#include "sources/newlines.h"
 #include "support/folder.h"
 
-namespace wq::files {
+namespace wq::sources {
 namespace {
 
 using test::Folder;
+using test::write_file;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-void write_text(const std::string& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
-}
 
 SourceFile opened(const std::string& path) {
     return SourceFile::open(path).or_throw();
@@ -121,7 +118,7 @@ TEST(LineIndex, OfAnyPartsHasEachLine) {
     std::mt19937_64 random(2);
     for (int round = 0; round < 300; ++round) {
         const std::string text = random_text(random);
-        write_text(folder / "text", text);
+        write_file(folder / "text", text);
         const auto index = index_in_parts(folder / "text", 1 + random() % 9, 2 + random() % 40);
         ASSERT_TRUE(index) << index.error().message;
         ASSERT_EQ(index->lines(), split_lines(text).size());
@@ -137,7 +134,7 @@ TEST(LineIndex, OfAnyPartsHasEachLine) {
 
 TEST(LineIndex, GivesThePlaceBeforeALine) {
     const Folder folder;
-    write_text(folder / "text", "1\n22\n333\n4444\n55555\n");
+    write_file(folder / "text", "1\n22\n333\n4444\n55555\n");
     const auto index = index_in_parts(folder / "text", 1, 3);  // each second
     ASSERT_TRUE(index);
     EXPECT_THAT(index->places(), ElementsAre(LinePlace{0, 0}, LinePlace{2, 5}, LinePlace{4, 14}));
@@ -148,7 +145,7 @@ TEST(LineIndex, GivesThePlaceBeforeALine) {
 
 TEST(LineIndex, OfManyLinesHasFewPlaces) {
     const Folder folder;
-    write_text(folder / "text", std::string(1'000'000, '\n'));
+    write_file(folder / "text", std::string(1'000'000, '\n'));
     const auto part = index_lines(opened(folder / "text"), {0, 1'000'000}, 1000);
     ASSERT_TRUE(part);
     EXPECT_EQ(part->lines, 1'000'000u);
@@ -178,7 +175,7 @@ TEST(LineIndex, RefusesPartsThatDoNotFit) {
 
 TEST(LineIndex, RefusesARangeBeyondTheEnd) {
     const Folder folder;
-    write_text(folder / "text", "1\n2\n");
+    write_file(folder / "text", "1\n2\n");
     const auto part = index_lines(opened(folder / "text"), {2, 5});
     ASSERT_FALSE(part);
     EXPECT_EQ(part.error().message,
@@ -188,7 +185,7 @@ TEST(LineIndex, RefusesARangeBeyondTheEnd) {
 
 TEST(LineReader, ReadsAllLinesWithoutAnIndex) {
     const Folder folder;
-    write_text(folder / "text", std::string("one\r\n\n a\0b\nlast", 15));
+    write_file(folder / "text", std::string("one\r\n\n a\0b\nlast", 15));
     auto reader = LineReader::open(opened(folder / "text"));
     ASSERT_TRUE(reader);
     const std::string name = folder / "text";
@@ -201,7 +198,7 @@ TEST(LineReader, ReadsAllLinesWithoutAnIndex) {
 
 TEST(LineReader, ReadsNothingOfAnEmptyFile) {
     const Folder folder;
-    write_text(folder / "empty", "");
+    write_file(folder / "empty", "");
     auto reader = LineReader::open(opened(folder / "empty"));
     ASSERT_TRUE(reader);
     EXPECT_TRUE(rest_of(*reader, 3).empty());
@@ -216,7 +213,7 @@ TEST(LineReader, ReadsEachLineOnceInAnySlices) {
     std::mt19937_64 random(3);
     for (int round = 0; round < 200; ++round) {
         const std::string text = random_text(random);
-        write_text(folder / "text", text);
+        write_file(folder / "text", text);
         const auto index = index_in_parts(folder / "text", 1 + random() % 4, 2 + random() % 40);
         ASSERT_TRUE(index);
         std::vector<Record> all;
@@ -240,7 +237,7 @@ TEST(LineReader, ReadsLinesOfManyBlocks) {
     const Folder folder;
     const std::string text = std::string(3'000'000, 'a') + "\nb\n" + std::string(262'143, 'c') + "\n" +
                              std::string(262'144, 'd') + "\n" + std::string(1'000'000, 'e');
-    write_text(folder / "text", text);
+    write_file(folder / "text", text);
     auto reader = LineReader::open(opened(folder / "text"));
     EXPECT_EQ(values_of(rest_of(*reader, 2)), split_lines(text));
     const auto index = index_in_parts(folder / "text", 7, 2);
@@ -252,7 +249,7 @@ TEST(LineReader, ReadsLinesOfManyBlocks) {
 
 TEST(LineReader, RefusesLinesThatAreNotThere) {
     const Folder folder;
-    write_text(folder / "text", "1\n2\n");
+    write_file(folder / "text", "1\n2\n");
     EXPECT_EQ(error_of(LineReader::open(opened(folder / "text"), Interval{3, 4})),
               "cannot read " + folder / "text" + ": there is no line 3; the slice is of another file");
     EXPECT_THAT(error_of(LineReader::open(opened(folder / "text"), Interval{0, 1}, LinePlace{1, 2})),
@@ -269,7 +266,7 @@ TEST(LineReader, RefusesLinesThatAreNotThere) {
 
 TEST(LineReader, SaysThatItsFileWasTruncated) {
     const Folder folder;
-    write_text(folder / "text", std::string(1'000'000, '\n'));
+    write_file(folder / "text", std::string(1'000'000, '\n'));
     auto reader = LineReader::open(opened(folder / "text"));
     ASSERT_TRUE(reader);
     ASSERT_EQ(::truncate((folder / "text").c_str(), 300'000), 0);
@@ -280,4 +277,4 @@ TEST(LineReader, SaysThatItsFileWasTruncated) {
 }
 
 }  // namespace
-}  // namespace wq::files
+}  // namespace wq::sources

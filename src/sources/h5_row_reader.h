@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/interval_set.h"
-#include "base/record_reader.h"
-#include "stats/h5_rows.h"
+#include "sources/h5_rows.h"
+#include "sources/record_reader.h"
 
-namespace wq::stats {
+namespace wq::sources {
 
 // Key "FILE.h5:/path?row=N"; N counts from 0 in the dataset. Value: the bytes of the row, in this machine's
 // byte order. A row of several texts of any length has a NUL byte between them.
@@ -36,4 +36,4 @@ class H5RowReader final : public RecordReader {
     std::vector<std::string> texts_;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::sources

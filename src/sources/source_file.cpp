@@ -1,4 +1,4 @@
-#include "base/source_file.h"
+#include "sources/source_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-namespace wq {
+namespace wq::sources {
 
 namespace {
 
@@ -79,4 +79,4 @@ Error SourceFile::unreadable(const std::string& why) const {
     return cannot_read(path_, why);
 }
 
-}  // namespace wq
+}  // namespace wq::sources

@@ -1,4 +1,4 @@
-#include "base/source_file.h"
+#include "sources/source_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -10,14 +10,11 @@
 
 #include "support/folder.h"
 
-namespace wq {
+namespace wq::sources {
 namespace {
 
 using test::Folder;
-
-void write_text(const std::string& path, const std::string& bytes) {
-    std::ofstream(path) << bytes;
-}
+using test::write_file;
 
 std::string error_of(const Result<SourceFile>& file) {
     return file ? "" : file.error().message;
@@ -29,7 +26,7 @@ std::string error_of(const Status& status) {
 
 TEST(SourceFile, ReadsItsBytes) {
     const Folder folder;
-    write_text(folder / "data", "0123456789");
+    write_file(folder / "data", "0123456789");
     const auto file = SourceFile::open(folder / "data");
     ASSERT_TRUE(file);
     EXPECT_EQ(file->bytes(), 10u);
@@ -58,7 +55,7 @@ TEST(SourceFile, SaysWhyItCannotBeRead) {
 
 TEST(SourceFile, NoticesThatItIsAnotherOne) {
     const Folder folder;
-    write_text(folder / "data", "0123456789");
+    write_file(folder / "data", "0123456789");
     const SourceStamp planned = SourceFile::open(folder / "data")->stamp(5);
     EXPECT_EQ(planned.records, 5u);
     EXPECT_TRUE(SourceFile::open(folder / "data", planned));
@@ -66,7 +63,7 @@ TEST(SourceFile, NoticesThatItIsAnotherOne) {
     std::filesystem::last_write_time(folder / "data", time + std::chrono::seconds(1));
     EXPECT_EQ(error_of(SourceFile::open(folder / "data", planned)),
               folder / "data" + " changed since the plan: it was written to, though its size is the same");
-    write_text(folder / "data", "01234567890");
+    write_file(folder / "data", "01234567890");
     EXPECT_EQ(error_of(SourceFile::open(folder / "data", planned)),
               folder / "data" + " changed since the plan: it has 11 bytes, 10 then");
 }
@@ -84,4 +81,4 @@ TEST(SourceStamp, OfAGrowingFileAllowsMoreRecords) {
 }
 
 }  // namespace
-}  // namespace wq
+}  // namespace wq::sources

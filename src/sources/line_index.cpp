@@ -1,11 +1,11 @@
-#include "files/line_index.h"
+#include "sources/line_index.h"
 
 #include <algorithm>
 
 #include "base/units.h"
-#include "files/newlines.h"
+#include "sources/newlines.h"
 
-namespace wq::files {
+namespace wq::sources {
 
 namespace {
 
@@ -126,4 +126,4 @@ LinePlace LineIndex::place_before(std::uint64_t line) const {
     return after == places_.begin() ? LinePlace{} : *(after - 1);
 }
 
-}  // namespace wq::files
+}  // namespace wq::sources

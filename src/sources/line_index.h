@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/interval_set.h"
-#include "base/source_file.h"
+#include "sources/source_file.h"
 
-namespace wq::files {
+namespace wq::sources {
 
 inline constexpr std::size_t most_line_places = 100'000;
 
@@ -56,4 +56,4 @@ class LineIndex {
     std::vector<LinePlace> places_;  // ascending
 };
 
-}  // namespace wq::files
+}  // namespace wq::sources

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace wq {
+namespace wq::sources {
 
 struct Record {
     std::string key;    // where it is: "FILE:LINE", "FILE.h5:/path?row=N", "FILE?record=N"
@@ -33,4 +33,4 @@ class RecordReader {
     static void set_key(std::string& key, const std::string& prefix, std::uint64_t number);
 };
 
-}  // namespace wq
+}  // namespace wq::sources

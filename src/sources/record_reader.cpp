@@ -1,9 +1,9 @@
-#include "base/record_reader.h"
+#include "sources/record_reader.h"
 
 #include <array>
 #include <charconv>
 
-namespace wq {
+namespace wq::sources {
 
 Result<std::size_t> RecordReader::read_up_to(std::size_t most, std::vector<Record>& out) {
     std::size_t count = 0;
@@ -25,4 +25,4 @@ void RecordReader::set_key(std::string& key, const std::string& prefix, std::uin
     key.assign(prefix).append(digits.data(), end);
 }
 
-}  // namespace wq
+}  // namespace wq::sources

@@ -1,9 +1,9 @@
-#include "files/newlines.h"
+#include "sources/newlines.h"
 
 #include <array>
 #include <cstring>
 
-namespace wq::files {
+namespace wq::sources {
 
 namespace {
 
@@ -43,4 +43,4 @@ Passed pass_newlines(std::string_view text, std::uint64_t wanted) {
     return passed;
 }
 
-}  // namespace wq::files
+}  // namespace wq::sources

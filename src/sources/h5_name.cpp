@@ -1,9 +1,9 @@
-#include "stats/h5_name.h"
+#include "sources/h5_name.h"
 
 #include <algorithm>
 #include <array>
 
-namespace wq::stats {
+namespace wq::sources {
 
 namespace {
 
@@ -32,4 +32,4 @@ std::optional<H5Name> split_h5_name(std::string_view name) {
     return H5Name{std::string(name.substr(0, chosen)), std::string(name.substr(chosen + 1))};
 }
 
-}  // namespace wq::stats
+}  // namespace wq::sources

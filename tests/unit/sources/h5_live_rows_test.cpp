@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "base/descriptor.h"
-#include "unit/stats/h5_testing.h"
+#include "unit/sources/h5_testing.h"
 
-namespace wq::stats {
+namespace wq::sources {
 namespace {
 
 using testing::H5Dir;
@@ -111,4 +111,4 @@ TEST(H5LiveRows, AreNotReadWhileAnotherProgramChangesTheFile) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::sources

@@ -1,4 +1,4 @@
-#include "files/record_file.h"
+#include "sources/record_file.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 
 #include "support/folder.h"
 
-namespace wq::files {
+namespace wq::sources {
 namespace {
 
 using test::Folder;
@@ -100,4 +100,4 @@ TEST(BinaryReader, ReadsAllOrRefusesWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace wq::files
+}  // namespace wq::sources

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/interval_set.h"
-#include "base/record_reader.h"
-#include "base/source_file.h"
-#include "files/line_index.h"
+#include "sources/line_index.h"
+#include "sources/record_reader.h"
+#include "sources/source_file.h"
 
-namespace wq::files {
+namespace wq::sources {
 
 // Key "FILE:LINE", LINE counts from 1, as TensorFlow's TextLineReader has it. Value: the line without its
 // newline. A carriage return before the newline is part of the value.
@@ -47,4 +47,4 @@ class LineReader final : public RecordReader {
     std::size_t used_ = 0;  // of the buffer
 };
 
-}  // namespace wq::files
+}  // namespace wq::sources

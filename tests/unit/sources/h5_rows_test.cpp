@@ -7,23 +7,23 @@
 #include <numeric>
 #include <random>
 
+#include "sources/h5_row_reader.h"
 #include "stats/h5_open.h"
-#include "stats/h5_row_reader.h"
-#include "unit/stats/h5_testing.h"
+#include "unit/sources/h5_testing.h"
 #include "unit/stats/python.h"
 
-namespace wq::stats {
+namespace wq::sources {
 namespace {
 
+using stats::testing::python_with_h5py;
+using stats::testing::run_python;
 using ::testing::ElementsAre;
 using testing::H5Dir;
 using testing::H5File;
 using ::testing::HasSubstr;
 using testing::numbers;
-using testing::python_with_h5py;
 using testing::read_bytes;
 using testing::rows_of;
-using testing::run_python;
 using testing::why_not;
 
 std::vector<Record> records_of(const std::string& name, std::optional<Interval> range, std::size_t at_once) {
@@ -89,7 +89,7 @@ TEST(H5Rows, OfAllNumbersShapesAndLayouts) {
 
 TEST(H5Rows, OfHalfFloats) {
     const H5Dir dir;
-    const H5Handle half = testing::half_of(H5T_IEEE_F32BE);
+    const stats::H5Handle half = testing::half_of(H5T_IEEE_F32BE);
     const std::string stored("\x3c\x00\xc0\x00", 4);  // 1 and -2
     {
         const H5File file(dir.file("x.h5"));
@@ -105,7 +105,7 @@ TEST(H5Rows, OfHalfFloats) {
 
 TEST(H5Rows, OfEnumerationsAreIntegers) {
     const H5Dir dir;
-    const H5Handle boolean(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
+    const stats::H5Handle boolean(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
     for (const std::int8_t value : {std::int8_t{0}, std::int8_t{1}})
         H5Tenum_insert(boolean.id(), value == 0 ? "FALSE" : "TRUE", &value);
     {
@@ -120,7 +120,7 @@ TEST(H5Rows, OfEnumerationsAreIntegers) {
 
 TEST(H5Rows, OfTextOfFixedLength) {
     const H5Dir dir;
-    const H5Handle text = testing::text_of(4);
+    const stats::H5Handle text = testing::text_of(4);
     {
         const H5File file(dir.file("x.h5"));
         file.write("/names", text.id(), text.id(), {2, 2}, testing::compressed, "a\0\0\0bcd\0efgh\0\0\0");
@@ -134,7 +134,7 @@ TEST(H5Rows, OfTextOfFixedLength) {
 
 TEST(H5Rows, OfTextOfAnyLength) {
     const H5Dir dir;
-    const H5Handle text = testing::text_of(H5T_VARIABLE);
+    const stats::H5Handle text = testing::text_of(H5T_VARIABLE);
     const std::string longer(100'000, 'x');
     const std::array<const char*, 6> texts{"one", "", longer.c_str(), nullptr, "\xC3\xA4", "six"};
     {
@@ -260,8 +260,8 @@ TEST(H5Rows, AfterAUserBlock) {
     auto rows = rows_of(dir.file("x.mat") + ":/rows");
     ASSERT_TRUE(rows) << rows.error().message;
     EXPECT_EQ(read_bytes(*rows, 0, 2), "ab");
-    EXPECT_TRUE(is_hdf5(dir.file("x.mat")));
+    EXPECT_TRUE(stats::is_hdf5(dir.file("x.mat")));
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::sources

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/interval_set.h"
-#include "base/record_reader.h"
-#include "base/source_file.h"
+#include "sources/record_reader.h"
+#include "sources/source_file.h"
 
-namespace wq::files {
+namespace wq::sources {
 
 class RecordFile {
   public:
@@ -57,4 +57,4 @@ class BinaryReader final : public RecordReader {
     std::vector<char> bytes_;  // of them
 };
 
-}  // namespace wq::files
+}  // namespace wq::sources

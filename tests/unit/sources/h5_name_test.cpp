@@ -1,10 +1,10 @@
-#include "stats/h5_name.h"
+#include "sources/h5_name.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace wq::stats {
+namespace wq::sources {
 namespace {
 
 H5Name split(const std::string& name) {
@@ -56,4 +56,4 @@ TEST(H5Name, SplitsAndJoinsRandomNames) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::sources

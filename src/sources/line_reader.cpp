@@ -1,12 +1,12 @@
-#include "files/line_reader.h"
+#include "sources/line_reader.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/units.h"
-#include "files/newlines.h"
+#include "sources/newlines.h"
 
-namespace wq::files {
+namespace wq::sources {
 
 Result<LineReader> LineReader::open(SourceFile file, std::optional<Interval> lines, LinePlace from) {
     const Interval range = lines.value_or(Interval{0, 0});
@@ -74,4 +74,4 @@ Error LineReader::too_short() const {
                             "; the slice is of another file");
 }
 
-}  // namespace wq::files
+}  // namespace wq::sources

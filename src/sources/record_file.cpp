@@ -1,10 +1,10 @@
-#include "files/record_file.h"
+#include "sources/record_file.h"
 
 #include <algorithm>
 
 #include "base/units.h"
 
-namespace wq::files {
+namespace wq::sources {
 
 Result<RecordFile> RecordFile::open(const std::string& path, std::uint64_t record_bytes,
                                     const std::optional<SourceStamp>& planned) {
@@ -58,4 +58,4 @@ Result<bool> BinaryReader::next(Record& record) {
     return true;
 }
 
-}  // namespace wq::files
+}  // namespace wq::sources

@@ -1,8 +1,8 @@
-#include "stats/h5_row_reader.h"
+#include "sources/h5_row_reader.h"
 
 #include <algorithm>
 
-namespace wq::stats {
+namespace wq::sources {
 
 namespace {
 
@@ -72,4 +72,4 @@ Result<bool> H5RowReader::next(Record& record) {
     return true;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::sources
