@@ -19,21 +19,21 @@ class H5RowReader final : public RecordReader {
   public:
     // `range`: nullopt: all rows. Error bad_input: the dataset has fewer.
     static Result<H5RowReader> open(H5Rows rows, std::optional<Interval> range = std::nullopt);
-    Result<bool> next(Record& record) override;
+    Result<RecordBlock> read(std::size_t most) override;
 
   private:
     H5RowReader(H5Rows rows, Interval left)
-        : rows_(std::move(rows)), prefix_(rows_.name() + "?row="), left_(left) {}
-    Status fill();
-    Status read_value(std::string& value);  // of the next row
-    void join_texts(std::string& value) const;
+        : RecordReader(rows.name() + "?row="), rows_(std::move(rows)), left_(left) {}
+    bool has_texts() const { return rows_.type().element == Element::any_text; }
+    Status fill(std::uint64_t wanted);
+    Status fill_texts();
 
     H5Rows rows_;
-    std::string prefix_;       // of keys
-    Interval left_;            // still to be returned
-    Interval block_;           // the rows read last
-    std::vector<char> bytes_;  // of them
-    std::vector<std::string> texts_;
+    Interval left_;                    // still to be returned
+    Interval block_;                   // the rows read last
+    std::vector<char> bytes_;          // of them
+    std::string texts_;                // the same, if their elements are texts of any length
+    std::vector<std::size_t> starts_;  // of each row in texts_, and the end
 };
 
 }  // namespace wq::sources

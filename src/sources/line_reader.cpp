@@ -25,52 +25,76 @@ Result<LineReader> LineReader::open(SourceFile file, std::optional<Interval> lin
 
 Status LineReader::skip_to(std::uint64_t line) {
     while (line_ < line) {
-        const Passed passed = pass_newlines(std::string_view(buffer_).substr(used_), line - line_);
+        const Passed passed = pass_newlines(unread(), line - line_);
         line_ += passed.newlines;
         used_ += passed.bytes;
         if (line_ == line) break;
+        used_ = filled_ = 0;
         const auto filled = fill();
         if (!filled) return filled.error();
-        if (!*filled) return too_short();
+        if (!*filled) return too_short(line_);
     }
     return success();
 }
 
-Result<bool> LineReader::read_line(std::string& line) {
-    line.clear();
-    for (;;) {
-        const std::size_t newline = buffer_.find('\n', used_);
-        line.append(buffer_, used_, newline - used_);
-        if (newline != std::string::npos) {
-            used_ = newline + 1;
-            return true;
-        }
-        const auto filled = fill();
-        if (!filled) return filled.error();
-        if (!*filled) return !line.empty();
-    }
+// A buffer that holds many lines is not moved for each of them, but when at least half of it is used.
+void LineReader::drop_used() {
+    if (used_ < filled_ - used_) return;
+    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(used_),
+              buffer_.begin() + static_cast<std::ptrdiff_t>(filled_), buffer_.begin());
+    filled_ -= used_;
+    used_ = 0;
 }
 
 Result<bool> LineReader::fill() {
-    used_ = 0;
-    buffer_.resize(std::min(source_block_bytes, file_.bytes() - offset_));
-    if (buffer_.empty()) return false;
-    if (const Status read = file_.read(offset_, buffer_); !read) return read.error();
-    offset_ += buffer_.size();
+    const std::uint64_t bytes = std::min(source_block_bytes, file_.bytes() - offset_);
+    if (bytes == 0) return false;
+    if (buffer_.size() < filled_ + bytes) buffer_.resize(filled_ + bytes);
+    if (const Status read = file_.read(offset_, std::span(buffer_).subspan(filled_, bytes)); !read)
+        return read.error();
+    offset_ += bytes;
+    filled_ += bytes;
     return true;
 }
 
-Result<bool> LineReader::next(Record& record) {
-    if (end_ && line_ >= *end_) return false;
-    auto found = read_line(record.value);
-    if (!found) return found;
-    if (!*found && end_) return too_short();
-    if (*found) set_key(record.key, prefix_, ++line_);
-    return found;
+Status LineReader::find_lines(std::size_t most) {
+    starts_.assign(1, 0);
+    for (std::size_t searched = 0; starts_.size() <= most;) {
+        const std::size_t newline = unread().find('\n', searched);
+        if (newline != std::string_view::npos) {
+            searched = newline + 1;
+            starts_.push_back(searched);
+            continue;
+        }
+        searched = unread().size();
+        const auto filled = fill();
+        if (!filled) return filled.error();
+        if (*filled) continue;
+        // The last line may have no newline; the next would start after one.
+        if (searched > starts_.back()) starts_.push_back(searched + 1);
+        break;
+    }
+    return success();
 }
 
-Error LineReader::too_short() const {
-    return file_.unreadable("there is no line " + std::to_string(line_ + 1) +
+Result<RecordBlock> LineReader::read(std::size_t most) {
+    if (end_) most = std::min<std::uint64_t>(most, *end_ - line_);
+    drop_used();
+    if (const Status found = find_lines(most); !found) return found.error();
+    RecordBlock block;
+    block.size = starts_.size() - 1;
+    if (end_ && block.size < most) return too_short(line_ + block.size);
+    block.first = line_ + 1;
+    block.bytes = unread().substr(0, starts_.back());
+    block.starts = starts_;
+    block.gap = 1;
+    line_ += block.size;
+    used_ += block.bytes.size();
+    return block;
+}
+
+Error LineReader::too_short(std::uint64_t line) const {
+    return file_.unreadable("there is no line " + std::to_string(line + 1) +
                             "; the slice is of another file");
 }
 

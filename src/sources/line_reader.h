@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,28 +24,31 @@ class LineReader final : public RecordReader {
     // fewer lines.
     static Result<LineReader> open(SourceFile file, std::optional<Interval> lines = std::nullopt,
                                    LinePlace from = {});
-    Result<bool> next(Record& record) override;
+    Result<RecordBlock> read(std::size_t most) override;
 
   private:
     LineReader(SourceFile file, std::optional<std::uint64_t> end, LinePlace from)
-        : file_(std::move(file)),
-          prefix_(file_.path() + ':'),
+        : RecordReader(file.path() + ':'),
+          file_(std::move(file)),
           end_(end),
           line_(from.line),
           offset_(from.offset) {}
     Status skip_to(std::uint64_t line);
-    Result<bool> read_line(std::string& line);
-    // The end of the file: false.
+    Status find_lines(std::size_t most);
+    // Appends to the buffer. The end of the file: false.
     Result<bool> fill();
-    Error too_short() const;
+    std::string_view unread() const { return {buffer_.data() + used_, filled_ - used_}; }
+    void drop_used();
+    Error too_short(std::uint64_t line) const;
 
     SourceFile file_;
-    std::string prefix_;                // of keys
     std::optional<std::uint64_t> end_;  // one past the last line; nullopt: that of the file
     std::uint64_t line_;                // the next one
     std::uint64_t offset_;              // of the first byte after the buffer
-    std::string buffer_;
-    std::size_t used_ = 0;  // of the buffer
+    std::vector<char> buffer_;
+    std::size_t used_ = 0;             // of the buffer
+    std::size_t filled_ = 0;           // of the buffer
+    std::vector<std::size_t> starts_;  // of lines after the used part, and of the one after them
 };
 
 }  // namespace wq::sources

@@ -39,23 +39,28 @@ Result<BinaryReader> BinaryReader::open(RecordFile file, std::optional<Interval>
     return BinaryReader(std::move(file), range);
 }
 
-Status BinaryReader::fill() {
+Status BinaryReader::fill(std::uint64_t wanted) {
     const std::uint64_t count =
-        std::min(std::max<std::uint64_t>(source_block_bytes / file_.record_bytes(), 1), left_.size());
+        block_records(wanted, source_block_bytes / file_.record_bytes(), left_.size());
     bytes_.resize(count * file_.record_bytes());
     block_ = {left_.first, left_.first + count};
     return file_.read(block_.first, block_.end, bytes_);
 }
 
-Result<bool> BinaryReader::next(Record& record) {
-    if (left_.size() == 0) return false;
-    if (left_.first >= block_.end) {
-        if (const Status filled = fill(); !filled) return filled.error();
+Result<RecordBlock> BinaryReader::read(std::size_t most) {
+    const std::uint64_t count = std::min<std::uint64_t>(most, left_.size());
+    if (count == 0) return RecordBlock{};
+    if (left_.first + count > block_.end) {
+        if (const Status filled = fill(count); !filled) return filled.error();
     }
     const std::uint64_t bytes = file_.record_bytes();
-    record.value.assign(bytes_.data() + (left_.first - block_.first) * bytes, bytes);
-    set_key(record.key, prefix_, left_.first++);
-    return true;
+    RecordBlock block;
+    block.size = count;
+    block.first = left_.first;
+    block.bytes = {bytes_.data() + (left_.first - block_.first) * bytes, count * bytes};
+    block.record_bytes = bytes;
+    left_.first += count;
+    return block;
 }
 
 }  // namespace wq::sources

@@ -43,15 +43,14 @@ class BinaryReader final : public RecordReader {
   public:
     // `records`: nullopt: all. Error bad_input: the file has fewer.
     static Result<BinaryReader> open(RecordFile file, std::optional<Interval> records = std::nullopt);
-    Result<bool> next(Record& record) override;
+    Result<RecordBlock> read(std::size_t most) override;
 
   private:
     BinaryReader(RecordFile file, Interval left)
-        : file_(std::move(file)), prefix_(file_.path() + "?record="), left_(left) {}
-    Status fill();
+        : RecordReader(file.path() + "?record="), file_(std::move(file)), left_(left) {}
+    Status fill(std::uint64_t wanted);
 
     RecordFile file_;
-    std::string prefix_;       // of keys
     Interval left_;            // still to be returned
     Interval block_;           // the records read last
     std::vector<char> bytes_;  // of them

@@ -1,36 +1,57 @@
 // The records of a source, or of a slice of it, one after the other: lines of text, rows of an HDF5 dataset,
-// binary records.
+// binary records. They are given many at once and where they were read to, because rows of 64 bytes take
+// less time to read than to copy into strings of their own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
 namespace wq::sources {
 
-struct Record {
-    std::string key;    // where it is: "FILE:LINE", "FILE.h5:/path?row=N", "FILE?record=N"
-    std::string value;  // its bytes
-    bool operator==(const Record&) const = default;
+// Records that follow each other. They lie in their reader's memory until it reads on.
+struct RecordBlock {
+    std::size_t size = 0;                   // so many records
+    std::uint64_t first = 0;                // number of the first, as in its key
+    std::string_view bytes{};               // the values
+    std::uint64_t record_bytes = 0;         // of each value, if `starts` is empty
+    std::span<const std::size_t> starts{};  // of each value in `bytes`, and where another would start
+    std::size_t gap = 0;                    // so many bytes between two values are of neither
+
+    std::string_view value(std::size_t n) const {
+        if (starts.empty()) return bytes.substr(n * record_bytes, record_bytes);
+        return bytes.substr(starts[n], starts[n + 1] - starts[n] - gap);
+    }
 };
 
 class RecordReader {
   public:
     virtual ~RecordReader() = default;
-    // Reads the next record into `record`, and reuses its memory. False: there are no more. Error bad_input:
-    // it cannot be read; do not read on.
-    virtual Result<bool> next(Record& record) = 0;
-    // Replaces what is in `out` by the next records, at most `most`, and returns how many; fewer, and then 0,
-    // at the end only. Pass the same vector each time: the memory of its strings is used again. With rows of
-    // 4 KiB, allocating them anew took a quarter of the time.
-    Result<std::size_t> read_up_to(std::size_t most, std::vector<Record>& out);
+    // With a record's number in decimal, its key: "FILE:" of "FILE:LINE".
+    const std::string& key_prefix() const { return key_prefix_; }
+    // The next records, at most `most`; fewer, and then none, at the end only. Error bad_input: they cannot
+    // be read; do not read on.
+    virtual Result<RecordBlock> read(std::size_t most) = 0;
 
   protected:
-    // `prefix` and the number, in decimal.
-    static void set_key(std::string& key, const std::string& prefix, std::uint64_t number);
+    explicit RecordReader(std::string key_prefix) : key_prefix_(std::move(key_prefix)) {}
+    RecordReader(RecordReader&&) = default;
+    RecordReader& operator=(RecordReader&&) = default;
+
+  private:
+    std::string key_prefix_;
 };
+
+// How many records to read if `wanted` are asked for again and again, of which `fit` make a good block: a
+// multiple, so that none is read twice.
+inline std::uint64_t block_records(std::uint64_t wanted, std::uint64_t fit, std::uint64_t left) {
+    const std::uint64_t some = fit > wanted ? fit / wanted * wanted : wanted;
+    return some < left ? some : left;
+}
 
 }  // namespace wq::sources

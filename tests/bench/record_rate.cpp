@@ -52,8 +52,8 @@ void bench_lines(const std::string& path, std::uint64_t bytes, std::uint64_t len
     std::uint64_t lines = 0;
     const double read = seconds_of([&] {
         auto reader = sources::LineReader::open(sources::SourceFile::open(path).or_throw()).or_throw();
-        sources::Record record;
-        for (lines = 0; reader.next(record).or_throw();) ++lines;
+        lines = 0;
+        while (const std::size_t some = reader.read(1000).or_throw().size) lines += some;
     });
     const auto of = static_cast<unsigned long>(length);
     std::printf("index of lines of %lu bytes\t%.2f\tGB/s\n", of, double(file.bytes()) / index / 1e9);
@@ -111,8 +111,7 @@ void bench_rows(const std::string& path, const char* layout, const Shape& shape)
     });
     const double records = seconds_of([&] {
         auto reader = sources::H5RowReader::open(sources::H5Rows::open(name).or_throw()).or_throw();
-        std::vector<sources::Record> some;
-        while (reader.read_up_to(slice, some).or_throw() > 0) continue;
+        while (reader.read(slice).or_throw().size > 0) continue;
     });
     const std::string what = std::string(layout) + " rows of " +
                              std::to_string(shape.columns * sizeof(float)) + " bytes by " +

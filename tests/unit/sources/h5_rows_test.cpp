@@ -10,6 +10,7 @@
 #include "sources/h5_row_reader.h"
 #include "stats/h5_open.h"
 #include "unit/sources/h5_testing.h"
+#include "unit/sources/records_of.h"
 #include "unit/stats/python.h"
 
 namespace wq::sources {
@@ -23,15 +24,13 @@ using testing::H5File;
 using ::testing::HasSubstr;
 using testing::numbers;
 using testing::read_bytes;
+using testing::Record;
 using testing::rows_of;
 using testing::why_not;
 
 std::vector<Record> records_of(const std::string& name, std::optional<Interval> range, std::size_t at_once) {
     auto reader = H5RowReader::open(rows_of(name).or_throw(), range).or_throw();
-    std::vector<Record> all;
-    std::vector<Record> some;
-    while (reader.read_up_to(at_once, some).or_throw() > 0) all.insert(all.end(), some.begin(), some.end());
-    return all;
+    return testing::rest_of(reader, at_once);
 }
 
 struct Type {

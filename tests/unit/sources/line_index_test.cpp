@@ -11,6 +11,7 @@
 #include "sources/line_reader.h"
 #include "sources/newlines.h"
 #include "support/folder.h"
+#include "unit/sources/records_of.h"
 
 namespace wq::sources {
 namespace {
@@ -19,6 +20,8 @@ using test::Folder;
 using test::write_file;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::Record;
+using testing::rest_of;
 
 SourceFile opened(const std::string& path) {
     return SourceFile::open(path).or_throw();
@@ -46,18 +49,6 @@ std::string random_text(std::mt19937_64& random) {
     }
     if (random() % 2 == 0) text += "no newline at its end";
     return text;
-}
-
-std::vector<Record> rest_of(RecordReader& reader, std::size_t at_once) {
-    std::vector<Record> all;
-    std::vector<Record> some;
-    for (;;) {
-        const auto count = reader.read_up_to(at_once, some);
-        if (!count) ADD_FAILURE() << count.error().message;
-        if (!count || *count == 0) return all;
-        EXPECT_EQ(*count, some.size());
-        all.insert(all.end(), some.begin(), some.end());
-    }
 }
 
 std::vector<std::string> values_of(const std::vector<Record>& records) {
@@ -192,8 +183,7 @@ TEST(LineReader, ReadsAllLinesWithoutAnIndex) {
     EXPECT_THAT(rest_of(*reader, 3),
                 ElementsAre(Record{name + ":1", "one\r"}, Record{name + ":2", ""},
                             Record{name + ":3", std::string(" a\0b", 4)}, Record{name + ":4", "last"}));
-    std::vector<Record> none;
-    EXPECT_EQ(*reader->read_up_to(5, none), 0u);
+    EXPECT_EQ(reader->read(5)->size, 0u);
 }
 
 TEST(LineReader, ReadsNothingOfAnEmptyFile) {
@@ -257,9 +247,8 @@ TEST(LineReader, RefusesLinesThatAreNotThere) {
     EXPECT_THAT(error_of(LineReader::open(opened(folder / "text"), Interval{2, 1})), HasSubstr("no place"));
     auto reader = LineReader::open(opened(folder / "text"), Interval{1, 4});
     ASSERT_TRUE(reader);
-    std::vector<Record> out;
-    EXPECT_EQ(*reader->read_up_to(1, out), 1u);
-    const auto more = reader->read_up_to(1, out);
+    EXPECT_EQ(reader->read(1)->size, 1u);
+    const auto more = reader->read(1);
     ASSERT_FALSE(more);
     EXPECT_THAT(more.error().message, HasSubstr("there is no line 3"));
 }
@@ -270,10 +259,9 @@ TEST(LineReader, SaysThatItsFileWasTruncated) {
     auto reader = LineReader::open(opened(folder / "text"));
     ASSERT_TRUE(reader);
     ASSERT_EQ(::truncate((folder / "text").c_str(), 300'000), 0);
-    std::vector<Record> out;
-    const auto count = reader->read_up_to(2'000'000, out);
-    ASSERT_FALSE(count);
-    EXPECT_THAT(count.error().message, HasSubstr("it was truncated meanwhile; it had 1,000,000 bytes"));
+    const auto all = reader->read(2'000'000);
+    ASSERT_FALSE(all);
+    EXPECT_THAT(all.error().message, HasSubstr("it was truncated meanwhile; it had 1,000,000 bytes"));
 }
 
 }  // namespace

@@ -7,12 +7,14 @@
 #include <random>
 
 #include "support/folder.h"
+#include "unit/sources/records_of.h"
 
 namespace wq::sources {
 namespace {
 
 using test::Folder;
 using ::testing::ElementsAre;
+using testing::Record;
 
 std::string error_of(const Result<RecordFile>& file) {
     return file ? "" : file.error().message;
@@ -72,8 +74,9 @@ TEST(BinaryReader, ReadsEachRecordOnceInAnySlices) {
             const std::uint64_t end = std::min(first + random() % (records / 2 + 1), records);
             auto reader = BinaryReader::open(RecordFile::open(path, bytes).or_throw(), Interval{first, end});
             ASSERT_TRUE(reader) << reader.error().message;
-            std::vector<Record> some;
-            while (*reader->read_up_to(1 + random() % 3000, some) > 0) {
+            for (;;) {
+                const auto some = testing::records_in(*reader, reader->read(1 + random() % 3000).or_throw());
+                if (some.empty()) break;
                 for (const Record& record : some) {
                     ASSERT_EQ(record.key, path + "?record=" + std::to_string(number++));
                     all += record.value;
@@ -90,9 +93,8 @@ TEST(BinaryReader, ReadsAllOrRefusesWhatIsNotThere) {
     const Folder folder;
     const std::string path = write_numbers(folder, 100);
     auto reader = BinaryReader::open(RecordFile::open(path, 8).or_throw());
-    std::vector<Record> all;
-    EXPECT_EQ(*reader->read_up_to(1000, all), 100u);
-    EXPECT_EQ(*reader->read_up_to(1000, all), 0u);
+    EXPECT_EQ(reader->read(1000)->size, 100u);
+    EXPECT_EQ(reader->read(1000)->size, 0u);
     const auto beyond = BinaryReader::open(RecordFile::open(path, 8).or_throw(), Interval{90, 101});
     ASSERT_FALSE(beyond);
     EXPECT_EQ(beyond.error().message,
