@@ -26,6 +26,36 @@ std::optional<std::uint64_t> Taker::take() {
     }
 }
 
+std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done,
+                                               const std::stop_token& stop) {
+    const std::stop_callback waken(stop, [this] {
+        { const std::lock_guard lock(mutex_); }  // who has seen no stop waits by now
+        changed_.notify_all();
+    });
+    std::unique_lock lock(mutex_);
+    if (done) commit_one(*done);
+    for (;;) {
+        if (stop.stop_requested()) return std::nullopt;
+        if (const auto position = next_or_ask()) return position;
+        if (ended_ || failure_) return std::nullopt;
+        changed_.wait(lock);
+    }
+}
+
+void Taker::give_back(const std::vector<std::uint64_t>& positions) {
+    {
+        const std::lock_guard lock(mutex_);
+        for (const std::uint64_t position : positions) {
+            if (options_.commits && !has_.contains(position)) continue;
+            has_.erase(position);
+            kept_.insert(position);
+            --taken_;
+        }
+        if (claimed_.size() > 0) kept_.insert(std::exchange(claimed_, {}));
+    }
+    changed_.notify_all();
+}
+
 std::optional<std::uint64_t> Taker::try_take() {
     std::lock_guard lock(mutex_);
     if (!options_.by_hand) commit_all();
@@ -65,6 +95,10 @@ std::optional<std::uint64_t> Taker::next() {
 
 bool Taker::commit(std::uint64_t position) {
     std::lock_guard lock(mutex_);
+    return commit_one(position);
+}
+
+bool Taker::commit_one(std::uint64_t position) {
     if (failure_ || !has_.contains(position)) return false;
     has_.erase(position);
     if (untold_.empty()) wake_();
@@ -155,7 +189,8 @@ void Taker::take(net::Transport& line, const Count& count) {
 
 // The tickets are read first: what a mate claims afterwards is in this answer, what we claim in between in
 // both parts.
-IntervalSet Taker::present(std::uint32_t& fill) const {
+IntervalSet Taker::present(std::uint32_t& fill) {
+    if (options_.commits) kept_ = {};  // not in the answer: from now on they are for others
     IntervalSet all = has_;
     const tickets::TicketPool::Unclaimed unclaimed = pool_.unclaimed();
     fill = unclaimed.fill;

@@ -11,7 +11,9 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/interval_set.h"
 #include "feed/messages.h"
@@ -38,6 +40,12 @@ class Taker {
     // Waits. nullopt: all are committed, or failure().
     std::optional<std::uint64_t> take();
     std::optional<std::uint64_t> try_take();  // nullopt also: not yet
+    // The same if several consumers take: commits `done`, which was taken here, and no other. nullopt also:
+    // `stop` is requested, before or while it waits.
+    std::optional<std::uint64_t> take_after(std::optional<std::uint64_t> done, const std::stop_token& stop);
+    // They were taken here, and are not committed: they are for the next that takes here, or for others once
+    // these wait. So is what is claimed and not taken.
+    void give_back(const std::vector<std::uint64_t>& positions);
     bool ended() const;
     bool lost_some() const;  // of other takers, before the end
     // Whether it was taken here, and not committed before.
@@ -57,8 +65,9 @@ class Taker {
   private:
     std::optional<std::uint64_t> next();
     std::optional<std::uint64_t> next_or_ask();
+    bool commit_one(std::uint64_t position);
     void commit_all();
-    IntervalSet present(std::uint32_t& fill) const;
+    IntervalSet present(std::uint32_t& fill);
     void tell_commits(net::Transport& line);
     void take(const Welcome& welcome);
     void take(net::Transport& line, const Granted& granted);
@@ -74,7 +83,7 @@ class Taker {
     std::optional<net::PeerId> giver_;  // since it joined
     Interval claimed_;                  // not taken yet
     IntervalSet has_;                   // taken, not committed
-    IntervalSet kept_;                  // granted, but not among the tickets of the node
+    IntervalSet kept_;                  // nobody's, neither taken nor among the tickets of the node
     IntervalSet untold_;                // committed
     std::uint64_t taken_ = 0;
     BatchId batch_{0};    // of our tickets; 0: the giver does not know us yet

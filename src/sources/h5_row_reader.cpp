@@ -47,6 +47,13 @@ Status H5RowReader::fill_texts() {
     return success();
 }
 
+Status H5RowReader::move_to(const Place& place) {
+    if (auto there = rows_.check(place.records); !there) return there;
+    left_ = place.records;
+    block_ = {};
+    return success();
+}
+
 Result<RecordBlock> H5RowReader::read(std::size_t most) {
     const std::uint64_t count = std::min<std::uint64_t>(most, left_.size());
     if (count == 0) return RecordBlock{};

@@ -20,6 +20,8 @@ class H5RowReader final : public RecordReader {
     // `range`: nullopt: all rows. Error bad_input: the dataset has fewer.
     static Result<H5RowReader> open(H5Rows rows, std::optional<Interval> range = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
+    Status move_to(const Place& place) override;
+    const H5RowType& type() const { return rows_.type(); }
 
   private:
     H5RowReader(H5Rows rows, Interval left)

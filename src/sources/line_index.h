@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/interval_set.h"
+#include "sources/record_reader.h"
 #include "sources/source_file.h"
 
 namespace wq::sources {
@@ -32,13 +33,6 @@ Interval part_of_bytes(std::uint64_t bytes, std::uint64_t part, std::uint64_t pa
 // lines. Error bad_input: the file is shorter than the range, or cannot be read.
 Result<LinePart> index_lines(const SourceFile& file, Interval bytes,
                              std::size_t most_places = most_line_places);
-
-// The beginning of a line; lines count from 0.
-struct LinePlace {
-    std::uint64_t line = 0;
-    std::uint64_t offset = 0;
-    bool operator==(const LinePlace&) const = default;
-};
 
 class LineIndex {
   public:

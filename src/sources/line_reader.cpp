@@ -9,18 +9,28 @@
 namespace wq::sources {
 
 Result<LineReader> LineReader::open(SourceFile file, std::optional<Interval> lines, LinePlace from) {
-    const Interval range = lines.value_or(Interval{0, 0});
-    if (range.first > range.end || from.line > range.first || from.offset > file.bytes())
-        return file.unreadable("line " + std::to_string(from.line + 1) + " at byte " +
-                               std::to_string(from.offset) + " is no place before the lines " +
-                               std::to_string(range.first + 1) + " to " + std::to_string(range.end));
-    LineReader reader(std::move(file), lines ? std::optional(range.end) : std::nullopt, from);
-    if (lines && range.size() == 0) {
-        reader.line_ = range.end;
-    } else if (const Status there = reader.skip_to(range.first); !there) {
-        return there.error();
+    LineReader reader(std::move(file));
+    if (lines) {
+        if (const Status there = reader.move_to({*lines, from}); !there) return there.error();
     }
     return reader;
+}
+
+Status LineReader::move_to(const Place& place) {
+    const Interval lines = place.records;
+    if (lines.first > lines.end || place.from.line > lines.first || place.from.offset > file_.bytes())
+        return file_.unreadable("line " + std::to_string(place.from.line + 1) + " at byte " +
+                                std::to_string(place.from.offset) + " is no place before the lines " +
+                                std::to_string(lines.first + 1) + " to " + std::to_string(lines.end));
+    end_ = lines.end;
+    const bool follows = line_ == lines.first && offset_ > 0;  // the slice before was the one in front
+    if (follows) return success();
+    used_ = filled_ = 0;
+    line_ = place.from.line;
+    offset_ = place.from.offset;
+    if (lines.size() > 0) return skip_to(lines.first);
+    end_ = line_;
+    return success();
 }
 
 Status LineReader::skip_to(std::uint64_t line) {

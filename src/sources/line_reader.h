@@ -20,19 +20,15 @@ namespace wq::sources {
 class LineReader final : public RecordReader {
   public:
     // `lines`: they count from 0; nullopt: all, which needs no index. `from`: a place at or before the first
-    // line (LineIndex::place_before()). Error bad_input, by next() too: the file cannot be read, or has
+    // line (LineIndex::place_before()). Error bad_input, by read() too: the file cannot be read, or has
     // fewer lines.
     static Result<LineReader> open(SourceFile file, std::optional<Interval> lines = std::nullopt,
                                    LinePlace from = {});
     Result<RecordBlock> read(std::size_t most) override;
+    Status move_to(const Place& place) override;
 
   private:
-    LineReader(SourceFile file, std::optional<std::uint64_t> end, LinePlace from)
-        : RecordReader(file.path() + ':'),
-          file_(std::move(file)),
-          end_(end),
-          line_(from.line),
-          offset_(from.offset) {}
+    explicit LineReader(SourceFile file) : RecordReader(file.path() + ':'), file_(std::move(file)) {}
     Status skip_to(std::uint64_t line);
     Status find_lines(std::size_t most);
     // Appends to the buffer. The end of the file: false.
@@ -43,8 +39,8 @@ class LineReader final : public RecordReader {
 
     SourceFile file_;
     std::optional<std::uint64_t> end_;  // one past the last line; nullopt: that of the file
-    std::uint64_t line_;                // the next one
-    std::uint64_t offset_;              // of the first byte after the buffer
+    std::uint64_t line_ = 0;            // the next one
+    std::uint64_t offset_ = 0;          // of the first byte after the buffer
     std::vector<char> buffer_;
     std::size_t used_ = 0;             // of the buffer
     std::size_t filled_ = 0;           // of the buffer

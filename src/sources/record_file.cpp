@@ -47,6 +47,13 @@ Status BinaryReader::fill(std::uint64_t wanted) {
     return file_.read(block_.first, block_.end, bytes_);
 }
 
+Status BinaryReader::move_to(const Place& place) {
+    if (auto there = file_.check(place.records); !there) return there;
+    left_ = place.records;
+    block_ = {};
+    return success();
+}
+
 Result<RecordBlock> BinaryReader::read(std::size_t most) {
     const std::uint64_t count = std::min<std::uint64_t>(most, left_.size());
     if (count == 0) return RecordBlock{};

@@ -44,6 +44,7 @@ class BinaryReader final : public RecordReader {
     // `records`: nullopt: all. Error bad_input: the file has fewer.
     static Result<BinaryReader> open(RecordFile file, std::optional<Interval> records = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
+    Status move_to(const Place& place) override;
 
   private:
     BinaryReader(RecordFile file, Interval left)

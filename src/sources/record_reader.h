@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/interval_set.h"
 #include "base/result.h"
 
 namespace wq::sources {
@@ -29,6 +30,19 @@ struct RecordBlock {
     }
 };
 
+// The beginning of a line; lines count from 0.
+struct LinePlace {
+    std::uint64_t line = 0;
+    std::uint64_t offset = 0;
+    bool operator==(const LinePlace&) const = default;
+};
+
+// Records of a source, half-open. Lines are searched from a place at or before the first.
+struct Place {
+    Interval records;
+    LinePlace from{};
+};
+
 class RecordReader {
   public:
     virtual ~RecordReader() = default;
@@ -37,6 +51,9 @@ class RecordReader {
     // The next records, at most `most`; fewer, and then none, at the end only. Error bad_input: they cannot
     // be read; do not read on.
     virtual Result<RecordBlock> read(std::size_t most) = 0;
+    // Reads these from now on: to open a source anew costs more than to read a short slice of it. Error
+    // bad_input: it has fewer.
+    virtual Status move_to(const Place& place) = 0;
 
   protected:
     explicit RecordReader(std::string key_prefix) : key_prefix_(std::move(key_prefix)) {}
