@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <stdexcept>
@@ -10,6 +11,8 @@
 
 #include "api/session_parts.h"
 #include "api/setup_error.h"
+#include "api/slice_feed.h"
+#include "api/slice_works.h"
 #include "base/bytes.h"
 #include "base/random_bits.h"
 #include "base/units.h"
@@ -20,58 +23,12 @@
 #include "slices/order.h"
 #include "slices/plan.h"
 #include "stats/h5_checkpoint.h"
-#include "stats/h5_name.h"
-#include "stats/h5_rows.h"
 
 namespace wq {
 
 namespace {
 
 constexpr std::uint64_t few_slices = 10;  // of each rank: below, the last ones decide how long all take
-
-std::string stripped(const std::string& work) {
-    constexpr const char* blanks = " \t\r\n";
-    const std::size_t first = work.find_first_not_of(blanks);
-    if (first == std::string::npos) return {};
-    return work.substr(first, work.find_last_not_of(blanks) + 1 - first);
-}
-
-// Of what can be counted without reading it: rows of HDF5 datasets.
-Result<std::optional<std::uint64_t>> records_of(const std::string& work) {
-    const auto name = stats::split_h5_name(work);
-    if (!name) return std::optional<std::uint64_t>();
-    const auto rows = stats::H5Rows::open(*name);
-    if (!rows) return rows.error();
-    return std::optional(rows->rows());
-}
-
-// Throws SetupError that names all works that cannot be counted.
-std::vector<slices::Source> counted(const std::vector<std::string>& works, const SliceOptions& options) {
-    std::vector<slices::Source> sources;
-    std::string problems;
-    for (const std::string& work : works) {
-        slices::Source source{stripped(work), std::nullopt};
-        if (options.num_slices && options.records) {
-            source.records = options.records(options.prefix + source.name);
-        } else if (options.num_slices) {
-            auto records = records_of(options.prefix + source.name);
-            if (records)
-                source.records = *records;
-            else
-                problems += (problems.empty() ? "" : "; ") + records.error().message;
-        }
-        sources.push_back(std::move(source));
-    }
-    if (!problems.empty()) throw SetupError(problems, 65);
-    return sources;
-}
-
-slices::Plan plan_of(const std::vector<std::string>& works, const SliceOptions& options) {
-    const slices::Cut cut = !options.num_slices           ? slices::Cut::whole
-                            : options.num_slices_per_work ? slices::Cut::per_source
-                                                          : slices::Cut::total;
-    return api::checked(slices::Plan::make(counted(works, options), cut, options.num_slices.value_or(0)));
-}
 
 slices::Order order_of(const slices::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
     if (options.num_epochs < 1)
@@ -148,16 +105,18 @@ std::string Slice::text() const {
     return slice.text();
 }
 
-class SliceQueue::Impl {
+class SliceQueue::Impl final : public SliceFeed {
   public:
     Impl(std::vector<std::string> works, SliceOptions options) : options_(said(std::move(options))) {
-        plan(works, first_seed());
+        works_.emplace(api::SliceWorks::find(works, options_, {}));
+        plan(first_seed());
         restore();
         const tickets::PoolShape shape{1, 0};
         tickets_.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
         tickets::TicketPool::format(tickets_.segment->data(), shape);
         tickets_.pool = std::make_unique<tickets::TicketPool>(tickets_.segment->data(), shape, 0);
         giver_.emplace(nullptr, ledger(), plan_->size(), *tickets_.pool, taker_options());
+        remark_on_works();
     }
 
     Impl(MpiSession& session, std::vector<std::string> works, SliceOptions options)
@@ -172,14 +131,28 @@ class SliceQueue::Impl {
     bool of_this_process() const { return ::getpid() == pid_; }
 
     // MPI cannot be finalized then.
-    ~Impl() {
+    ~Impl() override {
         if (giver_) giver_->close();
         if (summary_) summary_->finish();  // its last sample has what all others did until they left
         if (parts_ != nullptr && (taker().lost_some() || taker().failure())) parts_->lost_a_rank = true;
     }
 
     std::optional<Slice> take() {
-        const auto position = taker().take();
+        std::optional<std::uint64_t> done;
+        if (!options_.commit_by_hand) done = given_.exchange(none);
+        if (done == none) done.reset();
+        const auto slice = taken_after(done, {});
+        if (slice && !options_.commit_by_hand) {
+            const std::uint64_t of_other_thread = given_.exchange(slice->position);
+            if (of_other_thread != none) taker().commit(of_other_thread);
+        }
+        return slice;
+    }
+    std::optional<Slice> take_after(const std::optional<Slice>& done, const std::stop_token& stop) override {
+        return taken_after(done ? std::optional(done->position) : std::nullopt, stop);
+    }
+    std::optional<Slice> taken_after(std::optional<std::uint64_t> done, const std::stop_token& stop) {
+        const auto position = taker().take_after(done, stop);
         if (!position) {
             if (const auto why = taker().failure())
                 throw std::runtime_error(options_.name + ": the connection to rank 0 is lost: " + *why);
@@ -194,7 +167,6 @@ class SliceQueue::Impl {
         slice.position = *position;
         return slice;
     }
-    bool commit(const Slice& slice) { return taker().commit(slice.position); }
     void save(const std::string& path) {
         if (!giver_) throw std::logic_error(options_.name + ": save() is for rank 0");
         const IntervalSet committed = giver_->committed_by_all();
@@ -220,6 +192,15 @@ class SliceQueue::Impl {
             giver_->record(
                 [this](std::uint32_t rank, const feed::Timed& each) { summary_->add(row_of(rank, each)); });
     }
+    bool commit(const Slice& slice) override { return taker().commit(slice.position); }
+    void give_back(const std::vector<Slice>& slices) override {
+        std::vector<std::uint64_t> positions;
+        for (const Slice& slice : slices) positions.push_back(slice.position);
+        taker().give_back(positions);
+    }
+    bool by_hand() const override { return options_.commit_by_hand; }
+    bool at_most_once() const override { return options_.delivery == Delivery::at_most_once; }
+    const api::SliceWorks& works() const override { return *works_; }
     std::uint64_t size() const { return plan_->size(); }
     std::uint64_t seed() const { return order_->seed(); }
     std::uint64_t taken() { return taker().taken(); }
@@ -241,8 +222,8 @@ class SliceQueue::Impl {
     feed::TakerOptions taker_options() const {
         feed::TakerOptions options;
         options.node = tickets_.name;
-        options.commits = options_.delivery != Delivery::at_most_once;
-        options.by_hand = options_.commit_by_hand;
+        options.commits = !at_most_once();
+        options.by_hand = true;  // of several consumers, each commits its own
         if (parts_ != nullptr) options.rank = static_cast<std::uint32_t>(parts_->rank);
         if (options_.record_each) options.clock = [] { return wall_now(); };
         return options;
@@ -297,19 +278,23 @@ class SliceQueue::Impl {
         restored_ = checkpoint.committed;
     }
 
-    void plan(const std::vector<std::string>& works, std::uint64_t seed) {
-        plan_.emplace(plan_of(works, options_));
+    void plan(std::uint64_t seed) {
+        plan_.emplace(works_->cut(options_));
         order_.emplace(order_of(*plan_, options_, seed));
     }
 
     // A rank that cannot go on tells the others before it throws, or they would wait for it.
     void begin(MpiSession::Parts& parts, const std::vector<std::string>& works) {
+        const auto gather = [&](const std::string& mine) { return parts.gather(mine); };
+        works_.emplace(api::SliceWorks::find(
+            works, options_,
+            {static_cast<std::size_t>(parts.rank), static_cast<std::size_t>(parts.size), gather}));
         std::unique_ptr<net::TcpListener> others;
         Opening mine;
         mine.attempt([&] {
             if (parts.has_manager)
                 throw SetupError("this MpiSession has, or had, a Manager: its ranks cannot take slices", 64);
-            plan(works, first_seed());
+            plan(first_seed());
             mine.digest = digest_of(*plan_, options_);
             if (parts.rank == 0) restore();
             mine.seed = order_->seed();
@@ -330,6 +315,7 @@ class SliceQueue::Impl {
             giver_->say = [say = options_.say, name = options_.name](const std::string& line) {
                 say(name + ": " + line);
             };
+            remark_on_works();
             warn_of_few(static_cast<std::uint64_t>(parts.size));
         } else {
             auto dial = net::dial_options(api::checked(net::parse_contact(contact)));
@@ -339,6 +325,10 @@ class SliceQueue::Impl {
         if (!taker().join()) throw SetupError("cannot reach rank 0: " + taker().failure().value_or(""), 69);
     }
 
+    void remark_on_works() const {
+        if (const std::string remark = works_->remark(); !remark.empty())
+            options_.say(options_.name + ": " + remark);
+    }
     void warn_of_few(std::uint64_t ranks) const {
         if (ranks == 1 || plan_->size() >= few_slices * ranks) return;
         options_.say(options_.name + ": " + count_of(plan_->size(), "slice") + " for " +
@@ -379,8 +369,12 @@ class SliceQueue::Impl {
         return listener;
     }
 
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+
     const pid_t pid_ = ::getpid();
     SliceOptions options_;
+    std::optional<api::SliceWorks> works_;
+    std::atomic<std::uint64_t> given_ = none;  // by take(), and not committed
     std::optional<slices::Plan> plan_;
     std::mutex mutex_;  // of order_
     std::optional<slices::Order> order_;
@@ -406,6 +400,12 @@ SliceQueue::~SliceQueue() {
 
 std::optional<Slice> SliceQueue::take() {
     return impl_->take();
+}
+SliceFeed& SliceQueue::feed() {
+    return *impl_;
+}
+SliceProducer SliceQueue::input_producer(std::size_t capacity) {
+    return {*impl_, capacity};
 }
 bool SliceQueue::commit(const Slice& slice) {
     return impl_->commit(slice);

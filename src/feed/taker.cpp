@@ -34,6 +34,36 @@ std::optional<std::uint64_t> Taker::take() {
     }
 }
 
+std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done,
+                                               const std::stop_token& stop) {
+    const std::stop_callback waken(stop, [this] {
+        { const std::lock_guard lock(mutex_); }  // who has seen no stop waits by now
+        changed_.notify_all();
+    });
+    std::unique_lock lock(mutex_);
+    if (done) commit_one(*done);
+    for (;;) {
+        if (stop.stop_requested()) return std::nullopt;
+        if (const auto position = next_or_ask()) return position;
+        if (ended_ || failure_) return std::nullopt;
+        changed_.wait(lock);
+    }
+}
+
+void Taker::give_back(const std::vector<std::uint64_t>& positions) {
+    {
+        const std::lock_guard lock(mutex_);
+        for (const std::uint64_t position : positions) {
+            if (options_.commits && !has_.contains(position)) continue;
+            has_.erase(position);
+            kept_.insert(position);
+            --taken_;
+        }
+        if (claimed_.size() > 0) kept_.insert(std::exchange(claimed_, {}));
+    }
+    changed_.notify_all();
+}
+
 std::optional<std::uint64_t> Taker::try_take() {
     std::lock_guard lock(mutex_);
     if (!options_.by_hand) commit_all();
@@ -82,6 +112,10 @@ std::optional<Interval> Taker::claim() {
 
 bool Taker::commit(std::uint64_t position) {
     std::lock_guard lock(mutex_);
+    return commit_one(position);
+}
+
+bool Taker::commit_one(std::uint64_t position) {
     if (failure_ || !has_.contains(position)) return false;
     has_.erase(position);
     if (!has_news()) wake_();
@@ -197,11 +231,11 @@ void Taker::begin_batch(std::uint32_t batch) {
     if (ahead_ && ahead_->batch <= batch_) ahead_.reset();
 }
 
-IntervalSet Taker::present() const {
+IntervalSet Taker::present() {
+    if (options_.commits) kept_ = {};  // not in the answer: from now on they are for others
     IntervalSet all = has_;
     if (claimed_.size() > 0) all.insert(claimed_);
-    for (const IntervalSet* more : {&kept_, &untold_})
-        more->for_each([&](const Interval& range) { all.insert(range); });
+    untold_.for_each([&](const Interval& range) { all.insert(range); });
     return all;
 }
 

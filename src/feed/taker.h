@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,12 @@ class Taker {
     // Waits. nullopt: all are committed, or failure().
     std::optional<std::uint64_t> take();
     std::optional<std::uint64_t> try_take();  // nullopt also: not yet
+    // The same if several consumers take: commits `done`, which was taken here, and no other. nullopt also:
+    // `stop` is requested, before or while it waits.
+    std::optional<std::uint64_t> take_after(std::optional<std::uint64_t> done, const std::stop_token& stop);
+    // They were taken here, and are not committed: they are for the next that takes here, or for others once
+    // these wait. So is what is claimed and not taken.
+    void give_back(const std::vector<std::uint64_t>& positions);
     bool ended() const;
     bool lost_some() const;  // of other takers, before the end
     // Whether it was taken here, and not committed before.
@@ -62,10 +69,11 @@ class Taker {
     std::optional<std::uint64_t> next();
     std::optional<Interval> claim();
     std::optional<std::uint64_t> next_or_ask();
+    bool commit_one(std::uint64_t position);
     void commit_all();
     void note_times(const Interval& committed);
     void begin_batch(std::uint32_t batch);
-    IntervalSet present() const;
+    IntervalSet present();
     bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
     void tell_commits(net::Transport& line);
     void take(const Welcome& welcome);
@@ -83,7 +91,7 @@ class Taker {
     std::optional<net::PeerId> giver_;  // since it joined
     Interval claimed_;                  // not taken yet
     IntervalSet has_;                   // taken, not committed
-    IntervalSet kept_;                  // to be taken before more is claimed
+    IntervalSet kept_;                  // nobody's, neither taken nor among the tickets of the node
     // Claimed before the giver has told us of its batch: a mate was told before. A taker that is lost, and
     // does not know it yet, stays here.
     std::optional<tickets::TicketRange> ahead_;

@@ -25,6 +25,7 @@ class Rank {
         : options_(options),
           rank_(mpi.rank()),
           slices_(mpi, options.works, restoring(options)),
+          records_(slices_, options.slices.record_bytes),
           runner_(options.command, mpi.rank()) {
         if (!options.summary.hdf5.empty()) slices_.add_summary(options.summary);
         if (rank_ == 0) say("seed " + std::to_string(slices_.seed()));
@@ -46,7 +47,7 @@ class Rank {
     void attempt(const Slice& slice) {
         std::string wrong;
         for (std::int64_t tries = 0; tries <= options_.retries; ++tries) {
-            wrong = runner_.run(slice);
+            wrong = runner_.run(slice, records_);
             if (wrong.empty()) return;
         }
         ++failed_;
@@ -76,6 +77,7 @@ class Rank {
     const Options& options_;
     int rank_;
     SliceQueue slices_;
+    RecordsFeed records_;
     Runner runner_;
     std::uint64_t failed_ = 0;
     Instant saved_ = instant_now();

@@ -36,8 +36,10 @@ po::options_description visible_options() {
     add("seed", text("N"), "of the order (default: drawn, and printed)");
     add("slices,n", text("N"),
         "cut the works into so many slices in all, by their records: rows of HDF5 datasets "
-        "(FILE.h5:/path); best 10 or more for each rank");
+        "(FILE.h5:/path), or see the next ones; best 10 or more for each rank");
     add("slices-per-work", text("N"), "cut each work into so many slices");
+    add("lines", "works are text files, cut at line ends");
+    add("record-bytes", text("N"), "works are binary records of so many bytes, cut between these");
     add("delivery", text("WORD"), "exactly-once (default), at-most-once or at-least-once");
     add("retries", text("N"), "run a command that failed so many times more (default: 0)");
     add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
@@ -94,6 +96,7 @@ Status take_numbers(const po::variables_map& given, Options& options) {
         return usage_error("give --slices or --slices-per-work, not both");
     slices.num_slices_per_work = given.count("slices-per-work") > 0;
     if (auto done = take(given, "slices-per-work", slices.num_slices, between(1, most)); !done) return done;
+    if (auto done = take(given, "record-bytes", slices.record_bytes, between(1, most)); !done) return done;
     if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
     if (auto done = take(given, "save-every", options.save_every, parse_seconds); !done) return done;
     return take(given, "delivery", slices.delivery, parse_delivery);
@@ -135,6 +138,7 @@ Status fill(const po::variables_map& given, Options& options) {
     options.summary.hdf5 = text("stats");
     options.slices.prefix = text("prefix");
     options.slices.shuffle = given.count("no-shuffle") == 0;
+    options.slices.lines = given.count("lines") > 0;
     options.slices.commit_by_hand = true;
     options.slices.record_each = !options.summary.hdf5.empty();
     if (given.count("name") > 0) options.slices.name = text("name");
@@ -173,25 +177,27 @@ Result<Options> parse_options(int argc, const char* const* argv) {
 
 std::string help() {
     std::ostringstream out;
-    out << "Usage: mpirun [-n RANKS] work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
+    out << "Usage: mpirun [-n RANKS] work_queue_slices [OPTION]... [WORK]... -- COMMAND...\n"
            "Runs COMMAND once for each slice of a dataset, on all ranks: a rank takes the\n"
-           "next slice when its command has ended, so fast ranks take more. {} in ARG is the\n"
-           "name of the slice (FILE?start=A&end=B, or the work); the variables SLICE_WORK,\n"
-           "SLICE_START, SLICE_END, SLICE_EPOCH and SLICE_RANK have its parts. Its records\n"
-           "come on stdin: the bytes of a file, or the rows of an HDF5 dataset. If a rank is\n"
-           "lost, others run its slice again. It works without mpirun, too, with one rank.\n\n"
+           "next slice when its command has ended, so fast ranks take more. {} in COMMAND is\n"
+           "the name of the slice (FILE?start=A&end=B, or the work); the variables\n"
+           "SLICE_WORK, SLICE_START, SLICE_END, SLICE_EPOCH and SLICE_RANK have its parts.\n"
+           "Its records come on stdin: the bytes of a file, lines, binary records, or the\n"
+           "rows of an HDF5 dataset. If a rank is lost, others run its slice again. Without\n"
+           "mpirun there is one rank.\n\n"
         << visible_options()
         << "\nExamples:\n"
            "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"
-           "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train --rows {}\n"
+           "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train {}\n"
            "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
            "                          submit it again: it goes on where it was\n"
            "  work_queue_slices -w list.txt --explain | head\n"
            "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
            "  work_queue_slices -w list.txt --audit s.h5\n"
            "                          was each slice done once, by whom, and how long?\n"
-           "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64 wrong\n"
-           "options, 65 works, lists or checkpoints that cannot be read, 69 rank 0 was lost.\n";
+           "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64\n"
+           "wrong options, 65 works, lists or checkpoints that cannot be read, 69 rank 0 was\n"
+           "lost.\n";
     return options::without_trailing_blanks(out.str());
 }
 

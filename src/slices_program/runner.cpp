@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "core/outcome.h"
 #include "process/path_lookup.h"
-#include "slices_program/records_feed.h"
 
 namespace wq::slices_program {
 
@@ -41,7 +41,7 @@ std::string end_of(pid_t child) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return "its end is not known: " + text_of(errno);
-    if (WIFSIGNALED(status)) return std::string("killed by SIG") + ::sigabbrev_np(WTERMSIG(status));
+    if (WIFSIGNALED(status)) return "killed by " + core::signal_name(WTERMSIG(status));
     return WEXITSTATUS(status) == 0 ? "" : "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
@@ -50,7 +50,7 @@ std::string end_of(pid_t child) {
 Runner::Runner(std::vector<std::string> command, int rank)
     : command_(std::move(command)), rank_(std::to_string(rank)), environment_(::environ, {}) {}
 
-std::string Runner::run(const Slice& slice) {
+std::string Runner::run(const Slice& slice, RecordsFeed& records) {
     std::vector<std::string> words;
     for (const std::string& word : command_) words.push_back(replaced(word, slice.text()));
     std::vector<std::string> variables = environment_.entries();
@@ -79,7 +79,7 @@ std::string Runner::run(const Slice& slice) {
     const process::Spawned child = process::spawn(plan, stack_);
     if (child.pid <= 0) return "cannot run " + words.front() + ": " + text_of(child.error);
     read_end.reset();
-    const Status fed = feed_records(slice, write_end.get());
+    const Status fed = records.feed(slice, write_end.get());
     write_end.reset();
     const std::string ended = end_of(child.pid);
     return fed ? ended : fed.error().message;

@@ -6,6 +6,7 @@
 
 #include "process/spawn.h"
 #include "process/task_environment.h"
+#include "slices_program/records_feed.h"
 #include "work_queue/slice_queue.h"
 
 namespace wq::slices_program {
@@ -17,7 +18,7 @@ class Runner {
     // Waits until the command has ended. Returns "", or what is wrong: "exit code 3", "killed by SIGSEGV",
     // "cannot run
     // ./reader: No such file or directory", or why its records cannot be read.
-    std::string run(const Slice& slice);
+    std::string run(const Slice& slice, RecordsFeed& records);
 
   private:
     std::vector<std::string> command_;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "files/line_reader.h"
-#include "stats/h5_row_reader.h"
+#include "sources/h5_row_reader.h"
+#include "sources/line_reader.h"
 
 namespace {
 
@@ -44,16 +44,16 @@ void write_lines(const std::string& path, std::uint64_t bytes, std::uint64_t len
 
 void bench_lines(const std::string& path, std::uint64_t bytes, std::uint64_t length) {
     write_lines(path, bytes, length);
-    const auto file = SourceFile::open(path).or_throw();
+    const auto file = sources::SourceFile::open(path).or_throw();
     const double index = seconds_of([&] {
-        const auto part = files::index_lines(file, {0, file.bytes()}).or_throw();
+        const auto part = sources::index_lines(file, {0, file.bytes()}).or_throw();
         if (part.lines == 0) std::abort();
     });
     std::uint64_t lines = 0;
     const double read = seconds_of([&] {
-        auto reader = files::LineReader::open(SourceFile::open(path).or_throw()).or_throw();
-        Record record;
-        for (lines = 0; reader.next(record).or_throw();) ++lines;
+        auto reader = sources::LineReader::open(sources::SourceFile::open(path).or_throw()).or_throw();
+        lines = 0;
+        while (const std::size_t some = reader.read(1000).or_throw().size) lines += some;
     });
     const auto of = static_cast<unsigned long>(length);
     std::printf("index of lines of %lu bytes\t%.2f\tGB/s\n", of, double(file.bytes()) / index / 1e9);
@@ -101,18 +101,17 @@ void bare_loop(const std::string& path, const Shape& shape, hsize_t slice) {
 void bench_rows(const std::string& path, const char* layout, const Shape& shape) {
     constexpr hsize_t slice = 100;
     write_rows(path, shape);
-    const stats::H5Name name{path, "/x"};
+    const sources::H5Name name{path, "/x"};
     const double bare = seconds_of([&] { bare_loop(path, shape, slice); });
     const double slices = seconds_of([&] {
-        auto rows = stats::H5Rows::open(name).or_throw();
+        auto rows = sources::H5Rows::open(name).or_throw();
         std::vector<char> bytes(slice * rows.type().row_bytes());
         for (hsize_t row = 0; row + slice <= shape.rows; row += slice)
             static_cast<void>(rows.read(row, row + slice, bytes).or_throw());
     });
     const double records = seconds_of([&] {
-        auto reader = stats::H5RowReader::open(stats::H5Rows::open(name).or_throw()).or_throw();
-        std::vector<Record> some;
-        while (reader.read_up_to(slice, some).or_throw() > 0) continue;
+        auto reader = sources::H5RowReader::open(sources::H5Rows::open(name).or_throw()).or_throw();
+        while (reader.read(slice).or_throw().size > 0) continue;
     });
     const std::string what = std::string(layout) + " rows of " +
                              std::to_string(shape.columns * sizeof(float)) + " bytes by " +

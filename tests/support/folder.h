@@ -39,4 +39,8 @@ inline std::string read_file(const std::string& path) {
     return text.str();
 }
 
+inline void write_file(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+}
+
 }  // namespace wq::test

@@ -45,12 +45,19 @@ struct SliceOptions {
         seed{};            // equal seeds: equal orders, on any number of ranks; none: rank 0 draws one
     std::string prefix{};  // stands before the name of each work that is taken
     // How many slices in all, in proportion to the works' records; none: each work is one slice. Best at
-    // least 10 for each rank.
+    // least 10 for each rank. The rows of HDF5 datasets ("FILE.h5:/path") are cut; other works are one slice,
+    // unless one of the next three is set.
     std::optional<std::int64_t> num_slices{};
     bool num_slices_per_work = false;  // so many of each work, as DeepRec cuts
-    // The number of a work's records; nullopt: it is one slice. Called on all ranks, with num_slices only.
-    // Empty: the rows of HDF5 datasets ("FILE.h5:/path") are counted, and other works are one slice.
+    // Works are text files, cut at line ends. The ranks count the lines together: each reads a part.
+    bool lines = false;
+    std::uint64_t record_bytes = 0;  // works are files of binary records of so many bytes, cut between these
+    // Works are of your own kind: the number of a work's records; nullopt: it is one slice. Called on all
+    // ranks, with num_slices only.
     std::function<std::optional<std::uint64_t>(const std::string& work)> records{};
+    // Whether works without "://" must be there. None: yes if one has a '/' or is there, as if they are
+    // files; no with `records`. Works that are cut must be there in any case.
+    std::optional<bool> must_exist{};
     Delivery delivery = Delivery::exactly_once;
     bool commit_by_hand = false;  // take() commits nothing
     // A file of save(): goes on from there. Empty: begins. Only rank 0's counts.
@@ -80,10 +87,14 @@ struct Slice {
     bool operator==(const Slice&) const = default;
 };
 
+class SliceProducer;
+class SliceFeed;  // of our own
+
 class SliceQueue {
   public:
     // For this process alone. Throws SetupError: no works, an empty name, num_epochs or num_slices below 1,
-    // more slices than records.
+    // more slices than records, works that are missing (all are named) or cannot be counted, such as binary
+    // files with a part of a record.
     explicit SliceQueue(std::vector<std::string> works, SliceOptions options = {});
     // Collective over the session's ranks, with equal works and options. The session must outlive it, and has
     // no Manager. Throws SetupError on all ranks, also for what one of them finds wrong, such as an exception
@@ -95,9 +106,8 @@ class SliceQueue {
     SliceQueue& operator=(const SliceQueue&) = delete;
 
     // The next slice; nullopt: all slices of all epochs are committed (at most once: taken). Waits for those
-    // that other ranks have, since these may be lost. Unless commit_by_hand, commits what this rank took
-    // before: a rank with several threads, or that reads ahead, commits by hand. Throws std::runtime_error if
-    // rank 0 is lost.
+    // that other ranks have, since these may be lost. Unless commit_by_hand, commits what take() gave before:
+    // a rank with several threads commits by hand. Throws std::runtime_error if rank 0 is lost.
     std::optional<Slice> take();
     // With commit_by_hand. Returns false if it was not taken here, is committed, rank 0 is lost, or delivery
     // is at_most_once.
@@ -122,8 +132,13 @@ class SliceQueue {
     // The slices of take() as an input range: for (const wq::Slice& slice : slices.input_dataset()) ...
     class Dataset;
     Dataset input_dataset();
+    // A queue of so many slices, which are claimed ahead of their consumer by a thread (without MPI). Throws
+    // std::invalid_argument if capacity is 0.
+    SliceProducer input_producer(std::size_t capacity = 1);
 
   private:
+    friend class SliceReader;
+    SliceFeed& feed();
     class Impl;
     std::unique_ptr<Impl> impl_;
 };
@@ -151,11 +166,37 @@ class SliceQueue::Dataset {
     };
 
     explicit Dataset(SliceQueue& queue) : queue_(&queue) {}
+    SliceQueue& queue() const { return *queue_; }
     iterator begin() const { return iterator(*queue_); }  // takes the first
     std::default_sentinel_t end() const { return {}; }
 
   private:
     SliceQueue* queue_;
+};
+
+// Slices that were claimed ahead. The SliceQueue must outlive it.
+class SliceProducer {
+  public:
+    SliceProducer(SliceProducer&&) noexcept;
+    SliceProducer& operator=(SliceProducer&&) noexcept;
+    // Does not wait, though its thread may do so for other ranks. What nobody has consumed is for others, or
+    // for whoever takes next here; so is the last slice, unless commit_by_hand or at_most_once.
+    ~SliceProducer();
+
+    // The next slice; nullopt: the end, as of SliceQueue::take(), or stopped. Unless commit_by_hand, commits
+    // the one before; what is only claimed is not committed. Waits. Throws std::runtime_error if rank 0 is
+    // lost.
+    std::optional<Slice> next();
+    // On any thread: next() returns nullopt from now on, also where it waits.
+    void stop();
+
+  private:
+    friend class SliceQueue;
+    friend class SliceReader;
+    SliceProducer(SliceFeed& feed, std::size_t capacity);
+    SliceFeed& feed();
+    class Impl;
+    std::unique_ptr<Impl> impl_;
 };
 
 inline SliceQueue::Dataset SliceQueue::input_dataset() {

@@ -26,10 +26,10 @@ std::vector<std::string> taken(SliceQueue& slices) {
 }
 
 TEST(SliceQueue, GivesEachWorkOnceAnEpoch) {
-    SliceQueue slices({"a", " b\n", "c"}, {.num_epochs = 2, .shuffle = false, .prefix = "/data/"});
+    SliceQueue slices({"a", " b\n", "c"}, {.num_epochs = 2, .shuffle = false, .prefix = "odps://data/"});
     EXPECT_EQ(slices.size(), 3U);
-    EXPECT_THAT(taken(slices),
-                ElementsAre("0 /data/a", "0 /data/b", "0 /data/c", "1 /data/a", "1 /data/b", "1 /data/c"));
+    EXPECT_THAT(taken(slices), ElementsAre("0 odps://data/a", "0 odps://data/b", "0 odps://data/c",
+                                           "1 odps://data/a", "1 odps://data/b", "1 odps://data/c"));
     EXPECT_EQ(slices.take(), std::nullopt) << "the end stays";
     EXPECT_EQ(slices.taken(), 6U);
 }

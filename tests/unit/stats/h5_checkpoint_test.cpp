@@ -1,10 +1,14 @@
 #include "stats/h5_checkpoint.h"
 
 #include <gmock/gmock.h>
+#include <hdf5.h>
 
+#include <filesystem>
+#include <iterator>
 #include <random>
 
-#include "unit/stats/h5_testing.h"
+#include "stats/h5_handle.h"
+#include "unit/records/records_testing.h"
 
 namespace wq::stats {
 namespace {

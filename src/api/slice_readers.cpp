@@ -1,0 +1,105 @@
+#include "work_queue/slice_readers.h"
+
+#include <utility>
+
+#include "api/slice_feed.h"
+#include "sources/h5_row_reader.h"
+
+namespace wq {
+
+namespace {
+
+Records view_of(const std::string& key_prefix, const sources::RecordBlock& block) {
+    Records records;
+    records.keys = {key_prefix, block.first, block.size};
+    records.values = block.starts.empty()
+                         ? RecordValues(block.bytes, block.size, static_cast<std::size_t>(block.record_bytes))
+                         : RecordValues(block.bytes, block.size, block.starts.data(), block.gap);
+    return records;
+}
+
+void throw_if_bad(const Status& status) {
+    if (!status) throw std::runtime_error(status.error().message);
+}
+
+}  // namespace
+
+class SliceReader::Impl {
+  public:
+    explicit Impl(api::ReadAs as) : as_(as) {}
+
+    // A source that is open already is read on.
+    void open(SliceFeed& feed, const Slice& slice) {
+        if (reader_ && slice.start && slice.work == work_)
+            return throw_if_bad(reader_->move_to(feed.works().place_of(slice)));
+        reader_.reset();
+        auto opened = feed.works().open(slice, as_);
+        if (!opened) throw std::runtime_error(opened.error().message);
+        reader_ = std::move(*opened);
+        work_ = slice.start ? slice.work : "";
+    }
+
+    Records read(std::size_t most) {
+        if (most == 0) throw std::invalid_argument("read_up_to(0): it reads at least 1 record");
+        if (!reader_) return {};
+        const auto block = reader_->read(most);
+        if (!block) {
+            reader_.reset();
+            throw std::runtime_error(block.error().message);
+        }
+        produced_ += block->size;
+        return view_of(reader_->key_prefix(), *block);
+    }
+
+    std::uint64_t produced() const { return produced_; }
+    std::string row_type() const {
+        const auto* rows = dynamic_cast<const sources::H5RowReader*>(reader_.get());
+        return rows == nullptr ? "" : rows->type().text();
+    }
+
+  private:
+    api::ReadAs as_;
+    std::unique_ptr<sources::RecordReader> reader_;
+    std::string work_;  // that it can be moved in; empty: none
+    std::uint64_t produced_ = 0;
+};
+
+SliceReader::SliceReader(Kind kind, std::uint64_t record_bytes) {
+    if (kind == Kind::records && record_bytes == 0)
+        throw std::invalid_argument("records of 0 bytes; they have at least 1");
+    impl_ = std::make_unique<Impl>(api::ReadAs{kind == Kind::rows      ? sources::Kind::rows
+                                               : kind == Kind::records ? sources::Kind::records
+                                                                       : sources::Kind::lines,
+                                               record_bytes});
+}
+SliceReader::SliceReader(SliceReader&&) noexcept = default;
+SliceReader& SliceReader::operator=(SliceReader&&) noexcept = default;
+SliceReader::~SliceReader() = default;
+
+Records SliceReader::read_up_to(SliceProducer& slices, std::size_t most) {
+    for (;;) {
+        const Records records = impl_->read(most);
+        if (!records.values.empty()) return records;
+        const auto slice = slices.next();
+        if (!slice) return {};
+        impl_->open(slices.feed(), *slice);
+    }
+}
+
+void SliceReader::open(SliceQueue& queue, const Slice& slice) {
+    impl_->open(queue.feed(), slice);
+}
+void SliceReader::open(SliceProducer& queue, const Slice& slice) {
+    impl_->open(queue.feed(), slice);
+}
+Records SliceReader::read_up_to(std::size_t most) {
+    return impl_->read(most);
+}
+std::uint64_t SliceReader::num_records_produced() const {
+    return impl_->produced();
+}
+std::string SliceReader::row_type() const {
+    return impl_->row_type();
+}
+
+}  // namespace wq

@@ -1,0 +1,41 @@
+// The rows of an HDF5 dataset as records, all or those of a slice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/interval_set.h"
+#include "sources/h5_rows.h"
+#include "sources/record_reader.h"
+
+namespace wq::sources {
+
+// Key "FILE.h5:/path?row=N"; N counts from 0 in the dataset. Value: the bytes of the row, in this machine's
+// byte order. A row of several texts of any length has a NUL byte between them.
+class H5RowReader final : public RecordReader {
+  public:
+    // `range`: nullopt: all rows. Error bad_input: the dataset has fewer.
+    static Result<H5RowReader> open(H5Rows rows, std::optional<Interval> range = std::nullopt);
+    Result<RecordBlock> read(std::size_t most) override;
+    Status move_to(const Place& place) override;
+    const H5RowType& type() const { return rows_.type(); }
+
+  private:
+    H5RowReader(H5Rows rows, Interval left)
+        : RecordReader(rows.name() + "?row="), rows_(std::move(rows)), left_(left) {}
+    bool has_texts() const { return rows_.type().element == Element::any_text; }
+    Status fill(std::uint64_t wanted);
+    Status fill_texts();
+
+    H5Rows rows_;
+    Interval left_;                    // still to be returned
+    Interval block_;                   // the rows read last
+    std::vector<char> bytes_;          // of them
+    std::string texts_;                // the same, if their elements are texts of any length
+    std::vector<std::size_t> starts_;  // of each row in texts_, and the end
+};
+
+}  // namespace wq::sources
