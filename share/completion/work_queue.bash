@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_slices and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -47,6 +47,23 @@ _work_queue_graph_log() {
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "-c -o -T -r -u --help --skip-empty --version" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        fi
+        ;;
+    esac
+}
+
+_work_queue_slices() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    --delivery) mapfile -t COMPREPLY < <(compgen -W "exactly-once at-most-once at-least-once" -- "$word") ;;
+    --epochs | -e | --seed | --slices | -n | --slices-per-work | --record-bytes | --retries | --save-every | --name) COMPREPLY=() ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "-e -n -w --audit --checkpoint --delivery --epochs --explain --help --lines
+                --name --no-shuffle --prefix --record-bytes --retries --save-every --seed --slices --slices-per-work --stats
+                --version --works" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi
@@ -152,6 +169,7 @@ complete -o filenames -F _work_queue_run work_queue_run
 complete -F _work_queue_worker work_queue_worker
 complete -o filenames -F _work_queue_factory work_queue_factory
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
+complete -o filenames -F _work_queue_slices work_queue_slices
 for system in slurm condor pbs torque uge; do
     complete -F "_${system}_submit_workers" "${system}_submit_workers"
 done

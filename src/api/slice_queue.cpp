@@ -115,7 +115,7 @@ class SliceQueue::Impl final : public SliceFeed {
         tickets_.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
         tickets::TicketPool::format(tickets_.segment->data(), shape);
         tickets_.pool = std::make_unique<tickets::TicketPool>(tickets_.segment->data(), shape, 0);
-        giver_.emplace(nullptr, ledger(), plan_->size(), *tickets_.pool, taker_options());
+        giver_.emplace(nullptr, ledger(), plan_->size(), *tickets_.pool, taker_options(), record());
         remark_on_works();
     }
 
@@ -167,6 +167,17 @@ class SliceQueue::Impl final : public SliceFeed {
         slice.position = *position;
         return slice;
     }
+    bool commit_failed(const Slice& slice) {
+        const bool counts = taker().commit(slice.position, true);
+        failed_ += counts;
+        return counts;
+    }
+    std::uint64_t failed() {
+        if (!giver_) return failed_;
+        std::uint64_t all = 0;
+        for (const feed::RankReport& rank : giver_->report().ranks) all += rank.failed;
+        return all;
+    }
     void save(const std::string& path) {
         if (!giver_) throw std::logic_error(options_.name + ": save() is for rank 0");
         const IntervalSet committed = giver_->committed_by_all();
@@ -187,10 +198,11 @@ class SliceQueue::Impl final : public SliceFeed {
         writing.say = [say = options_.say, name = options_.name](const std::string& line) {
             say(name + ": " + line);
         };
-        summary_ = api::checked(logs::SliceSummary::open(std::move(writing), [this] { return sample(); }));
-        if (options_.record_each)
-            giver_->record(
-                [this](std::uint32_t rank, const feed::Timed& each) { summary_->add(row_of(rank, each)); });
+        auto summary = logs::SliceSummary::open(std::move(writing), [this] { return sample(); });
+        if (!summary) throw SetupError(summary.error().message, 64);  // no run is interrupted yet
+        std::lock_guard lock(mutex_);
+        summary_ = std::move(*summary);
+        for (const stats::SliceRow& row : std::exchange(early_rows_, {})) summary_->add(row);
     }
     bool commit(const Slice& slice) override { return taker().commit(slice.position); }
     void give_back(const std::vector<Slice>& slices) override {
@@ -229,6 +241,16 @@ class SliceQueue::Impl final : public SliceFeed {
         return options;
     }
 
+    // Other ranks may commit before this one asks for a summary.
+    feed::GiverLine::Record record() {
+        if (!options_.record_each) return {};
+        return [this](std::uint32_t rank, const feed::Timed& each) {
+            std::lock_guard lock(mutex_);
+            const stats::SliceRow row = row_of(rank, each);
+            summary_ ? summary_->add(row) : early_rows_.push_back(row);
+        };
+    }
+
     logs::SliceSample sample() const {
         const feed::GiverReport now = giver_->report();
         logs::SliceSample sample;
@@ -257,12 +279,12 @@ class SliceQueue::Impl final : public SliceFeed {
         row.taken = each.taken_us;
         row.committed = each.committed_us;
         row.position = each.position;
-        std::lock_guard lock(mutex_);
         row.epoch = order_->epoch_of(each.position);
         row.slice = order_->slice_at(each.position);
         const slices::Slice slice = plan_->at(row.slice);
         if (slice.records) row.first = slice.records->first, row.end = slice.records->end;
         row.rank = rank;
+        row.failed = each.failed ? 1U : 0U;
         row.work = stats::Text<64>(slice.source);
         return row;
     }
@@ -311,7 +333,8 @@ class SliceQueue::Impl final : public SliceFeed {
     void join(const MpiSession::Parts& parts, std::unique_ptr<net::TcpListener> others,
               const std::string& contact) {
         if (parts.rank == 0) {
-            giver_.emplace(std::move(others), ledger(), plan_->size(), *tickets_.pool, taker_options());
+            giver_.emplace(std::move(others), ledger(), plan_->size(), *tickets_.pool, taker_options(),
+                           record());
             giver_->say = [say = options_.say, name = options_.name](const std::string& line) {
                 say(name + ": " + line);
             };
@@ -376,7 +399,7 @@ class SliceQueue::Impl final : public SliceFeed {
     std::optional<api::SliceWorks> works_;
     std::atomic<std::uint64_t> given_ = none;  // by take(), and not committed
     std::optional<slices::Plan> plan_;
-    std::mutex mutex_;  // of order_
+    std::mutex mutex_;  // of order_, summary_, early_rows_
     std::optional<slices::Order> order_;
     const WallMicros started_ = wall_now();
     IntervalSet restored_;  // committed by an earlier program
@@ -385,6 +408,8 @@ class SliceQueue::Impl final : public SliceFeed {
     std::optional<feed::GiverLine> giver_;
     std::unique_ptr<feed::TakerLine> line_;
     std::unique_ptr<logs::SliceSummary> summary_;
+    std::vector<stats::SliceRow> early_rows_;
+    std::atomic<std::uint64_t> failed_ = 0;
 };
 
 SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
@@ -409,6 +434,12 @@ SliceProducer SliceQueue::input_producer(std::size_t capacity) {
 }
 bool SliceQueue::commit(const Slice& slice) {
     return impl_->commit(slice);
+}
+bool SliceQueue::commit_failed(const Slice& slice) {
+    return impl_->commit_failed(slice);
+}
+std::uint64_t SliceQueue::failed() const {
+    return impl_->failed();
 }
 void SliceQueue::add_summary(const SliceSummaryOptions& options) {
     impl_->add_summary(options);

@@ -33,7 +33,7 @@ void Giver::take(const Address& from, const Hello& hello, Instant) {
     Node& node = nodes_[hello.node];
     if (node.id == 0) node.id = next_node_++, node.batch = next_batch_++;
     node.takers.insert(from);
-    takers_[from] = {hello.node, hello.rank, 0};
+    takers_[from] = {hello.node, hello.rank, 0, 0};
     ranks_[hello.rank].rank = hello.rank;
     ranks_[hello.rank].is_here = true;
     send(from, Welcome{node.batch});
@@ -65,6 +65,7 @@ void Giver::take(const Address& from, const Leaving&, Instant now) {
 void Giver::take(const Address& from, const Committed& committed, Instant) {
     Known& taker = takers_.at(from);
     ranks_[taker.rank].taken += committed.taken - std::exchange(taker.taken, committed.taken);
+    ranks_[taker.rank].failed += committed.failed - std::exchange(taker.failed, committed.failed);
     const IntervalSet counted = ledger_.commit(node_of(from)->second.id, committed.positions);
     late_ += committed.positions.count() - counted.count();
     if (record)

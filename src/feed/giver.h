@@ -27,6 +27,7 @@ namespace wq::feed {
 struct RankReport {
     std::uint32_t rank = 0;
     std::uint64_t taken = 0;  // positions; of all takers with this number
+    std::uint64_t failed = 0;
     bool is_here = true;
 };
 
@@ -78,6 +79,7 @@ class Giver {
         std::string node;
         std::uint32_t rank = 0;
         std::uint64_t taken = 0;
+        std::uint64_t failed = 0;
     };
     struct Filler {  // has been granted these, and has not told what became of them
         Address taker;

@@ -111,13 +111,14 @@ void TakerLine::move_until_over() {
 // ---- the giver ----
 
 GiverLine::GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, std::uint64_t epoch,
-                     tickets::TicketPool& pool, TakerOptions options)
+                     tickets::TicketPool& pool, TakerOptions options, Record record)
     : others_(std::move(others)),
       own_(2),
       giver_end_(own_.endpoint(giver_id)),
       taker_end_(own_.endpoint(own_id)),
       taker_(pool, std::move(options), [this] { wake_.set(); }),
       giver_(std::move(ledger), epoch) {
+    giver_.record = std::move(record);
     own_.connect(giver_id, own_id);
     thread_ = quiet_thread([this] { run(); });
 }
@@ -127,11 +128,6 @@ void GiverLine::close() {
     over_ = true;
     wake_.set();
     thread_.join();
-}
-
-void GiverLine::record(std::function<void(std::uint32_t, const Timed&)> commit) {
-    std::lock_guard lock(mutex_);
-    giver_.record = std::move(commit);
 }
 
 std::uint64_t GiverLine::takers() const {

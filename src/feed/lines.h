@@ -59,12 +59,12 @@ class TakerLine {
 // The process that has the giver, and takes, too.
 class GiverLine {
   public:
+    // Receives each commit that counts, if its taker tells times; on the line's thread, which it must not
+    // hold up.
+    using Record = std::function<void(std::uint32_t rank, const Timed&)>;
     // `others`: null if there are none. `pool` must outlive it.
     GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, std::uint64_t epoch,
-              tickets::TicketPool& pool, TakerOptions options);
-    // Receives each commit that takers tell with its times, on the line's thread, which it must not hold up.
-    // Set it before anybody takes.
-    void record(std::function<void(std::uint32_t rank, const Timed&)> commit);
+              tickets::TicketPool& pool, TakerOptions options, Record record = {});
     ~GiverLine() { close(); }
     // Nobody takes any more here. Waits until all others have left: they cannot go on without it.
     void close();

@@ -55,12 +55,14 @@ struct Writer {
     }
     void operator()(const Committed& committed) const {
         out.u64(committed.taken);
+        out.u64(committed.failed);
         write(out, committed.positions);
         out.u64(committed.times.size());
         for (const Timed& each : committed.times) {
             out.u64(each.position);
             out.i64(each.taken_us);
             out.i64(each.committed_us - each.taken_us);
+            out.boolean(each.failed);
         }
     }
     void operator()(const Present& present) const {
@@ -99,9 +101,10 @@ struct Reader {
     }
     void operator()(Committed& committed) const {
         committed.taken = in.u64();
+        committed.failed = in.u64();
         committed.positions = read_positions(in);
-        for (std::uint64_t left = in.count(3); left > 0 && in.ok(); --left) {
-            Timed each{in.u64(), in.i64(), in.i64()};
+        for (std::uint64_t left = in.count(4); left > 0 && in.ok(); --left) {
+            Timed each{in.u64(), in.i64(), in.i64(), in.boolean()};
             if (__builtin_add_overflow(each.committed_us, each.taken_us, &each.committed_us)) in.fail();
             committed.times.push_back(each);
         }

@@ -28,10 +28,12 @@ struct Timed {  // when a position was taken and committed, since 1970
     std::uint64_t position = 0;
     std::int64_t taken_us = 0;
     std::int64_t committed_us = 0;
+    bool failed = false;
     bool operator==(const Timed&) const = default;
 };
 struct Committed {
-    std::uint64_t taken = 0;  // so many in all, for statistics
+    std::uint64_t taken = 0;   // so many in all, for statistics
+    std::uint64_t failed = 0;  // so many of these in all: committed, but their work was in vain
     IntervalSet positions;
     std::vector<Timed> times;  // of these, or none
 };

@@ -110,17 +110,18 @@ std::optional<Interval> Taker::claim() {
     return std::nullopt;
 }
 
-bool Taker::commit(std::uint64_t position) {
+bool Taker::commit(std::uint64_t position, bool failed) {
     std::lock_guard lock(mutex_);
-    return commit_one(position);
+    return commit_one(position, failed);
 }
 
-bool Taker::commit_one(std::uint64_t position) {
+bool Taker::commit_one(std::uint64_t position, bool failed) {
     if (failure_ || !has_.contains(position)) return false;
     has_.erase(position);
     if (!has_news()) wake_();
     untold_.insert(position);
-    note_times({position, position + 1});
+    note_times({position, position + 1}, failed);
+    if (failed) ++failed_;
     return true;
 }
 
@@ -134,11 +135,11 @@ void Taker::commit_all() {
     has_ = {};
 }
 
-void Taker::note_times(const Interval& committed) {
+void Taker::note_times(const Interval& committed, bool failed) {
     if (!options_.clock) return;
     const std::int64_t now = options_.clock();
     for (std::uint64_t position = committed.first; position < committed.end; ++position) {
-        untold_times_.push_back({position, taken_at_[position], now});
+        untold_times_.push_back({position, taken_at_[position], now, failed});
         taken_at_.erase(position);
     }
 }
@@ -255,8 +256,8 @@ bool Taker::flush(net::Transport& line, bool commits_due) {
 void Taker::tell_commits(net::Transport& line) {
     std::lock_guard lock(mutex_);
     if (!has_news()) return;
-    line.send(*giver_,
-              encode(Committed{taken_, std::exchange(untold_, {}), std::exchange(untold_times_, {})}));
+    line.send(*giver_, encode(Committed{taken_, failed_, std::exchange(untold_, {}),
+                                        std::exchange(untold_times_, {})}));
     told_taken_ = taken_;
 }
 

@@ -52,7 +52,7 @@ class Taker {
     bool ended() const;
     bool lost_some() const;  // of other takers, before the end
     // Whether it was taken here, and not committed before.
-    bool commit(std::uint64_t position);
+    bool commit(std::uint64_t position, bool failed = false);
     std::optional<std::string> failure() const;
     std::uint64_t taken() const;  // so many
 
@@ -69,9 +69,9 @@ class Taker {
     std::optional<std::uint64_t> next();
     std::optional<Interval> claim();
     std::optional<std::uint64_t> next_or_ask();
-    bool commit_one(std::uint64_t position);
+    bool commit_one(std::uint64_t position, bool failed = false);
     void commit_all();
-    void note_times(const Interval& committed);
+    void note_times(const Interval& committed, bool failed = false);
     void begin_batch(std::uint32_t batch);
     IntervalSet present();
     bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
@@ -100,6 +100,7 @@ class Taker {
     std::vector<Timed> untold_times_;
     std::uint64_t taken_ = 0;
     std::uint64_t told_taken_ = 0;
+    std::uint64_t failed_ = 0;
     BatchId batch_{0};    // of our tickets, older ones are void; 0: the giver does not know us yet
     bool wants_ = false;  // to ask
     bool asked_ = false;  // the answer is still to come

@@ -41,6 +41,7 @@ void add_times(Audit& audit, const stats::SliceRow& row) {
     RankTimes& rank = audit.ranks[row.rank];
     const std::int64_t took = row.committed - row.taken;
     ++rank.slices;
+    rank.failed += row.failed;
     rank.all_us += took;
     if (took < rank.longest_us && !rank.longest.empty()) return;
     rank.longest_us = took;
@@ -65,6 +66,8 @@ Audit audit(const Options& options, const std::vector<stats::SliceRow>& rows) {
             add_problem(audit, "in its place is " + name_of(*first->second) + ": " + where(*slice));
         } else if (times == 1) {
             ++audit.committed;
+            audit.failed += first->second->failed;
+            if (first->second->failed != 0) add_problem(audit, "failed: " + where(*slice));
             add_times(audit, *first->second);
         }
         committed.erase(first, end);
@@ -77,11 +80,12 @@ std::string text_of(const Audit& audit) {
     std::string text = std::to_string(audit.committed) + " of " + count_of(audit.planned, "slice") +
                        " committed once, by " + count_of(audit.ranks.size(), "rank") + "\n";
     char line[256];
-    std::snprintf(line, sizeof line, "%6s %10s %12s %12s  %s\n", "rank", "slices", "mean s", "longest s",
-                  "its slice");
+    std::snprintf(line, sizeof line, "%6s %10s %8s %12s %12s  %s\n", "rank", "slices", "failed", "mean s",
+                  "longest s", "its slice");
     if (!audit.ranks.empty()) text += line;
     for (const auto& [rank, times] : audit.ranks) {
-        std::snprintf(line, sizeof line, "%6" PRIu32 " %10" PRIu64 " %12.3f %12.3f  ", rank, times.slices,
+        std::snprintf(line, sizeof line, "%6" PRIu32 " %10" PRIu64 " %8" PRIu64 " %12.3f %12.3f  ", rank,
+                      times.slices, times.failed,
                       static_cast<double>(times.all_us) / static_cast<double>(times.slices) / 1e6,
                       static_cast<double>(times.longest_us) / 1e6);
         text += line + times.longest + "\n";

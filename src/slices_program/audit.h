@@ -14,6 +14,7 @@ namespace wq::slices_program {
 
 struct RankTimes {
     std::uint64_t slices = 0;
+    std::uint64_t failed = 0;
     std::int64_t all_us = 0;
     std::int64_t longest_us = 0;
     std::string longest;  // name of that slice
@@ -22,10 +23,11 @@ struct RankTimes {
 struct Audit {
     std::uint64_t planned = 0;
     std::uint64_t committed = 0;        // of these, once
+    std::uint64_t failed = 0;           // of these
     std::vector<std::string> problems;  // the first ones, each a line
     std::uint64_t more_problems = 0;
     std::map<std::uint32_t, RankTimes> ranks;
-    bool complete() const { return committed == planned && problems.empty(); }
+    bool complete() const { return committed == planned && failed == 0 && problems.empty(); }
 };
 
 // `rows`: of the run's statistics. Throws SetupError as SliceQueue does.

@@ -33,30 +33,27 @@ class Rank {
 
     int run() {
         while (const auto slice = slices_.take()) {
-            attempt(*slice);
-            slices_.commit(*slice);
+            attempt(*slice) ? slices_.commit(*slice) : slices_.commit_failed(*slice);
             save_if_due();
         }
         save();
-        return failed_ > 0 ? 1 : 0;
+        return slices_.failed() > 0 ? 1 : 0;
     }
 
   private:
     void say(const std::string& what) const { std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str()); }
 
-    void attempt(const Slice& slice) {
+    bool attempt(const Slice& slice) {
         std::string wrong;
         for (std::int64_t tries = 0; tries <= options_.retries; ++tries) {
             wrong = runner_.run(slice, records_);
-            if (wrong.empty()) return;
+            if (wrong.empty()) return true;
         }
-        ++failed_;
         const std::string tries =
-            options_.retries == 0
-                ? ""
-                : " (" + count_of(static_cast<std::uint64_t>(options_.retries) + 1, "try") + ")";
+            options_.retries == 0 ? "" : " (" + std::to_string(options_.retries + 1) + " tries" + ")";
         say("rank " + std::to_string(rank_) + ": failed: epoch " + std::to_string(slice.epoch) + ", " +
             slice.text() + ": " + wrong + tries);
+        return false;
     }
 
     void save_if_due() {
@@ -79,7 +76,6 @@ class Rank {
     SliceQueue slices_;
     RecordsFeed records_;
     Runner runner_;
-    std::uint64_t failed_ = 0;
     Instant saved_ = instant_now();
 };
 

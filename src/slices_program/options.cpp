@@ -43,7 +43,7 @@ po::options_description visible_options() {
     add("delivery", text("WORD"), "exactly-once (default), at-most-once or at-least-once");
     add("retries", text("N"), "run a command that failed so many times more (default: 0)");
     add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
-    add("save-every", text("TIME"), "how often (default: 60 s)");
+    add("save-every", text("TIME"), "how often (default: 60 s; 0: after each slice of rank 0)");
     add("stats", text("FILE"),
         "write statistics to this HDF5 file, with a row for each slice; draw them with "
         "work_queue_graph_log");
@@ -77,7 +77,6 @@ Result<double> parse_seconds(const std::string& text) {
     const auto duration = parse_duration(text);
     if (!duration) return duration.error();
     const double seconds = std::chrono::duration<double>(*duration).count();
-    if (seconds <= 0) return Error{ExitCode::usage, "a time above 0"};
     return seconds;
 }
 
@@ -177,14 +176,16 @@ Result<Options> parse_options(int argc, const char* const* argv) {
 
 std::string help() {
     std::ostringstream out;
-    out << "Usage: mpirun [-n RANKS] work_queue_slices [OPTION]... [WORK]... -- COMMAND...\n"
-           "Runs COMMAND once for each slice of a dataset, on all ranks: a rank takes the\n"
-           "next slice when its command has ended, so fast ranks take more. {} in COMMAND is\n"
-           "the name of the slice (FILE?start=A&end=B, or the work); the variables\n"
-           "SLICE_WORK, SLICE_START, SLICE_END, SLICE_EPOCH and SLICE_RANK have its parts.\n"
-           "Its records come on stdin: the bytes of a file, lines, binary records, or the\n"
-           "rows of an HDF5 dataset. If a rank is lost, others run its slice again. Without\n"
-           "mpirun there is one rank.\n\n"
+    out << "Usage: work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
+           "       work_queue_slices [OPTION]... [WORK]... --explain\n"
+           "       work_queue_slices [OPTION]... [WORK]... --audit FILE\n\n"
+           "Runs COMMAND once for each slice of a dataset; under mpirun or srun, on all\n"
+           "ranks: a rank takes the next slice when its command has ended, so fast ranks\n"
+           "take more. {} in COMMAND and ARG is the name of the slice (FILE?start=A&end=B,\n"
+           "or the work); the variables SLICE_WORK, SLICE_START, SLICE_END, SLICE_EPOCH and\n"
+           "SLICE_RANK have its parts. Its records come on stdin: the bytes of a file,\n"
+           "lines, binary records, or the rows of an HDF5 dataset. If a rank is lost, others\n"
+           "run its slice again.\n\n"
         << visible_options()
         << "\nExamples:\n"
            "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"

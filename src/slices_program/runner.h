@@ -6,6 +6,7 @@
 
 #include "process/spawn.h"
 #include "process/task_environment.h"
+#include "slices_program/group_end.h"
 #include "slices_program/records_feed.h"
 #include "work_queue/slice_queue.h"
 
@@ -25,6 +26,7 @@ class Runner {
     std::string rank_;
     process::BaseEnvironment environment_;  // without what makes a process a rank
     process::ChildStack stack_;
+    GroupEnd group_end_;
 };
 
 }  // namespace wq::slices_program

@@ -107,7 +107,7 @@ namespace wq::stats {
     X(std::uint64_t, first, "1", "first record of the slice; 0: it is a whole work") \
     X(std::uint64_t, end, "1", "one past its last record; 0: it is a whole work")    \
     X(std::uint32_t, rank, "1", "who committed it")                                  \
-    X(std::uint32_t, reserved, "1", "0")                                             \
+    X(std::uint32_t, failed, "1", "1: committed, but its work was in vain")          \
     X(Text<64>, work, "1", "name of the work, cut to 64 bytes")
 
 #define WQ_SLICE_QUEUE_COLUMNS(X)                                                    \

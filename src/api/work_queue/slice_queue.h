@@ -62,8 +62,8 @@ struct SliceOptions {
     bool commit_by_hand = false;  // take() commits nothing
     // A file of save(): goes on from there. Empty: begins. Only rank 0's counts.
     std::string restore{};
-    // Summaries also get a row for each slice: who committed it, when it was taken, and when committed. Not
-    // with at_most_once.
+    // Summaries also get a row for each slice: who committed it, when it was taken, and when committed. Kept
+    // in memory until add_summary(). Not with at_most_once.
     bool record_each = false;
     std::string name = "work_queue";
     // Receives lines for the user, on any thread; empty: stderr. It must not throw.
@@ -112,6 +112,12 @@ class SliceQueue {
     // With commit_by_hand. Returns false if it was not taken here, is committed, rank 0 is lost, or delivery
     // is at_most_once.
     bool commit(const Slice& slice);
+    // The same for a slice whose work was in vain: it is not given again, but counted, and marked in
+    // summaries.
+    bool commit_failed(const Slice& slice);
+    // On rank 0: so many slices all ranks have committed like that in this program, as far as they have told
+    // it; all, once take() has returned the end. On other ranks: their own.
+    std::uint64_t failed() const;
 
     // On rank 0: writes to `path` what all ranks have committed when it is called, as an HDF5 file that
     // replaces an older one at once. Later programs begin with it (SliceOptions::restore), on any number of

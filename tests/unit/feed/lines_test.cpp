@@ -84,12 +84,12 @@ TEST(FeedLines, TimesAreRecordedIfTakersHaveAClock) {
     TakerOptions timed = of("here");
     timed.rank = 7;
     timed.clock = [now = std::int64_t{0}]() mutable { return ++now; };
-    GiverLine giver(nullptr, slices::Ledger(3, slices::Delivery::exactly_once), 3, *pool, timed);
     std::vector<Timed> recorded;
-    giver.record([&](std::uint32_t rank, const Timed& each) {
-        EXPECT_EQ(rank, 7U);
-        recorded.push_back(each);
-    });
+    GiverLine giver(nullptr, slices::Ledger(3, slices::Delivery::exactly_once), 3, *pool, timed,
+                    [&](std::uint32_t rank, const Timed& each) {
+                        EXPECT_EQ(rank, 7U);
+                        recorded.push_back(each);
+                    });
     std::vector<std::uint64_t> taken;
     take_all(giver.taker(), taken);
     giver.committed_by_all();

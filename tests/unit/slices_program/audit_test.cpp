@@ -1,0 +1,66 @@
+#include "slices_program/audit.h"
+
+#include <gmock/gmock.h>
+
+namespace wq::slices_program {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Options two_works() {
+    Options options;
+    options.works = {"a", "b"};
+    options.slices.num_epochs = 2;
+    options.slices.shuffle = false;
+    options.slices.must_exist = false;
+    options.slices.commit_by_hand = true;
+    options.slices.prefix = "/data/";
+    return options;
+}
+
+stats::SliceRow row(std::uint64_t position, std::uint32_t rank, std::int64_t seconds) {
+    stats::SliceRow row;
+    row.position = position;
+    row.epoch = position / 2;
+    row.rank = rank;
+    row.taken = 1'000'000;
+    row.committed = row.taken + seconds * 1'000'000;
+    row.work = stats::Text<64>(std::string(position % 2 == 0 ? "a" : "b"));
+    return row;
+}
+
+TEST(SlicesAudit, OfACompleteRunHasEachRanksTimes) {
+    const Audit all = audit(two_works(), {row(0, 0, 1), row(1, 0, 3), row(2, 5, 2), row(3, 0, 2)});
+    EXPECT_TRUE(all.complete());
+    EXPECT_EQ(all.planned, 4U);
+    EXPECT_EQ(all.ranks.at(0).slices, 3U);
+    EXPECT_EQ(all.ranks.at(0).all_us, 6'000'000);
+    EXPECT_EQ(all.ranks.at(0).longest, "b");
+    EXPECT_EQ(all.ranks.at(5).slices, 1U);
+    EXPECT_THAT(text_of(all), HasSubstr("4 of 4 slices committed once, by 2 ranks"));
+}
+
+TEST(SlicesAudit, NamesWhatFailed) {
+    std::vector<stats::SliceRow> rows{row(0, 0, 1), row(1, 0, 3), row(2, 5, 2), row(3, 0, 2)};
+    rows[2].failed = 1;
+    const Audit found = audit(two_works(), rows);
+    EXPECT_FALSE(found.complete());
+    EXPECT_EQ(found.committed, 4U);
+    EXPECT_EQ(found.ranks.at(5).failed, 1U);
+    EXPECT_THAT(found.problems, ElementsAre("failed: epoch 1, /data/a"));
+}
+
+TEST(SlicesAudit, FindsWhatIsMissingTwiceOrOfAnotherPlan) {
+    stats::SliceRow other = row(1, 0, 1);
+    other.end = 7;
+    const Audit found = audit(two_works(), {row(0, 0, 1), row(0, 1, 1), other, row(9, 0, 1), row(2, 0, 1)});
+    EXPECT_FALSE(found.complete());
+    EXPECT_EQ(found.committed, 1U);
+    EXPECT_THAT(found.problems, ElementsAre("committed 2 times: epoch 0, /data/a",
+                                            "in its place is b?start=0&end=7: epoch 0, /data/b",
+                                            "not committed: epoch 1, /data/b", "not in the plan: b"));
+}
+
+}  // namespace
+}  // namespace wq::slices_program

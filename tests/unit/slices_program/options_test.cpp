@@ -1,0 +1,68 @@
+#include "slices_program/options.h"
+
+#include <gmock/gmock.h>
+
+#include "unit/records/records_testing.h"
+
+namespace wq::slices_program {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Mode = Options::Mode;
+
+Result<Options> parsed(std::vector<const char*> words) {
+    words.insert(words.begin(), "work_queue_slices");
+    return parse_options(static_cast<int>(words.size()), words.data());
+}
+
+TEST(SlicesOptions, AreThoseOfTheQueue) {
+    const auto options =
+        parsed({"a",         "b",       "-e",       "3",   "--no-shuffle", "--seed",        "7",       "-n",
+                "12",        "--lines", "--prefix", "/d/", "--delivery",   "at-least-once", "--stats", "s.h5",
+                "--retries", "2",       "--",       "sh",  "-c",           "cat",           "--",      "{}"})
+            .or_throw();
+    EXPECT_EQ(options.mode, Mode::run);
+    EXPECT_THAT(options.works, ElementsAre("a", "b"));
+    EXPECT_THAT(options.command, ElementsAre("sh", "-c", "cat", "--", "{}"));
+    EXPECT_EQ(options.slices.num_epochs, 3);
+    EXPECT_FALSE(options.slices.shuffle);
+    EXPECT_EQ(options.slices.seed, 7U);
+    EXPECT_EQ(options.slices.num_slices, 12);
+    EXPECT_TRUE(options.slices.lines && options.slices.commit_by_hand && options.slices.record_each);
+    EXPECT_EQ(options.slices.prefix, "/d/");
+    EXPECT_EQ(options.slices.delivery, Delivery::at_least_once);
+    EXPECT_EQ(options.retries, 2);
+    EXPECT_TRUE(parsed({"a", "--slices-per-work", "4", "--explain"}).or_throw().slices.num_slices_per_work);
+}
+
+TEST(SlicesOptions, ReadAListOfWorks) {
+    const records::testing::TempDir dir;
+    const std::string list = dir.file("list");
+    records::testing::spill(list, "# works\na b.txt\n\n  \t\r\n /c \r\nlast");
+    EXPECT_THAT(parsed({"first", "--works", list.c_str(), "--explain"}).or_throw().works,
+                ElementsAre("first", "a b.txt", " /c \r", "last"));
+    EXPECT_EQ(parsed({"--works", dir.file("none").c_str(), "--explain"}).error().code, ExitCode::bad_input);
+}
+
+TEST(SlicesOptions, WhatIsWrongIsSaidInOneLine) {
+    const auto why = [](std::vector<const char*> words) {
+        const auto options = parsed(std::move(words));
+        return options.ok() ? "" : options.error().message;
+    };
+    EXPECT_THAT(why({"--explain"}), HasSubstr("give works"));
+    EXPECT_THAT(why({"a"}), HasSubstr("give a command after '--'"));
+    EXPECT_THAT(why({"a", "--explain", "--", "true"}), HasSubstr("run no command"));
+    EXPECT_THAT(why({"a", "-n", "0", "--", "true"}), HasSubstr("--slices: "));
+    EXPECT_THAT(why({"a", "-n", "1", "--slices-per-work", "1", "--", "true"}), HasSubstr("not both"));
+    EXPECT_THAT(why({"a", "-e", "-1", "--", "true"}), HasSubstr("--epochs: "));
+    EXPECT_THAT(why({"a", "--delivery", "twice", "--", "true"}), HasSubstr("not 'twice'"));
+    EXPECT_THAT(why({"a", "--checkpoint", "c", "--delivery", "at-most-once", "--", "true"}),
+                HasSubstr("needs commits"));
+    EXPECT_THAT(why({"a", "--save-every", "soon", "--", "true"}), HasSubstr("--save-every: "));
+    EXPECT_THAT(why({"a", "--epoch", "1", "--", "true"}), HasSubstr("did you mean '--epochs'"));
+    EXPECT_EQ(parsed({"--help"}).or_throw().mode, Mode::help);
+}
+
+}  // namespace
+}  // namespace wq::slices_program
