@@ -94,8 +94,8 @@ WQ_NOT_INSTRUMENTED void redirect(ChildArgument& argument, const char* path, int
 WQ_NOT_INSTRUMENTED int child_main(void* raw) {
     ChildArgument& argument = *static_cast<ChildArgument*>(raw);
     const SpawnPlan& plan = argument.plan;
-    if (plan.own_group) system_call(SYS_setpgid, 0, 0);
-    system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+    if (plan.own_group || plan.group > 0) system_call(SYS_setpgid, 0, plan.own_group ? 0 : plan.group);
+    if (plan.dies_with_us) system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
     if (argument.mask != nullptr)
         system_call(SYS_sched_setaffinity, 0, static_cast<long>(argument.mask_bytes), address(argument.mask));
     if (plan.keep >= 0) system_call(SYS_fcntl, plan.keep, F_SETFD, 0);

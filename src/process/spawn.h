@@ -30,6 +30,8 @@ struct SpawnPlan {
     // A process group, not a session: if the kernel schedules by session (autogroup), each new session costs
     // memory per CPU.
     bool own_group = true;
+    pid_t group = 0;  // the group if it is not its own; 0: ours
+    bool dies_with_us = true;
     int control_group = -1;  // folder of a cgroup v2 to start in; -1: ours
 };
 
@@ -69,10 +71,10 @@ const char* shortage(int error);
 
 enum class Until : std::uint8_t { begun, executed };
 
-// The child gets an empty signal mask (dispositions are ours: all default in a launcher) and dies with us.
-// After Until::begun the child may still fail; `stack` has the error. Where Until::begun is not possible,
-// spawn() waits for the exec. With it, all our signals must be blocked, because a handler would run on our
-// memory in the child.
+// The child gets an empty signal mask (dispositions are ours: all default in a launcher) and dies with us,
+// unless the plan says otherwise. After Until::begun the child may still fail; `stack` has the error. Where
+// Until::begun is not possible, spawn() waits for the exec. With it, all our signals must be blocked, because
+// a handler would run on our memory in the child.
 //
 // clone3() starts the child directly in a control group, which moves no process and so blocks no other fork.
 // Error: the kernel, or a container's filter, does not support it.

@@ -2,19 +2,21 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <string>
+#include <system_error>
+
+#include "work_queue/error.h"
 
 namespace wq::slices_program {
 
 GroupEnd::GroupEnd() {
     std::array<int, 2> ends{-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SetupError("cannot make a pipe", 69);
     const Descriptor read_end(ends[0]);
     pipe_.reset(ends[1]);
     std::string word(group_end_word);
@@ -27,31 +29,25 @@ GroupEnd::GroupEnd() {
     plan.in = read_end.get();
     plan.out = plan.err = "/dev/null";
     plan.only_standard = true;
-    pid_ = process::spawn(plan, stack_).pid;
+    plan.dies_with_us = false;
+    const process::Spawned child = process::spawn(plan, stack_);
+    if (child.pid <= 0)
+        throw SetupError("cannot start a process: " + std::generic_category().message(child.error), 69);
+    pid_ = child.pid;
 }
 
 GroupEnd::~GroupEnd() {
-    if (pid_ <= 0) return;
-    watch(0);
     pipe_.reset();
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
 
-void GroupEnd::watch(pid_t group) const {
-    [[maybe_unused]] const ssize_t told = ::write(pipe_.get(), &group, sizeof group);
-}
-
-int end_group_of_lost_rank() {
-    ::prctl(PR_SET_PDEATHSIG, 0);  // it outlives its rank
-    pid_t group = 0;
-    for (;;) {
-        const ssize_t got = ::read(STDIN_FILENO, &group, sizeof group);
-        if (got < 0 && errno == EINTR) continue;
-        if (got != static_cast<ssize_t>(sizeof group)) break;
+void end_group_of_lost_rank() {
+    char byte = 0;
+    while (::read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR) {
     }
-    if (group > 0) ::kill(-group, SIGKILL);
-    return 0;
+    ::kill(0, SIGKILL);  // itself, too
+    ::_exit(1);
 }
 
 }  // namespace wq::slices_program

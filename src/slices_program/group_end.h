@@ -1,6 +1,6 @@
-// Ends what a lost rank leaves running. The kernel kills a rank's command with the rank, but not what the
-// command has started; and mpirun waits for all who hold its output. So each rank has a process beside it
-// that kills the command's process group when the rank is gone.
+// Ends what a rank's commands leave running. The kernel kills a command with its rank, but not what the
+// command has started; and mpirun waits for all who hold its output. So each rank has a process beside it, in
+// whose process group the commands run, and which kills this group when the rank is gone.
 #pragma once
 
 #include <sys/types.h>
@@ -17,17 +17,18 @@ inline constexpr std::string_view group_end_word = "--end-group-of-lost-rank";
 
 class GroupEnd {
   public:
-    GroupEnd();                     // starts it; without it, a command's children may outlive a lost rank
-    ~GroupEnd();                    // ends it
-    void watch(pid_t group) const;  // 0: none
+    GroupEnd();   // starts it; throws SetupError
+    ~GroupEnd();  // ends it, and with it the group
+    GroupEnd(const GroupEnd&) = delete;
+    pid_t group() const { return pid_; }
 
   private:
     process::ChildStack stack_;
-    Descriptor pipe_;
+    Descriptor pipe_;  // which ends with the rank
     pid_t pid_ = -1;
 };
 
-// That process: reads groups from stdin until its end.
-int end_group_of_lost_rank();
+// That process. Does not return.
+[[noreturn]] void end_group_of_lost_rank();
 
 }  // namespace wq::slices_program

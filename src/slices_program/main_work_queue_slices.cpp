@@ -71,7 +71,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
     if (argc == 2 && argv[1] == wq::slices_program::group_end_word)
-        return wq::slices_program::end_group_of_lost_rank();
+        wq::slices_program::end_group_of_lost_rank();
     const auto options = wq::slices_program::parse_options(argc, argv);
     if (!options) return fail(options.error().message, wq::to_int(options.error().code));
     if (options->mode == Options::Mode::run) return run(*options);

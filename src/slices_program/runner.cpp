@@ -76,14 +76,14 @@ std::string Runner::run(const Slice& slice, RecordsFeed& records) {
     plan.envp = envp.data();
     plan.in = read_end.get();
     plan.only_standard = true;
+    plan.own_group = false;
+    plan.group = group_end_.group();
     const process::Spawned child = process::spawn(plan, stack_);
     if (child.pid <= 0) return "cannot run " + words.front() + ": " + text_of(child.error);
-    group_end_.watch(child.pid);
     read_end.reset();
     const Status fed = records.feed(slice, write_end.get());
     write_end.reset();
     const std::string ended = end_of(child.pid);
-    group_end_.watch(0);
     return fed ? ended : fed.error().message;
 }
 
