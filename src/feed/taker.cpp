@@ -46,8 +46,7 @@ void Taker::give_back(const std::vector<std::uint64_t>& positions) {
     {
         const std::lock_guard lock(mutex_);
         for (const std::uint64_t position : positions) {
-            if (options_.commits && !has_.contains(position)) continue;
-            has_.erase(position);
+            if (options_.commits && !drop(position)) continue;
             kept_.insert(position);
             --taken_;
         }
@@ -89,7 +88,10 @@ std::optional<std::uint64_t> Taker::next() {
             claimed_ = {claim.range.first, claim.range.first + claim.range.count};
     }
     ++taken_;
-    if (options_.commits) has_.insert(claimed_.first);
+    if (options_.commits) {
+        if (newest_) has_.insert(*newest_);
+        newest_ = claimed_.first;
+    }
     return claimed_.first++;
 }
 
@@ -98,15 +100,25 @@ bool Taker::commit(std::uint64_t position) {
     return commit_one(position);
 }
 
+bool Taker::drop(std::uint64_t position) {
+    if (newest_ == position) {
+        newest_.reset();
+        return true;
+    }
+    const bool there = has_.contains(position);
+    if (there) has_.erase(position);
+    return there;
+}
+
 bool Taker::commit_one(std::uint64_t position) {
-    if (failure_ || !has_.contains(position)) return false;
-    has_.erase(position);
+    if (failure_ || !drop(position)) return false;
     if (untold_.empty()) wake_();
     untold_.insert(position);
     return true;
 }
 
 void Taker::commit_all() {
+    if (const auto newest = std::exchange(newest_, std::nullopt)) has_.insert(*newest);
     if (has_.empty()) return;
     if (untold_.empty()) wake_();
     has_.for_each([&](const Interval& range) { untold_.insert(range); });
@@ -192,6 +204,7 @@ void Taker::take(net::Transport& line, const Count& count) {
 IntervalSet Taker::present(std::uint32_t& fill) {
     if (options_.commits) kept_ = {};  // not in the answer: from now on they are for others
     IntervalSet all = has_;
+    if (newest_) all.insert(*newest_);
     const tickets::TicketPool::Unclaimed unclaimed = pool_.unclaimed();
     fill = unclaimed.fill;
     if (unclaimed.range && unclaimed.range->batch == batch_)

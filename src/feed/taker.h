@@ -65,6 +65,7 @@ class Taker {
   private:
     std::optional<std::uint64_t> next();
     std::optional<std::uint64_t> next_or_ask();
+    bool drop(std::uint64_t position);  // of what it has; false: it has not
     bool commit_one(std::uint64_t position);
     void commit_all();
     IntervalSet present(std::uint32_t& fill);
@@ -80,11 +81,12 @@ class Taker {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     tickets::TicketPool& pool_;
-    std::optional<net::PeerId> giver_;  // since it joined
-    Interval claimed_;                  // not taken yet
-    IntervalSet has_;                   // taken, not committed
-    IntervalSet kept_;                  // nobody's, neither taken nor among the tickets of the node
-    IntervalSet untold_;                // committed
+    std::optional<net::PeerId> giver_;     // since it joined
+    Interval claimed_;                     // not taken yet
+    std::optional<std::uint64_t> newest_;  // taken last, not committed; most are, before the next is taken
+    IntervalSet has_;                      // taken before it, not committed
+    IntervalSet kept_;                     // nobody's, neither taken nor among the tickets of the node
+    IntervalSet untold_;                   // committed
     std::uint64_t taken_ = 0;
     BatchId batch_{0};    // of our tickets; 0: the giver does not know us yet
     bool wants_ = false;  // to ask
