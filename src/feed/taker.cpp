@@ -54,8 +54,7 @@ void Taker::give_back(const std::vector<std::uint64_t>& positions) {
     {
         const std::lock_guard lock(mutex_);
         for (const std::uint64_t position : positions) {
-            if (options_.commits && !has_.contains(position)) continue;
-            has_.erase(position);
+            if (options_.commits && !drop(position)) continue;
             kept_.insert(position);
             --taken_;
         }
@@ -90,8 +89,11 @@ std::optional<std::uint64_t> Taker::next() {
     }
     if (!has_news()) wake_();
     ++taken_;
-    if (options_.commits) has_.insert(claimed_.first);
-    if (options_.commits && options_.clock) taken_at_[claimed_.first] = options_.clock();
+    if (options_.commits) {
+        if (newest_) has_.insert(*newest_);
+        newest_ = claimed_.first;
+        if (options_.clock) taken_at_[claimed_.first] = options_.clock();
+    }
     return claimed_.first++;
 }
 
@@ -115,9 +117,18 @@ bool Taker::commit(std::uint64_t position, bool failed) {
     return commit_one(position, failed);
 }
 
+bool Taker::drop(std::uint64_t position) {
+    if (newest_ == position) {
+        newest_.reset();
+        return true;
+    }
+    const bool there = has_.contains(position);
+    if (there) has_.erase(position);
+    return there;
+}
+
 bool Taker::commit_one(std::uint64_t position, bool failed) {
-    if (failure_ || !has_.contains(position)) return false;
-    has_.erase(position);
+    if (failure_ || !drop(position)) return false;
     if (!has_news()) wake_();
     untold_.insert(position);
     note_times({position, position + 1}, failed);
@@ -126,6 +137,7 @@ bool Taker::commit_one(std::uint64_t position, bool failed) {
 }
 
 void Taker::commit_all() {
+    if (const auto newest = std::exchange(newest_, std::nullopt)) has_.insert(*newest);
     if (has_.empty()) return;
     if (!has_news()) wake_();
     has_.for_each([&](const Interval& range) {
@@ -235,6 +247,7 @@ void Taker::begin_batch(std::uint32_t batch) {
 IntervalSet Taker::present() {
     if (options_.commits) kept_ = {};  // not in the answer: from now on they are for others
     IntervalSet all = has_;
+    if (newest_) all.insert(*newest_);
     if (claimed_.size() > 0) all.insert(claimed_);
     untold_.for_each([&](const Interval& range) { all.insert(range); });
     return all;

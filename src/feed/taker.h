@@ -69,6 +69,7 @@ class Taker {
     std::optional<std::uint64_t> next();
     std::optional<Interval> claim();
     std::optional<std::uint64_t> next_or_ask();
+    bool drop(std::uint64_t position);  // of what is taken; false: it is not
     bool commit_one(std::uint64_t position, bool failed = false);
     void commit_all();
     void note_times(const Interval& committed, bool failed = false);
@@ -88,15 +89,16 @@ class Taker {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     tickets::TicketPool& pool_;
-    std::optional<net::PeerId> giver_;  // since it joined
-    Interval claimed_;                  // not taken yet
-    IntervalSet has_;                   // taken, not committed
-    IntervalSet kept_;                  // nobody's, neither taken nor among the tickets of the node
+    std::optional<net::PeerId> giver_;     // since it joined
+    Interval claimed_;                     // not taken yet
+    std::optional<std::uint64_t> newest_;  // taken last, not committed; most are, before the next is taken
+    IntervalSet has_;                      // taken before it, not committed
+    IntervalSet kept_;                     // nobody's, neither taken nor among the tickets of the node
     // Claimed before the giver has told us of its batch: a mate was told before. A taker that is lost, and
     // does not know it yet, stays here.
     std::optional<tickets::TicketRange> ahead_;
     IntervalSet untold_;                              // committed
-    std::map<std::uint64_t, std::int64_t> taken_at_;  // of has_
+    std::map<std::uint64_t, std::int64_t> taken_at_;  // of what is not committed
     std::vector<Timed> untold_times_;
     std::uint64_t taken_ = 0;
     std::uint64_t told_taken_ = 0;
