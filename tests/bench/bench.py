@@ -43,8 +43,11 @@ ROOMS = {
     "bench_idle": (("35",), 45, None, 0),
     "bench_placement": ((), 8, ("3000", "300"), 2),
     "bench_monitor": (("100", "8"), 45, None, 0),
+    "bench_slices": (("4",), 15, ("1",), 5),
+    "bench_makespan": ((), 6, ("200", "2"), 2),
     "bench_functions": (("20000000", "500000", "2"), 20, ("2000000", "50000", "1"), 6),
 }
+RANKS = {"bench_mpi": 2, "bench_makespan": 2}  # under mpirun
 OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8)}  # seconds as well
 
 
@@ -136,7 +139,7 @@ def room(name, options, share):
     if not program.exists():
         return print("not built", flush=True)
     words = ROOMS[name][2 if options.quick else 0]
-    ranks = peers.mpirun(2 if name == "bench_mpi" else 0)
+    ranks = peers.mpirun(RANKS.get(name, 0))
     with subprocess.Popen([*ranks, program, *words], stdout=subprocess.PIPE, text=True) as running:
         try:
             for line in running.stdout:
