@@ -129,7 +129,8 @@ bool Taker::drop(std::uint64_t position) {
 
 bool Taker::commit_one(std::uint64_t position, bool failed) {
     if (failure_ || !drop(position)) return false;
-    if (!has_news()) wake_();
+    if (asked_) hurries_ = true;
+    if (asked_ || !has_news()) wake_();
     untold_.insert(position);
     note_times({position, position + 1}, failed);
     if (failed) ++failed_;
@@ -259,6 +260,7 @@ bool Taker::flush(net::Transport& line, bool commits_due) {
     {
         std::lock_guard lock(mutex_);
         asks = std::exchange(wants_, false);
+        if (std::exchange(hurries_, false)) commits_due = true;
     }
     if (asks || commits_due) tell_commits(line);
     if (asks) line.send(*giver_, encode(Draw{}));

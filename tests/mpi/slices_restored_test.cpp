@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
 
 #include "work_queue/mpi.h"
@@ -44,19 +43,23 @@ class Notes {
     int file_;
 };
 
-std::string committed_in(const std::string& folder) {
-    std::ostringstream all;
-    for (const auto& entry : fs::directory_iterator(folder))
-        if (entry.path().filename().string().starts_with("committed.")) {
-            std::string noted(
-                (std::istreambuf_iterator<char>(*std::make_unique<std::ifstream>(entry.path()))), {});
-            all << noted.substr(0, noted.rfind('\n') + 1);
-        }
-    return all.str();
+std::string lines_of(const fs::path& path) {
+    std::ifstream file(path);
+    const std::string noted((std::istreambuf_iterator<char>(file)), {});
+    return noted.substr(0, noted.rfind('\n') + 1);
 }
 
-void save(wq::SliceQueue& slices, const std::string& folder) {
-    std::ofstream(folder + "/next") << committed_in(folder);
+// What an earlier run had committed and not saved may be lost with it.
+std::string must_be_saved(const std::string& folder, const std::string& run) {
+    std::string all = lines_of(folder + "/known");
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.path().filename().string().starts_with("committed." + run + "."))
+            all += lines_of(entry.path());
+    return all;
+}
+
+void save(wq::SliceQueue& slices, const std::string& folder, const std::string& run) {
+    std::ofstream(folder + "/next") << must_be_saved(folder, run);
     slices.save(folder + "/checkpoint.h5");
     fs::rename(folder + "/next", folder + "/known");
 }
@@ -73,9 +76,9 @@ void take_slices(wq::MpiSession& mpi, const std::string& folder, const std::stri
              work > 0;)
             work = work - 1;
         if (slices.commit(*slice)) committed.add(slice->position);
-        if (mpi.rank() == 0 && random() % 16 == 0) save(slices, folder);
+        if (mpi.rank() == 0 && random() % 16 == 0) save(slices, folder, run);
     }
-    if (mpi.rank() == 0) save(slices, folder);
+    if (mpi.rank() == 0) save(slices, folder, run);
 }
 
 }  // namespace
