@@ -1,8 +1,8 @@
 // Ranks take slices and commit them by hand; rank 0 saves again and again. Any of them, or all, may be
 // killed. In FOLDER, each notes what it takes in taken.RUN.RANK and what it has committed in
-// committed.RUN.RANK. Rank 0 notes in `known` what the checkpoint must contain: all commits that were noted
-// before it was written. Usage: slices_restored FOLDER RUN SLOW; without SLOW: prints what is left after the
-// checkpoint.
+// committed.RUN.RANK. Rank 0 notes in `known` what the checkpoint must contain: what the one before must, and
+// all commits that its run had noted before it was written.
+// Usage: slices_restored FOLDER RUN SLOW; without RUN and SLOW: prints what is left after the checkpoint.
 #include <fcntl.h>
 #include <unistd.h>
 
