@@ -112,7 +112,8 @@ bool Taker::drop(std::uint64_t position) {
 
 bool Taker::commit_one(std::uint64_t position) {
     if (failure_ || !drop(position)) return false;
-    if (untold_.empty()) wake_();
+    if (asked_) hurries_ = true;
+    if (asked_ || untold_.empty()) wake_();
     untold_.insert(position);
     return true;
 }
@@ -220,6 +221,7 @@ bool Taker::flush(net::Transport& line, bool commits_due) {
     {
         std::lock_guard lock(mutex_);
         asks = std::exchange(wants_, false);
+        if (std::exchange(hurries_, false)) commits_due = true;
     }
     if (asks || commits_due) tell_commits(line);
     if (asks) line.send(*giver_, encode(Draw{}));

@@ -88,9 +88,10 @@ class Taker {
     IntervalSet kept_;                     // nobody's, neither taken nor among the tickets of the node
     IntervalSet untold_;                   // committed
     std::uint64_t taken_ = 0;
-    BatchId batch_{0};    // of our tickets; 0: the giver does not know us yet
-    bool wants_ = false;  // to ask
-    bool asked_ = false;  // the answer is still to come
+    BatchId batch_{0};      // of our tickets; 0: the giver does not know us yet
+    bool wants_ = false;    // to ask
+    bool asked_ = false;    // the answer is still to come
+    bool hurries_ = false;  // to tell commits: the answer may wait for them
     bool ended_ = false;
     bool lost_some_ = false;
     std::optional<std::string> failure_;
