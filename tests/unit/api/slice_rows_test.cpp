@@ -12,7 +12,7 @@ using sources::testing::H5File;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-SliceOptions rows_in(std::int64_t slices) {
+SliceOptions rows_cut_into(std::int64_t slices) {
     SliceOptions options;
     options.num_slices = slices;
     options.shuffle = false;
@@ -32,7 +32,7 @@ TEST(RowReader, ReadsEachRowOfAnyCutOnce) {
     write_rows(dir.file("b.h5"), 10, 120);
     for (const std::int64_t slices : {2, 7, 50}) {
         for (const std::size_t at_once : {1u, 3u, 100u}) {
-            SliceQueue queue({dir.file("a.h5:/x"), dir.file("b.h5:/x")}, rows_in(slices));
+            SliceQueue queue({dir.file("a.h5:/x"), dir.file("b.h5:/x")}, rows_cut_into(slices));
             SliceProducer producer = queue.input_producer();
             RowReader reader;
             std::vector<float> all;
@@ -60,7 +60,7 @@ TEST(RowReader, GivesTextsOfAnyLength) {
     const auto type = sources::testing::text_of(H5T_VARIABLE);
     H5File(dir.file("a.h5"))
         .write("/x", type.id(), type.id(), {4}, sources::testing::contiguous, texts.data());
-    SliceQueue queue({dir.file("a.h5:/x")}, rows_in(2));
+    SliceQueue queue({dir.file("a.h5:/x")}, rows_cut_into(2));
     SliceProducer producer = queue.input_producer();
     RowReader reader;
     std::vector<std::string> all;
@@ -76,7 +76,7 @@ TEST(RowReader, GivesTextsOfAnyLength) {
 TEST(RowReader, NoticesAnotherFile) {
     const H5Dir dir;
     write_rows(dir.file("a.h5"), 40, 0);
-    SliceQueue queue({dir.file("a.h5:/x")}, rows_in(4));
+    SliceQueue queue({dir.file("a.h5:/x")}, rows_cut_into(4));
     write_rows(dir.file("a.h5"), 400, 0);
     SliceProducer producer = queue.input_producer();
     RowReader reader;
