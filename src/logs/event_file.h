@@ -9,9 +9,8 @@
 //   float simple_value = 2. TensorFlow 2 writes a tensor, and names the plugin "scalars" in metadata = 9;
 //   both readers of TensorBoard (tensorboard/data_compat.py, tensorboard/data/server/data_compat.rs) take a
 //   simple_value without these for a scalar of that plugin.
-// * TensorBoard knows its files by "tfevents" in their names (event_processing/io_wrapper.py); the rest of
-// the
-//   name is as in tensorboard/summary/writer/event_file_writer.py.
+// * TensorBoard knows its files by "tfevents" in their names (event_processing/io_wrapper.py); the rest
+//   of the name is as in tensorboard/summary/writer/event_file_writer.py.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@
 namespace wq::logs {
 
 struct Scalar {
-    // Not empty; "group/name" is drawn in a group. UTF-8: a reader may refuse an event with any other
-    // text.
+    // Not empty; "group/name" is drawn in a group. UTF-8: a reader may refuse an event with
+    // other text.
     std::string_view tag;
     // Also NaN and infinite. The file keeps a float: 7 digits, and infinite above 3.4e38.
     double value = 0;
