@@ -67,6 +67,15 @@ Result<AppendFile> AppendFile::open(const std::string& path, std::uint64_t keep)
     return file;
 }
 
+Result<std::optional<AppendFile>> AppendFile::create(const std::string& path) {
+    AppendFile file;
+    file.path_ = path;
+    file.fd_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.fd_) return std::optional(std::move(file));
+    if (errno == EEXIST) return std::optional<AppendFile>();
+    return write_error(path, errno);
+}
+
 Status AppendFile::append(std::string_view bytes) {
     if (const int error_number = write_at(fd_.get(), bytes, size_); error_number != 0) {
         // If even this fails, the next append overwrites the rest, and a reader finds an incomplete tail.
@@ -88,6 +97,13 @@ Status AppendFile::rename(const std::string& path, bool synced) {
     }
     if (::rename(path_.c_str(), path.c_str()) != 0) return write_error(path, errno);
     path_ = path;
+    return success();
+}
+
+Status AppendFile::still_there() const {
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) != 0) return write_error(path_, errno);
+    if (status.st_nlink == 0) return write_error(path_, ENOENT);
     return success();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,8 @@ class AppendFile {
     // Creates the file if missing. Truncates it to `keep` bytes if it is longer. Error not_allowed: also if
     // it is not a regular file.
     static Result<AppendFile> open(const std::string& path, std::uint64_t keep = UINT64_MAX);
+    // Creates the file; nothing, if something has its name already.
+    static Result<std::optional<AppendFile>> create(const std::string& path);
 
     // Writes all of `bytes` or nothing. Error interrupted: names the file and the cause; try again later.
     Status append(std::string_view bytes);
@@ -40,6 +43,8 @@ class AppendFile {
     // Renames this file over `path`; `synced`: flushed to disk first, so that after a loss of power either
     // the old file or the new one is there.
     Status rename(const std::string& path, bool synced = true);
+    // Error interrupted: the file was removed, so that nobody will read what is written to it.
+    Status still_there() const;
     // Truncates the file to `size` bytes.
     Status cut(std::uint64_t size);
 
