@@ -63,7 +63,7 @@ _work_queue_slices() {
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "-e -n -w --audit --checkpoint --delivery --epochs --explain --help --lines
                 --name --no-shuffle --prefix --record-bytes --retries --save-every --seed --slices --slices-per-work --stats
-                --version --works" -- "$word")
+                --tensorboard --version --works" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi

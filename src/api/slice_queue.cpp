@@ -189,9 +189,13 @@ class SliceQueue::Impl final : public SliceFeed {
     void add_summary(const SliceSummaryOptions& options) {
         if (!giver_) return;
         if (summary_) throw SetupError(options_.name + ": it has a summary already", 64);
+        if (options.hdf5.empty() && options.tensorboard.empty())
+            throw SetupError("a summary needs hdf5, tensorboard, or both", 64);
         if (!(options.interval > 0)) throw SetupError("the interval of a summary is above 0", 64);
         logs::SliceSummaryOptions writing;
         writing.hdf5 = options.hdf5;
+        writing.tensorboard = options.tensorboard;
+        writing.name = options_.name;
         writing.attributes = {{"name", options_.name}, {"seed", std::to_string(seed())}};
         writing.interval =
             std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.interval));

@@ -28,16 +28,26 @@ std::uint32_t count_stragglers(const std::vector<stats::SliceRankRow>& ranks) {
 
 Result<std::unique_ptr<SliceSummary>> SliceSummary::open(SliceSummaryOptions options,
                                                          std::function<SliceSample()> sample) {
-    auto writer = new_statistics_file(options.hdf5, options.attributes, options.say);
-    if (!writer) return writer.error();
-    return std::unique_ptr<SliceSummary>(
-        new SliceSummary(std::move(options), std::move(sample), std::move(*writer)));
+    std::unique_ptr<SliceSummary> summary(new SliceSummary(std::move(options), std::move(sample)));
+    if (Status created = summary->create_files(); !created) return created.error();
+    summary->thread_ = quiet_thread([&summary = *summary] { summary.run(); });
+    return summary;
 }
 
-SliceSummary::SliceSummary(SliceSummaryOptions options, std::function<SliceSample()> sample,
-                           stats::H5Writer writer)
-    : options_(std::move(options)), sample_(std::move(sample)), writer_(std::move(writer)) {
-    thread_ = quiet_thread([this] { run(); });
+SliceSummary::SliceSummary(SliceSummaryOptions options, std::function<SliceSample()> sample)
+    : options_(std::move(options)), sample_(std::move(sample)) {}
+
+Status SliceSummary::create_files() {
+    if (!options_.tensorboard.empty()) {
+        auto events = EventFile::create(options_.tensorboard, wall_now());
+        if (!events) return events.error();
+        events_.emplace(std::move(*events));
+    }
+    if (options_.hdf5.empty()) return success();
+    auto writer = new_statistics_file(options_.hdf5, options_.attributes, options_.say);
+    if (!writer) return writer.error();
+    hdf5_.emplace(std::move(*writer));
+    return success();
 }
 
 SliceSummary::~SliceSummary() {
@@ -58,7 +68,8 @@ void SliceSummary::finish() {
     ending_.notify_all();
     thread_.join();
     write_sample();
-    if (const Status closed = writer_.close(); !closed) options_.say(closed.error().message);
+    if (!hdf5_) return;
+    if (const Status closed = hdf5_->close(); !closed) options_.say(closed.error().message);
 }
 
 void SliceSummary::run() {
@@ -77,11 +88,38 @@ Duration SliceSummary::write_sample() {
         std::lock_guard lock(mutex_);
         slices.swap(slices_);
     }
-    writer_.append(stats::Dataset::slice_queue, sample.queue);
-    for (const stats::SliceRankRow& rank : sample.ranks) writer_.append(stats::Dataset::slice_ranks, rank);
-    for (const stats::SliceRow& slice : slices) writer_.append(stats::Dataset::slices, slice);
-    if (const Status written = writer_.flush(); !written) options_.say(written.error().message);
+    for (const Status& written : {write_hdf5(sample, slices), write_events(sample)})
+        if (!written) options_.say(written.error().message);
     return options_.interval * static_cast<std::int64_t>(longer);
+}
+
+Status SliceSummary::write_hdf5(const SliceSample& sample, const std::vector<stats::SliceRow>& slices) {
+    if (!hdf5_) return success();
+    hdf5_->append(stats::Dataset::slice_queue, sample.queue);
+    for (const stats::SliceRankRow& rank : sample.ranks) hdf5_->append(stats::Dataset::slice_ranks, rank);
+    for (const stats::SliceRow& slice : slices) hdf5_->append(stats::Dataset::slices, slice);
+    return hdf5_->flush();
+}
+
+// Over what is committed: a run that goes on from a checkpoint continues its curves.
+Status SliceSummary::write_events(const SliceSample& sample) {
+    if (!events_) return success();
+    const stats::SliceQueueRow& now = sample.queue;
+    std::vector<std::pair<std::string, double>> values{{"fraction_left", now.fraction_left},
+                                                       {"left", static_cast<double>(now.left)},
+                                                       {"epoch", static_cast<double>(now.epoch)},
+                                                       {"ranks", now.ranks},
+                                                       {"waiting_ranks", now.waiting},
+                                                       {"stragglers", now.stragglers},
+                                                       {"given_again", static_cast<double>(now.given_again)}};
+    for (const stats::SliceRankRow& rank : sample.ranks)
+        values.emplace_back("slices_of_rank/" + std::to_string(rank.rank), static_cast<double>(rank.taken));
+    for (auto& [tag, value] : values) tag.insert(0, options_.name + "/");
+    std::vector<Scalar> scalars;
+    for (const auto& [tag, value] : values) scalars.push_back({tag, value});
+    if (Status added = events_->add(static_cast<std::int64_t>(now.committed), now.timestamp, scalars); !added)
+        return added;
+    return events_->flush();
 }
 
 }  // namespace wq::logs

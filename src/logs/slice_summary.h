@@ -1,6 +1,6 @@
 // Statistics of a SliceQueue as time series: into an HDF5 file (stats/schema.h: /slice_queue, /slice_ranks,
-// /slices). A thread takes a sample now and then, and at the end. After a failed write, a line is said, and
-// no more is written.
+// /slices), and as scalars of TensorBoard. A thread takes a sample now and then, and at the end. After a
+// failed write, a line is said, and no more is written to that file.
 #pragma once
 
 #include <condition_variable>
@@ -8,12 +8,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "logs/event_file.h"
 #include "stats/h5_writer.h"
 #include "stats/schema.h"
 
@@ -28,7 +30,9 @@ struct SliceSample {
 std::uint32_t count_stragglers(const std::vector<stats::SliceRankRow>& ranks);
 
 struct SliceSummaryOptions {
-    std::string hdf5;  // path; an earlier file of this name is renamed (statistics_file.h)
+    std::string hdf5;  // path; an earlier file of this name is renamed (statistics_file.h); empty: none
+    std::string tensorboard;  // folder for an event file (event_file.h); empty: none
+    std::string name;         // of the queue; its scalars are NAME/fraction_left and so on
     stats::H5Attributes attributes{};
     // Between samples. With more than 100 ranks, longer: so that a rank has at most 100 rows a second.
     Duration interval = std::chrono::seconds(1);
@@ -49,14 +53,18 @@ class SliceSummary {
     void finish();
 
   private:
-    SliceSummary(SliceSummaryOptions options, std::function<SliceSample()> sample, stats::H5Writer writer);
+    SliceSummary(SliceSummaryOptions options, std::function<SliceSample()> sample);
+    Status create_files();
     void run();
     // Returns how long to wait until the next one.
     Duration write_sample();
+    Status write_hdf5(const SliceSample& sample, const std::vector<stats::SliceRow>& slices);
+    Status write_events(const SliceSample& sample);
 
     SliceSummaryOptions options_;
     std::function<SliceSample()> sample_;
-    stats::H5Writer writer_;
+    std::optional<stats::H5Writer> hdf5_;
+    std::optional<EventFile> events_;
     std::mutex mutex_;
     std::condition_variable ending_;
     bool over_ = false;

@@ -27,7 +27,8 @@ class Rank {
           slices_(mpi, options.works, restoring(options)),
           records_(slices_, options.slices.record_bytes),
           runner_(options.command, mpi.rank()) {
-        if (!options.summary.hdf5.empty()) slices_.add_summary(options.summary);
+        if (!options.summary.hdf5.empty() || !options.summary.tensorboard.empty())
+            slices_.add_summary(options.summary);
         if (rank_ == 0) say("seed " + std::to_string(slices_.seed()));
     }
 

@@ -47,6 +47,7 @@ po::options_description visible_options() {
     add("stats", text("FILE"),
         "write statistics to this HDF5 file, with a row for each slice; draw them with "
         "work_queue_graph_log");
+    add("tensorboard", text("DIR"), "write statistics to an event file of TensorBoard in this folder");
     add("name", text("TEXT"), "of the queue, in messages and statistics (default: work_queue)");
     add("explain", "print the plan: position, epoch and name of each slice, in the order of their taking");
     add("audit", text("FILE"),
@@ -135,6 +136,7 @@ Status fill(const po::variables_map& given, Options& options) {
     options.audit = text("audit");
     options.checkpoint = text("checkpoint");
     options.summary.hdf5 = text("stats");
+    options.summary.tensorboard = text("tensorboard");
     options.slices.prefix = text("prefix");
     options.slices.shuffle = given.count("no-shuffle") == 0;
     options.slices.lines = given.count("lines") > 0;

@@ -71,8 +71,11 @@ struct SliceOptions {
 };
 
 struct SliceSummaryOptions {
-    // An HDF5 file, which work_queue_graph_log draws, also while it is written; an earlier one is renamed.
-    std::string hdf5;
+    // At least one of these. An HDF5 file, which work_queue_graph_log draws, also while it is written; an
+    // earlier one is renamed. A folder for an event file of TensorBoard: NAME/fraction_left and so on, over
+    // what is committed.
+    std::string hdf5{};
+    std::string tensorboard{};
     double interval = 1;  // seconds between samples
 };
 

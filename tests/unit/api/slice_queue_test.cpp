@@ -176,7 +176,7 @@ TEST(SliceSummary, HasTheEndAndEachSlice) {
         options.records = [](const std::string&) { return 7; };
         options.record_each = true;
         SliceQueue slices({"a", "b"}, options);
-        slices.add_summary({.hdf5 = path, .interval = 1000});
+        slices.add_summary({.hdf5 = path, .tensorboard = dir.file("events"), .interval = 1000});
         EXPECT_THROW(slices.add_summary({.hdf5 = path}), SetupError) << "twice";
         EXPECT_EQ(taken(slices).size(), 10U);
     }
@@ -202,6 +202,8 @@ TEST(SliceSummary, HasTheEndAndEachSlice) {
 TEST(SliceSummary, AFileThatCannotBeMadeIsAnError) {
     SliceQueue slices({"a"});
     EXPECT_THROW(slices.add_summary({.hdf5 = "/proc/none/slices.h5"}), SetupError);
+    EXPECT_THROW(slices.add_summary({.tensorboard = "/proc/none"}), SetupError);
+    EXPECT_THROW(slices.add_summary({}), SetupError);
     EXPECT_THROW(slices.add_summary({.hdf5 = "s.h5", .interval = 0}), SetupError);
     EXPECT_NE(slices.take(), std::nullopt);
 }
