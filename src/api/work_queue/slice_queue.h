@@ -190,6 +190,8 @@ class SliceProducer {
     SliceProducer& operator=(SliceProducer&&) noexcept;
     // Does not wait, though its thread may do so for other ranks. What nobody has consumed is for others, or
     // for whoever takes next here; so is the last slice, unless commit_by_hand or at_most_once.
+    // If nobody on this node takes any more, end the SliceQueues, too: others wait for what the node was
+    // granted.
     ~SliceProducer();
 
     // The next slice; nullopt: the end, as of SliceQueue::take(), or stopped. Unless commit_by_hand, commits

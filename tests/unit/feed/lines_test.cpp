@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "unit/feed/node_tickets.h"
@@ -134,6 +136,41 @@ TEST(FeedLines, WhatOthersHaveCommittedIsKnownWhenItIsAskedFor) {
         EXPECT_TRUE(line->taker().commit(*position));
         EXPECT_TRUE(giver.committed_by_all().contains(*position));
     }
+}
+
+// Two ranks of a node: one gives up, and stays.
+TEST(FeedLines, WhatATakerGivesBackIsTakenByOthers) {
+    NodeTickets here(2);
+    const auto own = here.of(0);
+    const auto other = here.of(1);
+    auto others = listener();
+    const std::uint16_t port = others->port();
+    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50, *own,
+                    of("here"));
+    const auto line = TakerLine::open(to(port), *other, of("here")).or_throw();
+    ASSERT_TRUE(line->taker().join());
+    std::vector<std::uint64_t> some;
+    for (int n = 0; n < 3; ++n) some.push_back(*line->taker().take_after({}, {}));
+    EXPECT_EQ(line->taker().taken(), 3U);
+    line->taker().give_back(some);
+    EXPECT_EQ(line->taker().taken(), 0U);
+    EXPECT_FALSE(line->taker().commit(some[0])) << "it is nobody's";
+    std::vector<std::uint64_t> taken;
+    take_all(giver.taker(), taken);
+    EXPECT_EQ(taken.size(), 50U);
+}
+
+TEST(FeedLines, AWaitCanBeStopped) {
+    NodeTickets here(1);
+    const auto pool = here.of(0);
+    GiverLine giver(nullptr, slices::Ledger(1, slices::Delivery::exactly_once), 1, *pool, of("here"));
+    const auto only = giver.taker().take_after({}, {});
+    std::stop_source stop;
+    std::thread waits([&] { EXPECT_EQ(giver.taker().take_after({}, stop.get_token()), std::nullopt); });
+    stop.request_stop();
+    waits.join();
+    EXPECT_EQ(giver.taker().take_after(only, {}), std::nullopt) << "the end";
+    EXPECT_EQ(giver.committed().count(), 1U);
 }
 
 TEST(FeedLines, NobodyWaitsForAGiverThatIsNotThere) {
