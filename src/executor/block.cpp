@@ -1,0 +1,169 @@
+#include "executor/block.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "executor/memory_room.h"
+
+namespace wq::executor {
+
+namespace {
+
+// Reading how much is left takes as long as making a small block, so it is done once for so many bytes.
+constexpr std::size_t checked_every = std::size_t{16} << 20;
+
+Error no_room(const char* what, std::size_t bytes, int error) {
+    std::string why = strerror(error);
+    if (error == EMFILE || error == ENFILE) why += " (raise `ulimit -n`, or hold fewer large arrays)";
+    return {ExitCode::unreachable,
+            std::string(what) + " of " + format_size(static_cast<std::int64_t>(bytes)) + ": " + why};
+}
+
+}  // namespace
+
+// Blocks of this process that it dropped, the last one at the end. Page faults of fresh memory cost ten times
+// as much as handing a block over, so a few are kept.
+class BlockStore {
+  public:
+    // Never destroyed: arrays may outlive static objects.
+    static BlockStore& of_process() { return *current().store.load(std::memory_order_relaxed); }
+    static std::uint64_t process() { return current().process.load(std::memory_order_relaxed); }
+
+    // One with at least so many bytes and at most twice as many, that nobody uses.
+    std::shared_ptr<Block> take(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t at = kept_.size(); at-- > 0;) {
+            const Block& block = *kept_[at];
+            if (block.capacity() < bytes || block.capacity() / 2 > bytes) continue;
+            if (block.users().load(std::memory_order_acquire) != 0) continue;
+            std::shared_ptr<Block> found = std::move(kept_[at]);
+            kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at));
+            bytes_ -= found->mapped_;
+            found->users().store(1, std::memory_order_relaxed);
+            return found;
+        }
+        return nullptr;
+    }
+    void keep(std::shared_ptr<Block> block) {
+        std::vector<std::shared_ptr<Block>> given_up;  // unmapped without the lock
+        const std::lock_guard lock(mutex_);
+        bytes_ += block->mapped_;
+        kept_.push_back(std::move(block));
+        while (!kept_.empty() && (kept_.size() > most_blocks || bytes_ > most_bytes)) {
+            bytes_ -= kept_.front()->mapped_;
+            given_up.push_back(std::move(kept_.front()));
+            kept_.erase(kept_.begin());
+        }
+    }
+    // The room for a new block, as long as others of our blocks are kept for nothing.
+    void give_up_all() {
+        std::vector<std::shared_ptr<Block>> given_up;
+        const std::lock_guard lock(mutex_);
+        given_up.swap(kept_);
+        bytes_ = 0;
+    }
+    Status check_room(std::size_t bytes) {
+        {
+            const std::lock_guard lock(mutex_);
+            unchecked_ += bytes;
+            if (unchecked_ < checked_every) return success();
+            unchecked_ = 0;
+        }
+        if (Status there = check_memory_room(bytes); there) return there;
+        give_up_all();
+        return check_memory_room(bytes);
+    }
+
+  private:
+    struct Current {
+        std::atomic<BlockStore*> store;
+        std::atomic<std::uint64_t> process{0};
+        // A forked process has none of its parent's blocks, whose descriptors may be closed there.
+        Current() : store(new BlockStore) { pthread_atfork(nullptr, nullptr, forked); }
+    };
+    static Current& current() {
+        static auto& current = *new Current;
+        return current;
+    }
+    static void forked() {
+        current().store = new BlockStore;
+        ++current().process;
+    }
+
+    static constexpr std::size_t most_blocks = 64;
+    static constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<Block>> kept_;
+    std::size_t bytes_ = 0;
+    std::size_t unchecked_ = 0;
+};
+
+Result<std::shared_ptr<Block>> Block::mapped(Descriptor file, std::size_t bytes, bool made_here) {
+    void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (base == MAP_FAILED) return no_room("cannot map shared memory", bytes, errno);
+    return std::shared_ptr<Block>(
+        new Block(std::move(file), static_cast<std::byte*>(base), bytes, made_here));
+}
+
+Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
+    constexpr std::size_t most = std::size_t{1} << 62;
+    if (bytes > most) return no_room("cannot make shared memory", most, ENOMEM);
+    if (Status there = BlockStore::of_process().check_room(bytes); !there) return there.error();
+    const std::size_t all = (bytes + head_bytes + 4095) / 4096 * 4096;
+    Descriptor file(memfd_create("work_queue", MFD_CLOEXEC));
+    if (!file.valid()) return no_room("cannot make shared memory", all, errno);
+    int failed = 0;
+    do failed = fallocate(file.get(), 0, 0, static_cast<off_t>(all)) == 0 ? 0 : errno;
+    while (failed == EINTR);
+    if (failed != 0) return no_room("cannot make shared memory", all, failed);
+    return mapped(std::move(file), all, true);
+}
+
+Result<std::shared_ptr<Block>> Block::make(std::size_t bytes) {
+    if (auto kept = BlockStore::of_process().take(bytes)) return kept;
+    auto made = make_new(bytes);
+    if (made) (*made)->users().store(1, std::memory_order_relaxed);
+    return made;
+}
+
+Result<std::shared_ptr<Block>> Block::map(Descriptor file) {
+    struct stat facts {};
+    if (fstat(file.get(), &facts) != 0 || facts.st_size < static_cast<off_t>(head_bytes))
+        return Error{ExitCode::internal, "a descriptor of no shared memory came with a batch"};
+    return mapped(std::move(file), static_cast<std::size_t>(facts.st_size), false);
+}
+
+Block::Block(Descriptor file, std::byte* base, std::size_t mapped, bool made_here)
+    : file_(std::move(file)),
+      base_(base),
+      mapped_(mapped),
+      made_here_(made_here),
+      process_(BlockStore::process()) {}
+
+Block::~Block() {
+    if (inherited()) file_.release();
+    munmap(base_, mapped_);
+}
+
+bool Block::inherited() const {
+    return process_ != BlockStore::process();
+}
+
+void Block::drop_user(std::shared_ptr<Block> block) {
+    if (block->inherited()) return;
+    block->users().fetch_sub(1, std::memory_order_acq_rel);
+    if (block->made_here_) BlockStore::of_process().keep(std::move(block));
+}
+
+}  // namespace wq::executor
