@@ -57,6 +57,10 @@ class BlockStore {
     void keep(std::shared_ptr<Block> block) {
         std::vector<std::shared_ptr<Block>> given_up;  // unmapped without the lock
         const std::lock_guard lock(mutex_);
+        if (keepers_ == 0) {
+            given_up.push_back(std::move(block));
+            return;
+        }
         bytes_ += block->mapped_;
         kept_.push_back(std::move(block));
         while (!kept_.empty() && (kept_.size() > most_blocks || bytes_ > most_bytes)) {
@@ -71,6 +75,16 @@ class BlockStore {
         const std::lock_guard lock(mutex_);
         given_up.swap(kept_);
         bytes_ = 0;
+    }
+    void add_keeper() {
+        const std::lock_guard lock(mutex_);
+        ++keepers_;
+    }
+    void remove_keeper() {
+        std::unique_lock lock(mutex_);
+        const bool was_last = --keepers_ == 0;
+        lock.unlock();
+        if (was_last) give_up_all();
     }
     Status check_room(std::size_t bytes) {
         {
@@ -107,6 +121,7 @@ class BlockStore {
     std::vector<std::shared_ptr<Block>> kept_;
     std::size_t bytes_ = 0;
     std::size_t unchecked_ = 0;
+    int keepers_ = 0;
 };
 
 Result<std::shared_ptr<Block>> Block::mapped(Descriptor file, std::size_t bytes, bool made_here) {
@@ -164,6 +179,13 @@ void Block::drop_user(std::shared_ptr<Block> block) {
     if (block->inherited()) return;
     block->users().fetch_sub(1, std::memory_order_acq_rel);
     if (block->made_here_) BlockStore::of_process().keep(std::move(block));
+}
+
+KeepBlocks::KeepBlocks() {
+    BlockStore::of_process().add_keeper();
+}
+KeepBlocks::~KeepBlocks() {
+    BlockStore::of_process().remove_keeper();
 }
 
 }  // namespace wq::executor

@@ -33,7 +33,7 @@ class Block {
     int descriptor() const { return file_.get(); }
 
     void add_user() const { users().fetch_add(1, std::memory_order_relaxed); }
-    // What this process made is kept for the next block of about this size.
+    // What this process made is kept for the next block of about this size, while a KeepBlocks lives.
     static void drop_user(std::shared_ptr<Block> block);
     // Whether nobody else sees it. One of before a fork is the parent's: this process has only its bytes.
     bool is_ours_alone() const { return !inherited() && users().load(std::memory_order_acquire) == 1; }
@@ -55,6 +55,16 @@ class Block {
     std::size_t mapped_;
     bool made_here_;         // not mapped from another process
     std::uint64_t process_;  // counts forks
+};
+
+// While one exists, a process keeps some of the blocks that it has dropped, with their descriptors, for the
+// next ones.
+class KeepBlocks {
+  public:
+    KeepBlocks();
+    ~KeepBlocks();
+    KeepBlocks(const KeepBlocks&) = delete;
+    KeepBlocks& operator=(const KeepBlocks&) = delete;
 };
 
 }  // namespace wq::executor

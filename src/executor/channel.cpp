@@ -35,6 +35,8 @@ Result<Sent> send_blocks(int socket, const Blocks& blocks, const Block* first) {
     for (const std::shared_ptr<Block>& block : blocks) files.push_back(block->descriptor());
     const char mark = '+';
     if (send_descriptors(socket, bytes_of_value(mark), files, MSG_DONTWAIT)) return Sent::yes;
+    // To a dead worker: what it was to get is sent to the next one.
+    if (errno == EPIPE || errno == ECONNRESET) return Sent::yes;
     if (errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS) return Sent::no_room;
     return Error{ExitCode::unreachable, std::string("cannot pass shared memory on: ") + strerror(errno)};
 }
@@ -42,7 +44,10 @@ Result<Sent> send_blocks(int socket, const Blocks& blocks, const Block* first) {
 Received receive_blocks(int socket, std::size_t count) {
     std::vector<Descriptor> files;
     char mark = 0;
-    const ssize_t got = receive_descriptors(socket, writable_bytes_of_value(mark), files, MSG_DONTWAIT);
+    const std::span<std::byte> to = writable_bytes_of_value(mark);
+    ssize_t got = receive_descriptors(socket, to, files, MSG_DONTWAIT);
+    // Said once, before the messages that are there, if the other process died with messages unread.
+    if (got < 0 && errno == ECONNRESET) got = receive_descriptors(socket, to, files, MSG_DONTWAIT);
     if (got <= 0 || files.size() != count) {
         if (got < 0 && errno == EMFILE)
             return {{},

@@ -44,11 +44,7 @@ bool Executor::move_results() {
             if (!result) continue;
             any = moved = true;
             result->metadata.collected = std::chrono::steady_clock::now();
-            if (result->outcome == Outcome::not_run)
-                result->drop();
-            else
-                results_.add(std::move(*result));
-            --unfinished_;
+            results_.add(std::move(*result));
         }
     }
     return moved;

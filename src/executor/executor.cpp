@@ -135,12 +135,11 @@ bool Executor::put(Batch& batch) {
     Job job;
     job.created = nanos_now();
     job.head.job = next_job_;
-    job.head.session = results_.session();
     encode(batch, job.payload, job.blocks);
-    ++unfinished_;
+    job.head.session = results_.expect();
     const auto sent = lane->give(job);
     if (!sent || *sent != Sent::yes) {
-        --unfinished_;
+        results_.unexpect();
         if (!sent) throw BatchError(sent.error().message);
         return false;
     }
@@ -155,7 +154,7 @@ bool Executor::run_here(Batch& batch) {
     if (!results_.has_room()) return false;
     Finished result;
     result.metadata.job = next_job_++;
-    result.metadata.session = results_.session();
+    result.metadata.session = results_.expect();
     result.metadata.created = std::chrono::steady_clock::now();
     const std::uint64_t session = result.metadata.session;
     const JobContext context{0, options_.seed, 1, session,
@@ -219,7 +218,7 @@ void Executor::report(std::ostream& to) const {
         if (abort_.load()) state += ", aborted";
         if (!why_none_.empty()) state += ", no worker is left: " + why_none_;
     }
-    to << "JobExecutor: " << state << ", session " << results_.session() << ", " << unfinished_.load()
+    to << "JobExecutor: " << state << ", session " << results_.session() << ", " << results_.expected()
        << " jobs unfinished, " << results_.size() << " of " << results_.most() << " results here\n";
     for (const auto& lane : lanes_) to << "  " << lane->describe() << '\n';
 }

@@ -32,7 +32,7 @@ class Executor {
     void close(Duration timeout);
     void abort();
     bool is_full() const;
-    bool is_idle() const { return unfinished_.load() == 0; }
+    bool is_idle() const { return results_.expected() == 0; }
     bool put(Batch& batch);
     std::optional<JobResult<Batch>> take(std::optional<Duration> timeout);
     void reset();
@@ -59,6 +59,7 @@ class Executor {
     void kill_lanes();
     void end_zygote(Instant until);
 
+    const KeepBlocks keep_blocks_;
     const JobExecutorOptions options_;
     const pid_t owner_ = getpid();
     FunctionPlace function_;
@@ -72,7 +73,6 @@ class Executor {
     std::mutex put_mutex_;
     std::size_t next_lane_ = 0;
     std::uint64_t next_job_ = 0;
-    std::atomic<std::size_t> unfinished_{0};
     std::atomic<bool> waits_for_room_{false};
     std::atomic<bool> abort_{false};
 

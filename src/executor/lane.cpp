@@ -225,6 +225,13 @@ void Lane::drain() {
     while (auto result = read_result()) kept_.push_back(std::move(*result));
 }
 
+// A worker that has spoiled its memory did so in a job.
+bool Lane::has_begun_job() const {
+    if (unfinished_.empty()) return false;
+    const std::size_t waiting = jobs_->waiting();
+    return unfinished_.size() > waiting || waiting > options_.queue + 1;
+}
+
 void Lane::died(const std::string& why, bool never_ran) {
     drain();
     process_ = false;
@@ -235,8 +242,7 @@ void Lane::died(const std::string& why, bool never_ran) {
     }
     ++deaths_;
     const std::string text = "worker " + std::to_string(options_.worker) + " " + why;
-    const bool had_begun = !never_ran && jobs_ && unfinished_.size() > jobs_->waiting();
-    if (had_begun) {
+    if (!never_ran && has_begun_job()) {
         useless_ = 0;
         Job& job = unfinished_.front();
         const bool again =

@@ -76,6 +76,7 @@ class Lane {
   private:
     void begin_locked();
     bool resend();
+    bool has_begun_job() const;
     void died(const std::string& why, bool never_ran);
     std::optional<Finished> read_result();
     void drain();

@@ -38,14 +38,33 @@ bool ResultQueue::has_room_again() const {
     return most_ < is_long ? room > 0 : room >= most_ / 8;
 }
 
+std::uint64_t ResultQueue::expect() {
+    const std::lock_guard lock(mutex_);
+    ++expected_;
+    return session_;
+}
+
+void ResultQueue::unexpect() {
+    const std::lock_guard lock(mutex_);
+    if (--expected_ == 0) filled_.notify_all();
+}
+
+std::size_t ResultQueue::expected() const {
+    const std::lock_guard lock(mutex_);
+    return expected_;
+}
+
 void ResultQueue::add(Finished result) {
     {
         const std::lock_guard lock(mutex_);
-        if (result.metadata.session == session_) {
-            results_.push_back(std::move(result));
+        const bool is_last = --expected_ == 0;
+        const bool counts = result.outcome != Outcome::not_run && result.metadata.session == session_;
+        if (counts) results_.push_back(std::move(result));
+        if (is_last)
+            filled_.notify_all();
+        else if (counts)
             filled_.notify_one();
-            return;
-        }
+        if (counts) return;
     }
     result.drop();
 }
@@ -54,7 +73,7 @@ std::optional<Finished> ResultQueue::take(std::optional<std::chrono::nanoseconds
     std::unique_lock lock(mutex_);
     const auto is_ready = [this] { return !results_.empty() || closed_; };
     if (!timeout)
-        filled_.wait(lock, is_ready);
+        filled_.wait(lock, [&] { return is_ready() || expected_ == 0; });
     else if (timeout->count() > 0)
         filled_.wait_for(lock, *timeout, is_ready);
     if (results_.empty()) return std::nullopt;

@@ -36,10 +36,16 @@ class ResultQueue {
     explicit ResultQueue(std::size_t most) : most_(most) {}
     ~ResultQueue() { clear(); }
 
+    // A job begins, of this session; or it does not after all.
+    std::uint64_t expect();
+    void unexpect();
+    std::size_t expected() const;
+
     bool has_room() const;
-    // Drops it if it is of an older session. Only one thread adds, so that has_room() stays true for it.
+    // Of a job that was expected. Drops it if it was not run, or is of an older session. Only one thread
+    // adds, so that has_room() stays true for it.
     void add(Finished result);
-    // nullopt: none came in time (no time: for ever), or none can come.
+    // nullopt: none came in time, or none can come. Without a time: also if none is expected.
     std::optional<Finished> take(std::optional<std::chrono::nanoseconds> timeout);
     // Whether a thread that waits for room should be woken.
     bool has_room_again() const;
@@ -57,6 +63,7 @@ class ResultQueue {
     std::condition_variable filled_;
     std::deque<Finished> results_;
     std::uint64_t session_ = 0;
+    std::size_t expected_ = 0;
     bool closed_ = false;
 };
 

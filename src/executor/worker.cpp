@@ -137,6 +137,7 @@ void leave(int code, void*) {
 
 void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell, FunctionPlace function) {
     on_exit(leave, nullptr);
+    const KeepBlocks keep_blocks;
     auto memory = PageMemory::map(std::move(page));
     if (!memory) _exit(to_int(memory.error().code));
     WorkerLoop(**memory, std::move(socket), std::move(doorbell), function).run();

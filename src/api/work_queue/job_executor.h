@@ -5,10 +5,9 @@
 //   int main() {
 //       wq::JobExecutor executor(decode, 4);  // before any thread
 //       executor.start();
-//       for (wq::Batch& batch : batches) {
-//           while (!executor.put(std::move(batch))) use(executor.take());
-//       }
-//       while (!executor.is_idle()) use(executor.take());
+//       for (wq::Batch& batch : batches)
+//           while (!executor.put(std::move(batch))) use(*executor.take());
+//       while (auto result = executor.take()) use(*result);
 //   }
 //
 // A worker that dies is started again; the job that it was at is a result with an error. Each job that put()
@@ -229,8 +228,11 @@ class JobExecutor {
 
     // The next result; nullopt: none is here.
     std::optional<JobResult<Out>> try_take() { return converted(core_.take(Duration(0))); }
-    // Waits for one. nullopt: none came in time, or none can come: it is not started, closed or aborted.
+    // Waits for one as long as a job is unfinished. nullopt: none is, or the executor is not started, closed or
+    // aborted.
     std::optional<JobResult<Out>> take() { return converted(core_.take(std::nullopt)); }
+    // Waits for one, also of a job that another thread has still to put. nullopt: none came in time, or the
+    // executor is not started, closed or aborted.
     std::optional<JobResult<Out>> take(Duration timeout) { return converted(core_.take(timeout)); }
 
     // Drops all results, and those of all jobs of before: none of them ever appears. Functions that run are
