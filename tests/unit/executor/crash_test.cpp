@@ -135,22 +135,16 @@ TEST_F(Crash, WithoutRestartTheJobsOfTheWorkerFail) {
 }
 
 TEST_F(Crash, AWorkerThatDiesBeforeEachJobIsGivenUp) {
-    Shared<Gate> goes_on;
-    JobExecutor executor(
-        [goes_on = goes_on.get()](Batch in) {
-            goes_on->pass();
-            return in;
-        },
-        1);
+    JobExecutor executor([](Batch in) { return in; }, 1);
     executor.start();
-    for (int death = 0; death < 5; ++death) {
-        const auto alive = executor_tests::workers();
-        for (const pid_t worker : alive) kill(worker, SIGKILL);
-        if (death == 4) break;
-        // The next one is there.
-        for (auto now = alive; now == alive || now.empty();) now = executor_tests::workers();
+    std::ostringstream report;
+    while (report.str().find("gone") == std::string::npos) {
+        for (const pid_t worker : executor_tests::workers()) kill(worker, SIGKILL);
+        report.str("");
+        executor.job_report(report);
     }
-    EXPECT_FALSE(executor.take());
+    EXPECT_THAT(report.str(), HasSubstr("died 5 times"));
+    EXPECT_FALSE(executor.take(patience));
     EXPECT_THAT(
         [&] { executor.put(number(0)); },
         ThrowsMessage<ExecutorClosed>(HasSubstr("5 times in a row before a job, and is not started again")));

@@ -305,7 +305,7 @@ TEST_F(Executor, NothingOfBeforeAResetAppears) {
     const auto last = executor.take(patience);
     ASSERT_TRUE(last && *last);
     EXPECT_EQ(last->value->integer("n"), -1);
-    EXPECT_FALSE(executor.try_take());
+    EXPECT_FALSE(executor.take());
     EXPECT_TRUE(executor.is_idle());
 }
 
