@@ -203,19 +203,34 @@ void zygote_main(int program_control) {
     _exit(0);
 }
 
-Result<ZygoteLink> fork_zygote() {
-    if (Status can = check_can_fork(); !can) return can.error();
+Result<ZygoteLink> begin_link(Descriptor& theirs) {
     Descriptor ends[2];
     if (!socket_pair(ends))
         return Error{ExitCode::unreachable,
                      std::string("cannot make a socket for workers: ") + strerror(errno)};
+    theirs = std::move(ends[1]);
     ZygoteLink link;
-    link.child = fork();
-    if (link.child == 0) zygote_main(ends[1].get());
-    if (link.child < 0)
+    link.control = std::move(ends[0]);
+    return link;
+}
+
+void lend_streams(int control) {
+    Request request;
+    request.kind = Request::Kind::streams;
+    const std::array<int, 2> files{STDOUT_FILENO, STDERR_FILENO};
+    send_descriptors(control, bytes_of_value(request), files);
+}
+
+Result<ZygoteLink> fork_zygote() {
+    if (Status can = check_can_fork(); !can) return can.error();
+    Descriptor theirs;
+    auto link = begin_link(theirs);
+    if (!link) return link;
+    link->child = fork();
+    if (link->child == 0) zygote_main(theirs.get());
+    if (link->child < 0)
         return Error{ExitCode::unreachable,
                      std::string("cannot fork a process for workers: ") + strerror(errno)};
-    link.control = std::move(ends[0]);
     return link;
 }
 

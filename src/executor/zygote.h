@@ -22,6 +22,21 @@ struct ZygoteLink {
 // Forks one. Error: the program has several threads or MPI, or no process can be forked.
 Result<ZygoteLink> fork_zygote();
 
+Result<ZygoteLink> begin_link(Descriptor& theirs);
+void lend_streams(int control);  // its stdout and stderr are this process's then
+
+// One that another process forks, by ask(socket), which is of an older image of this program.
+template <class Ask>
+Result<ZygoteLink> ask_for_zygote(Ask&& ask) {
+    Descriptor theirs;
+    auto link = begin_link(theirs);
+    if (!link) return link;
+    if (Status asked = ask(theirs.get()); !asked) return asked.error();
+    theirs.reset();
+    lend_streams(link->control.get());
+    return link;
+}
+
 // Its main function, in its own process, which keeps no descriptor but `control`, stdout and stderr.
 [[noreturn]] void zygote_main(int control);
 
