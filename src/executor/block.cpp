@@ -31,60 +31,74 @@ Error no_room(const char* what, std::size_t bytes, int error) {
 
 }  // namespace
 
-// Blocks of this process that it dropped, the last one at the end. Page faults of fresh memory cost ten times
-// as much as handing a block over, so a few are kept.
+// Blocks that this process dropped, the last one at the end. Page faults of fresh memory, and of memory that
+// is mapped anew, cost far more than handing a block over: so its own blocks are kept for new arrays, and
+// those of others because they come again.
 class BlockStore {
   public:
     // Never destroyed: arrays may outlive static objects.
     static BlockStore& of_process() { return *current().store.load(std::memory_order_relaxed); }
     static std::uint64_t process() { return current().process.load(std::memory_order_relaxed); }
 
-    // One with at least so many bytes and at most twice as many, that nobody uses.
+    // One of ours with at least so many bytes and at most twice as many, that nobody uses.
     std::shared_ptr<Block> take(std::size_t bytes) {
         const std::lock_guard lock(mutex_);
         for (std::size_t at = kept_.size(); at-- > 0;) {
             const Block& block = *kept_[at];
-            if (block.capacity() < bytes || block.capacity() / 2 > bytes) continue;
-            if (block.users().load(std::memory_order_acquire) != 0) continue;
-            std::shared_ptr<Block> found = std::move(kept_[at]);
-            kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at));
-            bytes_ -= found->mapped_;
+            if (!block.made_here_ || block.capacity() < bytes || block.capacity() / 2 > bytes) continue;
+            if (!unused(block)) continue;
+            auto found = take_out(at);
             found->users().store(1, std::memory_order_relaxed);
             return found;
         }
         return nullptr;
     }
+    // The one that is mapped from this file.
+    std::shared_ptr<Block> find(ino_t file, std::size_t mapped) {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t at = kept_.size(); at-- > 0;)
+            if (kept_[at]->number_ == file && kept_[at]->mapped_ == mapped) return take_out(at);
+        return nullptr;
+    }
     void keep(std::shared_ptr<Block> block) {
         std::vector<std::shared_ptr<Block>> given_up;  // unmapped without the lock
         const std::lock_guard lock(mutex_);
-        if (keepers_ == 0) {
+        if (most_bytes_ == 0) {
             given_up.push_back(std::move(block));
             return;
         }
-        bytes_ += block->mapped_;
         kept_.push_back(std::move(block));
-        while (!kept_.empty() && (kept_.size() > most_blocks || bytes_ > most_bytes)) {
-            bytes_ -= kept_.front()->mapped_;
-            given_up.push_back(std::move(kept_.front()));
-            kept_.erase(kept_.begin());
+        std::size_t bytes = 0;
+        for (const auto& one : kept_)
+            if (unused(*one)) bytes += one->mapped_;
+        // What others use takes no memory here.
+        for (std::size_t at = 0; at < kept_.size() && (kept_.size() > most_blocks || bytes > most_bytes_);) {
+            const bool is_unused = unused(*kept_[at]);
+            if (!is_unused && kept_.size() <= most_blocks) {
+                ++at;
+                continue;
+            }
+            if (is_unused) bytes -= std::min(bytes, kept_[at]->mapped_);
+            given_up.push_back(take_out(at));
         }
     }
-    // The room for a new block, as long as others of our blocks are kept for nothing.
+    // The room for a new block, as long as other blocks are kept for nothing.
     void give_up_all() {
         std::vector<std::shared_ptr<Block>> given_up;
         const std::lock_guard lock(mutex_);
         given_up.swap(kept_);
-        bytes_ = 0;
     }
-    void add_keeper() {
+    void add_keeper(std::size_t bytes) {
         const std::lock_guard lock(mutex_);
-        ++keepers_;
+        keepers_.push_back(bytes);
+        most_bytes_ = *std::max_element(keepers_.begin(), keepers_.end());
     }
-    void remove_keeper() {
+    void remove_keeper(std::size_t bytes) {
         std::unique_lock lock(mutex_);
-        const bool was_last = --keepers_ == 0;
+        keepers_.erase(std::find(keepers_.begin(), keepers_.end(), bytes));
+        most_bytes_ = keepers_.empty() ? 0 : *std::max_element(keepers_.begin(), keepers_.end());
         lock.unlock();
-        if (was_last) give_up_all();
+        if (most_bytes_ == 0) give_up_all();
     }
     Status check_room(std::size_t bytes) {
         {
@@ -99,6 +113,13 @@ class BlockStore {
     }
 
   private:
+    static bool unused(const Block& block) { return block.users().load(std::memory_order_acquire) == 0; }
+    std::shared_ptr<Block> take_out(std::size_t at) {
+        std::shared_ptr<Block> found = std::move(kept_[at]);
+        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at));
+        return found;
+    }
+
     struct Current {
         std::atomic<BlockStore*> store;
         std::atomic<std::uint64_t> process{0};
@@ -115,20 +136,20 @@ class BlockStore {
     }
 
     static constexpr std::size_t most_blocks = 64;
-    static constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
     std::mutex mutex_;
     std::vector<std::shared_ptr<Block>> kept_;
-    std::size_t bytes_ = 0;
     std::size_t unchecked_ = 0;
-    int keepers_ = 0;
+    std::vector<std::size_t> keepers_;
+    std::size_t most_bytes_ = 0;  // 0: nothing is kept
 };
 
-Result<std::shared_ptr<Block>> Block::mapped(Descriptor file, std::size_t bytes, bool made_here) {
+Result<std::shared_ptr<Block>> Block::mapped(Descriptor file, const struct stat& facts, bool made_here) {
+    const auto bytes = static_cast<std::size_t>(facts.st_size);
     void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (base == MAP_FAILED) return no_room("cannot map shared memory", bytes, errno);
     return std::shared_ptr<Block>(
-        new Block(std::move(file), static_cast<std::byte*>(base), bytes, made_here));
+        new Block(std::move(file), static_cast<std::byte*>(base), facts, made_here));
 }
 
 Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
@@ -142,7 +163,9 @@ Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
     do failed = fallocate(file.get(), 0, 0, static_cast<off_t>(all)) == 0 ? 0 : errno;
     while (failed == EINTR);
     if (failed != 0) return no_room("cannot make shared memory", all, failed);
-    return mapped(std::move(file), all, true);
+    struct stat facts {};
+    if (fstat(file.get(), &facts) != 0) return no_room("cannot make shared memory", all, errno);
+    return mapped(std::move(file), facts, true);
 }
 
 Result<std::shared_ptr<Block>> Block::make(std::size_t bytes) {
@@ -156,13 +179,16 @@ Result<std::shared_ptr<Block>> Block::map(Descriptor file) {
     struct stat facts {};
     if (fstat(file.get(), &facts) != 0 || facts.st_size < static_cast<off_t>(head_bytes))
         return Error{ExitCode::internal, "a descriptor of no shared memory came with a batch"};
-    return mapped(std::move(file), static_cast<std::size_t>(facts.st_size), false);
+    if (auto kept = BlockStore::of_process().find(facts.st_ino, static_cast<std::size_t>(facts.st_size)))
+        return kept;
+    return mapped(std::move(file), facts, false);
 }
 
-Block::Block(Descriptor file, std::byte* base, std::size_t mapped, bool made_here)
+Block::Block(Descriptor file, std::byte* base, const struct stat& facts, bool made_here)
     : file_(std::move(file)),
       base_(base),
-      mapped_(mapped),
+      mapped_(static_cast<std::size_t>(facts.st_size)),
+      number_(facts.st_ino),
       made_here_(made_here),
       process_(BlockStore::process()) {}
 
@@ -178,14 +204,14 @@ bool Block::inherited() const {
 void Block::drop_user(std::shared_ptr<Block> block) {
     if (block->inherited()) return;
     block->users().fetch_sub(1, std::memory_order_acq_rel);
-    if (block->made_here_) BlockStore::of_process().keep(std::move(block));
+    BlockStore::of_process().keep(std::move(block));
 }
 
-KeepBlocks::KeepBlocks() {
-    BlockStore::of_process().add_keeper();
+KeepBlocks::KeepBlocks(std::size_t bytes) : bytes_(bytes) {
+    BlockStore::of_process().add_keeper(bytes_);
 }
 KeepBlocks::~KeepBlocks() {
-    BlockStore::of_process().remove_keeper();
+    BlockStore::of_process().remove_keeper(bytes_);
 }
 
 }  // namespace wq::executor

@@ -6,6 +6,8 @@
 // is copied instead of changed, or not used again.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +35,7 @@ class Block {
     int descriptor() const { return file_.get(); }
 
     void add_user() const { users().fetch_add(1, std::memory_order_relaxed); }
-    // What this process made is kept for the next block of about this size, while a KeepBlocks lives.
+    // The mapping is kept for the next time, while a KeepBlocks lives.
     static void drop_user(std::shared_ptr<Block> block);
     // Whether nobody else sees it. One of before a fork is the parent's: this process has only its bytes.
     bool is_ours_alone() const { return !inherited() && users().load(std::memory_order_acquire) == 1; }
@@ -43,8 +45,8 @@ class Block {
     static constexpr std::size_t head_bytes = 4096;
     friend class BlockStore;
 
-    Block(Descriptor file, std::byte* base, std::size_t mapped, bool made_here);
-    static Result<std::shared_ptr<Block>> mapped(Descriptor file, std::size_t bytes, bool made_here);
+    Block(Descriptor file, std::byte* base, const struct stat& facts, bool made_here);
+    static Result<std::shared_ptr<Block>> mapped(Descriptor file, const struct stat& facts, bool made_here);
     static Result<std::shared_ptr<Block>> make_new(std::size_t bytes);
     std::atomic<std::uint32_t>& users() const {
         return *reinterpret_cast<std::atomic<std::uint32_t>*>(base_);
@@ -53,18 +55,22 @@ class Block {
     Descriptor file_;
     std::byte* base_;
     std::size_t mapped_;
+    ino_t number_;           // of the file, which no other has while it is mapped
     bool made_here_;         // not mapped from another process
     std::uint64_t process_;  // counts forks
 };
 
-// While one exists, a process keeps some of the blocks that it has dropped, with their descriptors, for the
-// next ones.
+// While one exists, a process keeps mappings of blocks that it has dropped, with their descriptors: at most
+// 64, and at most `bytes` bytes of those that nobody uses.
 class KeepBlocks {
   public:
-    KeepBlocks();
+    explicit KeepBlocks(std::size_t bytes);
     ~KeepBlocks();
     KeepBlocks(const KeepBlocks&) = delete;
     KeepBlocks& operator=(const KeepBlocks&) = delete;
+
+  private:
+    std::size_t bytes_;
 };
 
 }  // namespace wq::executor

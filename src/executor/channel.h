@@ -32,11 +32,12 @@ struct Received {
 Received receive_blocks(int socket, std::size_t count);
 std::string take_spilled(Blocks& blocks, std::uint64_t bytes);
 
-// The ring has room for a message. The blocks' users are the receiver's then. Error: no memory, or too many
+// The ring has room for a message. The blocks' users are the receiver's then. `before_push` is called when
+// nothing can fail any more, and before the receiver can see the message. Error: no memory, or too many
 // blocks.
-template <class Head>
+template <class Head, class BeforePush>
 Result<Sent> send_message(RingWriter& ring, int socket, Head head, std::string_view payload,
-                          const Blocks& blocks) {
+                          const Blocks& blocks, BeforePush&& before_push) {
     std::shared_ptr<Block> spilled;
     if (!ring.fits(sizeof head + payload.size())) {
         auto block = spill(payload);
@@ -51,8 +52,15 @@ Result<Sent> send_message(RingWriter& ring, int socket, Head head, std::string_v
         const auto sent = send_blocks(socket, blocks, spilled.get());
         if (!sent || *sent != Sent::yes) return sent;
     }
+    before_push();
     ring.push({reinterpret_cast<const char*>(&head), sizeof head}, payload);
     return Sent::yes;
+}
+
+template <class Head>
+Result<Sent> send_message(RingWriter& ring, int socket, const Head& head, std::string_view payload,
+                          const Blocks& blocks) {
+    return send_message(ring, socket, head, payload, blocks, [] {});
 }
 
 template <class Head>

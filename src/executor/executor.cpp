@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/quiet_thread.h"
+#include "executor/memory_room.h"
 
 namespace wq::executor {
 
@@ -61,15 +62,18 @@ void check_options(int workers, const JobExecutorOptions& options) {
 
 Executor::Executor(detail::JobFunction function, int workers, const JobExecutorOptions& options,
                    ZygoteLink zygote)
-    : options_(options),
+    : memory_to_keep_(memory_to_keep(static_cast<std::size_t>(workers))),
+      keep_blocks_(memory_to_keep_),
+      options_(options),
       function_(FunctionPlace::of(function)),
       zygote_(std::move(zygote)),
       results_(results_at_most(workers, options)) {
     for (int worker = 0; worker < workers; ++worker)
-        lanes_.push_back(std::make_unique<Lane>(
-            LaneOptions{worker, options.seed + static_cast<std::uint64_t>(worker),
-                        options.max_queue_size_per_worker, options.retries, options.restart_crashed_worker},
-            links_));
+        lanes_.push_back(
+            std::make_unique<Lane>(LaneOptions{worker, options.seed + static_cast<std::uint64_t>(worker),
+                                               options.max_queue_size_per_worker, memory_to_keep_,
+                                               options.retries, options.restart_crashed_worker},
+                                   links_));
 }
 
 Executor::~Executor() {
@@ -137,13 +141,12 @@ bool Executor::put(Batch& batch) {
     job.head.job = next_job_;
     encode(batch, job.payload, job.blocks);
     job.head.session = results_.expect();
-    const auto sent = lane->give(job);
+    const auto sent = lane->give(job, batch);
     if (!sent || *sent != Sent::yes) {
         results_.unexpect();
         if (!sent) throw BatchError(sent.error().message);
         return false;
     }
-    batch.clear();
     ++next_job_;
     next_lane_ = (next_lane_ + 1) % lanes_.size();
     return true;

@@ -59,6 +59,7 @@ class Executor {
     void kill_lanes();
     void end_zygote(Instant until);
 
+    const std::size_t memory_to_keep_;
     const KeepBlocks keep_blocks_;
     const JobExecutorOptions options_;
     const pid_t owner_ = getpid();

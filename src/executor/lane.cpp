@@ -35,17 +35,21 @@ bool Lane::has_room() const {
     return state_ != State::gone && !broken_ && jobs_ && jobs_->waiting() < options_.queue;
 }
 
-Result<Sent> Lane::give(Job& job) {
+Result<Sent> Lane::give(Job& job, Batch& batch) {
     const std::lock_guard lock(mutex_);
     for (const std::shared_ptr<Block>& block : job.blocks) block->add_user();
-    auto sent = send_message(*jobs_, socket_.get(), job.head, job.payload, job.blocks);
+    // The worker may change in place what nobody else sees, so nobody else sees it before the worker does.
+    const auto give_up_batch = [&] {
+        if (options_.retries > 0) {
+            for (const std::shared_ptr<Block>& block : job.blocks) block->add_user();
+            job.held = true;
+        }
+        batch.clear();
+    };
+    auto sent = send_message(*jobs_, socket_.get(), job.head, job.payload, job.blocks, give_up_batch);
     if (!sent || *sent != Sent::yes) {
         for (const std::shared_ptr<Block>& block : job.blocks) Block::drop_user(block);
         return sent;
-    }
-    if (options_.retries > 0) {
-        for (const std::shared_ptr<Block>& block : job.blocks) block->add_user();
-        job.held = true;
     }
     unfinished_.push_back(std::move(job));
     memory_->page().bell.ring();
@@ -99,6 +103,7 @@ void Lane::begin_locked() {
     memory_ = std::move(*memory);
     Page& page = memory_->page();
     page.seed = options_.seed;
+    page.memory_to_keep = options_.memory_to_keep;
     page.worker = options_.worker;
     page.session = session_;
     jobs_.emplace(page.jobs, memory_->jobs(), page.shape.jobs);

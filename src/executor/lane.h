@@ -33,6 +33,7 @@ struct LaneOptions {
     int worker = 0;
     std::uint64_t seed = 0;
     std::size_t queue = 0;  // jobs that wait, and results
+    std::size_t memory_to_keep = 0;
     std::uint32_t retries = 0;
     bool restarts = true;
 };
@@ -53,8 +54,9 @@ class Lane {
 
     // By any thread.
     bool has_room() const;
-    // If it has room. no_room: too many descriptors wait; the job is unchanged then. Error: no memory.
-    Result<Sent> give(Job& job);
+    // If it has room. `batch`, of which the job was made, is empty then. no_room: too many descriptors wait;
+    // both are unchanged then. Error: no memory.
+    Result<Sent> give(Job& job, Batch& batch);
     void tell_session(std::uint64_t session);
     bool is_gone() const;
     std::string describe() const;

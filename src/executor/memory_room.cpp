@@ -1,5 +1,7 @@
 #include "executor/memory_room.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -36,6 +38,12 @@ Status check_memory_room(std::size_t bytes) {
                  "no memory is left for an array of " +
                      format_size(static_cast<std::int64_t>(std::min(bytes, std::size_t{1} << 62))) + ": " +
                      format_size(usable) + " are available"};
+}
+
+std::size_t memory_to_keep(std::size_t workers) {
+    std::int64_t all = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    if (const auto of_group = machine::memory_limit()) all = std::min(all, *of_group);
+    return static_cast<std::size_t>(std::max<std::int64_t>(all, 0)) / 8 / (workers + 1);
 }
 
 }  // namespace wq::executor

@@ -12,4 +12,8 @@ namespace wq::executor {
 // Reads files of /proc and /sys, which takes about 50 us. Error: it names what is left.
 Status check_memory_room(std::size_t bytes);
 
+// What an executor with so many workers keeps of the memory of dropped arrays, in each of its processes: of
+// all memory an eighth for all of them.
+std::size_t memory_to_keep(std::size_t workers);
+
 }  // namespace wq::executor

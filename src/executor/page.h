@@ -54,6 +54,7 @@ struct PageShape {
 struct Page {
     PageShape shape;
     std::uint64_t seed = 0;
+    std::uint64_t memory_to_keep = 0;  // see memory_room.h
     std::int32_t worker = 0;
     std::atomic<std::uint32_t> ready{0};  // the worker has begun
     std::atomic<std::uint32_t> stopping{0};

@@ -137,9 +137,9 @@ void leave(int code, void*) {
 
 void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell, FunctionPlace function) {
     on_exit(leave, nullptr);
-    const KeepBlocks keep_blocks;
     auto memory = PageMemory::map(std::move(page));
     if (!memory) _exit(to_int(memory.error().code));
+    const KeepBlocks keep_blocks((*memory)->page().memory_to_keep);
     WorkerLoop(**memory, std::move(socket), std::move(doorbell), function).run();
     std::fflush(stdout);
     _exit(0);

@@ -122,7 +122,7 @@ TEST(Batch, WhatIsOnItsWayIsNotChanged) {
 }
 
 TEST(Batch, ReusesBlocksThatAllHaveDropped) {
-    const executor::KeepBlocks keep_blocks;
+    const executor::KeepBlocks keep_blocks(100 << 20);
     const std::byte* first = nullptr;
     {
         const Array array = Array::of<char>({1 << 20});

@@ -129,7 +129,7 @@ TEST_F(Crash, WithoutRestartTheJobsOfTheWorkerFail) {
     EXPECT_TRUE(*executor.take(patience));
     EXPECT_THAT(executor.take(patience)->error, HasSubstr("exit code 3"));
     EXPECT_THAT(executor.take(patience)->error, HasSubstr("exit code 3, and is not started again"));
-    EXPECT_FALSE(executor.take());
+    EXPECT_FALSE(executor.take(patience));
     EXPECT_THAT([&] { executor.put(number(0)); },
                 ThrowsMessage<ExecutorClosed>(HasSubstr("no worker is left")));
 }
@@ -167,7 +167,7 @@ TEST_F(Crash, OfTheZygoteFailsAllJobs) {
     ASSERT_EQ(process::facts_of(all.front())->parent, getpid());
     kill(all.front(), SIGKILL);
     int failed = 0;
-    while (const auto result = executor.take()) {
+    while (const auto result = executor.take(patience)) {
         EXPECT_THAT(result->error, HasSubstr("the process that starts workers was killed"));
         ++failed;
     }

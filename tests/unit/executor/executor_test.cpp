@@ -288,12 +288,10 @@ TEST_F(Executor, NothingOfBeforeAResetAppears) {
     const int resets = executor_tests::some_of(30000);  // 10,000 in CI
     JobExecutor executor([](Batch in) { return in; }, 2, {.max_queue_size_per_worker = 4});
     executor.start();
-    std::uint64_t seen = 0;
     for (int session = 0; session < resets; ++session) {
         for (int n = 0; n < 3; ++n) executor.put(number(session));
         if (session % 3 == 0)
             if (const auto result = executor.try_take()) {
-                ++seen;
                 ASSERT_TRUE(*result);
                 ASSERT_EQ(result->value->integer("n"), session);
                 ASSERT_EQ(result->metadata.session, static_cast<std::uint64_t>(session));
