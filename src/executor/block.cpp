@@ -63,7 +63,7 @@ class BlockStore {
     void keep(std::shared_ptr<Block> block) {
         std::vector<std::shared_ptr<Block>> given_up;  // unmapped without the lock
         const std::lock_guard lock(mutex_);
-        if (most_bytes_ == 0) {
+        if (most_bytes_ == 0 || block->abandoned_) {
             given_up.push_back(std::move(block));
             return;
         }
@@ -81,6 +81,13 @@ class BlockStore {
             if (is_unused) bytes -= std::min(bytes, kept_[at]->mapped_);
             given_up.push_back(take_out(at));
         }
+    }
+    void abandon(Block& block) {
+        std::shared_ptr<Block> given_up;
+        const std::lock_guard lock(mutex_);
+        block.abandoned_ = true;
+        for (std::size_t at = kept_.size(); at-- > 0;)
+            if (kept_[at].get() == &block) given_up = take_out(at);
     }
     // The room for a new block, as long as other blocks are kept for nothing.
     void give_up_all() {
@@ -195,6 +202,10 @@ Block::Block(Descriptor file, std::byte* base, const struct stat& facts, bool ma
 Block::~Block() {
     if (inherited()) file_.release();
     munmap(base_, mapped_);
+}
+
+void Block::abandon(const std::shared_ptr<Block>& block) {
+    BlockStore::of_process().abandon(*block);
 }
 
 bool Block::inherited() const {

@@ -37,6 +37,8 @@ class Block {
     void add_user() const { users().fetch_add(1, std::memory_order_relaxed); }
     // The mapping is kept for the next time, while a KeepBlocks lives.
     static void drop_user(std::shared_ptr<Block> block);
+    // Of a process that was killed, which will never drop it: its memory is not kept.
+    static void abandon(const std::shared_ptr<Block>& block);
     // Whether nobody else sees it. One of before a fork is the parent's: this process has only its bytes.
     bool is_ours_alone() const { return !inherited() && users().load(std::memory_order_acquire) == 1; }
     bool inherited() const;
@@ -55,8 +57,9 @@ class Block {
     Descriptor file_;
     std::byte* base_;
     std::size_t mapped_;
-    ino_t number_;           // of the file, which no other has while it is mapped
-    bool made_here_;         // not mapped from another process
+    ino_t number_;    // of the file, which no other has while it is mapped
+    bool made_here_;  // not mapped from another process
+    bool abandoned_ = false;
     std::uint64_t process_;  // counts forks
 };
 

@@ -250,6 +250,7 @@ void Lane::died(const std::string& why, bool never_ran) {
     if (!never_ran && has_begun_job()) {
         useless_ = 0;
         Job& job = unfinished_.front();
+        for (const std::shared_ptr<Block>& block : job.blocks) Block::abandon(block);
         const bool again =
             options_.restarts && job.head.attempt <= options_.retries && job.head.session == session_;
         if (again) {

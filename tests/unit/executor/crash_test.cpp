@@ -175,6 +175,20 @@ TEST_F(Crash, OfTheZygoteFailsAllJobs) {
     EXPECT_THROW(executor.put(number(0)), ExecutorClosed);
 }
 
+// The memory of arrays that dead workers had is given back.
+TEST_F(Crash, KeepsNoArrays) {
+    JobExecutor executor(die_as_asked, 1);
+    executor.start();
+    const std::size_t before = executor_tests::open_descriptors();
+    for (int n = 0; n < 10; ++n) {
+        Batch batch = number(2);
+        batch.set("a", Array::of<char>({1 << 20}));
+        ASSERT_TRUE(executor.put(std::move(batch)));
+        EXPECT_FALSE(executor.take(patience)->value);
+    }
+    EXPECT_EQ(executor_tests::open_descriptors(), before);
+}
+
 // What workers write anywhere in their rings, the program survives.
 TEST_F(Crash, AWorkerThatSpoilsItsMemoryIsKilled) {
     JobExecutor executor(
