@@ -31,6 +31,7 @@ bool RingWriter::fits(std::size_t bytes) const {
 }
 
 void RingWriter::copy(std::string_view part) {
+    if (part.empty()) return;
     const std::size_t start = at_ & (shape_.bytes - 1);
     const std::size_t first = std::min<std::size_t>(part.size(), shape_.bytes - start);
     std::memcpy(bytes_ + start, part.data(), first);

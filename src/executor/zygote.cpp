@@ -162,6 +162,13 @@ int keep_control(int control) {
     return place;
 }
 
+// ThreadSanitizer's own.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t other_threads = 1;
+#else
+constexpr std::size_t other_threads = 0;
+#endif
+
 std::size_t count_threads() {
     const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
     std::size_t count = 0;
@@ -181,7 +188,7 @@ Status check_can_fork() {
         "; make the JobExecutor before, or from an MpiSession that starts MPI, or with 0 workers";
     if (mpi_has_begun())
         return Error{ExitCode::unreachable, std::string("workers cannot be forked after MPI_Init") + remedy};
-    if (const std::size_t threads = count_threads(); threads > 1)
+    if (const std::size_t threads = count_threads(); threads > 1 + other_threads)
         return Error{ExitCode::unreachable, "workers cannot be forked from a program that has " +
                                                 std::to_string(threads) + " threads" + remedy};
     return success();

@@ -256,7 +256,7 @@ TEST_F(Crash, AtRandomEachJobHasOneResult) {
         }
     };
     // A third of the crashes kill from outside; of those inside, most happen twice.
-    const std::uint32_t kill_one_in = static_cast<std::uint32_t>(std::max(1, 3 * jobs / crashes));
+    const std::uint32_t kill_one_in = static_cast<std::uint32_t>(std::max(1, 5 * jobs / 4 / crashes));
     for (int n = 0; n < jobs; ++n) {
         auto& way = ways[static_cast<std::size_t>(n)];
         if (random() % (kill_one_in * 2) == 0) way = 1 + static_cast<std::int64_t>(random() % 7);
