@@ -29,7 +29,7 @@ void Executor::collect() {
             results_.close();
         }
         if (close_lanes()) return;
-        if (!moved) sleep();
+        if (!moved) wait();
     }
 }
 
@@ -55,11 +55,11 @@ bool Executor::must_move() const {
            std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_result(); });
 }
 
-void Executor::sleep() {
+void Executor::wait() {
     const bool has_room = results_.has_room();
     waits_for_room_.store(!has_room);
     if (has_room)
-        for (const auto& lane : lanes_) lane->sleep(true);
+        for (const auto& lane : lanes_) lane->note_waiting(true);
     // What came before that would ring no more.
     if (!must_move()) {
         Instant until = Instant::max();
@@ -75,7 +75,7 @@ void Executor::sleep() {
         if (ready[1].revents != 0) hear();
     }
     waits_for_room_.store(false);
-    for (const auto& lane : lanes_) lane->sleep(false);
+    for (const auto& lane : lanes_) lane->note_waiting(false);
 }
 
 void Executor::hear() {

@@ -52,7 +52,7 @@ class Executor {
     void collect();
     bool move_results();
     bool must_move() const;
-    void sleep();
+    void wait();
     void hear();
     void look_at_lanes();
     bool close_lanes();

@@ -289,9 +289,9 @@ void Lane::fail_all(const std::string& why) {
     unfinished_.clear();
 }
 
-void Lane::sleep(bool collector_sleeps) {
+void Lane::note_waiting(bool collector_waits) {
     const std::lock_guard lock(mutex_);
-    if (memory_) memory_->page().collector_sleeps.store(collector_sleeps ? 1 : 0, std::memory_order_seq_cst);
+    if (memory_) memory_->page().collector_sleeps.store(collector_waits ? 1 : 0, std::memory_order_seq_cst);
 }
 
 void Lane::stop() {

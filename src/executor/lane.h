@@ -67,9 +67,9 @@ class Lane {
     // The next result of a job of this session, or of another one, to drop. nullopt: none is there.
     std::optional<Finished> next_result();
     void hear(const News& news);
-    void lose(const std::string& why);  // nobody can start processes any more
-    void sleep(bool collector_sleeps);
-    void stop();  // after the current job
+    void lose(const std::string& why);        // nobody can start processes any more
+    void note_waiting(bool collector_waits);  // workers ring for a result then
+    void stop();                              // after the current job
     void kill();
     State state();
     std::uint64_t life() const { return life_; }

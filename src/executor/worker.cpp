@@ -1,10 +1,13 @@
 #include "executor/worker.h"
 
+#include <dlfcn.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
@@ -126,6 +129,19 @@ class WorkerLoop {
     FunctionPlace& function_;
 };
 
+// Each worker is one of several: libraries that would start a thread a core use one, unless the user has said
+// otherwise.
+void use_one_thread() {
+    constexpr std::array<const char*, 5> variables{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                                   "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+                                                   "VECLIB_MAXIMUM_THREADS"};
+    if (std::getenv(variables.front()) != nullptr) return;
+    for (const char* const variable : variables) setenv(variable, "1", 0);
+    using SetThreads = void (*)(int);
+    for (const char* const name : {"omp_set_num_threads", "openblas_set_num_threads", "MKL_Set_Num_Threads"})
+        if (const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, name))) set(1);
+}
+
 // If the function calls exit(): this handler is registered last, so it is the first, and the program's own
 // handlers do not run.
 void leave(int code, void*) {
@@ -137,6 +153,7 @@ void leave(int code, void*) {
 
 void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell, FunctionPlace function) {
     on_exit(leave, nullptr);
+    use_one_thread();
     auto memory = PageMemory::map(std::move(page));
     if (!memory) _exit(to_int(memory.error().code));
     const KeepBlocks keep_blocks((*memory)->page().memory_to_keep);

@@ -263,6 +263,18 @@ TEST_F(Executor, EachWorkerHasItsSeedAndContext) {
     EXPECT_THAT(workers, ElementsAre(0, 1, 2));
 }
 
+TEST_F(Executor, LibrariesInWorkersUseOneThread) {
+    for (const char* const mine : {"", "3"}) {
+        *mine != 0 ? setenv("OMP_NUM_THREADS", mine, 1) : unsetenv("OMP_NUM_THREADS");
+        JobExecutor<int, std::string> executor(
+            [](int) { return std::string(std::getenv("OMP_NUM_THREADS")); }, 1);
+        executor.start();
+        ASSERT_TRUE(executor.put(0));
+        EXPECT_EQ(executor.take(patience)->value, *mine != 0 ? "3" : "1");
+        unsetenv("OMP_NUM_THREADS");
+    }
+}
+
 TEST_F(Executor, TimesOfAJobAreInOrder) {
     JobExecutor executor([](Batch in) { return in; }, 2);
     const auto before = std::chrono::steady_clock::now();
