@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -21,6 +22,15 @@ namespace {
 
 // Reading how much is left takes as long as making a small block, so it is done once for so many bytes.
 constexpr std::size_t checked_every = std::size_t{16} << 20;
+
+// Each has a descriptor, of which the program needs most.
+std::size_t blocks_to_keep() {
+    constexpr rlim_t most = 64;
+    constexpr rlim_t part = 16;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return std::min(most, limit.rlim_cur / part);
+}
 
 Error no_room(const char* what, std::size_t bytes, int error) {
     std::string why = strerror(error);
@@ -68,6 +78,7 @@ class BlockStore {
             return;
         }
         kept_.push_back(std::move(block));
+        const std::size_t most_blocks = blocks_to_keep();
         std::size_t bytes = 0;
         for (const auto& one : kept_)
             if (unused(*one)) bytes += one->mapped_;
@@ -142,8 +153,6 @@ class BlockStore {
         ++current().process;
     }
 
-    static constexpr std::size_t most_blocks = 64;
-
     std::mutex mutex_;
     std::vector<std::shared_ptr<Block>> kept_;
     std::size_t unchecked_ = 0;
@@ -165,6 +174,10 @@ Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
     if (Status there = BlockStore::of_process().check_room(bytes); !there) return there.error();
     const std::size_t all = (bytes + head_bytes + 4095) / 4096 * 4096;
     Descriptor file(memfd_create("work_queue", MFD_CLOEXEC));
+    if (!file.valid() && errno == EMFILE) {
+        BlockStore::of_process().give_up_all();
+        file.reset(memfd_create("work_queue", MFD_CLOEXEC));
+    }
     if (!file.valid()) return no_room("cannot make shared memory", all, errno);
     int failed = 0;
     do failed = fallocate(file.get(), 0, 0, static_cast<off_t>(all)) == 0 ? 0 : errno;

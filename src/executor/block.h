@@ -64,7 +64,7 @@ class Block {
 };
 
 // While one exists, a process keeps mappings of blocks that it has dropped, with their descriptors: at most
-// 64, and at most `bytes` bytes of those that nobody uses.
+// 64 (a 16th of the descriptors it may have), and at most `bytes` bytes of those that nobody uses.
 class KeepBlocks {
   public:
     explicit KeepBlocks(std::size_t bytes);

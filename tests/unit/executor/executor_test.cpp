@@ -1,7 +1,11 @@
 #include "work_queue/job_executor.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+
 #include <sstream>
 
+#include "base/descriptor.h"
 #include "support.h"
 
 namespace wq {
@@ -421,6 +425,49 @@ TEST_F(Executor, RefusesToForkWithThreads) {
                 ThrowsMessage<SetupError>(HasSubstr("from an MpiSession")));
     gate.open();
     other.join();
+}
+
+TEST_F(Executor, NeedNotWaitForItsWorkers) {
+    JobExecutor executor([](Batch in) { return in; }, 2, {.wait_until_processes_start = false});
+    executor.start();
+    ASSERT_TRUE(executor.put(number(3)));
+    EXPECT_EQ(executor.take(patience)->value->integer("n"), 3);
+}
+
+TEST_F(Executor, WithoutDescriptorsJobsFailAndLaterOnesDoNot) {
+    JobExecutor executor(
+        [](const Batch& in) {
+            Batch out;
+            for (std::int64_t n = 0; n < in.integer("n"); ++n)
+                out.set(std::to_string(n), Array::of<char>({40000}));
+            return out;
+        },
+        1);
+    executor.start();
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const Descriptor highest(open("/dev/null", O_RDONLY));
+    rlimit few = before;
+    few.rlim_cur = static_cast<rlim_t>(highest.get()) + 10;
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (int turn = 0; turn < 3; ++turn) {
+        ASSERT_TRUE(executor.put(number(50)));
+        const auto result = executor.take(patience);
+        ASSERT_TRUE(result);
+        EXPECT_THAT(result->error, HasSubstr("raise `ulimit -n`"));
+        ASSERT_TRUE(executor.put(number(3)));
+        const auto small = executor.take(patience);
+        EXPECT_EQ(small->error, "");
+    }
+    EXPECT_THAT(
+        [] {
+            Batch batch;
+            for (int n = 0; n < 50; ++n) batch.set(std::to_string(n), Array::of<char>({40000}));
+        },
+        ThrowsMessage<BatchError>(HasSubstr("raise `ulimit -n`")));
+    setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_TRUE(executor.put(number(50)));
+    EXPECT_EQ(executor.take(patience)->value->size(), 50U);
 }
 
 TEST_F(Executor, ReportsItsState) {
