@@ -10,16 +10,6 @@
 
 namespace wq::executor {
 
-namespace {
-
-int wait_limit(Instant now, Instant until) {
-    if (until == Instant::max()) return -1;
-    if (until <= now) return 0;
-    return static_cast<int>(std::min<std::int64_t>((until - now).count() / 1000000 + 1, 60000));
-}
-
-}  // namespace
-
 void Executor::collect() {
     for (;;) {
         const bool moved = move_results();
@@ -62,14 +52,14 @@ void Executor::wait() {
         for (const auto& lane : lanes_) lane->note_waiting(true);
     // What came before that would ring no more.
     if (!must_move()) {
-        Instant until = Instant::max();
+        std::optional<Instant> until;
         {
             const std::lock_guard lock(state_mutex_);
             if (state_ == State::closing) until = killed_ ? close_at_ : kill_at_;
         }
         std::array<pollfd, 2> ready{
             {{doorbell_.get(), POLLIN, 0}, {zygote_gone_ ? -1 : zygote_.control.get(), POLLIN, 0}}};
-        poll(ready.data(), ready.size(), wait_limit(instant_now(), until));
+        poll(ready.data(), ready.size(), until ? poll_limit(*until) : -1);
         std::uint64_t rings = 0;
         if (ready[0].revents != 0) static_cast<void>(!read(doorbell_.get(), &rings, sizeof rings));
         if (ready[1].revents != 0) hear();

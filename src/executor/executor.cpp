@@ -35,19 +35,14 @@ void check_size(const char* name, std::size_t value) {
                          64);
 }
 
-int milliseconds_until(Instant until) {
-    const auto left = until - instant_now();
-    if (left.count() <= 0) return 0;
-    return static_cast<int>(std::min<std::int64_t>(left.count() / 1000000 + 1, 60000));
-}
-
-// Saturates: a user may say "for ever" by a very long time.
-Instant after(Duration timeout) {
-    const Instant now = instant_now();
-    return timeout > Instant::max() - now ? Instant::max() : now + timeout;
-}
-
 }  // namespace
+
+int poll_limit(Instant until) {
+    constexpr std::int64_t longest = 60000;
+    const Duration left = until - instant_now();
+    if (left.count() <= 0) return 0;
+    return static_cast<int>(std::min(left.count() / 1000000 + 1, longest));
+}
 
 void check_options(int workers, const JobExecutorOptions& options) {
     constexpr int most_workers = 4096;
@@ -96,10 +91,8 @@ void Executor::start(Duration timeout) {
     state_ = State::running;
     collector_ = quiet_thread([this] { collect(); });
     if (!options_.wait_until_processes_start) return;
-    const bool in_time =
-        timeout == Duration::max()
-            ? (state_changed_.wait(lock, [this] { return all_up_ || !why_none_.empty(); }), true)
-            : state_changed_.wait_for(lock, timeout, [this] { return all_up_ || !why_none_.empty(); });
+    const bool in_time = state_changed_.wait_for(lock, at_most_a_year(timeout),
+                                                 [this] { return all_up_ || !why_none_.empty(); });
     if (in_time && why_none_.empty()) return;
     const std::string why = in_time ? why_none_ : "they have not begun in time";
     lock.unlock();
@@ -229,13 +222,14 @@ void Executor::report(std::ostream& to) const {
 void Executor::close(Duration timeout) {
     if (is_copy()) return;
     const std::lock_guard only(close_mutex_);
-    const Instant until = after(timeout);
+    const Duration limit = at_most_a_year(timeout);
+    const Instant until = instant_now() + limit;
     {
         const std::lock_guard lock(state_mutex_);
         if (state_ == State::closed) return;
         state_ = State::closing;
         close_at_ = until;
-        kill_at_ = until == Instant::max() ? until : until - std::min<Duration>(timeout / 4, last_moment);
+        kill_at_ = until - std::min<Duration>(limit / 4, last_moment);
     }
     ring();
     if (collector_.joinable()) collector_.join();
@@ -254,7 +248,7 @@ void Executor::end_zygote(Instant until) {
     std::array<std::byte, sizeof(News)> rest;
     for (;;) {
         pollfd ready{zygote_.control.get(), POLLIN, 0};
-        if (poll(&ready, 1, milliseconds_until(limit)) <= 0) break;
+        if (poll(&ready, 1, poll_limit(limit)) <= 0) break;
         const ssize_t got = recv(zygote_.control.get(), rest.data(), rest.size(), MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) break;
     }

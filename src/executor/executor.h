@@ -91,6 +91,9 @@ class Executor {
     bool stopped_ = false;    // the collector's
 };
 
+// For poll(): milliseconds, rounded up, and a minute at most.
+int poll_limit(Instant until);
+
 // Throws SetupError.
 void check_options(int workers, const JobExecutorOptions& options);
 

@@ -30,13 +30,22 @@ std::string end_text(int status) {
 
 }  // namespace
 
+Lane::~Lane() {
+    for (Job& job : unfinished_) abandon(job);
+}
+
 bool Lane::has_room() const {
     const std::lock_guard lock(mutex_);
+    return has_room_locked();
+}
+
+bool Lane::has_room_locked() const {
     return state_ != State::gone && !broken_ && jobs_ && jobs_->waiting() < options_.queue;
 }
 
 Result<Sent> Lane::give(Job& job, Batch& batch) {
     const std::lock_guard lock(mutex_);
+    if (!has_room_locked()) return Sent::no_room;  // the worker has died meanwhile
     for (const std::shared_ptr<Block>& block : job.blocks) block->add_user();
     // The worker may change in place what nobody else sees, so nobody else sees it before the worker does.
     const auto give_up_batch = [&] {
@@ -250,12 +259,14 @@ void Lane::died(const std::string& why, bool never_ran) {
     if (!never_ran && has_begun_job()) {
         useless_ = 0;
         Job& job = unfinished_.front();
-        for (const std::shared_ptr<Block>& block : job.blocks) Block::abandon(block);
         const bool again =
             options_.restarts && job.head.attempt <= options_.retries && job.head.session == session_;
         if (again) {
             ++job.head.attempt;
-            for (const std::shared_ptr<Block>& block : job.blocks) block->add_user();
+            for (const std::shared_ptr<Block>& block : job.blocks) {
+                Block::abandon(block);  // by the dead process
+                block->add_user();
+            }
         } else {
             kept_.push_back(failed(job, text));
             unfinished_.pop_front();
@@ -273,8 +284,14 @@ void Lane::died(const std::string& why, bool never_ran) {
     fail_all(text + stays);
 }
 
-Finished Lane::failed(Job& job, std::string why) {
+// What a dead process had is never dropped.
+void Lane::abandon(Job& job) {
     let_go(job);
+    for (const std::shared_ptr<Block>& block : job.blocks) Block::abandon(block);
+}
+
+Finished Lane::failed(Job& job, std::string why) {
+    abandon(job);
     ++failed_;
     Finished result;
     result.metadata = {time_of(job.created), {}, {}, {}, {}, job.head.job, job.head.session, options_.worker,

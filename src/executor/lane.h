@@ -51,10 +51,13 @@ class Lane {
     enum class State : std::uint8_t { starting, up, gone };
 
     Lane(LaneOptions options, LaneLinks& links) : options_(options), links_(links) {}
+    ~Lane();
+    Lane(const Lane&) = delete;
+    Lane& operator=(const Lane&) = delete;
 
     // By any thread.
     bool has_room() const;
-    // If it has room. `batch`, of which the job was made, is empty then. no_room: too many descriptors wait;
+    // `batch`, of which the job was made, is empty then. no_room, also if too many descriptors wait:
     // both are unchanged then. Error: no memory.
     Result<Sent> give(Job& job, Batch& batch);
     void tell_session(std::uint64_t session);
@@ -76,6 +79,7 @@ class Lane {
     std::string why_gone() const;
 
   private:
+    bool has_room_locked() const;
     void begin_locked();
     bool resend();
     bool has_begun_job() const;
@@ -86,6 +90,7 @@ class Lane {
     void fail_all(const std::string& why);
     void break_off();
     static void let_go(Job& job);
+    static void abandon(Job& job);
 
     const LaneOptions options_;
     LaneLinks& links_;

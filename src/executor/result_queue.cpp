@@ -75,7 +75,7 @@ std::optional<Finished> ResultQueue::take(std::optional<std::chrono::nanoseconds
     if (!timeout)
         filled_.wait(lock, [&] { return is_ready() || expected_ == 0; });
     else if (timeout->count() > 0)
-        filled_.wait_for(lock, *timeout, is_ready);
+        filled_.wait_for(lock, at_most_a_year(*timeout), is_ready);
     if (results_.empty()) return std::nullopt;
     std::optional<Finished> first(std::move(results_.front()));
     results_.pop_front();

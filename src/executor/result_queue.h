@@ -1,6 +1,7 @@
 // Results in the program, until somebody takes them.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "base/time.h"
 #include "executor/codec.h"
 #include "executor/page.h"
 #include "work_queue/job_executor.h"
@@ -26,6 +28,11 @@ struct Finished {
     JobResult<Batch> decoded() &&;
     void drop();
 };
+
+// Users say "for ever" by times that no clock can count.
+inline Duration at_most_a_year(Duration time) {
+    return std::min<Duration>(time, std::chrono::hours(24 * 365));
+}
 
 inline JobMetadata::Time time_of(Nanos nanos) {
     return JobMetadata::Time(std::chrono::nanoseconds(nanos));
