@@ -2,6 +2,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "support.h"
@@ -186,6 +187,28 @@ TEST_F(Ends, InACopyOfTheProgramItDoesNothing) {
         return forked;
     }();
     EXPECT_GT(child, 0);
+}
+
+TEST_F(Ends, WhenTheProgramCallsExit) {
+    Shared<Gate> began;
+    const pid_t program = fork();
+    if (program == 0) {
+        static std::unique_ptr<JobExecutor<>> executor;
+        executor = std::make_unique<JobExecutor<>>(
+            [began = began.get()](const Batch&, const JobContext& context) {
+                began->open();
+                while (!context.stopping()) std::this_thread::yield();
+            },
+            1);
+        executor->start();
+        executor->put(number(0));
+        executor->put(number(1));
+        began->pass();
+        std::exit(5);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(program, &status, 0), program);
+    EXPECT_EQ(WEXITSTATUS(status), 5);
 }
 
 // Even if a child lives on, with copies of all its descriptors.

@@ -13,6 +13,7 @@
 #include <new>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "process/process_tree.h"
@@ -62,11 +63,17 @@ inline Batch number(std::int64_t value) {
     return batch;
 }
 
-inline std::size_t open_descriptors() {
-    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
+inline std::size_t entries_of(const char* path) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path), closedir);
     std::size_t count = 0;
     while (readdir(folder.get()) != nullptr) ++count;
     return count;
+}
+inline std::size_t open_descriptors() {
+    return entries_of("/proc/self/fd");
+}
+inline std::size_t threads() {
+    return entries_of("/proc/self/task");
 }
 
 inline std::vector<pid_t> processes() {
@@ -93,16 +100,20 @@ inline int some_of(int all) {
 class NothingLeft : public testing::Test {
   protected:
     void SetUp() override {
-        number_before_ = open_descriptors();
+        std::thread([] {}).join();  // the first one brings a thread of ThreadSanitizer's
+        threads_before_ = threads();
+        descriptors_before_ = open_descriptors();
         ASSERT_THAT(processes(), testing::IsEmpty());
     }
     void TearDown() override {
         EXPECT_THAT(processes(), testing::IsEmpty());
-        EXPECT_EQ(open_descriptors(), number_before_);
+        EXPECT_EQ(open_descriptors(), descriptors_before_);
+        EXPECT_EQ(threads(), threads_before_);
     }
 
   private:
-    std::size_t number_before_ = 0;
+    std::size_t threads_before_ = 0;
+    std::size_t descriptors_before_ = 0;
 };
 
 }  // namespace wq::executor_tests
