@@ -141,6 +141,7 @@ class BlockStore {
     struct Current {
         std::atomic<BlockStore*> store;
         std::atomic<std::uint64_t> process{0};
+        std::vector<BlockStore*> parents;
         // A forked process has none of its parent's blocks, whose descriptors may be closed there.
         Current() : store(new BlockStore) { pthread_atfork(nullptr, nullptr, forked); }
     };
@@ -149,6 +150,7 @@ class BlockStore {
         return current;
     }
     static void forked() {
+        current().parents.push_back(current().store);
         current().store = new BlockStore;
         ++current().process;
     }
