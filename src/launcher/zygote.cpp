@@ -165,6 +165,7 @@ class ZygoteProcess {
         const pid_t launcher = std::exchange(launcher_, -1);
         lifeline_.reset();
         process::end_all_children(process::kill_limit_ms, spared_);
+        std::erase_if(spared_, [](pid_t pid) { return kill(pid, 0) != 0; });  // reaped there
         watch::remove_task_groups_of(launcher);
         scratch_.remove();
     }

@@ -1,3 +1,5 @@
+#include <ostream>
+
 #include "support.h"
 #include "work_queue/job_executor.h"
 
@@ -65,6 +67,10 @@ TEST_P(Queues, HoldAsManyAsTheySay) {
     while (seen.size() < static_cast<std::size_t>(put)) take_one();
     EXPECT_TRUE(executor.is_idle());
     EXPECT_FALSE(executor.try_take());
+}
+
+void PrintTo(const Sizes& sizes, std::ostream* to) {
+    *to << sizes.workers << " workers with " << sizes.per_worker << ", " << sizes.pin_in_all << " in all";
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Queues,
