@@ -128,7 +128,11 @@ bool Executor::put(Batch& batch) {
     if (lanes_.empty()) return run_here(batch);
     const std::lock_guard lock(put_mutex_);
     Lane* const lane = lane_with_room();
-    if (lane == nullptr) return false;
+    if (lane == nullptr) {
+        if (std::all_of(lanes_.begin(), lanes_.end(), [](const auto& one) { return one->is_gone(); }))
+            throw ExecutorClosed("no worker is left: worker 0 " + lanes_.front()->why_gone());
+        return false;
+    }
     Job job;
     job.created = nanos_now();
     job.head.job = next_job_;

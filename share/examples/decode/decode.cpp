@@ -183,7 +183,8 @@ int main(int words, char** word) {
         const auto take = [&] { return timed(times.waiting, [&] { return executor.take(); }); };
         while (const auto slice = slices.take()) {
             wq::Batch batch = timed(times.reading, [&] { return input.read(*slice->start, *slice->end); });
-            while (!executor.put(std::move(batch))) consume(*take(), times);
+            while (!executor.put(std::move(batch)))
+                if (const auto result = take()) consume(*result, times);
         }
         while (const auto result = take()) consume(*result, times);
         const Seconds all = Clock::now() - began;

@@ -6,7 +6,8 @@
 //       wq::JobExecutor executor(decode, 4);  // before any thread
 //       executor.start();
 //       for (wq::Batch& batch : batches)
-//           while (!executor.put(std::move(batch))) use(*executor.take());
+//           while (!executor.put(std::move(batch)))
+//               if (auto result = executor.take()) use(*result);
 //       while (auto result = executor.take()) use(*result);
 //   }
 //
