@@ -102,7 +102,10 @@ bool ByteReader::boolean() {
 }
 
 std::string_view ByteReader::blob() {
-    const std::uint64_t size = u64();
+    return raw(u64());
+}
+
+std::string_view ByteReader::raw(std::uint64_t size) {
     if (size > rest_.size()) {
         fail();
         return {};

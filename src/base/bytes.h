@@ -43,6 +43,7 @@ class ByteReader {
     double f64();
     bool boolean();           // bad if neither 0 nor 1
     std::string_view blob();  // points into the bytes given
+    std::string_view raw(std::uint64_t size);
     std::vector<std::string> blobs();
     std::vector<std::pair<std::string, std::string>> pairs();
     std::string_view rest() const { return rest_; }

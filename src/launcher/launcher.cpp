@@ -35,8 +35,11 @@ std::string describe_end(int status) {
 
 class RankEnd final : public Launcher {
   public:
-    RankEnd(std::unique_ptr<SharedMemory> memory, Zygote zygote)
-        : memory_(std::move(memory)), zygote_(std::move(zygote)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    RankEnd(std::unique_ptr<SharedMemory> memory, Zygote zygote, bool forked)
+        : memory_(std::move(memory)),
+          zygote_(std::move(zygote)),
+          forked_(forked),
+          epoll_(epoll_create1(EPOLL_CLOEXEC)) {
         watch(zygote_.control.get(), EPOLL_CTL_ADD, EPOLLIN);
     }
     ~RankEnd() override { close(std::chrono::seconds(5)); }
@@ -57,6 +60,7 @@ class RankEnd final : public Launcher {
     void recall(std::uint64_t most) override { say(RecallMessage{most}); }
     void kill_all() override { say(KillAllMessage{}); }
     std::vector<Report> next() override;
+    Status fork_child(int socket, void (*main)(int socket)) override;
     Status begin_anew(const LauncherOptions& options, Duration limit) override;
     void close(Duration limit) override;
 
@@ -77,6 +81,7 @@ class RankEnd final : public Launcher {
 
     std::unique_ptr<SharedMemory> memory_;
     Zygote zygote_;
+    const bool forked_;  // from this program
     Descriptor epoll_;
     Descriptor socket_;
     MessageStream stream_;
@@ -259,6 +264,14 @@ void RankEnd::end_launcher(Duration limit) {
     hang_up();
 }
 
+Status RankEnd::fork_child(int socket, void (*main)(int socket)) {
+    if (!forked_)
+        return Error{ExitCode::unreachable,
+                     "processes of a program that has called MPI_Init itself cannot be forked after that"};
+    if (ask_for_child(zygote_.control.get(), socket, main)) return success();
+    return Error{ExitCode::unreachable, "the process that forks processes of this rank was killed"};
+}
+
 Status RankEnd::begin_anew(const LauncherOptions& options, Duration limit) {
     end_launcher(limit);
     outstanding_.clear();
@@ -289,7 +302,7 @@ Result<std::unique_ptr<Launcher>> Launcher::start(const process::FunctionTable* 
     auto zygote = fork_zygote(memory->page(), functions);
     if (!zygote) return zygote.error();
     return std::unique_ptr<Launcher>(
-        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw()));
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), true));
 }
 
 Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& path) {
@@ -301,7 +314,7 @@ Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& pat
     auto zygote = spawn_zygote(path, file.get());
     if (!zygote) return zygote.error();
     return std::unique_ptr<Launcher>(
-        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw()));
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), false));
 }
 
 }  // namespace wq::launcher

@@ -135,6 +135,11 @@ class Launcher {
     // All reports that are available without waiting.
     virtual std::vector<Report> next() = 0;
 
+    // Forks one more process from the program as it was at start(), as which `main` runs with `socket`. It is
+    // no launcher: it notices by the socket that it has to end. May be called by any thread. Error: the
+    // program's code is not in the process that would fork it (start_program), or that is gone.
+    virtual Status fork_child(int socket, void (*main)(int socket)) = 0;
+
     // Ends the launcher process and opens a new one. Earlier orders and environment lines are dropped, and
     // never reported.
     virtual Status begin_anew(const LauncherOptions& options, Duration limit) = 0;

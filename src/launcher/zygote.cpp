@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "launcher/launcher_process.h"
 #include "process/process_tree.h"
@@ -27,9 +28,14 @@ namespace {
 constexpr int launcher_end_ms = 8000;  // after its rank is gone, a launcher cleans up for at most this long
 constexpr std::size_t longest_path = 4096;
 
+using ChildMain = void (*)(int socket);
+constexpr char for_launcher = '+';
+constexpr char for_child = '!';
+
 struct LauncherRequest {
     Descriptor socket;
     std::string scratch;
+    ChildMain child = nullptr;  // it is asked for this instead of a launcher
 };
 
 // Returns nullopt if the rank is gone.
@@ -47,9 +53,12 @@ std::optional<LauncherRequest> receive_request(int control) {
     if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return std::nullopt;
     int socket = -1;
     std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
-    // The first byte only marks a message, because the path may be empty.
-    return LauncherRequest{Descriptor(socket),
-                           std::string(path.data() + 1, static_cast<std::size_t>(got - 1))};
+    LauncherRequest request{Descriptor(socket), {}, nullptr};
+    if (path[0] == for_child && got == 1 + sizeof request.child)
+        std::memcpy(&request.child, path.data() + 1, sizeof request.child);
+    else
+        request.scratch.assign(path.data() + 1, static_cast<std::size_t>(got - 1));
+    return request;
 }
 
 class ZygoteProcess {
@@ -76,6 +85,7 @@ class ZygoteProcess {
     bool serve() {
         auto request = receive_request(control_);
         if (!request) return false;
+        if (request->child != nullptr) return fork_child(*request);
         if (launcher_ > 0) end_launcher();
         if (!request->scratch.empty()) {
             auto folder = process::ScratchFolder::make(request->scratch);
@@ -103,6 +113,17 @@ class ZygoteProcess {
         return heard;
     }
 
+    // If it fails, the socket's other end sees that.
+    bool fork_child(const LauncherRequest& request) {
+        const pid_t child = fork();
+        if (child == 0) {
+            request.child(request.socket.get());
+            _exit(0);
+        }
+        if (child > 0) spared_.push_back(child);
+        return true;
+    }
+
     bool give_up(int why) {
         scratch_.remove();
         return tell(ZygoteNews::Kind::not_forked, why);
@@ -122,6 +143,7 @@ class ZygoteProcess {
         }
         int status = 0;
         for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+            std::erase(spared_, pid);
             if (pid != launcher_) continue;
             clean_up();
             tell(ZygoteNews::Kind::ended, status, pid);
@@ -138,20 +160,21 @@ class ZygoteProcess {
         tell(ZygoteNews::Kind::ended, status, launcher);
     }
 
-    // All processes that the launcher started are our children now.
+    // All processes that the launcher started are our children now, beside those that are not the launcher's.
     void clean_up() {
         const pid_t launcher = std::exchange(launcher_, -1);
         lifeline_.reset();
-        process::end_all_children(process::kill_limit_ms);
+        process::end_all_children(process::kill_limit_ms, spared_);
+        std::erase_if(spared_, [](pid_t pid) { return kill(pid, 0) != 0; });  // reaped there
         watch::remove_task_groups_of(launcher);
         scratch_.remove();
     }
 
-    // The rank is gone, and the launcher notices that itself.
+    // The rank is gone, and the launcher and the other children notice that themselves.
     void outlive_launcher() {
         lifeline_.reset();
         const Instant until = instant_now() + std::chrono::milliseconds(launcher_end_ms);
-        while (launcher_ > 0) {
+        while (launcher_ > 0 || !spared_.empty()) {
             const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
             if (left.count() <= 0) break;
             pollfd ready{signals_.get(), POLLIN, 0};
@@ -159,6 +182,7 @@ class ZygoteProcess {
             children_ended();
         }
         if (launcher_ > 0) clean_up();
+        if (!spared_.empty()) process::end_all_children(process::kill_limit_ms);
     }
 
     bool tell(ZygoteNews::Kind kind, int value, pid_t launcher = 0) const {
@@ -172,6 +196,7 @@ class ZygoteProcess {
     Descriptor signals_;
     Descriptor lifeline_;
     pid_t launcher_ = -1;
+    std::vector<pid_t> spared_;
     process::ScratchFolder scratch_;
 };
 
@@ -185,6 +210,22 @@ int keep_only(int control) {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
     if (nothing > place) close(nothing);
     return place;
+}
+
+bool ask(int control, int socket, std::string text) {
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
+    iovec part{text.data(), text.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = ancillary.data();
+    message.msg_controllen = ancillary.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &socket, sizeof socket);
+    return sendmsg(control, &message, MSG_NOSIGNAL) > 0;
 }
 
 }  // namespace
@@ -218,20 +259,11 @@ Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* fun
 }
 
 bool ask_for_launcher(int control, int socket, const std::string& scratch) {
-    std::string text = "+" + scratch;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
-    iovec part{text.data(), text.size()};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = ancillary.data();
-    message.msg_controllen = ancillary.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &socket, sizeof socket);
-    return sendmsg(control, &message, MSG_NOSIGNAL) > 0;
+    return ask(control, socket, for_launcher + scratch);
+}
+
+bool ask_for_child(int control, int socket, void (*main)(int socket)) {
+    return ask(control, socket, for_child + std::string(reinterpret_cast<const char*>(&main), sizeof main));
 }
 
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone) {

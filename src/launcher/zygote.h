@@ -1,7 +1,8 @@
-// The zygote only forks launchers and waits for their ends. It is forked from a rank before MPI_Init, while
-// the rank is small and has no threads. It is a subreaper: it adopts the processes that a killed launcher
-// leaves behind, kills them, removes the scratch folder and only then tells the rank. It also creates that
-// folder, because a rank could be killed before it had told anyone about the folder.
+// The zygote forks launchers and waits for their ends (and, for rank parts that have processes of their own,
+// it forks those). It is forked from a rank before MPI_Init, while the rank is small and has no threads. It
+// is a subreaper: it adopts the processes that a killed launcher leaves behind, kills them, removes the
+// scratch folder and only then tells the rank. It also creates that folder, because a rank could be killed
+// before it had told anyone about the folder.
 //
 // Ends are noticed as follows. The rank's end: the zygote sees end of file on the control socket, the
 // launcher on its own socket. The zygote's end: the launcher sees it on its lifeline, a pipe, and the rank on
@@ -41,6 +42,9 @@ Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* fun
 // Asks for a launcher that uses `socket` and has its temporary folders below `scratch` (empty: none). The
 // zygote first kills an existing launcher, with all that it started. False if the zygote is gone.
 bool ask_for_launcher(int control, int socket, const std::string& scratch);
+// Asks for a child that runs `main` with `socket`, and that the zygote leaves alone. False if the zygote is
+// gone.
+bool ask_for_child(int control, int socket, void (*main)(int socket));
 // The zygote's next message, without waiting. Sets `gone` if there will be no more.
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone);
 

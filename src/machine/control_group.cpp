@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -53,6 +54,15 @@ std::optional<std::int64_t> number_in(const std::string& file) {
     return value;
 }
 
+// Of the line "NAME number".
+std::optional<std::int64_t> number_of(const std::string& file, std::string_view name) {
+    std::ifstream in(file);
+    std::string word;
+    for (std::int64_t value = 0; in >> word >> value;)
+        if (word == name) return value;
+    return std::nullopt;
+}
+
 void lower(std::optional<GroupLimit>& least, std::optional<double> amount, const std::string& source) {
     if (amount && (!least || *amount < least->amount)) least = GroupLimit{*amount, source};
 }
@@ -87,6 +97,24 @@ std::optional<std::int64_t> memory_limit(const ControlGroupRoots& roots) {
     const auto least = memory_limit_of_group(roots);
     if (!least) return std::nullopt;
     return static_cast<std::int64_t>(least->amount);
+}
+
+std::optional<std::int64_t> memory_left(const ControlGroupRoots& roots) {
+    constexpr std::int64_t unlimited = std::int64_t{1} << 60;
+    std::optional<std::int64_t> least;
+    const auto lower_to = [&](const std::string& folder, const char* most, const char* used,
+                              const char* cached) {
+        const auto limit = number_in(folder + most);
+        const auto now = number_in(folder + used);
+        if (!limit || *limit >= unlimited || !now) return;
+        const std::int64_t left = *limit - *now + number_of(folder + "/memory.stat", cached).value_or(0);
+        least = std::min(least.value_or(left), left);
+    };
+    for (const Folder& folder : folders(roots, ""))
+        lower_to(folder.path, "/memory.max", "/memory.current", "inactive_file");
+    for (const Folder& folder : folders(roots, "memory"))
+        lower_to(folder.path, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file");
+    return least;
 }
 
 std::optional<GroupLimit> cpu_quota_of_group(const ControlGroupRoots& roots) {

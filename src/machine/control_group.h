@@ -17,6 +17,10 @@ struct ControlGroupRoots {
 // The smallest memory limit from our group up to the root, in bytes; nullopt: unlimited.
 std::optional<std::int64_t> memory_limit(const ControlGroupRoots& roots = {});
 
+// How much more memory our groups allow, in bytes: less what they use, except the page cache that the kernel
+// would drop first. nullopt: unlimited.
+std::optional<std::int64_t> memory_left(const ControlGroupRoots& roots = {});
+
 // The smallest CPU quota, in cores (1.5: one and a half); nullopt: no quota.
 std::optional<double> cpu_quota(const ControlGroupRoots& roots = {});
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -192,7 +193,7 @@ void signal_tree(pid_t pid, int signal) {
     ::kill(pid, signal);
 }
 
-bool end_all_children(int limit_ms) {
+bool end_all_children(int limit_ms, const std::vector<pid_t>& spared) {
     // Does not wait for SIGCHLD, because the caller may block, handle or ignore it.
     const Instant until = instant_now() + std::chrono::milliseconds(limit_ms);
     for (;;) {
@@ -200,6 +201,8 @@ bool end_all_children(int limit_ms) {
         }
         std::vector<pid_t> left;
         ChildLists{}.append(getpid(), false, left);
+        std::erase_if(
+            left, [&](pid_t pid) { return std::find(spared.begin(), spared.end(), pid) != spared.end(); });
         if (left.empty()) return true;
         for (const pid_t pid : left) signal_tree(pid, SIGKILL);
         const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());

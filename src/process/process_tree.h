@@ -67,8 +67,8 @@ std::int64_t proportional_kb(pid_t pid);
 void signal_tree(pid_t pid, int signal);
 
 // For a subreaper: kills and reaps all children and all that they leave behind, until none is left or
-// `limit_ms` has passed. True if none is left.
-bool end_all_children(int limit_ms);
+// `limit_ms` has passed; but not children that are `spared`, with what these started. True if none is left.
+bool end_all_children(int limit_ms, const std::vector<pid_t>& spared = {});
 inline constexpr int kill_limit_ms = 5000;  // how long a launcher waits for them
 
 }  // namespace wq::process

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import executors
 import files
 import ours
 import peers
@@ -48,7 +49,7 @@ ROOMS = {
     "bench_functions": (("20000000", "500000", "2"), 20, ("2000000", "50000", "1"), 6),
 }
 RANKS = {"bench_mpi": 2, "bench_makespan": 2}  # under mpirun
-OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8)}  # seconds as well
+OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8), "executors": (30, 6)}  # seconds as well
 
 
 def timed(peer, kind, count, folder):
@@ -153,7 +154,8 @@ def room(name, options, share):
 
 def benches(options):
     """(name, weight, what takes a share)."""
-    all_of = {"runners": task_runners, "engine": ours.measure, "programs": programs.measure, "files": files.measure}
+    all_of = {"runners": task_runners, "engine": ours.measure, "programs": programs.measure, "files": files.measure,
+              "executors": executors.measure}
     found = [(name, OTHERS[name][options.quick], measure) for name, measure in all_of.items()]
     for name, (_, seconds, quickly, quick_seconds) in ROOMS.items():
         if options.quick and quickly is None:
@@ -184,8 +186,8 @@ def read_options():
     parser.add_argument("--quick", action="store_true", help="shorter lists and fewer rows, in 2 minutes: for every day")
     parser.add_argument("--minutes", type=float, metavar="N", help="that all of it may take (default 10, with --quick 2)")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="of each measurement at most (default 5)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=["runners", "engine", "programs", "files", *ROOMS],
-                        help="of: runners, engine, programs, files, " + ", ".join(ROOMS))
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=[*OTHERS, *ROOMS],
+                        help="of: " + ", ".join(OTHERS) + ", " + ", ".join(ROOMS))
     options = parser.parse_args()
     options.build = options.build.resolve()
     options.minutes = options.minutes or (2 if options.quick else 10)

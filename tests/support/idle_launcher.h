@@ -21,6 +21,7 @@ class IdleLauncher : public launcher::Launcher {
     void recall(std::uint64_t) override {}
     void kill_all() override {}
     std::vector<launcher::Report> next() override { return {}; }
+    Status fork_child(int, void (*)(int)) override { return Error{ExitCode::unreachable, "not here"}; }
     void close(Duration) override {}
 };
 

@@ -35,6 +35,7 @@ class FakeLauncher final : public launcher::Launcher {
     void kill_all() override;
     std::vector<launcher::Report> next() override;
     Status begin_anew(const launcher::LauncherOptions&, Duration) override;
+    Status fork_child(int, void (*)(int)) override { return Error{ExitCode::unreachable, "not here"}; }
     void close(Duration) override {}
 
     void set_time(Instant now) { now_ = now; }

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -32,6 +33,29 @@ TEST(LauncherDeath, ATaskThatKillsItsParentKillsTheLauncherOnly) {
     EXPECT_THAT(session.died->not_started, ElementsAre(Named(TaskId(2), 1)));
     EXPECT_THAT(processes_with(session.mark), IsEmpty());
     EXPECT_TRUE(std::filesystem::is_empty(session.folder / "scratch"));
+}
+
+// Answers until its socket is closed.
+void echo(int socket) {
+    for (char word = 0; read(socket, &word, 1) == 1;)
+        if (write(socket, &word, 1) != 1) return;
+}
+
+TEST(LauncherDeath, LeavesAloneWhatElseTheZygoteForked) {
+    Session session(1);
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    const Descriptor ours(ends[0]);
+    ASSERT_TRUE(session.launcher->fork_child(ends[1], echo));
+    close(ends[1]);
+    const auto answers = [&] {
+        char word = 'x';
+        return write(ours.get(), &word, 1) == 1 && read(ours.get(), &word, 1) == 1;
+    };
+    EXPECT_TRUE(answers());
+    run_until_death(session, "kill -9 $PPID; sleep 1000");
+    ASSERT_TRUE(session.died);
+    EXPECT_TRUE(answers());
 }
 
 // Two cores and a GPU, which task 1 holds and task 2 waits for; task 3, which takes none, goes past it.

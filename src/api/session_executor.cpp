@@ -1,0 +1,20 @@
+// Executors in a program that has an MpiSession: their zygotes are forked by the launcher's, which is older
+// than MPI.
+#include "api/session_parts.h"
+#include "api/setup_error.h"
+#include "executor/core.h"
+#include "work_queue/job_executor.h"
+
+namespace wq::detail {
+
+JobExecutorCore::JobExecutorCore(MpiSession& session, JobFunction function, int nb_workers,
+                                 const JobExecutorOptions& options) {
+    executor::check_options(nb_workers, options);
+    executor::ZygoteLink zygote;
+    if (nb_workers > 0)
+        zygote = api::checked(executor::ask_for_zygote(
+            [&](int socket) { return session.parts().launcher->fork_child(socket, executor::zygote_main); }));
+    impl_ = std::make_unique<Impl>(function, nb_workers, options, std::move(zygote));
+}
+
+}  // namespace wq::detail

@@ -1,0 +1,243 @@
+#include "executor/block.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "executor/memory_room.h"
+
+namespace wq::executor {
+
+namespace {
+
+// Reading how much is left takes as long as making a small block, so it is done once for so many bytes.
+constexpr std::size_t checked_every = std::size_t{16} << 20;
+
+// Each has a descriptor, of which the program needs most.
+std::size_t blocks_to_keep() {
+    constexpr rlim_t most = 64;
+    constexpr rlim_t part = 16;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return std::min(most, limit.rlim_cur / part);
+}
+
+Error no_room(const char* what, std::size_t bytes, int error) {
+    std::string why = strerror(error);
+    if (error == EMFILE || error == ENFILE) why += " (raise `ulimit -n`, or hold fewer large arrays)";
+    return {ExitCode::unreachable,
+            std::string(what) + " of " + format_size(static_cast<std::int64_t>(bytes)) + ": " + why};
+}
+
+}  // namespace
+
+// Blocks that this process dropped, the last one at the end. Page faults of fresh memory, and of memory that
+// is mapped anew, cost far more than handing a block over: so its own blocks are kept for new arrays, and
+// those of others because they come again.
+class BlockStore {
+  public:
+    // Never destroyed: arrays may outlive static objects.
+    static BlockStore& of_process() { return *current().store.load(std::memory_order_relaxed); }
+    static std::uint64_t process() { return current().process.load(std::memory_order_relaxed); }
+
+    // One of ours with at least so many bytes and at most twice as many, that nobody uses.
+    std::shared_ptr<Block> take(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t at = kept_.size(); at-- > 0;) {
+            const Block& block = *kept_[at];
+            if (!block.made_here_ || block.capacity() < bytes || block.capacity() / 2 > bytes) continue;
+            if (!unused(block)) continue;
+            auto found = take_out(at);
+            found->users().store(1, std::memory_order_relaxed);
+            return found;
+        }
+        return nullptr;
+    }
+    // The one that is mapped from this file.
+    std::shared_ptr<Block> find(ino_t file, std::size_t mapped) {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t at = kept_.size(); at-- > 0;)
+            if (kept_[at]->number_ == file && kept_[at]->mapped_ == mapped) return take_out(at);
+        return nullptr;
+    }
+    void keep(std::shared_ptr<Block> block) {
+        std::vector<std::shared_ptr<Block>> given_up;  // unmapped without the lock
+        const std::lock_guard lock(mutex_);
+        if (most_bytes_ == 0 || block->abandoned_) {
+            given_up.push_back(std::move(block));
+            return;
+        }
+        kept_.push_back(std::move(block));
+        const std::size_t most_blocks = blocks_to_keep();
+        std::size_t bytes = 0;
+        for (const auto& one : kept_)
+            if (unused(*one)) bytes += one->mapped_;
+        // What others use takes no memory here.
+        for (std::size_t at = 0; at < kept_.size() && (kept_.size() > most_blocks || bytes > most_bytes_);) {
+            const bool is_unused = unused(*kept_[at]);
+            if (!is_unused && kept_.size() <= most_blocks) {
+                ++at;
+                continue;
+            }
+            if (is_unused) bytes -= std::min(bytes, kept_[at]->mapped_);
+            given_up.push_back(take_out(at));
+        }
+    }
+    void abandon(Block& block) {
+        std::shared_ptr<Block> given_up;
+        const std::lock_guard lock(mutex_);
+        block.abandoned_ = true;
+        for (std::size_t at = kept_.size(); at-- > 0;)
+            if (kept_[at].get() == &block) given_up = take_out(at);
+    }
+    // The room for a new block, as long as other blocks are kept for nothing.
+    void give_up_all() {
+        std::vector<std::shared_ptr<Block>> given_up;
+        const std::lock_guard lock(mutex_);
+        given_up.swap(kept_);
+    }
+    void add_keeper(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        keepers_.push_back(bytes);
+        most_bytes_ = *std::max_element(keepers_.begin(), keepers_.end());
+    }
+    void remove_keeper(std::size_t bytes) {
+        std::unique_lock lock(mutex_);
+        keepers_.erase(std::find(keepers_.begin(), keepers_.end(), bytes));
+        most_bytes_ = keepers_.empty() ? 0 : *std::max_element(keepers_.begin(), keepers_.end());
+        lock.unlock();
+        if (most_bytes_ == 0) give_up_all();
+    }
+    Status check_room(std::size_t bytes) {
+        {
+            const std::lock_guard lock(mutex_);
+            unchecked_ += bytes;
+            if (unchecked_ < checked_every) return success();
+            unchecked_ = 0;
+        }
+        if (Status there = check_memory_room(bytes); there) return there;
+        give_up_all();
+        return check_memory_room(bytes);
+    }
+
+  private:
+    static bool unused(const Block& block) { return block.users().load(std::memory_order_acquire) == 0; }
+    std::shared_ptr<Block> take_out(std::size_t at) {
+        std::shared_ptr<Block> found = std::move(kept_[at]);
+        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at));
+        return found;
+    }
+
+    struct Current {
+        std::atomic<BlockStore*> store;
+        std::atomic<std::uint64_t> process{0};
+        std::vector<BlockStore*> parents;
+        // A forked process has none of its parent's blocks, whose descriptors may be closed there.
+        Current() : store(new BlockStore) { pthread_atfork(nullptr, nullptr, forked); }
+    };
+    static Current& current() {
+        static auto& current = *new Current;
+        return current;
+    }
+    static void forked() {
+        current().parents.push_back(current().store);
+        current().store = new BlockStore;
+        ++current().process;
+    }
+
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<Block>> kept_;
+    std::size_t unchecked_ = 0;
+    std::vector<std::size_t> keepers_;
+    std::size_t most_bytes_ = 0;  // 0: nothing is kept
+};
+
+Result<std::shared_ptr<Block>> Block::mapped(Descriptor file, const struct stat& facts, bool made_here) {
+    const auto bytes = static_cast<std::size_t>(facts.st_size);
+    void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (base == MAP_FAILED) return no_room("cannot map shared memory", bytes, errno);
+    return std::shared_ptr<Block>(
+        new Block(std::move(file), static_cast<std::byte*>(base), facts, made_here));
+}
+
+Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
+    constexpr std::size_t most = std::size_t{1} << 62;
+    if (bytes > most) return no_room("cannot make shared memory", most, ENOMEM);
+    if (Status there = BlockStore::of_process().check_room(bytes); !there) return there.error();
+    const std::size_t all = (bytes + head_bytes + 4095) / 4096 * 4096;
+    Descriptor file(memfd_create("work_queue", MFD_CLOEXEC));
+    if (!file.valid() && errno == EMFILE) {
+        BlockStore::of_process().give_up_all();
+        file.reset(memfd_create("work_queue", MFD_CLOEXEC));
+    }
+    if (!file.valid()) return no_room("cannot make shared memory", all, errno);
+    int failed = 0;
+    do failed = fallocate(file.get(), 0, 0, static_cast<off_t>(all)) == 0 ? 0 : errno;
+    while (failed == EINTR);
+    if (failed != 0) return no_room("cannot make shared memory", all, failed);
+    struct stat facts {};
+    if (fstat(file.get(), &facts) != 0) return no_room("cannot make shared memory", all, errno);
+    return mapped(std::move(file), facts, true);
+}
+
+Result<std::shared_ptr<Block>> Block::make(std::size_t bytes) {
+    if (auto kept = BlockStore::of_process().take(bytes)) return kept;
+    auto made = make_new(bytes);
+    if (made) (*made)->users().store(1, std::memory_order_relaxed);
+    return made;
+}
+
+Result<std::shared_ptr<Block>> Block::map(Descriptor file) {
+    struct stat facts {};
+    if (fstat(file.get(), &facts) != 0 || facts.st_size < static_cast<off_t>(head_bytes))
+        return Error{ExitCode::internal, "a descriptor of no shared memory came with a batch"};
+    if (auto kept = BlockStore::of_process().find(facts.st_ino, static_cast<std::size_t>(facts.st_size)))
+        return kept;
+    return mapped(std::move(file), facts, false);
+}
+
+Block::Block(Descriptor file, std::byte* base, const struct stat& facts, bool made_here)
+    : file_(std::move(file)),
+      base_(base),
+      mapped_(static_cast<std::size_t>(facts.st_size)),
+      number_(facts.st_ino),
+      made_here_(made_here),
+      process_(BlockStore::process()) {}
+
+Block::~Block() {
+    if (inherited()) file_.release();
+    munmap(base_, mapped_);
+}
+
+void Block::abandon(const std::shared_ptr<Block>& block) {
+    BlockStore::of_process().abandon(*block);
+}
+
+bool Block::inherited() const {
+    return process_ != BlockStore::process();
+}
+
+void Block::drop_user(std::shared_ptr<Block> block) {
+    if (block->inherited()) return;
+    block->users().fetch_sub(1, std::memory_order_acq_rel);
+    BlockStore::of_process().keep(std::move(block));
+}
+
+KeepBlocks::KeepBlocks(std::size_t bytes) : bytes_(bytes) {
+    BlockStore::of_process().add_keeper(bytes_);
+}
+KeepBlocks::~KeepBlocks() {
+    BlockStore::of_process().remove_keeper(bytes_);
+}
+
+}  // namespace wq::executor

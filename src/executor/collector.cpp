@@ -1,0 +1,137 @@
+// The thread that moves results from the workers to the program, and hears how workers end.
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "executor/executor.h"
+
+namespace wq::executor {
+
+void Executor::collect() {
+    for (;;) {
+        const bool moved = move_results();
+        if (!moved) look_at_lanes();
+        if (abort_.load()) {
+            kill_lanes();
+            results_.close();
+        }
+        if (close_lanes()) return;
+        if (!moved) wait();
+    }
+}
+
+// One of each lane in turn.
+bool Executor::move_results() {
+    bool moved = false;
+    for (bool any = true; any;) {
+        any = false;
+        for (const auto& lane : lanes_) {
+            if (!results_.has_room()) return moved;
+            auto result = lane->next_result();
+            if (!result) continue;
+            any = moved = true;
+            result->metadata.collected = std::chrono::steady_clock::now();
+            results_.add(std::move(*result));
+        }
+    }
+    return moved;
+}
+
+bool Executor::must_move() const {
+    return results_.has_room() &&
+           std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_result(); });
+}
+
+void Executor::wait() {
+    const bool has_room = results_.has_room();
+    waits_for_room_.store(!has_room);
+    if (has_room)
+        for (const auto& lane : lanes_) lane->note_waiting(true);
+    // What came before that would ring no more.
+    if (!must_move()) {
+        std::optional<Instant> until;
+        {
+            const std::lock_guard lock(state_mutex_);
+            if (state_ == State::closing) until = killed_ ? close_at_ : kill_at_;
+        }
+        std::array<pollfd, 2> ready{
+            {{doorbell_.get(), POLLIN, 0}, {zygote_gone_ ? -1 : zygote_.control.get(), POLLIN, 0}}};
+        poll(ready.data(), ready.size(), until ? poll_limit(*until) : -1);
+        std::uint64_t rings = 0;
+        if (ready[0].revents != 0) static_cast<void>(!read(doorbell_.get(), &rings, sizeof rings));
+        if (ready[1].revents != 0) hear();
+    }
+    waits_for_room_.store(false);
+    for (const auto& lane : lanes_) lane->note_waiting(false);
+}
+
+void Executor::hear() {
+    for (;;) {
+        News news;
+        const ssize_t got = recv(zygote_.control.get(), &news, sizeof news, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (got != sizeof news) break;
+        if (news.lane < lanes_.size()) lanes_[news.lane]->hear(news);
+    }
+    zygote_gone_ = true;
+    for (const auto& lane : lanes_) lane->lose("the process that starts workers was killed");
+}
+
+void Executor::look_at_lanes() {
+    std::size_t up = 0;
+    std::size_t gone = 0;
+    bool waits = false;
+    for (const auto& lane : lanes_) {
+        const Lane::State state = lane->state();
+        up += state == Lane::State::up;
+        gone += state == Lane::State::gone;
+        waits = waits || lane->has_result();
+    }
+    const std::lock_guard lock(state_mutex_);
+    if (state_ == State::closing) return;
+    if (!all_up_ && up == lanes_.size()) {
+        all_up_ = true;
+        state_changed_.notify_all();
+    }
+    if (gone < lanes_.size()) return;
+    if (why_none_.empty()) {
+        why_none_ = "worker 0 " + lanes_.front()->why_gone();
+        state_changed_.notify_all();
+    }
+    if (!waits) results_.close();
+}
+
+void Executor::kill_lanes() {
+    if (killed_) return;
+    killed_ = true;
+    for (const auto& lane : lanes_) {
+        lane->stop();
+        lane->kill();
+    }
+}
+
+// True: all is done that can be done.
+bool Executor::close_lanes() {
+    Instant close_at;
+    Instant kill_at;
+    {
+        const std::lock_guard lock(state_mutex_);
+        if (state_ != State::closing) return false;
+        close_at = close_at_;
+        kill_at = kill_at_;
+    }
+    if (!stopped_) {
+        stopped_ = true;
+        for (const auto& lane : lanes_) lane->stop();
+    }
+    const Instant now = instant_now();
+    if (now >= kill_at) kill_lanes();
+    if (now >= close_at || zygote_gone_) return true;
+    return std::all_of(lanes_.begin(), lanes_.end(),
+                       [](const auto& lane) { return lane->state() == Lane::State::gone; });
+}
+
+}  // namespace wq::executor

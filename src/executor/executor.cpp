@@ -1,0 +1,266 @@
+#include "executor/executor.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ostream>
+#include <utility>
+
+#include "base/quiet_thread.h"
+#include "executor/memory_room.h"
+
+namespace wq::executor {
+
+namespace {
+
+constexpr Duration last_moment = std::chrono::seconds(1);  // before the time is up, for kills
+
+std::size_t results_at_most(int workers, const JobExecutorOptions& options) {
+    const auto lanes = static_cast<std::size_t>(std::max(workers, 1));
+    return options.max_queue_size_pin.value_or(options.max_queue_size_pin_thread_per_worker * lanes);
+}
+
+void check_size(const char* name, std::size_t value) {
+    constexpr std::size_t most = 65536;
+    if (value < 1 || value > most)
+        throw SetupError(std::string(name) + " is " + std::to_string(value) +
+                             "; it is at least 1 and at most " + std::to_string(most),
+                         64);
+}
+
+}  // namespace
+
+int poll_limit(Instant until) {
+    constexpr std::int64_t longest = 60000;
+    const Duration left = until - instant_now();
+    if (left.count() <= 0) return 0;
+    return static_cast<int>(std::min(left.count() / 1000000 + 1, longest));
+}
+
+void check_options(int workers, const JobExecutorOptions& options) {
+    constexpr int most_workers = 4096;
+    if (workers < 0 || workers > most_workers)
+        throw SetupError("nb_workers is " + std::to_string(workers) + "; it is at least 0 and at most " +
+                             std::to_string(most_workers),
+                         64);
+    check_size("max_queue_size_per_worker", options.max_queue_size_per_worker);
+    check_size("max_queue_size_pin_thread_per_worker", options.max_queue_size_pin_thread_per_worker);
+    if (options.max_queue_size_pin) check_size("max_queue_size_pin", *options.max_queue_size_pin);
+}
+
+Executor::Executor(detail::JobFunction function, int workers, const JobExecutorOptions& options,
+                   ZygoteLink zygote)
+    : memory_to_keep_(memory_to_keep(static_cast<std::size_t>(workers))),
+      keep_blocks_(memory_to_keep_),
+      options_(options),
+      function_(FunctionPlace::of(function)),
+      zygote_(std::move(zygote)),
+      results_(results_at_most(workers, options)) {
+    for (int worker = 0; worker < workers; ++worker)
+        lanes_.push_back(
+            std::make_unique<Lane>(LaneOptions{worker, options.seed + static_cast<std::uint64_t>(worker),
+                                               options.max_queue_size_per_worker, memory_to_keep_,
+                                               options.retries, options.restart_crashed_worker},
+                                   links_));
+}
+
+Executor::~Executor() {
+    close(std::chrono::seconds(10));
+}
+
+void Executor::start(Duration timeout) {
+    std::unique_lock lock(state_mutex_);
+    if (state_ == State::running) return;
+    if (state_ != State::made || is_copy())
+        throw SetupError("a JobExecutor that was closed cannot be started", 69);
+    if (lanes_.empty()) {
+        state_ = State::running;
+        return;
+    }
+    doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!doorbell_.valid()) throw SetupError(std::string("cannot make an eventfd: ") + strerror(errno), 69);
+    links_ = {zygote_.control.get(), doorbell_.get(), function_, 0};
+    for (const auto& lane : lanes_) lane->begin();
+    state_ = State::running;
+    collector_ = quiet_thread([this] { collect(); });
+    if (!options_.wait_until_processes_start) return;
+    const bool in_time = state_changed_.wait_for(lock, at_most_a_year(timeout),
+                                                 [this] { return all_up_ || !why_none_.empty(); });
+    if (in_time && why_none_.empty()) return;
+    const std::string why = in_time ? why_none_ : "they have not begun in time";
+    lock.unlock();
+    abort();
+    close(last_moment);
+    throw SetupError("the workers of a JobExecutor cannot be started: " + why, 69);
+}
+
+void Executor::check_open() const {
+    const std::lock_guard lock(state_mutex_);
+    if (is_copy()) throw ExecutorClosed("put() in a forked copy of the program, which has no workers");
+    if (state_ == State::made) throw ExecutorClosed("put() before start()");
+    if (state_ != State::running) throw ExecutorClosed("put() after close()");
+    if (abort_.load()) throw ExecutorClosed("put() after abort()");
+    if (!why_none_.empty()) throw ExecutorClosed("no worker is left: " + why_none_);
+}
+
+Lane* Executor::lane_with_room() const {
+    for (std::size_t tried = 0; tried < lanes_.size(); ++tried) {
+        Lane* const lane = lanes_[(next_lane_ + tried) % lanes_.size()].get();
+        if (lane->has_room()) return lane;
+    }
+    return nullptr;
+}
+
+bool Executor::is_full() const {
+    if (lanes_.empty()) return !results_.has_room();
+    return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_room(); });
+}
+
+bool Executor::put(Batch& batch) {
+    check_open();
+    if (lanes_.empty()) return run_here(batch);
+    const std::lock_guard lock(put_mutex_);
+    Lane* const lane = lane_with_room();
+    if (lane == nullptr) {
+        if (std::all_of(lanes_.begin(), lanes_.end(), [](const auto& one) { return one->is_gone(); }))
+            throw ExecutorClosed("no worker is left: worker 0 " + lanes_.front()->why_gone());
+        return false;
+    }
+    Job job;
+    job.created = nanos_now();
+    job.head.job = next_job_;
+    encode(batch, job.payload, job.blocks);
+    job.head.session = results_.expect();
+    const auto sent = lane->give(job, batch);
+    if (!sent || *sent != Sent::yes) {
+        results_.unexpect();
+        if (!sent) throw BatchError(sent.error().message);
+        return false;
+    }
+    ++next_job_;
+    next_lane_ = (next_lane_ + 1) % lanes_.size();
+    return true;
+}
+
+bool Executor::run_here(Batch& batch) {
+    const std::lock_guard lock(put_mutex_);
+    if (!results_.has_room()) return false;
+    Finished result;
+    result.metadata.job = next_job_++;
+    result.metadata.session = results_.expect();
+    result.metadata.created = std::chrono::steady_clock::now();
+    const std::uint64_t session = result.metadata.session;
+    const JobContext context{0, options_.seed, 1, session,
+                             [this, session] { return abort_.load() || results_.session() != session; }};
+    result.metadata.begun = std::chrono::steady_clock::now();
+    try {
+        Batch out = function_.run(function_.object(), std::exchange(batch, {}), context);
+        encode(out, result.bytes, result.blocks);
+        for (const std::shared_ptr<Block>& block : result.blocks) block->add_user();
+    } catch (const std::exception& error) {
+        result.outcome = Outcome::error;
+        result.bytes = error.what();
+    } catch (...) {
+        result.outcome = Outcome::error;
+        result.bytes = "the function threw what is no std::exception";
+    }
+    result.metadata.processed = std::chrono::steady_clock::now();
+    result.metadata.queued = result.metadata.processed;
+    result.metadata.collected = std::chrono::steady_clock::now();
+    results_.add(std::move(result));
+    return true;
+}
+
+std::optional<JobResult<Batch>> Executor::take(std::optional<Duration> timeout) {
+    if (is_copy()) return std::nullopt;
+    {
+        // Without a thread that adds results there is nothing to wait for.
+        const std::lock_guard lock(state_mutex_);
+        if (state_ == State::made || (lanes_.empty() && !timeout && results_.size() == 0))
+            timeout = Duration(0);
+    }
+    auto result = results_.take(timeout);
+    if (!result) return std::nullopt;
+    if (waits_for_room_.load() && results_.has_room_again() && waits_for_room_.exchange(false)) ring();
+    return std::move(*result).decoded();
+}
+
+void Executor::reset() {
+    const std::lock_guard lock(put_mutex_);
+    const std::uint64_t session = results_.begin_session();
+    for (const auto& lane : lanes_) lane->tell_session(session);
+    ring();
+}
+
+void Executor::abort() {
+    abort_.store(true);
+    ring();
+}
+
+void Executor::ring() const {
+    const std::uint64_t one = 1;
+    if (doorbell_.valid()) static_cast<void>(!write(doorbell_.get(), &one, sizeof one));
+}
+
+void Executor::report(std::ostream& to) const {
+    constexpr std::array<const char*, 4> states{"not started", "running", "closing", "closed"};
+    std::string state;
+    {
+        const std::lock_guard lock(state_mutex_);
+        state = states[static_cast<std::size_t>(state_)];
+        if (abort_.load()) state += ", aborted";
+        if (!why_none_.empty()) state += ", no worker is left: " + why_none_;
+    }
+    to << "JobExecutor: " << state << ", session " << results_.session() << ", " << results_.expected()
+       << " jobs unfinished, " << results_.size() << " of " << results_.most() << " results here\n";
+    for (const auto& lane : lanes_) to << "  " << lane->describe() << '\n';
+}
+
+void Executor::close(Duration timeout) {
+    if (is_copy()) return;
+    const std::lock_guard only(close_mutex_);
+    const Duration limit = at_most_a_year(timeout);
+    const Instant until = instant_now() + limit;
+    {
+        const std::lock_guard lock(state_mutex_);
+        if (state_ == State::closed) return;
+        state_ = State::closing;
+        close_at_ = until;
+        kill_at_ = until - std::min<Duration>(limit / 4, last_moment);
+    }
+    ring();
+    if (collector_.joinable()) collector_.join();
+    results_.close();
+    end_zygote(until);
+    const std::lock_guard lock(state_mutex_);
+    state_ = State::closed;
+}
+
+// Its workers are dead or it kills them; whatever may keep it, it has not longer than we have.
+void Executor::end_zygote(Instant until) {
+    if (!zygote_.control.valid()) return;
+    shutdown(zygote_.control.get(), SHUT_WR);
+    constexpr Duration least = std::chrono::milliseconds(100);
+    const Instant limit = std::max(until, instant_now() + least);
+    std::array<std::byte, sizeof(News)> rest;
+    for (;;) {
+        pollfd ready{zygote_.control.get(), POLLIN, 0};
+        if (poll(&ready, 1, poll_limit(limit)) <= 0) break;
+        const ssize_t got = recv(zygote_.control.get(), rest.data(), rest.size(), MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) break;
+    }
+    zygote_.control.reset();
+    if (zygote_.child <= 0) return;
+    if (instant_now() >= limit) ::kill(zygote_.child, SIGKILL);
+    while (waitpid(zygote_.child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+}  // namespace wq::executor

@@ -1,0 +1,165 @@
+#include "executor/worker.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "executor/channel.h"
+#include "executor/page.h"
+
+namespace wq::executor {
+
+namespace {
+
+struct Answer {
+    Outcome outcome = Outcome::value;
+    std::string payload;
+    Blocks blocks;
+};
+
+class WorkerLoop {
+  public:
+    WorkerLoop(PageMemory& memory, Descriptor socket, Descriptor doorbell, FunctionPlace& function)
+        : page_(memory.page()),
+          jobs_(page_.jobs, memory.jobs(), page_.shape.jobs),
+          results_(page_.results, memory.results(), page_.shape.results),
+          socket_(std::move(socket)),
+          doorbell_(std::move(doorbell)),
+          function_(function) {}
+
+    void run() {
+        page_.ready.store(1);
+        ring_program();
+        for (;;) {
+            page_.bell.wait([this] { return stopping() || !jobs_.empty(); });
+            if (stopping() || !work()) return;
+        }
+    }
+
+  private:
+    bool stopping() const { return page_.stopping.load(std::memory_order_seq_cst) != 0; }
+    bool is_old(std::uint64_t session) const {
+        return page_.session.load(std::memory_order_relaxed) != session;
+    }
+
+    // False: the worker has to end.
+    bool work() {
+        auto message = receive_message<JobHead>(jobs_, socket_.get());
+        if (!message) return false;
+        const JobHead head = message->head;
+        ResultHead result;
+        result.job = head.job;
+        result.begun = nanos_now();
+        jobs_.taken();
+        Answer answer = answer_of(std::move(*message));
+        result.processed = nanos_now();
+        std::fflush(stdout);
+        result.outcome = answer.outcome;
+        return send(result, std::move(answer));
+    }
+
+    Answer answer_of(Incoming<JobHead> message) {
+        if (!message.problem.empty()) return {Outcome::error, std::move(message.problem), {}};
+        if (is_old(message.head.session)) {
+            for (std::shared_ptr<Block>& block : message.blocks) Block::drop_user(std::move(block));
+            return {Outcome::not_run, {}, {}};
+        }
+        try {
+            auto batch = decode(message.payload(), std::move(message.blocks));
+            if (!batch) return {Outcome::error, batch.error().message, {}};
+            const std::uint64_t session = message.head.session;
+            const JobContext context{page_.worker, page_.seed, message.head.attempt, session,
+                                     [this, session] { return stopping() || is_old(session); }};
+            Answer answer;
+            Batch result = function_.run(function_.object(), std::move(*batch), context);
+            encode(result, answer.payload, answer.blocks);
+            for (const std::shared_ptr<Block>& block : answer.blocks) block->add_user();
+            return answer;
+        } catch (const std::exception& error) {
+            return {Outcome::error, error.what(), {}};
+        } catch (...) {
+            return {Outcome::error, "the function threw what is no std::exception", {}};
+        }
+    }
+
+    bool send(ResultHead result, Answer answer) {
+        const std::uint32_t most = page_.shape.results.messages;
+        for (;;) {
+            page_.bell.wait([&] { return stopping() || results_.waiting() < most; });
+            if (stopping()) return false;
+            result.queued = nanos_now();
+            const auto sent = send_message(results_, socket_.get(), result, answer.payload, answer.blocks);
+            if (sent && *sent == Sent::yes) break;
+            if (!sent) {
+                if (answer.outcome == Outcome::error) return false;
+                for (std::shared_ptr<Block>& block : answer.blocks) Block::drop_user(std::move(block));
+                answer = {Outcome::error, sent.error().message, {}};
+                result.outcome = Outcome::error;
+                continue;
+            }
+            // More descriptors are on their way than the socket takes.
+            pollfd writable{socket_.get(), POLLOUT, 0};
+            poll(&writable, 1, -1);
+        }
+        if (page_.collector_sleeps.load(std::memory_order_seq_cst) != 0 &&
+            page_.collector_sleeps.exchange(0) != 0)
+            ring_program();
+        return true;
+    }
+
+    void ring_program() const {
+        const std::uint64_t one = 1;
+        static_cast<void>(!write(doorbell_.get(), &one, sizeof one));
+    }
+
+    Page& page_;
+    RingReader jobs_;
+    RingWriter results_;
+    Descriptor socket_;
+    Descriptor doorbell_;
+    FunctionPlace& function_;
+};
+
+// Each worker is one of several: libraries that would start a thread a core use one, unless the user has said
+// otherwise.
+void use_one_thread() {
+    constexpr std::array<const char*, 5> variables{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                                   "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+                                                   "VECLIB_MAXIMUM_THREADS"};
+    if (std::getenv(variables.front()) != nullptr) return;
+    for (const char* const variable : variables) setenv(variable, "1", 0);
+    using SetThreads = void (*)(int);
+    for (const char* const name : {"omp_set_num_threads", "openblas_set_num_threads", "MKL_Set_Num_Threads"})
+        if (const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, name))) set(1);
+}
+
+// If the function calls exit(): this handler is registered last, so it is the first, and the program's own
+// handlers do not run.
+void leave(int code, void*) {
+    std::fflush(stdout);
+    _exit(code);
+}
+
+}  // namespace
+
+void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell, FunctionPlace function) {
+    on_exit(leave, nullptr);
+    use_one_thread();
+    auto memory = PageMemory::map(std::move(page));
+    if (!memory) _exit(to_int(memory.error().code));
+    const KeepBlocks keep_blocks((*memory)->page().memory_to_keep);
+    WorkerLoop(**memory, std::move(socket), std::move(doorbell), function).run();
+    std::fflush(stdout);
+    _exit(0);
+}
+
+}  // namespace wq::executor

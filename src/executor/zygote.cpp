@@ -1,0 +1,244 @@
+#include "executor/zygote.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio_ext.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor/channel.h"
+#include "executor/descriptors.h"
+#include "executor/fork_request.h"
+#include "executor/worker.h"
+#include "process/process_tree.h"
+
+namespace wq::executor {
+
+namespace {
+
+struct Child {
+    std::uint32_t lane;
+    std::uint64_t life;
+    pid_t pid;
+};
+
+// Of the program, whose end of `control` this is not.
+Descriptor watch_peer(int control) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (getsockopt(control, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) return Descriptor();
+    return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
+}
+
+class Zygote {
+  public:
+    explicit Zygote(int control) : control_(control), program_(watch_peer(control)) {
+        sigset_t child;
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        signals_.reset(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+
+    void run() {
+        for (bool goes_on = true; goes_on;) {
+            std::array<pollfd, 3> ready{
+                {{control_, POLLIN, 0}, {signals_.get(), POLLIN, 0}, {program_.get(), POLLIN, 0}}};
+            poll(ready.data(), ready.size(), -1);
+            if (ready[1].revents != 0) children_ended();
+            if (ready[0].revents != 0) goes_on = serve();
+            if (ready[2].revents != 0) goes_on = false;
+        }
+        process::end_all_children(process::kill_limit_ms);
+    }
+
+  private:
+    bool serve() {
+        Request request;
+        std::vector<Descriptor> files;
+        const ssize_t got = receive_descriptors(control_, writable_bytes_of_value(request), files);
+        if (got == 0 || (got < 0 && errno != EMFILE)) return false;
+        switch (request.kind) {
+            case Request::Kind::fork:
+                return fork_worker(request, files);
+            case Request::Kind::kill:
+                for (const Child& child : children_)
+                    if (child.life == request.life) ::kill(child.pid, SIGKILL);
+                return true;
+            case Request::Kind::streams:
+                for (std::size_t at = 0; at < files.size() && at < 2; ++at)
+                    dup2(files[at].get(), STDOUT_FILENO + static_cast<int>(at));
+                return true;
+        }
+        return true;
+    }
+
+    bool fork_worker(Request& request, std::vector<Descriptor>& files) {
+        News news{News::Kind::not_forked, request.lane, request.life, 0, 0};
+        if (files.size() != 3 || !request.function.is_here()) {
+            news.value = files.size() != 3 ? EMFILE : ENOEXEC;
+            return tell(news);
+        }
+        const pid_t ours = getpid();
+        news.pid = fork();
+        if (news.pid == 0) begin_worker(ours, request, files);
+        if (news.pid < 0) {
+            news.value = errno;
+            return tell(news);
+        }
+        children_.push_back({request.lane, request.life, news.pid});
+        news.kind = News::Kind::forked;
+        return tell(news);
+    }
+
+    [[noreturn]] static void begin_worker(pid_t parent, Request& request, std::vector<Descriptor>& files) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(0);
+        prctl(PR_SET_NAME, "wq_job_worker");
+        // First out of the way of their places, which any of them may have.
+        std::array<int, 3> kept{};
+        for (std::size_t at = 0; at < kept.size(); ++at)
+            kept[at] = fcntl(files[at].get(), F_DUPFD_CLOEXEC, 64);
+        const int first = STDERR_FILENO + 1;
+        for (std::size_t at = 0; at < kept.size(); ++at)
+            dup3(kept[at], first + static_cast<int>(at), O_CLOEXEC);
+        close_from(first + static_cast<int>(kept.size()));
+        for (Descriptor& file : files) file.release();
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        worker_main(Descriptor(first), Descriptor(first + 1), Descriptor(first + 2), request.function);
+    }
+
+    void children_ended() {
+        signalfd_siginfo info;
+        while (read(signals_.get(), &info, sizeof info) > 0) {
+        }
+        int status = 0;
+        for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+            const auto child = std::find_if(children_.begin(), children_.end(),
+                                            [pid](const Child& one) { return one.pid == pid; });
+            if (child == children_.end()) continue;  // an orphan of a worker
+            tell({News::Kind::ended, child->lane, child->life, pid, status});
+            children_.erase(child);
+        }
+    }
+
+    bool tell(const News& news) const {
+        return send(control_, &news, sizeof news, MSG_NOSIGNAL) == sizeof news;
+    }
+
+    int control_;
+    Descriptor program_;
+    Descriptor signals_;
+    std::vector<Child> children_;
+};
+
+// The control socket gets the lowest number, and all others are closed: one of them could delay somebody's
+// end of file.
+int keep_control(int control) {
+    constexpr int place = STDERR_FILENO + 1;
+    if (control != place) dup2(control, place);
+    fcntl(place, F_SETFD, FD_CLOEXEC);
+    close_from(place + 1);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    if (nothing > place) close(nothing);
+    return place;
+}
+
+// ThreadSanitizer's own.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t other_threads = 1;
+#else
+constexpr std::size_t other_threads = 0;
+#endif
+
+std::size_t count_threads() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
+    std::size_t count = 0;
+    while (const dirent* entry = tasks ? readdir(tasks.get()) : nullptr) count += entry->d_name[0] != '.';
+    return count;
+}
+
+bool mpi_has_begun() {
+    using Initialized = int (*)(int*);
+    const auto initialized = reinterpret_cast<Initialized>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+    int flag = 0;
+    return initialized != nullptr && initialized(&flag) == 0 && flag != 0;
+}
+
+Status check_can_fork() {
+    const char* const remedy =
+        "; make the JobExecutor before, or from an MpiSession that starts MPI, or with 0 workers";
+    if (mpi_has_begun())
+        return Error{ExitCode::unreachable, std::string("workers cannot be forked after MPI_Init") + remedy};
+    if (const std::size_t threads = count_threads(); threads > 1 + other_threads)
+        return Error{ExitCode::unreachable, "workers cannot be forked from a program that has " +
+                                                std::to_string(threads) + " threads" + remedy};
+    return success();
+}
+
+}  // namespace
+
+void zygote_main(int program_control) {
+    const int control = keep_control(program_control);
+    setsid();
+    prctl(PR_SET_NAME, "wq_job_zygote");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    __fpurge(stdout);  // else each worker would write what the program had not written yet
+    Zygote(control).run();
+    _exit(0);
+}
+
+Result<ZygoteLink> begin_link(Descriptor& theirs) {
+    Descriptor ends[2];
+    if (!socket_pair(ends))
+        return Error{ExitCode::unreachable,
+                     std::string("cannot make a socket for workers: ") + strerror(errno)};
+    theirs = std::move(ends[1]);
+    ZygoteLink link;
+    link.control = std::move(ends[0]);
+    return link;
+}
+
+void lend_streams(int control) {
+    Request request;
+    request.kind = Request::Kind::streams;
+    const std::array<int, 2> files{STDOUT_FILENO, STDERR_FILENO};
+    send_descriptors(control, bytes_of_value(request), files);
+}
+
+Result<ZygoteLink> fork_zygote() {
+    if (Status can = check_can_fork(); !can) return can.error();
+    Descriptor theirs;
+    auto link = begin_link(theirs);
+    if (!link) return link;
+    link->child = fork();
+    if (link->child == 0) zygote_main(theirs.get());
+    if (link->child < 0)
+        return Error{ExitCode::unreachable,
+                     std::string("cannot fork a process for workers: ") + strerror(errno)};
+    return link;
+}
+
+}  // namespace wq::executor

@@ -1,0 +1,43 @@
+// The process that forks an executor's workers: it is itself forked while the program has one thread, so that
+// workers can be started at any later time. It reaps them, tells how they ended, and kills them all when the
+// program is gone. It adopts what they leave behind (it is a subreaper), and kills that at its end.
+//
+// Ends are noticed as follows. The program's: end of file on the control socket, or its pidfd (a child of the
+// program may have a copy of the socket). The zygote's: the program sees end of file; the kernel kills the
+// workers.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+
+namespace wq::executor {
+
+struct ZygoteLink {
+    Descriptor control;
+    pid_t child = -1;  // -1: it is no child of this process
+};
+
+// Forks one. Error: the program has several threads or MPI, or no process can be forked.
+Result<ZygoteLink> fork_zygote();
+
+Result<ZygoteLink> begin_link(Descriptor& theirs);
+void lend_streams(int control);  // its stdout and stderr are this process's then
+
+// One that another process forks, by ask(socket), which is of an older image of this program.
+template <class Ask>
+Result<ZygoteLink> ask_for_zygote(Ask&& ask) {
+    Descriptor theirs;
+    auto link = begin_link(theirs);
+    if (!link) return link;
+    if (Status asked = ask(theirs.get()); !asked) return asked.error();
+    theirs.reset();
+    lend_streams(link->control.get());
+    return link;
+}
+
+// Its main function, in its own process, which keeps no descriptor but `control`, stdout and stderr.
+[[noreturn]] void zygote_main(int control);
+
+}  // namespace wq::executor

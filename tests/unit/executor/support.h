@@ -1,0 +1,119 @@
+// What tests of executors share: memory that workers see, and counts of what a program has.
+#pragma once
+
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "process/process_tree.h"
+#include "work_queue/job_executor.h"
+
+namespace wq::executor_tests {
+
+inline constexpr std::chrono::seconds patience{100};  // for what comes at once
+
+// A T that processes forked later share with this one.
+template <class T>
+class Shared {
+  public:
+    Shared()
+        : value_(new (mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                     T) {}
+    ~Shared() { munmap(value_, sizeof(T)); }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    T* operator->() const { return value_; }
+    T* get() const { return value_; }
+    T& operator*() const { return *value_; }
+
+  private:
+    T* value_;
+};
+
+// Counts what processes do, and lets them wait.
+class Gate {
+  public:
+    Gate() { sem_init(&semaphore_, 1, 0); }
+    void pass() {
+        while (sem_wait(&semaphore_) != 0) {
+        }
+    }
+    void open(int times = 1) {
+        for (int time = 0; time < times; ++time) sem_post(&semaphore_);
+    }
+
+  private:
+    sem_t semaphore_;
+};
+
+inline Batch number(std::int64_t value) {
+    Batch batch;
+    batch.set("n", value);
+    return batch;
+}
+
+inline std::size_t entries_of(const char* path) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path), closedir);
+    std::size_t count = 0;
+    while (readdir(folder.get()) != nullptr) ++count;
+    return count;
+}
+inline std::size_t open_descriptors() {
+    return entries_of("/proc/self/fd");
+}
+inline std::size_t threads() {
+    return entries_of("/proc/self/task");
+}
+
+inline std::vector<pid_t> processes() {
+    return process::descendants_of(getpid());
+}
+
+// The processes that are workers: children of the zygote.
+inline std::vector<pid_t> workers() {
+    std::vector<pid_t> found;
+    for (const pid_t one : processes()) {
+        const auto facts = process::facts_of(one);
+        if (facts && facts->parent != getpid()) found.push_back(one);
+    }
+    return found;
+}
+
+// How many of `all` things that are random are tried here; see tests/CMakeLists.txt.
+inline int some_of(int all) {
+    const char* const every = std::getenv("WQ_EVERY");
+    return std::max(1, all / (every != nullptr ? std::atoi(every) : 1));
+}
+
+// Nothing of an executor is left at the end of a test.
+class NothingLeft : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::thread([] {}).join();  // the first one brings a thread of ThreadSanitizer's
+        threads_before_ = threads();
+        descriptors_before_ = open_descriptors();
+        ASSERT_THAT(processes(), testing::IsEmpty());
+    }
+    void TearDown() override {
+        EXPECT_THAT(processes(), testing::IsEmpty());
+        EXPECT_EQ(open_descriptors(), descriptors_before_);
+        EXPECT_EQ(threads(), threads_before_);
+    }
+
+  private:
+    std::size_t threads_before_ = 0;
+    std::size_t descriptors_before_ = 0;
+};
+
+}  // namespace wq::executor_tests
