@@ -60,7 +60,10 @@ class House:
             if not match:
                 continue
             header = match.group(1)
-            first = header.split("/")[0].replace("work_queue", "api")  # whose public headers are included by that path
+            first = header.split("/")[0]
+            # Public headers: of api, or of a room that implements one.
+            if first == "work_queue" and "api" in self.rooms.get(room, ()):
+                first = "api"
             if room in self.rooms and "/" in header and first in self.rooms:
                 self.used[room].add(first)
                 if first != room and first not in self.rooms[room]:
