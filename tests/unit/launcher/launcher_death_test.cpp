@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/descriptor.h"
 #include "unit/launcher/launcher_support.h"
 
 namespace wq::launcher::test {
