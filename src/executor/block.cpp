@@ -49,6 +49,7 @@ class BlockStore {
     // Never destroyed: arrays may outlive static objects.
     static BlockStore& of_process() { return *current().store.load(std::memory_order_relaxed); }
     static std::uint64_t process() { return current().process.load(std::memory_order_relaxed); }
+    static std::uint64_t children() { return current().children.load(std::memory_order_relaxed); }
 
     // One of ours with at least so many bytes and at most twice as many, that nobody uses.
     std::shared_ptr<Block> take(std::size_t bytes) {
@@ -59,6 +60,7 @@ class BlockStore {
             if (!unused(block)) continue;
             auto found = take_out(at);
             found->users().store(1, std::memory_order_relaxed);
+            found->children_ = children();
             return found;
         }
         return nullptr;
@@ -67,7 +69,11 @@ class BlockStore {
     std::shared_ptr<Block> find(ino_t file, std::size_t mapped) {
         const std::lock_guard lock(mutex_);
         for (std::size_t at = kept_.size(); at-- > 0;)
-            if (kept_[at]->number_ == file && kept_[at]->mapped_ == mapped) return take_out(at);
+            if (kept_[at]->number_ == file && kept_[at]->mapped_ == mapped) {
+                auto found = take_out(at);
+                found->children_ = children();
+                return found;
+            }
         return nullptr;
     }
     void keep(std::shared_ptr<Block> block) {
@@ -141,14 +147,16 @@ class BlockStore {
     struct Current {
         std::atomic<BlockStore*> store;
         std::atomic<std::uint64_t> process{0};
+        std::atomic<std::uint64_t> children{0};
         std::vector<BlockStore*> parents;
         // A forked process has none of its parent's blocks, whose descriptors may be closed there.
-        Current() : store(new BlockStore) { pthread_atfork(nullptr, nullptr, forked); }
+        Current() : store(new BlockStore) { pthread_atfork(nullptr, has_child, forked); }
     };
     static Current& current() {
         static auto& current = *new Current;
         return current;
     }
+    static void has_child() { ++current().children; }
     static void forked() {
         current().parents.push_back(current().store);
         current().store = new BlockStore;
@@ -212,7 +220,8 @@ Block::Block(Descriptor file, std::byte* base, const struct stat& facts, bool ma
       mapped_(static_cast<std::size_t>(facts.st_size)),
       number_(facts.st_ino),
       made_here_(made_here),
-      process_(BlockStore::process()) {}
+      process_(BlockStore::process()),
+      children_(BlockStore::children()) {}
 
 Block::~Block() {
     if (inherited()) file_.release();
@@ -227,9 +236,14 @@ bool Block::inherited() const {
     return process_ != BlockStore::process();
 }
 
+bool Block::seen_by_child() const {
+    return children_ != BlockStore::children();
+}
+
 void Block::drop_user(std::shared_ptr<Block> block) {
     if (block->inherited()) return;
     block->users().fetch_sub(1, std::memory_order_acq_rel);
+    if (block->seen_by_child()) return;
     BlockStore::of_process().keep(std::move(block));
 }
 

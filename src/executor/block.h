@@ -39,9 +39,14 @@ class Block {
     static void drop_user(std::shared_ptr<Block> block);
     // Of a process that was killed, which will never drop it: its memory is not kept.
     static void abandon(const std::shared_ptr<Block>& block);
-    // Whether nobody else sees it. One of before a fork is the parent's: this process has only its bytes.
-    bool is_ours_alone() const { return !inherited() && users().load(std::memory_order_acquire) == 1; }
+    // Whether nobody else sees it. One of before a fork is the parent's: the child has only its bytes. But
+    // the parent must leave them as they are, too.
+    bool is_ours_alone() const {
+        return !inherited() && !seen_by_child() && users().load(std::memory_order_acquire) == 1;
+    }
     bool inherited() const;
+    // This process has forked since it has the block.
+    bool seen_by_child() const;
 
   private:
     static constexpr std::size_t head_bytes = 4096;
@@ -60,7 +65,8 @@ class Block {
     ino_t number_;    // of the file, which no other has while it is mapped
     bool made_here_;  // not mapped from another process
     bool abandoned_ = false;
-    std::uint64_t process_;  // counts forks
+    std::uint64_t process_;   // counts forks, in each child,
+    std::uint64_t children_;  // and in each parent
 };
 
 // While one exists, a process keeps mappings of blocks that it has dropped, with their descriptors: at most

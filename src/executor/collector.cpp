@@ -11,9 +11,12 @@
 namespace wq::executor {
 
 void Executor::collect() {
+    unsigned busy_rounds = 0;
     for (;;) {
         const bool moved = move_results();
-        if (!moved) look_at_lanes();
+        // While results come without end, too.
+        if (moved && ++busy_rounds % 16 == 0 && !zygote_gone_) hear();
+        if (!moved || busy_rounds % 16 == 0) look_at_lanes();
         if (abort_.load()) {
             kill_lanes();
             results_.close();
@@ -23,10 +26,12 @@ void Executor::collect() {
     }
 }
 
-// One of each lane in turn.
+// One of each lane in turn; not for long, as workers may have died.
 bool Executor::move_results() {
     bool moved = false;
-    for (bool any = true; any;) {
+    constexpr int most_rounds = 64;
+    bool any = true;
+    for (int round = 0; any && round < most_rounds; ++round) {
         any = false;
         for (const auto& lane : lanes_) {
             if (!results_.has_room()) return moved;

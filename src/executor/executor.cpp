@@ -193,6 +193,7 @@ std::optional<JobResult<Batch>> Executor::take(std::optional<Duration> timeout) 
 }
 
 void Executor::reset() {
+    if (is_copy()) return;
     const std::lock_guard lock(put_mutex_);
     const std::uint64_t session = results_.begin_session();
     for (const auto& lane : lanes_) lane->tell_session(session);
@@ -200,6 +201,7 @@ void Executor::reset() {
 }
 
 void Executor::abort() {
+    if (is_copy()) return;
     abort_.store(true);
     ring();
 }
@@ -252,7 +254,9 @@ void Executor::end_zygote(Instant until) {
     std::array<std::byte, sizeof(News)> rest;
     for (;;) {
         pollfd ready{zygote_.control.get(), POLLIN, 0};
-        if (poll(&ready, 1, poll_limit(limit)) <= 0) break;
+        const int changed = poll(&ready, 1, poll_limit(limit));
+        if (changed < 0 && errno == EINTR) continue;
+        if (changed <= 0) break;
         const ssize_t got = recv(zygote_.control.get(), rest.data(), rest.size(), MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) break;
     }

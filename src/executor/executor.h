@@ -32,7 +32,7 @@ class Executor {
     void close(Duration timeout);
     void abort();
     bool is_full() const;
-    bool is_idle() const { return results_.expected() == 0; }
+    bool is_idle() const { return results_.is_over() || results_.expected() == 0; }
     bool put(Batch& batch);
     std::optional<JobResult<Batch>> take(std::optional<Duration> timeout);
     void reset();

@@ -100,6 +100,11 @@ void ResultQueue::close() {
     filled_.notify_all();
 }
 
+bool ResultQueue::is_over() const {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+}
+
 std::size_t ResultQueue::size() const {
     const std::lock_guard lock(mutex_);
     return results_.size();

@@ -59,6 +59,7 @@ class ResultQueue {
     std::uint64_t begin_session();
     std::uint64_t session() const;
     void close();  // nothing will be added
+    bool is_over() const;
     std::size_t size() const;
     std::size_t most() const { return most_; }
 

@@ -151,7 +151,7 @@ void leave(int code, void*) {
 
 }  // namespace
 
-void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell, FunctionPlace function) {
+void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell, FunctionPlace function) noexcept {
     on_exit(leave, nullptr);
     use_one_thread();
     auto memory = PageMemory::map(std::move(page));

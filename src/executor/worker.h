@@ -9,6 +9,6 @@ namespace wq::executor {
 // Its main function. `page`: see page.h; `socket`: for descriptors; `doorbell`: an eventfd that wakes the
 // program's collector. It ends by _exit, so that nothing of the program is destroyed here.
 [[noreturn]] void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell,
-                              FunctionPlace function);
+                              FunctionPlace function) noexcept;
 
 }  // namespace wq::executor

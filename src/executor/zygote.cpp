@@ -17,6 +17,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -106,23 +107,17 @@ class Zygote {
         return tell(news);
     }
 
-    [[noreturn]] static void begin_worker(pid_t parent, Request& request, std::vector<Descriptor>& files) {
+    [[noreturn]] void begin_worker(pid_t parent, Request& request, std::vector<Descriptor>& files) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(0);
         prctl(PR_SET_NAME, "wq_job_worker");
-        // First out of the way of their places, which any of them may have.
-        std::array<int, 3> kept{};
-        for (std::size_t at = 0; at < kept.size(); ++at)
-            kept[at] = fcntl(files[at].get(), F_DUPFD_CLOEXEC, 64);
-        const int first = STDERR_FILENO + 1;
-        for (std::size_t at = 0; at < kept.size(); ++at)
-            dup3(kept[at], first + static_cast<int>(at), O_CLOEXEC);
-        close_from(first + static_cast<int>(kept.size()));
-        for (Descriptor& file : files) file.release();
+        ::close(control_);
+        program_.reset();
+        signals_.reset();
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
-        worker_main(Descriptor(first), Descriptor(first + 1), Descriptor(first + 2), request.function);
+        worker_main(std::move(files[0]), std::move(files[1]), std::move(files[2]), request.function);
     }
 
     void children_ended() {
@@ -149,16 +144,26 @@ class Zygote {
     std::vector<Child> children_;
 };
 
-// The control socket gets the lowest number, and all others are closed: one of them could delay somebody's
-// end of file.
+std::vector<int> open_descriptors() {
+    std::vector<int> found;
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
+    while (const dirent* entry = folder ? readdir(folder.get()) : nullptr)
+        if (entry->d_name[0] != '.') found.push_back(std::atoi(entry->d_name));
+    return found;
+}
+
+// The program's descriptors are closed: one of them could delay somebody's end of file. But objects of the
+// program that have their numbers, such as streams, are in the workers, too, and what these write must not
+// come into our descriptors, or into arrays: so their numbers lead nowhere, and ours are above.
 int keep_control(int control) {
-    constexpr int place = STDERR_FILENO + 1;
-    if (control != place) dup2(control, place);
-    fcntl(place, F_SETFD, FD_CLOEXEC);
-    close_from(place + 1);
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-    if (nothing > place) close(nothing);
+    const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+    const std::vector<int> taken = open_descriptors();
+    const int above = *std::max_element(taken.begin(), taken.end()) + 1;
+    const int place = fcntl(control, F_DUPFD_CLOEXEC, above);
+    if (place < 0) return control;  // at the limit of descriptors: nothing can be closed safely
+    for (const int one : taken)
+        if (one > STDERR_FILENO && one != nothing.get()) dup3(nothing.get(), one, O_CLOEXEC);
+    dup2(nothing.get(), STDIN_FILENO);
     return place;
 }
 
@@ -188,7 +193,13 @@ Status check_can_fork() {
         "; make the JobExecutor before, or from an MpiSession that starts MPI, or with 0 workers";
     if (mpi_has_begun())
         return Error{ExitCode::unreachable, std::string("workers cannot be forked after MPI_Init") + remedy};
-    if (const std::size_t threads = count_threads(); threads > 1 + other_threads)
+    std::size_t threads = count_threads();
+    // The kernel may show a thread for a moment after it was joined.
+    for (int looks = 0; looks < 100 && threads > 1 + other_threads; ++looks) {
+        ::poll(nullptr, 0, 1);
+        threads = count_threads();
+    }
+    if (threads == 0 || threads > 1 + other_threads)
         return Error{ExitCode::unreachable, "workers cannot be forked from a program that has " +
                                                 std::to_string(threads) + " threads" + remedy};
     return success();
@@ -196,7 +207,7 @@ Status check_can_fork() {
 
 }  // namespace
 
-void zygote_main(int program_control) {
+void zygote_main(int program_control) noexcept {
     const int control = keep_control(program_control);
     setsid();
     prctl(PR_SET_NAME, "wq_job_zygote");

@@ -38,6 +38,7 @@ Result<ZygoteLink> ask_for_zygote(Ask&& ask) {
 }
 
 // Its main function, in its own process, which keeps no descriptor but `control`, stdout and stderr.
-[[noreturn]] void zygote_main(int control);
+// What escapes from it would run the program's own frames in another process.
+[[noreturn]] void zygote_main(int control) noexcept;
 
 }  // namespace wq::executor

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t format = 1;
 constexpr const char* format_name = "work_queue_checkpoint";
-constexpr const char* checksum_name = "checksum";
+constexpr std::string_view seal_mark = "WQCK";
 constexpr const char* committed_name = "committed";
 
 using Fields = std::array<std::pair<const char*, std::uint64_t>, 4>;
@@ -40,15 +41,21 @@ std::vector<std::uint64_t> ranges_of(const IntervalSet& positions) {
     return numbers;
 }
 
-std::uint64_t checksum_of(const Fields& fields, const std::vector<std::uint64_t>& ranges) {
-    std::string bytes;
-    const auto add = [&](std::uint64_t number) {
-        for (int shift = 0; shift < 64; shift += 8)
-            bytes.push_back(static_cast<char>(number >> shift & 0xff));
-    };
-    for (const auto& field : fields) add(field.second);
-    for (const std::uint64_t number : ranges) add(number);
-    return crc32c(bytes);
+std::string seal_of(std::string_view image) {
+    std::string seal(seal_mark);
+    const std::uint32_t checksum = crc32c(image);
+    for (int shift = 0; shift < 32; shift += 8) seal.push_back(static_cast<char>(checksum >> shift & 0xff));
+    return seal;
+}
+
+// Without it; nullopt: it does not fit.
+std::optional<std::string> unsealed(std::string file) {
+    constexpr std::size_t seal_bytes = seal_mark.size() + 4;
+    if (file.size() < seal_bytes) return std::nullopt;
+    const std::string seal = file.substr(file.size() - seal_bytes);
+    file.resize(file.size() - seal_bytes);
+    if (seal != seal_of(file)) return std::nullopt;
+    return file;
 }
 
 // A file in memory: what comes of it is written, or was read, at once.
@@ -110,8 +117,7 @@ std::optional<std::string> image_of(const slices::Checkpoint& checkpoint) {
                   H5Fclose);
     const Fields fields = fields_of(checkpoint);
     const std::vector<std::uint64_t> ranges = ranges_of(checkpoint.committed);
-    bool ok = file.ok() && write_number(file, format_name, format) && write_ranges(file, ranges) &&
-              write_number(file, checksum_name, checksum_of(fields, ranges));
+    bool ok = file.ok() && write_number(file, format_name, format) && write_ranges(file, ranges);
     for (const auto& [name, number] : fields) ok = ok && write_number(file, name, number);
     if (!ok || H5Fflush(file.id(), H5F_SCOPE_GLOBAL) < 0) return std::nullopt;
     const ssize_t bytes = H5Fget_file_image(file.id(), nullptr, 0);
@@ -140,7 +146,7 @@ Status write_checkpoint(const std::string& path, const slices::Checkpoint& check
     h5_keep_quiet();
     const auto image = image_of(checkpoint);
     if (!image) return Error{ExitCode::interrupted, "cannot write " + path + ": " + h5_last_error()};
-    return records::write_atomically(path, *image);
+    return records::write_atomically(path, *image + seal_of(*image));
 }
 
 Result<slices::Checkpoint> read_checkpoint(const std::string& path) {
@@ -148,23 +154,22 @@ Result<slices::Checkpoint> read_checkpoint(const std::string& path) {
         return Error{ExitCode::bad_input, "cannot restore " + path + ": " + why};
     };
     h5_keep_quiet();
-    const auto image = records::read_whole(path);
-    if (!image) return image.error();
+    auto sealed = records::read_whole(path);
+    if (!sealed) return sealed.error();
+    const auto image = unsealed(std::move(*sealed));
+    if (!image) return refused("it is damaged, or no checkpoint of slices");
     const H5Handle file = open_image(*image);
-    if (!file.ok()) return refused("it is damaged or no HDF5 file: " + h5_last_error());
+    if (!file.ok()) return refused(h5_last_error());
     const auto version = read_number(file, format_name);
-    if (!version) return refused("it is no checkpoint of slices");
-    if (*version != format) return refused("it is of a newer version of this program");
+    if (version != format) return refused("it is of a newer version of this program");
     const auto digest = read_number(file, "digest");
     const auto slices = read_number(file, "slices");
     const auto shuffle = read_number(file, "shuffle");
     const auto seed = read_number(file, "seed");
-    const auto checksum = read_number(file, checksum_name);
     const auto ranges = read_ranges(file, image->size());
-    if (!digest || !slices || !shuffle || !seed || !checksum || !ranges || !are_ascending(*ranges))
+    if (!digest || !slices || !shuffle || !seed || !ranges || !are_ascending(*ranges))
         return refused("it is damaged");
     slices::Checkpoint checkpoint{*digest, *slices, *shuffle != 0, *seed, {}};
-    if (checksum_of(fields_of(checkpoint), *ranges) != *checksum) return refused("it is damaged");
     for (std::size_t n = 0; n < ranges->size(); n += 2)
         checkpoint.committed.insert(Interval{(*ranges)[n], (*ranges)[n + 1]});
     return checkpoint;

@@ -1,9 +1,10 @@
 // Checkpoints of slices as HDF5 files.
 //
 // Attributes of the root group: `work_queue_checkpoint` (1: the format), `digest`, `slices`, `shuffle`,
-// `seed`, all uint64, and `checksum` (CRC-32C of these and of the dataset, as 64-bit little-endian numbers in
-// this order). Dataset `committed` [n][2], uint64: half-open ranges of positions, ascending; missing if
-// nothing is committed.
+// `seed`, all uint64. Dataset `committed` [n][2], uint64: half-open ranges of positions, ascending; missing
+// if nothing is committed. After the end of the HDF5 file, where its readers do not look: "WQCK", and the
+// CRC-32C of all before it, 4 bytes, little-endian. It is checked first, since the HDF5 library trusts sizes
+// in a file: one that was garbled had it ask for 365 GB.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 //
 //   decode [IMAGES [WORKERS [FILE.h5]]]     (4000 images, 2 workers, decode.h5, which it makes)
 //
-// The main process takes slices of the dataset and reads their rows; workers inflate them and make floats of
+// A producer claims slices of the dataset, the main process reads their rows; workers inflate them and make floats of
 // them; the main process consumes these. Arrays go through shared memory, without copies.
 #include <hdf5.h>
 #include <zlib.h>
@@ -181,7 +181,8 @@ int main(int words, char** word) {
         Times times;
         const auto began = Clock::now();
         const auto take = [&] { return timed(times.waiting, [&] { return executor.take(); }); };
-        while (const auto slice = slices.take()) {
+        wq::SliceProducer claimed = slices.input_producer(2);
+        while (const auto slice = claimed.next()) {
             wq::Batch batch = timed(times.reading, [&] { return input.read(*slice->start, *slice->end); });
             while (!executor.put(std::move(batch)))
                 if (const auto result = take()) consume(*result, times);

@@ -58,30 +58,24 @@ TEST(H5Checkpoint, IsRefusedCutAtEveryByte) {
     }
 }
 
-// A garbled byte is noticed, or is one that means nothing.
-TEST(H5Checkpoint, GarbledBytesChangeNothingUnnoticed) {
+TEST(H5Checkpoint, IsRefusedWithAnyByteGarbled) {
     const TempDir dir;
     const std::string path = dir.file("c.h5");
-    const slices::Checkpoint written = checkpoint_of(3);
-    ASSERT_TRUE(write_checkpoint(path, written).ok());
+    ASSERT_TRUE(write_checkpoint(path, checkpoint_of(3)).ok());
     const std::string whole = slurp(path);
-    std::size_t noticed = 0;
     for (std::size_t byte = 0; byte < whole.size(); ++byte) {
         std::string garbled = whole;
         garbled[byte] = static_cast<char>(garbled[byte] ^ 0x55);
         spill(path, garbled);
-        const auto read = read_checkpoint(path);
-        EXPECT_TRUE(!read.ok() || *read == written) << byte;
-        noticed += !read.ok();
+        ASSERT_FALSE(read_checkpoint(path).ok()) << byte;
     }
-    EXPECT_GT(noticed, 100U);
 }
 
 TEST(H5Checkpoint, SaysWhatIsWrong) {
     const TempDir dir;
     EXPECT_THAT(read_checkpoint(dir.file("none.h5")).error().message, HasSubstr("none.h5"));
     spill(dir.file("text"), "text");
-    EXPECT_THAT(read_checkpoint(dir.file("text")).error().message, HasSubstr("no HDF5 file"));
+    EXPECT_THAT(read_checkpoint(dir.file("text")).error().message, HasSubstr("no checkpoint of slices"));
     const H5Handle other(H5Fcreate(dir.file("other.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                          H5Fclose);
     H5Fflush(other.id(), H5F_SCOPE_GLOBAL);
