@@ -57,7 +57,7 @@ _work_queue_graph_log() {
 _work_queue_slices() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
-    --delivery) mapfile -t COMPREPLY < <(compgen -W "exactly-once at-most-once at-least-once" -- "$word") ;;
+    --delivery) mapfile -t COMPREPLY < <(compgen -W "exactly-once at-least-once" -- "$word") ;;
     --epochs | -e | --seed | --slices | -n | --slices-per-work | --record-bytes | --retries | --save-every | --name) COMPREPLY=() ;;
     *)
         if [[ $word == -* ]]; then

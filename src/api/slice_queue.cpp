@@ -132,9 +132,10 @@ class SliceQueue::Impl final : public SliceFeed {
 
     // MPI cannot be finalized then.
     ~Impl() override {
+        const bool lost = taker().lost_some() || taker().failure();  // before its own line ends
         if (giver_) giver_->close();
         if (summary_) summary_->finish();  // its last sample has what all others did until they left
-        if (parts_ != nullptr && (taker().lost_some() || taker().failure())) parts_->lost_a_rank = true;
+        if (parts_ != nullptr && (lost || taker().lost_some())) parts_->lost_a_rank = true;
     }
 
     std::optional<Slice> take() {
@@ -174,13 +175,12 @@ class SliceQueue::Impl final : public SliceFeed {
     }
     std::uint64_t failed() {
         if (!giver_) return failed_;
-        std::uint64_t all = 0;
-        for (const feed::RankReport& rank : giver_->report().ranks) all += rank.failed;
-        return all;
+        return giver_->report().failed;
     }
     void save(const std::string& path) {
         if (!giver_) throw std::logic_error(options_.name + ": save() is for rank 0");
-        const IntervalSet committed = giver_->committed_by_all();
+        IntervalSet committed = giver_->committed_by_all();
+        giver_->failed().for_each([&](const Interval& range) { committed.erase(range); });
         if (const auto why = taker().failure()) throw std::runtime_error(options_.name + ": " + *why);
         const auto written = stats::write_checkpoint(
             path, {plan_->digest(), plan_->size(), options_.shuffle, order_->seed(), committed});

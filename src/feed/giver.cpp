@@ -33,7 +33,7 @@ void Giver::take(const Address& from, const Hello& hello, Instant) {
     Node& node = nodes_[hello.node];
     if (node.id == 0) node.id = next_node_++, node.batch = next_batch_++;
     node.takers.insert(from);
-    takers_[from] = {hello.node, hello.rank, 0, 0};
+    takers_[from] = {hello.node, hello.rank, 0};
     ranks_[hello.rank].rank = hello.rank;
     ranks_[hello.rank].is_here = true;
     send(from, Welcome{node.batch});
@@ -65,9 +65,11 @@ void Giver::take(const Address& from, const Leaving&, Instant now) {
 void Giver::take(const Address& from, const Committed& committed, Instant) {
     Known& taker = takers_.at(from);
     ranks_[taker.rank].taken += committed.taken - std::exchange(taker.taken, committed.taken);
-    ranks_[taker.rank].failed += committed.failed - std::exchange(taker.failed, committed.failed);
     const IntervalSet counted = ledger_.commit(node_of(from)->second.id, committed.positions);
     late_ += committed.positions.count() - counted.count();
+    committed.failed.for_each([&](const Interval& range) {
+        counted.for_each_in(range, [&](const Interval& part) { failed_.insert(part); });
+    });
     if (record)
         for (const Timed& each : committed.times)
             if (counted.contains(each.position)) record(taker.rank, each);
@@ -200,6 +202,7 @@ GiverReport Giver::report() const {
     report.lost_takers = lost_takers_;
     report.given_again = given_again_;
     report.late = late_;
+    report.failed = failed_.count();
     for (const auto& [rank, known] : ranks_) report.ranks.push_back(known);
     return report;
 }

@@ -27,7 +27,6 @@ namespace wq::feed {
 struct RankReport {
     std::uint32_t rank = 0;
     std::uint64_t taken = 0;  // positions; of all takers with this number
-    std::uint64_t failed = 0;
     bool is_here = true;
 };
 
@@ -40,6 +39,7 @@ struct GiverReport {
     std::uint64_t lost_takers = 0;
     std::uint64_t given_again = 0;    // positions
     std::uint64_t late = 0;           // commits that did not count
+    std::uint64_t failed = 0;         // of those that did: their work was in vain
     std::vector<RankReport> ranks{};  // ascending
 };
 
@@ -65,6 +65,7 @@ class Giver {
     bool all_told() const { return untold_.empty(); }
 
     const slices::Ledger& ledger() const { return ledger_; }
+    const IntervalSet& failed() const { return failed_; }  // of what is committed
     bool ended() const { return ledger_.committed().count() == ledger_.positions(); }
     std::uint64_t takers() const { return takers_.size(); }
     GiverReport report() const;
@@ -79,7 +80,6 @@ class Giver {
         std::string node;
         std::uint32_t rank = 0;
         std::uint64_t taken = 0;
-        std::uint64_t failed = 0;
     };
     struct Filler {  // has been granted these, and has not told what became of them
         Address taker;
@@ -145,6 +145,7 @@ class Giver {
     std::uint64_t lost_takers_ = 0;
     std::uint64_t given_again_ = 0;
     std::uint64_t late_ = 0;
+    IntervalSet failed_;
 };
 
 }  // namespace wq::feed

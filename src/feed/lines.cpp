@@ -159,6 +159,11 @@ void GiverLine::ask_if_wanted() {
     giver_.ask_all();
 }
 
+IntervalSet GiverLine::failed() const {
+    std::lock_guard lock(mutex_);
+    return giver_.failed();
+}
+
 IntervalSet GiverLine::committed() const {
     std::lock_guard lock(mutex_);
     return giver_.ledger().committed();

@@ -73,6 +73,7 @@ class GiverLine {
     std::uint64_t takers() const;  // that are here
     GiverReport report() const;
     IntervalSet committed() const;
+    IntervalSet failed() const;  // of these
     // Also what takers had committed when it was called, and have not told yet. Waits for their answers; a
     // lost one's are missed after `silence` (feed_limits()).
     IntervalSet committed_by_all();

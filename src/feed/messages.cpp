@@ -55,8 +55,8 @@ struct Writer {
     }
     void operator()(const Committed& committed) const {
         out.u64(committed.taken);
-        out.u64(committed.failed);
         write(out, committed.positions);
+        write(out, committed.failed);
         out.u64(committed.times.size());
         for (const Timed& each : committed.times) {
             out.u64(each.position);
@@ -101,8 +101,8 @@ struct Reader {
     }
     void operator()(Committed& committed) const {
         committed.taken = in.u64();
-        committed.failed = in.u64();
         committed.positions = read_positions(in);
+        committed.failed = read_positions(in);
         for (std::uint64_t left = in.count(4); left > 0 && in.ok(); --left) {
             Timed each{in.u64(), in.i64(), in.i64(), in.boolean()};
             if (__builtin_add_overflow(each.committed_us, each.taken_us, &each.committed_us)) in.fail();

@@ -32,9 +32,9 @@ struct Timed {  // when a position was taken and committed, since 1970
     bool operator==(const Timed&) const = default;
 };
 struct Committed {
-    std::uint64_t taken = 0;   // so many in all, for statistics
-    std::uint64_t failed = 0;  // so many of these in all: committed, but their work was in vain
+    std::uint64_t taken = 0;  // so many in all, for statistics
     IntervalSet positions;
+    IntervalSet failed;        // of these: their work was in vain
     std::vector<Timed> times;  // of these, or none
 };
 struct Leaving {};  // it takes no more, and was not lost

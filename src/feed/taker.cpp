@@ -133,7 +133,7 @@ bool Taker::commit_one(std::uint64_t position, bool failed) {
     if (asked_ || !has_news()) wake_();
     untold_.insert(position);
     note_times({position, position + 1}, failed);
-    if (failed) ++failed_;
+    if (failed) untold_failed_.insert(position);
     return true;
 }
 
@@ -228,6 +228,7 @@ void Taker::take(net::Transport& line, const Count& count) {
     tell_commits(line);
     {
         std::lock_guard lock(mutex_);
+        leave_untaken();
         begin_batch(count.batch);
         line.send(*giver_, encode(Present{count.batch, present()}));
     }
@@ -245,12 +246,19 @@ void Taker::begin_batch(std::uint32_t batch) {
     if (ahead_ && ahead_->batch <= batch_) ahead_.reset();
 }
 
-IntervalSet Taker::present() {
-    if (options_.commits) kept_ = {};  // not in the answer: from now on they are for others
+// Not in the answer: from now on they are for others, as a consumer may take no more.
+void Taker::leave_untaken() {
+    if (!options_.commits) return;
+    kept_ = {};
+    claimed_ = {};
+}
+
+IntervalSet Taker::present() const {
     IntervalSet all = has_;
     if (newest_) all.insert(*newest_);
     if (claimed_.size() > 0) all.insert(claimed_);
-    untold_.for_each([&](const Interval& range) { all.insert(range); });
+    for (const IntervalSet* more : {&kept_, &untold_})
+        more->for_each([&](const Interval& range) { all.insert(range); });
     return all;
 }
 
@@ -271,7 +279,7 @@ bool Taker::flush(net::Transport& line, bool commits_due) {
 void Taker::tell_commits(net::Transport& line) {
     std::lock_guard lock(mutex_);
     if (!has_news()) return;
-    line.send(*giver_, encode(Committed{taken_, failed_, std::exchange(untold_, {}),
+    line.send(*giver_, encode(Committed{taken_, std::exchange(untold_, {}), std::exchange(untold_failed_, {}),
                                         std::exchange(untold_times_, {})}));
     told_taken_ = taken_;
 }

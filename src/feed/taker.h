@@ -74,7 +74,8 @@ class Taker {
     void commit_all();
     void note_times(const Interval& committed, bool failed = false);
     void begin_batch(std::uint32_t batch);
-    IntervalSet present();
+    void leave_untaken();
+    IntervalSet present() const;
     bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
     void tell_commits(net::Transport& line);
     void take(const Welcome& welcome);
@@ -100,9 +101,9 @@ class Taker {
     IntervalSet untold_;                              // committed
     std::map<std::uint64_t, std::int64_t> taken_at_;  // of what is not committed
     std::vector<Timed> untold_times_;
+    IntervalSet untold_failed_;
     std::uint64_t taken_ = 0;
     std::uint64_t told_taken_ = 0;
-    std::uint64_t failed_ = 0;
     BatchId batch_{0};      // of our tickets, older ones are void; 0: the giver does not know us yet
     bool wants_ = false;    // to ask
     bool asked_ = false;    // the answer is still to come

@@ -1,5 +1,6 @@
 #include "slices_program/audit.h"
 
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <utility>
@@ -99,8 +100,11 @@ Result<int> audit_file(Options options) {
     const auto file = stats::StatsReader::open(options.audit);
     if (!file) return file.error();
     const std::string seed = file->attribute("seed");
-    if (seed.empty()) return Error{ExitCode::bad_input, options.audit + ": no statistics of slices"};
-    if (!options.slices.seed) options.slices.seed = std::stoull(seed);
+    std::uint64_t known = 0;
+    const auto [end, problem] = std::from_chars(seed.data(), seed.data() + seed.size(), known);
+    if (problem != std::errc() || end != seed.data() + seed.size())
+        return Error{ExitCode::bad_input, options.audit + ": no statistics of slices"};
+    if (!options.slices.seed) options.slices.seed = known;
     const auto rows = file->slices();
     if (!rows) return rows.error();
     const Audit found = audit(options, *rows);

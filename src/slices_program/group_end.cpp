@@ -7,16 +7,15 @@
 
 #include <array>
 #include <cerrno>
+#include <stdexcept>
 #include <string>
 #include <system_error>
-
-#include "work_queue/error.h"
 
 namespace wq::slices_program {
 
 GroupEnd::GroupEnd() {
     std::array<int, 2> ends{-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SetupError("cannot make a pipe", 69);
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
     const Descriptor read_end(ends[0]);
     pipe_.reset(ends[1]);
     std::string word(group_end_word);
@@ -32,7 +31,7 @@ GroupEnd::GroupEnd() {
     plan.dies_with_us = false;
     const process::Spawned child = process::spawn(plan, stack_);
     if (child.pid <= 0)
-        throw SetupError("cannot start a process: " + std::generic_category().message(child.error), 69);
+        throw std::runtime_error("cannot start a process: " + std::generic_category().message(child.error));
     pid_ = child.pid;
 }
 

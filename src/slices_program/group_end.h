@@ -17,7 +17,7 @@ inline constexpr std::string_view group_end_word = "--end-group-of-lost-rank";
 
 class GroupEnd {
   public:
-    GroupEnd();   // starts it; throws SetupError
+    GroupEnd();   // starts it; throws std::runtime_error
     ~GroupEnd();  // ends it, and with it the group
     GroupEnd(const GroupEnd&) = delete;
     pid_t group() const { return pid_; }

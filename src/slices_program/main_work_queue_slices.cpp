@@ -52,9 +52,7 @@ int answer(const Options& options) {
     return audited ? *audited : fail(audited.error().message, wq::to_int(audited.error().code));
 }
 
-int run(const Options& options) {
-    block_broken_pipes();
-    wq::MpiSession mpi;
+int take(wq::MpiSession& mpi, const Options& options) {
     try {
         return wq::slices_program::take_slices(mpi, options);
     } catch (const wq::SetupError& error) {
@@ -64,6 +62,16 @@ int run(const Options& options) {
     } catch (const std::exception& error) {
         std::fprintf(stderr, "work_queue_slices: rank %d: %s\n", mpi.rank(), error.what());
         return wq::to_int(wq::ExitCode::unreachable);
+    }
+}
+
+int run(const Options& options) {
+    block_broken_pipes();
+    try {
+        wq::MpiSession mpi;
+        return take(mpi, options);
+    } catch (const wq::SetupError& error) {  // of the session
+        return fail(error.what(), error.exit_code());
     }
 }
 

@@ -13,8 +13,10 @@ namespace {
 
 SliceOptions restoring(const Options& options) {
     SliceOptions slices = options.slices;
+    // One that cannot be looked at now is an error: it would be overwritten.
     std::error_code unknown;
-    if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint, unknown))
+    const auto there = std::filesystem::status(options.checkpoint, unknown).type();
+    if (!options.checkpoint.empty() && there != std::filesystem::file_type::not_found)
         slices.restore = options.checkpoint;
     return slices;
 }

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <charconv>
 #include <cstring>
-#include <filesystem>
-#include <limits>
 #include <sstream>
 
 #include "base/units.h"
@@ -40,7 +39,7 @@ po::options_description visible_options() {
     add("slices-per-work", text("N"), "cut each work into so many slices");
     add("lines", "works are text files, cut at line ends");
     add("record-bytes", text("N"), "works are binary records of so many bytes, cut between these");
-    add("delivery", text("WORD"), "exactly-once (default), at-most-once or at-least-once");
+    add("delivery", text("WORD"), "exactly-once (default) or at-least-once");
     add("retries", text("N"), "run a command that failed so many times more (default: 0)");
     add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
     add("save-every", text("TIME"), "how often (default: 60 s; 0: after each slice of rank 0)");
@@ -69,9 +68,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 Result<Delivery> parse_delivery(const std::string& word) {
     if (word == "exactly-once") return Delivery::exactly_once;
-    if (word == "at-most-once") return Delivery::at_most_once;
     if (word == "at-least-once") return Delivery::at_least_once;
-    return Error{ExitCode::usage, "exactly-once, at-most-once or at-least-once, not '" + word + "'"};
+    return Error{ExitCode::usage, "exactly-once or at-least-once, not '" + word + "'"};
 }
 
 Result<double> parse_seconds(const std::string& text) {
@@ -81,6 +79,14 @@ Result<double> parse_seconds(const std::string& text) {
     return seconds;
 }
 
+Result<std::uint64_t> parse_seed(const std::string& text) {
+    std::uint64_t seed = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    if (problem != std::errc() || end != text.data() + text.size())
+        return Error{ExitCode::usage, "a number from 0 to 2^64 - 1, not '" + text + "'"};
+    return seed;
+}
+
 auto between(std::int64_t low, std::int64_t high) {
     return [=](const std::string& text) { return parse_count(text, low, high); };
 }
@@ -88,9 +94,7 @@ auto between(std::int64_t low, std::int64_t high) {
 Status take_numbers(const po::variables_map& given, Options& options) {
     SliceOptions& slices = options.slices;
     if (auto done = take(given, "epochs", slices.num_epochs, between(1, most)); !done) return done;
-    if (auto done = take(given, "seed", slices.seed, between(0, std::numeric_limits<std::int64_t>::max()));
-        !done)
-        return done;
+    if (auto done = take(given, "seed", slices.seed, parse_seed); !done) return done;
     if (auto done = take(given, "slices", slices.num_slices, between(1, most)); !done) return done;
     if (given.count("slices-per-work") > 0 && slices.num_slices)
         return usage_error("give --slices or --slices-per-work, not both");
@@ -118,9 +122,6 @@ Status check(const Options& options) {
         return usage_error("give a command after '--', or --explain or --audit");
     if (options.mode != Options::Mode::run && !options.command.empty())
         return usage_error("--explain and --audit run no command");
-    const bool records = options.slices.delivery != Delivery::at_most_once;
-    if (!options.checkpoint.empty() && !records)
-        return usage_error("--checkpoint needs commits: choose another --delivery");
     return success();
 }
 
@@ -193,7 +194,8 @@ std::string help() {
            "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"
            "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train {}\n"
            "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
-           "                          submit it again: it goes on where it was\n"
+           "                          submit it again: it goes on where it was, and runs\n"
+           "                          what failed again\n"
            "  work_queue_slices -w list.txt --explain | head\n"
            "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
            "  work_queue_slices -w list.txt --audit s.h5\n"

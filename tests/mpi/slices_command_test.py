@@ -65,7 +65,17 @@ class Slices(support.Case):
         self.run_slices(*words, "--", "sh", "-c", "cat >> more", ranks=3)
         self.assertEqual(set(self.lines("out")) | set(self.lines("more")), set(LINES))
         self.assertLess(len(self.lines("more")), len(LINES), f"{done} lines before, and none of them was saved")
-        self.run_slices(*words, "--", "false", ranks=1)
+        self.run_slices(*words, "--", "false", ranks=1)  # runs no command
+
+    def test_what_failed_is_run_again_by_the_next_job(self):
+        words = ["--checkpoint", "c.h5"]
+        self.run_slices(*words, "--", "sh", "-c", "test $1 != b.txt", "-", "{}", ranks=0, code=1)
+        self.assertEqual(self.run_slices(*words, "--", "echo", "{}", ranks=2).out, "b.txt\n")
+        self.assertEqual(self.run_slices(*words, "--", "echo", "{}", ranks=2).out, "")
+
+    def test_a_checkpoint_of_other_works_is_refused(self):
+        words = ["--lines", "-n", 30, "--checkpoint", "c.h5"]
+        self.run_slices(*words, "--", "true", ranks=0)
         self.assertIn("other works", self.run_slices("a.txt", *words, "--", "true", ranks=2, code=65).err)
 
     def test_a_lost_ranks_slices_are_run_again(self):

@@ -2,7 +2,8 @@
 // killed. In FOLDER, each notes what it takes in taken.RUN.RANK and what it has committed in
 // committed.RUN.RANK. Rank 0 notes in `known` what the checkpoint must contain: what the one before must, and
 // all commits that its run had noted before it was written.
-// Usage: slices_restored FOLDER RUN SLOW; without RUN and SLOW: prints what is left after the checkpoint.
+// Usage: slices_restored FOLDER RUN SLOW DOOMED: the ranks that are slow, and will be killed; -1: none. With
+// FOLDER alone: prints what is left after the checkpoint.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -49,22 +50,27 @@ std::string lines_of(const fs::path& path) {
     return noted.substr(0, noted.rfind('\n') + 1);
 }
 
-// What an earlier run had committed and not saved may be lost with it.
-std::string must_be_saved(const std::string& folder, const std::string& run) {
+// What an earlier run had committed and not saved may be lost with it, and so may be what a rank that is
+// killed has committed and not told.
+std::string must_be_saved(const std::string& folder, const std::string& run, const std::string& doomed) {
     std::string all = lines_of(folder + "/known");
-    for (const auto& entry : fs::directory_iterator(folder))
-        if (entry.path().filename().string().starts_with("committed." + run + "."))
-            all += lines_of(entry.path());
+    const std::string notes = "committed." + run + ".";
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(notes) && name != notes + doomed) all += lines_of(entry.path());
+    }
     return all;
 }
 
-void save(wq::SliceQueue& slices, const std::string& folder, const std::string& run) {
-    std::ofstream(folder + "/next") << must_be_saved(folder, run);
+void save(wq::SliceQueue& slices, const std::string& folder, const std::string& run,
+          const std::string& doomed) {
+    std::ofstream(folder + "/next") << must_be_saved(folder, run, doomed);
     slices.save(folder + "/checkpoint.h5");
     fs::rename(folder + "/next", folder + "/known");
 }
 
-void take_slices(wq::MpiSession& mpi, const std::string& folder, const std::string& run, int slow) {
+void take_slices(wq::MpiSession& mpi, const std::string& folder, const std::string& run, int slow,
+                 const std::string& doomed) {
     wq::SliceQueue slices(mpi, {"a", "b"}, options_in(folder));
     const std::string suffix = "." + run + "." + std::to_string(mpi.rank());
     const Notes taken(folder + "/taken" + suffix);
@@ -76,9 +82,9 @@ void take_slices(wq::MpiSession& mpi, const std::string& folder, const std::stri
              work > 0;)
             work = work - 1;
         if (slices.commit(*slice)) committed.add(slice->position);
-        if (mpi.rank() == 0 && random() % 16 == 0) save(slices, folder, run);
+        if (mpi.rank() == 0 && random() % 16 == 0) save(slices, folder, run, doomed);
     }
-    if (mpi.rank() == 0) save(slices, folder, run);
+    if (mpi.rank() == 0) save(slices, folder, run, doomed);
 }
 
 }  // namespace
@@ -92,9 +98,9 @@ int main(int argc, char** argv) {
         }
         return 0;
     }
-    if (argc < 4) return 64;
+    if (argc < 5) return 64;
     wq::MpiSession mpi;
-    take_slices(mpi, argv[1], argv[2], std::atoi(argv[3]));
+    take_slices(mpi, argv[1], argv[2], std::atoi(argv[3]), argv[4]);
     std::printf("rank %d came to the end\n", mpi.rank());
     return 0;
 }

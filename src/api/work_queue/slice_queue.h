@@ -115,8 +115,8 @@ class SliceQueue {
     // With commit_by_hand. Returns false if it was not taken here, is committed, rank 0 is lost, or delivery
     // is at_most_once.
     bool commit(const Slice& slice);
-    // The same for a slice whose work was in vain: it is not given again, but counted, and marked in
-    // summaries.
+    // The same for a slice whose work was in vain: this queue does not give it again, but it is counted,
+    // marked in summaries, and left out by save().
     bool commit_failed(const Slice& slice);
     // On rank 0: so many slices all ranks have committed like that in this program, as far as they have told
     // it; all, once take() has returned the end. On other ranks: their own.

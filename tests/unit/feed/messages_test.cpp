@@ -28,9 +28,11 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     const auto filled = std::get<Filled>(back(Filled{true, {4, 9}}));
     EXPECT_TRUE(filled.unused);
     EXPECT_EQ(filled.positions, (Interval{4, 9}));
+    IntervalSet failed;
+    failed.insert(8);
     const std::vector<Timed> times{{3, 1'700'000'000'000'000, 1'700'000'000'000'007, false}, {8, 5, 4, true}};
-    const auto committed = std::get<Committed>(back(Committed{9, 2, some(), times}));
-    EXPECT_EQ(committed.failed, 2U);
+    const auto committed = std::get<Committed>(back(Committed{9, some(), failed, times}));
+    EXPECT_EQ(committed.failed, failed);
     EXPECT_EQ(committed.times, times);
     EXPECT_EQ(committed.taken, 9U);
     EXPECT_EQ(committed.positions, some());
@@ -49,7 +51,7 @@ TEST(FeedMessages, ArriveAsTheyWere) {
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
     for (const Message& message :
          {Message(Hello{"node", 1}), Message(Filled{false, {4, 9}}),
-          Message(Committed{9, 2, some(), {{3, 4, 5, true}}}), Message(Present{7, some()}),
+          Message(Committed{9, some(), some(), {{3, 4, 5, true}}}), Message(Present{7, some()}),
           Message(Granted{{1, 2}}), Message(Count{300})}) {
         const std::string bytes = encode(message);
         for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));
