@@ -21,7 +21,7 @@ struct Hello {               // first
 };
 struct Draw {};           // no tickets are left on its node; it asks once, and waits for the answer
 struct Filled {           // its node has what was granted
-    bool unused = false;  // no: it had others by then, and `positions` are given back
+    bool unused = false;  // no: it had others by then, and does not need these
     Interval positions;
 };
 struct Timed {  // when a position was taken and committed, since 1970

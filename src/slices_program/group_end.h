@@ -1,6 +1,7 @@
 // Ends what a rank's commands leave running. The kernel kills a command with its rank, but not what the
 // command has started; and mpirun waits for all who hold its output. So each rank has a process beside it, in
-// whose process group the commands run, and which kills this group when the rank is gone.
+// whose process group the commands run, and which kills this group when the rank is gone. What a command
+// starts in another group, as timeout and setsid do, is not found.
 #pragma once
 
 #include <sys/types.h>

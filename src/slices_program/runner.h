@@ -17,8 +17,7 @@ class Runner {
     // `command`: each {} in it becomes the name of the slice. `rank`: SLICE_RANK.
     Runner(std::vector<std::string> command, int rank);
     // Waits until the command has ended. Returns "", or what is wrong: "exit code 3", "killed by SIGSEGV",
-    // "cannot run
-    // ./reader: No such file or directory", or why its records cannot be read.
+    // why it cannot be run, or why its records cannot be read.
     std::string run(const Slice& slice, RecordsFeed& records);
 
   private:

@@ -83,8 +83,7 @@ class TicketPool {
 
     std::uint32_t remaining() const;
 
-    // What nobody has claimed, and of which fill: two ranks that see one `fill` see the same tickets, less
-    // what was claimed in between.
+    // What nobody has claimed, and the number of its fill. It may change at any moment.
     struct Unclaimed {
         std::uint32_t fill = 0;
         std::optional<TicketRange> range;

@@ -60,7 +60,7 @@ struct SliceOptions {
     std::optional<bool> must_exist{};
     Delivery delivery = Delivery::exactly_once;
     bool commit_by_hand = false;  // take() commits nothing
-    // A file of save(): goes on from there. Empty: begins. Only rank 0's counts.
+    // A file of save(): goes on from there. Empty: begins anew. That of rank 0 holds for all.
     std::string restore{};
     // Summaries also get a row for each slice: who committed it, when it was taken, and when committed. Kept
     // in memory until add_summary(). Not with at_most_once.
@@ -118,15 +118,16 @@ class SliceQueue {
     // The same for a slice whose work was in vain: this queue does not give it again, but it is counted,
     // marked in summaries, and left out by save().
     bool commit_failed(const Slice& slice);
-    // On rank 0: so many slices all ranks have committed like that in this program, as far as they have told
-    // it; all, once take() has returned the end. On other ranks: their own.
+    // How many slices were committed like that. On rank 0: by all ranks, as far as they have told it; with
+    // exactly_once all, once take() has returned the end. On other ranks: their own.
     std::uint64_t failed() const;
 
-    // On rank 0: writes to `path` what all ranks have committed when it is called, as an HDF5 file that
-    // replaces an older one at once. Later programs begin with it (SliceOptions::restore), on any number of
-    // ranks; slices that are taken and not committed are taken again then. With at_most_once, what was given
-    // to a node counts as committed. Throws std::runtime_error: it cannot be written; std::logic_error: not
-    // on rank 0. Waits for ranks' answers, not for their slices; a lost rank's for 10 s.
+    // On rank 0: writes to `path` what all ranks have committed when it is called. Of a lost rank, commits of
+    // its last 100 ms may be missing. The file is HDF5, and replaces an older one at once. Later programs
+    // begin with it (SliceOptions::restore), on any number of ranks. They take again what was taken and not
+    // committed. With at_most_once, what was given to a node counts as committed. Throws std::runtime_error:
+    // it cannot be written; std::logic_error: not on rank 0. Waits for ranks' answers, not for their slices;
+    // a lost rank's for 10 s.
     void save(const std::string& path);
 
     // Writes statistics from now on until the end: how many slices are left, the epoch, how many each rank
@@ -190,8 +191,6 @@ class SliceProducer {
     SliceProducer& operator=(SliceProducer&&) noexcept;
     // Does not wait, though its thread may do so for other ranks. What nobody has consumed is for others, or
     // for whoever takes next here; so is the last slice, unless commit_by_hand or at_most_once.
-    // If nobody on this node takes any more, end the SliceQueues, too: others wait for what the node was
-    // granted.
     ~SliceProducer();
 
     // The next slice; nullopt: the end, as of SliceQueue::take(), or stopped. Unless commit_by_hand, commits
