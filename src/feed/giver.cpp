@@ -33,10 +33,12 @@ void Giver::take(const Address& from, const Hello& hello, Instant) {
     Node& node = nodes_[hello.node];
     if (node.id == 0) node.id = next_node_++, node.batch = next_batch_++;
     node.takers.insert(from);
-    takers_[from] = {hello.node, hello.rank, 0};
-    ranks_[hello.rank].rank = hello.rank;
-    ranks_[hello.rank].is_here = true;
-    send(from, Welcome{node.batch});
+    const std::uint32_t rank = hello.rank == no_rank ? next_rank_++ : hello.rank;
+    takers_[from] = {hello.node, rank, 0};
+    ranks_[rank].rank = rank;
+    ranks_[rank].is_here = true;
+    const bool commits = ledger_.delivery() != slices::Delivery::at_most_once;
+    send(from, Welcome{node.batch, rank, commits, record != nullptr});
     if (ended()) send(from, Ended{lost_takers_ > 0});
 }
 
@@ -101,6 +103,7 @@ void Giver::remove(const Address& taker, Instant now) {
     ranks_[takers_.at(taker).rank].is_here = false;
     takers_.erase(taker);
     untold_.erase(taker);
+    gone(taker);
     Node& node = at->second;
     node.takers.erase(taker);
     wait_no_more(at, taker);

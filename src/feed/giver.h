@@ -43,15 +43,29 @@ struct GiverReport {
     std::vector<RankReport> ranks{};  // ascending
 };
 
+// Where a taker is.
+struct Address {
+    net::Transport* line;
+    net::PeerId peer;
+    auto operator<=>(const Address&) const = default;
+};
+
 class Giver {
   public:
     // `epoch`: so many positions make an epoch; nodes are granted small parts of one, since what is granted
-    // is not taken back.
-    explicit Giver(slices::Ledger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
+    // is not taken back. `ranks`: the numbers of workers begin there.
+    explicit Giver(slices::Ledger ledger, std::uint64_t epoch, std::uint32_t ranks = 1)
+        : ledger_(std::move(ledger)), epoch_(epoch), next_rank_(ranks) {}
 
     void on(net::Transport& line, const net::Arrival& arrival, Instant now);
     // Called for each commit that counts, if its taker tells times.
     std::function<void(std::uint32_t rank, const Timed&)> record{};
+    // Called for what takers ask, and when one that may have asked has gone.
+    std::function<void(const Address&, Ask)> asked = [](const Address&, const Ask&) {};
+    std::function<void(const Address&)> gone = [](const Address&) {};
+    void answer(const Address& taker, Answer answer) const {
+        if (takers_.contains(taker)) send(taker, std::move(answer));
+    }
     // Looks for what was lost without a lost taker, such as by one that was paused, while others wait.
     void tick(Instant now);
     // Of tick(). Nodes that wait are all that costs.
@@ -71,11 +85,6 @@ class Giver {
     GiverReport report() const;
 
   private:
-    struct Address {
-        net::Transport* line;
-        net::PeerId peer;
-        auto operator<=>(const Address&) const = default;
-    };
     struct Known {
         std::string node;
         std::uint32_t rank = 0;
@@ -112,6 +121,7 @@ class Giver {
     void take(const Address& from, const Leaving& leaving, Instant now);
     void take(const Address& from, const Present& present, Instant now);
     void take(const Address& from, const Told& told, Instant now);
+    void take(const Address& from, const Ask& ask, Instant) { asked(from, ask); }
     template <class NotForUs>
     void take(const Address& from, const NotForUs&, Instant now) {
         from.line->close(from.peer);
@@ -132,6 +142,7 @@ class Giver {
 
     slices::Ledger ledger_;
     std::uint64_t epoch_;
+    std::uint32_t next_rank_;
     Nodes nodes_;
     std::set<std::string> waiting_;  // nodes
     std::map<Address, Known> takers_;

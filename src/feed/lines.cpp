@@ -74,7 +74,9 @@ Result<std::unique_ptr<TakerLine>> TakerLine::open(net::TcpDialOptions giver, ti
 }
 
 TakerLine::TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& pool, TakerOptions options)
-    : taker_(pool, std::move(options), [this] { wake_.set(); }), line_(std::move(line)) {
+    : taker_(pool, std::move(options), [this] { wake_.set(); }),
+      questions_(std::make_shared<Questions>([this] { wake_.set(); })),
+      line_(std::move(line)) {
     thread_ = quiet_thread([this] { run(); });
 }
 
@@ -90,14 +92,22 @@ void TakerLine::run() {
     } catch (const std::exception& error) {
         taker_.fail(error.what());
     }
+    questions_->fail("its process has left the queue");
     line_.reset();  // it sends what waits, for a moment
+}
+
+void TakerLine::on(const net::Arrival& arrival) {
+    if (questions_->on(arrival)) return;
+    if (const auto* left = std::get_if<net::Left>(&arrival)) questions_->fail(left->why);
+    taker_.on(*line_, arrival);
 }
 
 void TakerLine::move_until_over() {
     Instant told = instant_now();
     while (!over_) {
         bool moved = false;
-        for (const net::Arrival& arrival : arrivals(*line_, moved)) taker_.on(*line_, arrival);
+        for (const net::Arrival& arrival : arrivals(*line_, moved)) on(arrival);
+        questions_->flush(*line_, net::TcpDialer::manager);
         const Instant now = instant_now();
         const bool due = now >= told + tell_every;
         if (due) told = now;
@@ -110,17 +120,32 @@ void TakerLine::move_until_over() {
 
 // ---- the giver ----
 
-GiverLine::GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, std::uint64_t epoch,
-                     tickets::TicketPool& pool, TakerOptions options, Record record)
-    : others_(std::move(others)),
+GiverLine::GiverLine(GiverLineOptions giver, tickets::TicketPool& pool, TakerOptions taker)
+    : others_(std::move(giver.others)),
       own_(2),
       giver_end_(own_.endpoint(giver_id)),
       taker_end_(own_.endpoint(own_id)),
-      taker_(pool, std::move(options), [this] { wake_.set(); }),
-      giver_(std::move(ledger), epoch) {
-    giver_.record = std::move(record);
+      taker_(pool, std::move(taker), [this] { wake_.set(); }),
+      giver_(std::move(giver.ledger), giver.epoch, giver.ranks) {
+    giver_.record = std::move(giver.record);
+    if (Service* const service = giver.service) {
+        giver_.asked = [service](const Address& from, Ask ask) { service->ask(from, std::move(ask)); };
+        giver_.gone = [service](const Address& from) { service->gone(from); };
+    }
     own_.connect(giver_id, own_id);
     thread_ = quiet_thread([this] { run(); });
+}
+
+void GiverLine::answer(const Address& taker, Answer answer) {
+    const std::lock_guard lock(mutex_);
+    answers_.emplace_back(taker, std::move(answer));
+    wake_.set();
+}
+
+bool GiverLine::send_answers() {
+    if (answers_.empty()) return false;
+    for (auto& [taker, answer] : std::exchange(answers_, {})) giver_.answer(taker, std::move(answer));
+    return true;
 }
 
 void GiverLine::close() {
@@ -181,7 +206,7 @@ bool GiverLine::move(Instant now) {
         for (const net::Arrival& arrival : arrivals(*others_, moved)) giver_.on(*others_, arrival, now);
     const std::uint64_t before = asking_ + answered_;
     ask_if_wanted();
-    moved = moved || asking_ + answered_ != before;
+    moved = send_answers() || moved || asking_ + answered_ != before;
     if (const auto next = giver_.wakeup(); next && now >= *next) giver_.tick(now), moved = true;
     return moved;
 }

@@ -8,10 +8,13 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "feed/giver.h"
+#include "feed/questions.h"
 #include "feed/taker.h"
 #include "net/loopback.h"
 #include "net/tcp_dialer.h"
@@ -43,28 +46,48 @@ class TakerLine {
                                                    TakerOptions options);
     ~TakerLine();
     Taker& taker() { return taker_; }
+    // Ask only after Taker::join(). May outlive the line: it has no answers then.
+    std::shared_ptr<Questions> questions() { return questions_; }
 
   private:
     TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& pool, TakerOptions options);
     void run();
     void move_until_over();
 
+    void on(const net::Arrival& arrival);
+
     Wake wake_;
     Taker taker_;
+    std::shared_ptr<Questions> questions_;
     std::unique_ptr<net::TcpDialer> line_;
     std::atomic<bool> over_ = false;
     std::thread thread_;
 };
 
+// What the giver's process does for takers besides. Called on the line's thread, which it must not hold up:
+// it answers later (GiverLine::answer()).
+class Service {
+  public:
+    virtual ~Service() = default;
+    virtual void ask(const Address& taker, Ask ask) = 0;
+    virtual void gone(const Address& taker) = 0;
+};
+
+struct GiverLineOptions {
+    std::unique_ptr<net::TcpListener> others;  // null: there are none
+    slices::Ledger ledger;
+    std::uint64_t epoch = 1;  // as of Giver
+    std::uint32_t ranks = 1;
+    // Receives each commit that counts, if its taker tells times; on the line's thread, as Service.
+    std::function<void(std::uint32_t rank, const Timed&)> record{};
+    Service* service = nullptr;  // must outlive the line
+};
+
 // The process that has the giver, and takes, too.
 class GiverLine {
   public:
-    // Receives each commit that counts, if its taker tells times; on the line's thread, which it must not
-    // hold up.
-    using Record = std::function<void(std::uint32_t rank, const Timed&)>;
-    // `others`: null if there are none. `pool` must outlive it.
-    GiverLine(std::unique_ptr<net::TcpListener> others, slices::Ledger ledger, std::uint64_t epoch,
-              tickets::TicketPool& pool, TakerOptions options, Record record = {});
+    // `pool` must outlive it.
+    GiverLine(GiverLineOptions giver, tickets::TicketPool& pool, TakerOptions taker);
     ~GiverLine() { close(); }
     // Nobody takes any more here. Waits until all others have left: they cannot go on without it.
     void close();
@@ -77,6 +100,8 @@ class GiverLine {
     // Also what takers had committed when it was called, and have not told yet. Waits for their answers; a
     // lost one's are missed after `silence` (feed_limits()).
     IntervalSet committed_by_all();
+    // On any thread. Nothing happens if the taker has gone.
+    void answer(const Address& taker, Answer answer);
     // Called once if the end waits for others for long, with what it waits for.
     std::function<void(const std::string&)> say = [](const std::string&) {};
 
@@ -87,6 +112,7 @@ class GiverLine {
     void move_until_over();
     bool move(Instant now);  // all there is to do; false: nothing
     void ask_if_wanted();
+    bool send_answers();
 
     Wake wake_;
     std::unique_ptr<net::TcpListener> others_;
@@ -94,8 +120,9 @@ class GiverLine {
     std::unique_ptr<net::Transport> giver_end_;
     std::unique_ptr<net::Transport> taker_end_;
     Taker taker_;
-    mutable std::mutex mutex_;  // of giver_
+    mutable std::mutex mutex_;  // of giver_ and answers_
     Giver giver_;
+    std::vector<std::pair<Address, Answer>> answers_;
     std::uint64_t asked_ = 0;     // how often somebody called committed_by_all(),
     std::uint64_t asking_ = 0;    // which call's answers are awaited,
     std::uint64_t answered_ = 0;  // and which are there

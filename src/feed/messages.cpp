@@ -70,11 +70,24 @@ struct Writer {
         write(out, present.positions);
     }
     void operator()(const Granted& granted) const { write(out, granted.positions); }
-    void operator()(const Welcome& welcome) const { out.u64(welcome.batch); }
+    void operator()(const Welcome& welcome) const {
+        out.u64(welcome.batch);
+        out.u64(welcome.rank);
+        out.boolean(welcome.commits);
+        out.boolean(welcome.times);
+    }
     void operator()(const Ended& ended) const { out.boolean(ended.lost_some); }
     void operator()(const Count& count) const { out.u64(count.batch); }
     void operator()(const Tell& tell) const { out.u64(tell.round); }
     void operator()(const Told& told) const { out.u64(told.round); }
+    void operator()(const Ask& ask) const {
+        out.u64(ask.question);
+        out.blob(ask.what);
+    }
+    void operator()(const Answer& answer) const {
+        out.u64(answer.question);
+        out.blob(answer.what);
+    }
     template <class Empty>
     void operator()(const Empty&) const {
         static_assert(std::is_empty_v<Empty>);
@@ -114,11 +127,24 @@ struct Reader {
         present.positions = read_positions(in);
     }
     void operator()(Granted& granted) const { granted.positions = read_interval(in); }
-    void operator()(Welcome& welcome) const { welcome.batch = in.u32(); }
+    void operator()(Welcome& welcome) const {
+        welcome.batch = in.u32();
+        welcome.rank = in.u32();
+        welcome.commits = in.boolean();
+        welcome.times = in.boolean();
+    }
     void operator()(Ended& ended) const { ended.lost_some = in.boolean(); }
     void operator()(Count& count) const { count.batch = in.u32(); }
     void operator()(Tell& tell) const { tell.round = in.u32(); }
     void operator()(Told& told) const { told.round = in.u32(); }
+    void operator()(Ask& ask) const {
+        ask.question = in.u64();
+        ask.what = in.blob();
+    }
+    void operator()(Answer& answer) const {
+        answer.question = in.u64();
+        answer.what = in.blob();
+    }
     template <class Empty>
     void operator()(Empty&) const {
         static_assert(std::is_empty_v<Empty>);
@@ -132,6 +158,10 @@ std::string encode(const Message& message) {
     out.u8(static_cast<std::uint8_t>(message.index()));
     std::visit(Writer{out}, message);
     return out.take();
+}
+
+bool is_answer(std::string_view bytes) {
+    return !bytes.empty() && static_cast<unsigned char>(bytes.front()) == Message(Answer{}).index();
 }
 
 std::optional<Message> decode(std::string_view bytes) {

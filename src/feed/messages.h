@@ -15,9 +15,11 @@ namespace wq::feed {
 
 // ---- by takers ----
 
+inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+
 struct Hello {               // first
     std::string node;        // equal for takers that share tickets
-    std::uint32_t rank = 0;  // for statistics
+    std::uint32_t rank = 0;  // for statistics; no_rank: it is a worker, and gets a number
 };
 struct Draw {};           // no tickets are left on its node; it asks once, and waits for the answer
 struct Filled {           // its node has what was granted
@@ -47,10 +49,18 @@ struct Told {  // answers Tell
     std::uint32_t round = 0;
 };
 
+struct Ask {  // its consumer asks the giver's process for something else, and waits for Answer
+    std::uint64_t question = 0;
+    std::string what;
+};
+
 // ---- by the giver ----
 
 struct Welcome {              // answers Hello: from now on it may claim, as it will be asked for what it has
     std::uint32_t batch = 0;  // of the tickets on its node: older ones are given elsewhere
+    std::uint32_t rank = 0;   // its own, or the next one after the ranks
+    bool commits = true;      // no: what is taken counts as done
+    bool times = true;        // of commits are wanted
 };
 struct Granted {  // answers Draw
     Interval positions;
@@ -66,11 +76,16 @@ struct Count {                // to everybody on a node, when one was lost: what
 struct Tell {  // of everybody: its commits until now, then Told
     std::uint32_t round = 0;
 };
+struct Answer {
+    std::uint64_t question = 0;
+    std::string what;
+};
 
 using Message = std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended,
-                             Count, Tell, Told>;
+                             Count, Tell, Told, Ask, Answer>;
 
 std::string encode(const Message& message);
+bool is_answer(std::string_view bytes);  // or garbage that begins like one
 // nullopt: no message. Whatever the bytes are, memory is at most some times their size.
 std::optional<Message> decode(std::string_view bytes);
 

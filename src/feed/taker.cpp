@@ -157,6 +157,11 @@ void Taker::note_times(const Interval& committed, bool failed) {
     }
 }
 
+std::uint32_t Taker::rank() const {
+    std::lock_guard lock(mutex_);
+    return options_.rank;
+}
+
 bool Taker::lost_some() const {
     std::lock_guard lock(mutex_);
     return lost_some_;
@@ -202,6 +207,9 @@ void Taker::on(net::Transport& line, const net::Arrival& arrival) {
 void Taker::take(const Welcome& welcome) {
     {
         std::lock_guard lock(mutex_);
+        options_.rank = welcome.rank;
+        options_.commits = welcome.commits;
+        if (!welcome.times) options_.clock = {};
         begin_batch(welcome.batch);
     }
     changed_.notify_all();

@@ -25,8 +25,9 @@ namespace wq::feed {
 
 struct TakerOptions {
     std::string node;        // equal for the takers that share the pool
-    std::uint32_t rank = 0;  // for statistics
-    bool commits = true;     // no: what is taken counts as done (Delivery::at_most_once)
+    std::uint32_t rank = 0;  // for statistics; no_rank: the giver gives it a number
+    bool commits = true;     // until the giver says it. No: what is taken counts as done
+                             // (Delivery::at_most_once)
     bool by_hand = false;    // commit() is called for each; otherwise taking the next commits those before
     std::uint32_t most_claimed = 256;       // at once, of the node's
     std::function<std::int64_t()> clock{};  // in us since 1970; empty: no times are told
@@ -39,7 +40,8 @@ class Taker {
 
     // ---- the consumer's, of any threads ----
 
-    bool join();  // waits until the giver knows us; false: failure()
+    bool join();                 // waits until the giver knows us; false: failure()
+    std::uint32_t rank() const;  // since then
     // Waits. nullopt: all are committed, or failure().
     std::optional<std::uint64_t> take();
     std::optional<std::uint64_t> try_take();  // nullopt also: not yet

@@ -59,6 +59,7 @@ class Ledger {
     std::uint64_t lose(Node node) { return recount(node, {}); }  // nobody of it lives
 
     std::uint64_t positions() const { return positions_; }
+    Delivery delivery() const { return delivery_; }
     std::uint64_t to_give() const { return open_.count(); }
     const IntervalSet& committed() const { return committed_; }
     const IntervalSet& outstanding_of(Node node) const;  // given, and neither committed nor lost

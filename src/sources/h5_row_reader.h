@@ -21,7 +21,8 @@ class H5RowReader final : public RecordReader {
     static Result<H5RowReader> open(H5Rows rows, std::optional<Interval> range = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
     Status move_to(const Place& place) override;
-    const H5RowType& type() const { return rows_.type(); }
+    std::string row_type() const override { return rows_.type().text(); }
+    std::uint64_t record_bytes() const override { return rows_.type().row_bytes(); }
 
   private:
     H5RowReader(H5Rows rows, Interval left)

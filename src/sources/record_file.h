@@ -45,6 +45,7 @@ class BinaryReader final : public RecordReader {
     static Result<BinaryReader> open(RecordFile file, std::optional<Interval> records = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
     Status move_to(const Place& place) override;
+    std::uint64_t record_bytes() const override { return file_.record_bytes(); }
 
   private:
     BinaryReader(RecordFile file, Interval left)

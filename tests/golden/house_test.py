@@ -11,7 +11,7 @@ CODE = {".h", ".cpp", ".c", ".hpp"}
 HEAVY = {
     r"mpi\.h": [r"src/mpi/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)", r"share/examples/manager/own_mpi\.cpp"],
     r"hwloc(\.h|/.*)": [r"src/machine/topology[a-z_]*\.cpp", r"tests/unit/machine/topology[a-z_]*_test\.cpp"],
-    r"(hdf5|H5[A-Z]*public)\.h": [r"src/(stats|sources)/h5_[a-z_]+\.cpp", r"tests/unit/(stats|sources)/[a-z0-9_]+\.(h|cpp)", r"tests/unit/api/slice_rows_test\.cpp", r"tests/bench/record_rate\.cpp", r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
+    r"(hdf5|H5[A-Z]*public)\.h": [r"src/(stats|sources)/h5_[a-z_]+\.cpp", r"tests/unit/(stats|sources)/[a-z0-9_]+\.(h|cpp)", r"tests/unit/slice_queue/slice_rows_test\.cpp", r"tests/bench/record_rate\.cpp", r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
     r"openssl/.*": [r"src/net/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
     r"curl/.*": [r"src/process/fetch_url\.cpp"],
     r"pmix\.h": [],  # loaded at run time
@@ -63,7 +63,8 @@ class House:
             first = header.split("/")[0]
             # Public headers: of api, or of a room that implements one.
             if first == "work_queue" and "api" in self.rooms.get(room, ()):
-                first = "api"
+                of_slices = header.startswith("work_queue/slice_") and "slice_queue" in self.rooms[room]
+                first = "slice_queue" if of_slices else "api"
             if room in self.rooms and "/" in header and first in self.rooms:
                 self.used[room].add(first)
                 if first != room and first not in self.rooms[room]:

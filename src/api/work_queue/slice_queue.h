@@ -38,6 +38,15 @@ enum class Delivery {
                     // still have, at the price of some slices that are done twice
 };
 
+struct SliceSummaryOptions {
+    // At least one of these. An HDF5 file, which work_queue_graph_log draws, also while it is written; an
+    // earlier one is renamed. A folder for an event file of TensorBoard: NAME/fraction_left and so on, over
+    // what is committed.
+    std::string hdf5{};
+    std::string tensorboard{};
+    double interval = 1;  // seconds between samples
+};
+
 struct SliceOptions {
     std::int64_t num_epochs = 1;  // how often each slice is given
     bool shuffle = true;          // each epoch has its own order; otherwise that of `works`
@@ -66,17 +75,23 @@ struct SliceOptions {
     // in memory until add_summary(). Not with at_most_once.
     bool record_each = false;
     std::string name = "work_queue";
+    // A file, written with mode 0600 while the queue lives, by which workers elsewhere find it and prove
+    // that they may take slices (SliceWorkerOptions); empty: there are none. Of rank 0, or of a process
+    // alone.
+    std::string contact{};
+    // Statistics from the beginning, as of add_summary(); but if they cannot be written, no rank begins.
+    SliceSummaryOptions summary{};
     // Receives lines for the user, on any thread; empty: stderr. It must not throw.
     std::function<void(const std::string&)> say{};
 };
 
-struct SliceSummaryOptions {
-    // At least one of these. An HDF5 file, which work_queue_graph_log draws, also while it is written; an
-    // earlier one is renamed. A folder for an event file of TensorBoard: NAME/fraction_left and so on, over
-    // what is committed.
-    std::string hdf5{};
-    std::string tensorboard{};
-    double interval = 1;  // seconds between samples
+// A process that is no rank of the job takes slices, too, as its worker: over TCP, from anywhere.
+struct SliceWorkerOptions {
+    // The file that the queue's program writes (SliceOptions::contact): it has the address and the key.
+    std::string contact{};
+    double wait = 60;  // seconds until the file is there and the queue answers
+    bool commit_by_hand = false;
+    std::function<void(const std::string&)> say{};  // as of SliceOptions
 };
 
 struct Slice {
@@ -103,6 +118,10 @@ class SliceQueue {
     // no Manager. Throws SetupError on all ranks, also for what one of them finds wrong, such as an exception
     // of `records`.
     SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options = {});
+    // A worker of a queue elsewhere. Works are read here if they are the same files (equal size and time
+    // of change, as on a shared file system); otherwise readers get their records from the queue's process.
+    // Throws SetupError: no contact file or queue in time (69), a key that does not fit (77).
+    static SliceQueue as_worker(const SliceWorkerOptions& options);
     // What was taken and not committed goes to other ranks. Rank 0 waits for the others' SliceQueues to end.
     ~SliceQueue();
     SliceQueue(const SliceQueue&) = delete;
@@ -150,6 +169,7 @@ class SliceQueue {
     friend class SliceReader;
     SliceFeed& feed();
     class Impl;
+    explicit SliceQueue(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
 

@@ -46,8 +46,9 @@ TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
     auto others = listener();
     const std::uint16_t port = others->port();
     {
-        GiverLine giver(std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once),
-                        positions, **pools.begin(), of("here"));
+        GiverLine giver(
+            {std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once), positions},
+            **pools.begin(), of("here"));
         std::vector<std::thread> threads;
         for (std::size_t n = 1; n < 4; ++n)
             threads.emplace_back([&, n] {
@@ -72,7 +73,7 @@ TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
 TEST(FeedLines, AloneNobodyIsAsked) {
     NodeTickets here(1);
     const auto pool = here.of(0);
-    GiverLine giver(nullptr, slices::Ledger(1000, slices::Delivery::exactly_once), 1000, *pool, of("here"));
+    GiverLine giver({nullptr, slices::Ledger(1000, slices::Delivery::exactly_once), 1000}, *pool, of("here"));
     std::vector<std::uint64_t> taken;
     take_all(giver.taker(), taken);
     std::vector<std::uint64_t> wanted(1000);
@@ -87,11 +88,12 @@ TEST(FeedLines, TimesAreRecordedIfTakersHaveAClock) {
     timed.rank = 7;
     timed.clock = [now = std::int64_t{0}]() mutable { return ++now; };
     std::vector<Timed> recorded;
-    GiverLine giver(nullptr, slices::Ledger(3, slices::Delivery::exactly_once), 3, *pool, timed,
-                    [&](std::uint32_t rank, const Timed& each) {
-                        EXPECT_EQ(rank, 7U);
-                        recorded.push_back(each);
-                    });
+    GiverLineOptions options{nullptr, slices::Ledger(3, slices::Delivery::exactly_once), 3};
+    options.record = [&](std::uint32_t rank, const Timed& each) {
+        EXPECT_EQ(rank, 7U);
+        recorded.push_back(each);
+    };
+    GiverLine giver(std::move(options), *pool, timed);
     std::vector<std::uint64_t> taken;
     take_all(giver.taker(), taken);
     giver.committed_by_all();
@@ -105,7 +107,7 @@ TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50, *own,
+    GiverLine giver({std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50}, *own,
                     of("here"));
     {
         const auto line = TakerLine::open(to(port), *other, of("there")).or_throw();
@@ -124,7 +126,7 @@ TEST(FeedLines, WhatOthersHaveCommittedIsKnownWhenItIsAskedFor) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50, *own,
+    GiverLine giver({std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50}, *own,
                     of("here"));
     TakerOptions by_hand = of("there");
     by_hand.by_hand = true;
@@ -145,7 +147,7 @@ TEST(FeedLines, WhatATakerGivesBackIsTakenByOthers) {
     const auto other = here.of(1);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver(std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50, *own,
+    GiverLine giver({std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50}, *own,
                     of("here"));
     const auto line = TakerLine::open(to(port), *other, of("here")).or_throw();
     ASSERT_TRUE(line->taker().join());
@@ -163,7 +165,7 @@ TEST(FeedLines, WhatATakerGivesBackIsTakenByOthers) {
 TEST(FeedLines, AWaitCanBeStopped) {
     NodeTickets here(1);
     const auto pool = here.of(0);
-    GiverLine giver(nullptr, slices::Ledger(1, slices::Delivery::exactly_once), 1, *pool, of("here"));
+    GiverLine giver({nullptr, slices::Ledger(1, slices::Delivery::exactly_once), 1}, *pool, of("here"));
     const auto only = giver.taker().take_after({}, {});
     std::stop_source stop;
     std::thread waits([&] { EXPECT_EQ(giver.taker().take_after({}, stop.get_token()), std::nullopt); });

@@ -1,16 +1,17 @@
-#include "api/slice_works.h"
+#include "slice_queue/slice_works.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "api/setup_error.h"
 #include "base/units.h"
+#include "slice_queue/pass.h"
 #include "sources/h5_name.h"
 #include "sources/h5_row_reader.h"
 #include "sources/line_reader.h"
 #include "sources/record_file.h"
 
-namespace wq::api {
+namespace wq::slice_queue {
 
 namespace {
 
@@ -63,7 +64,7 @@ SliceWorks SliceWorks::find(const std::vector<std::string>& works, const SliceOp
         found.names_.push_back(stripped(work));
         names.push_back(options.prefix + found.names_.back());
     }
-    sources::Survey survey = checked(sources::survey(names, survey_options(options), party));
+    sources::Survey survey = api::checked(sources::survey(names, survey_options(options), party));
     for (std::size_t n = 0; n < names.size(); ++n) found.by_name_.emplace(names[n], n);
     found.sources_ = std::move(survey.sources);
     found.whole_files_ = survey.whole_files;
@@ -76,10 +77,7 @@ slices::Plan SliceWorks::cut(const SliceOptions& options) const {
         const bool asks = options.num_slices && options.records;
         sources.push_back({names_[n], asks ? options.records(sources_[n].name) : sources_[n].records()});
     }
-    const slices::Cut cut = !options.num_slices           ? slices::Cut::whole
-                            : options.num_slices_per_work ? slices::Cut::per_source
-                                                          : slices::Cut::total;
-    return checked(slices::Plan::make(std::move(sources), cut, options.num_slices.value_or(0)));
+    return api::checked(plan_of(std::move(sources), options));
 }
 
 std::string SliceWorks::remark() const {
@@ -93,41 +91,50 @@ const sources::Surveyed* SliceWorks::find(const std::string& work) const {
     return found == by_name_.end() ? nullptr : &sources_[found->second];
 }
 
-sources::Place SliceWorks::place_of(const Slice& slice) const {
+sources::Place SliceWorks::place(const Slice& slice) const {
     sources::Place place{{slice.start.value_or(0), slice.end.value_or(0)}, {}};
     const sources::Surveyed* source = find(slice.work);
     if (source != nullptr) place.from = source->lines.place_before(place.records.first);
     return place;
 }
 
-Result<std::unique_ptr<sources::RecordReader>> SliceWorks::open(const Slice& slice, const ReadAs& as) const {
+Result<Whereabouts> SliceWorks::whereabouts(const Slice& slice, const ReadAs& as) const {
+    Whereabouts known{{}, place(slice)};
     const sources::Surveyed* source = find(slice.work);
-    std::optional<sources::SourceStamp> planned;
-    if (source != nullptr && source->kind != sources::Kind::whole) {
-        if (source->kind != as.kind)
-            return Error{ExitCode::usage,
-                         line_for_message(slice.work) + " is cut into " + reader_of(source->kind)};
-        planned = source->stamp;
-    }
-    const sources::Place place = place_of(slice);
-    const auto records = slice.start ? std::optional(place.records) : std::nullopt;
+    if (source == nullptr || source->kind == sources::Kind::whole) return known;
+    if (source->kind != as.kind)
+        return Error{ExitCode::usage,
+                     line_for_message(slice.work) + " is cut into " + reader_of(source->kind)};
+    known.planned = source->stamp;
+    return known;
+}
+
+Result<std::unique_ptr<sources::RecordReader>> SliceWorks::open(const Slice& slice, const ReadAs& as) {
+    const auto known = whereabouts(slice, as);
+    if (!known) return known.error();
+    return open_here(slice, as, *known);
+}
+
+Result<std::unique_ptr<sources::RecordReader>> open_here(const Slice& slice, const ReadAs& as,
+                                                         const Whereabouts& known) {
+    const auto records = slice.start ? std::optional(known.place.records) : std::nullopt;
     if (as.kind == sources::Kind::rows) {
         const auto name = sources::split_h5_name(slice.work);
         if (!name)
             return Error{ExitCode::usage,
                          line_for_message(slice.work) + " names no dataset, as FILE.h5:/path does"};
-        auto rows = sources::H5Rows::open(*name, planned);
+        auto rows = sources::H5Rows::open(*name, known.planned);
         if (!rows) return rows.error();
         return owned(sources::H5RowReader::open(std::move(*rows), records));
     }
     if (as.kind == sources::Kind::records) {
-        auto file = sources::RecordFile::open(slice.work, as.record_bytes, planned);
+        auto file = sources::RecordFile::open(slice.work, as.record_bytes, known.planned);
         if (!file) return file.error();
         return owned(sources::BinaryReader::open(std::move(*file), records));
     }
-    auto file = sources::SourceFile::open(slice.work, planned);
+    auto file = sources::SourceFile::open(slice.work, known.planned);
     if (!file) return file.error();
-    return owned(sources::LineReader::open(std::move(*file), records, place.from));
+    return owned(sources::LineReader::open(std::move(*file), records, known.place.from));
 }
 
-}  // namespace wq::api
+}  // namespace wq::slice_queue

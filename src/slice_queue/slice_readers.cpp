@@ -1,9 +1,9 @@
 #include "work_queue/slice_readers.h"
 
+#include <stdexcept>
 #include <utility>
 
-#include "api/slice_feed.h"
-#include "sources/h5_row_reader.h"
+#include "slice_queue/slice_feed.h"
 
 namespace wq {
 
@@ -22,20 +22,24 @@ void throw_if_bad(const Status& status) {
     if (!status) throw std::runtime_error(status.error().message);
 }
 
+template <class T>
+T good(Result<T> result) {
+    if (!result) throw std::runtime_error(result.error().message);
+    return std::move(*result);
+}
+
 }  // namespace
 
 class SliceReader::Impl {
   public:
-    explicit Impl(api::ReadAs as) : as_(as) {}
+    explicit Impl(slice_queue::ReadAs as) : as_(as) {}
 
     // A source that is open already is read on.
     void open(SliceFeed& feed, const Slice& slice) {
         if (reader_ && slice.start && slice.work == work_)
-            return throw_if_bad(reader_->move_to(feed.works().place_of(slice)));
+            return throw_if_bad(reader_->move_to(good(feed.records().place_of(slice))));
         reader_.reset();
-        auto opened = feed.works().open(slice, as_);
-        if (!opened) throw std::runtime_error(opened.error().message);
-        reader_ = std::move(*opened);
+        reader_ = good(feed.records().open(slice, as_));
         work_ = slice.start ? slice.work : "";
     }
 
@@ -52,13 +56,10 @@ class SliceReader::Impl {
     }
 
     std::uint64_t produced() const { return produced_; }
-    std::string row_type() const {
-        const auto* rows = dynamic_cast<const sources::H5RowReader*>(reader_.get());
-        return rows == nullptr ? "" : rows->type().text();
-    }
+    std::string row_type() const { return reader_ ? reader_->row_type() : ""; }
 
   private:
-    api::ReadAs as_;
+    slice_queue::ReadAs as_;
     std::unique_ptr<sources::RecordReader> reader_;
     std::string work_;  // that it can be moved in; empty: none
     std::uint64_t produced_ = 0;
@@ -67,10 +68,10 @@ class SliceReader::Impl {
 SliceReader::SliceReader(Kind kind, std::uint64_t record_bytes) {
     if (kind == Kind::records && record_bytes == 0)
         throw std::invalid_argument("records of 0 bytes; they have at least 1");
-    impl_ = std::make_unique<Impl>(api::ReadAs{kind == Kind::rows      ? sources::Kind::rows
-                                               : kind == Kind::records ? sources::Kind::records
-                                                                       : sources::Kind::lines,
-                                               record_bytes});
+    impl_ = std::make_unique<Impl>(slice_queue::ReadAs{kind == Kind::rows      ? sources::Kind::rows
+                                                       : kind == Kind::records ? sources::Kind::records
+                                                                               : sources::Kind::lines,
+                                                       record_bytes});
 }
 SliceReader::SliceReader(SliceReader&&) noexcept = default;
 SliceReader& SliceReader::operator=(SliceReader&&) noexcept = default;

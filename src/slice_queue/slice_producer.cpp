@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "api/slice_feed.h"
 #include "base/quiet_thread.h"
+#include "slice_queue/slice_feed.h"
 #include "work_queue/slice_queue.h"
 
 namespace wq {

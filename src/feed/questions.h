@@ -1,0 +1,53 @@
+// What a taker's consumers ask the giver's process, and its answers.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "net/transport.h"
+
+namespace wq::feed {
+
+class Questions {
+  public:
+    // `wake` lets the line's thread call flush(); it must not wait.
+    explicit Questions(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+    // ---- consumers', of any threads ----
+
+    std::uint64_t ask(std::string what);  // returns the question's number
+    // Waits. Each answer is given once. Error unreachable: there is no giver any more.
+    Result<std::string> answer_to(std::uint64_t question);
+    // An answer that nobody waits for.
+    void forget(std::uint64_t question);
+
+    // ---- the line's ----
+
+    // Returns whether it was an answer.
+    bool on(const net::Arrival& arrival);
+    void flush(net::Transport& line, net::PeerId giver);
+    void fail(const std::string& why);  // `wake` is not called after it
+
+  private:
+    struct Asked {
+        bool forgotten = false;
+        std::optional<std::string> answer{};
+    };
+    std::function<void()> wake_;
+    std::mutex mutex_;
+    std::condition_variable answered_;
+    std::uint64_t last_ = 0;
+    std::map<std::uint64_t, Asked> asked_;
+    std::vector<std::pair<std::uint64_t, std::string>> unsent_;
+    std::optional<std::string> failure_;
+};
+
+}  // namespace wq::feed

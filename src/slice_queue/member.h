@@ -1,0 +1,25 @@
+// What a process is to its queue: the one that gives the slices and takes some (giving.h), a rank of its job
+// (ranks.h), or a worker elsewhere (remote_worker.h).
+#pragma once
+
+#include "feed/taker.h"
+#include "slice_queue/pass.h"
+#include "slice_queue/record_source.h"
+
+namespace wq::slice_queue {
+
+class Giving;
+
+class Member {
+  public:
+    virtual ~Member() = default;
+    virtual const Pass& pass() const = 0;
+    virtual RecordSource& records() = 0;
+    virtual feed::Taker& taker() = 0;
+    virtual Giving* giving() { return nullptr; }  // if it is the one
+};
+
+// SliceOptions::say with the queue's name before each line.
+std::function<void(const std::string&)> say_as(const SliceOptions& options);
+
+}  // namespace wq::slice_queue

@@ -1,0 +1,51 @@
+// How the ranks of a job begin a SliceQueue together: all go on, or all throw the same.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "work_queue/error.h"
+
+namespace wq::slice_queue {
+
+// What each rank says: of rank 0 where it is, of all what they are about to share.
+struct Opening {
+    std::uint64_t digest = 0;  // Pass::digest()
+    std::uint64_t seed = 0;
+    std::string contact;  // of rank 0
+    std::string problem;  // why it cannot begin; empty: it can
+    std::uint64_t code = 0;
+
+    // Whatever it throws, such as the program's own function, all ranks are told: others would wait for this
+    // one.
+    template <class Step>
+    void attempt(Step&& step) {
+        try {
+            step();
+        } catch (const SetupError& error) {
+            fail(error.what(), error.exit_code());
+        } catch (const Failure& failure) {
+            fail(failure.error.message, to_int(failure.error.code));
+        } catch (const std::exception& error) {
+            fail(error.what(), 69);
+        } catch (...) {
+            fail("an unknown exception", 69);
+        }
+    }
+    void fail(const std::string& why, int exit_code);
+
+    std::string bytes() const;
+};
+
+// What all ranks say, in their order.
+using Gather = std::function<std::vector<std::string>(const std::string& mine)>;
+
+// Collective. Rank 0's words. Throws SetupError, the same on all ranks: the first problem, or that a rank has
+// another digest than rank 0.
+Opening agreed(const Gather& gather, const Opening& mine);
+
+}  // namespace wq::slice_queue

@@ -1,0 +1,133 @@
+#include "slice_queue/ranks.h"
+
+#include <optional>
+#include <utility>
+
+#include "api/setup_error.h"
+#include "base/random_bits.h"
+#include "net/contact.h"
+#include "slice_queue/giving.h"
+#include "slice_queue/opening.h"
+#include "slices/checkpoint.h"
+#include "stats/h5_checkpoint.h"
+
+namespace wq::slice_queue {
+
+namespace {
+
+// A rank above 0.
+class Rank final : public Member {
+  public:
+    Rank(SliceWorks works, std::unique_ptr<Pass> pass, run::NodeTickets tickets, std::uint32_t rank,
+         const std::string& contact)
+        : works_(std::move(works)), pass_(std::move(pass)), tickets_(std::move(tickets)) {
+        auto dial = net::dial_options(api::checked(net::parse_contact(contact)));
+        dial.limits = feed::feed_limits();
+        line_ = api::checked(feed::TakerLine::open(std::move(dial), *tickets_.pool,
+                                                   taker_options(*pass_, tickets_.name, rank)));
+    }
+    const Pass& pass() const override { return *pass_; }
+    RecordSource& records() override { return works_; }
+    feed::Taker& taker() override { return line_->taker(); }
+
+  private:
+    SliceWorks works_;
+    std::unique_ptr<Pass> pass_;
+    run::NodeTickets tickets_;
+    std::unique_ptr<feed::TakerLine> line_;
+};
+
+std::optional<slices::Checkpoint> checkpoint_for(const slices::Plan& plan, const SliceOptions& options) {
+    if (options.restore.empty()) return std::nullopt;
+    auto checkpoint = api::checked(stats::read_checkpoint(options.restore));
+    api::checked(slices::check_fits(checkpoint, options.restore, plan, options.shuffle, options.seed));
+    return checkpoint;
+}
+
+// What a process knows before it takes.
+struct Start {
+    SliceWorks works;
+    std::unique_ptr<Pass> pass{};
+    IntervalSet committed{};
+
+    void cut(const SliceOptions& options, bool gives) {
+        slices::Plan plan = works.cut(options);
+        std::optional<slices::Checkpoint> checkpoint;
+        if (gives) checkpoint = checkpoint_for(plan, options);
+        std::uint64_t seed = options.seed ? *options.seed : random_bits();
+        if (checkpoint) seed = checkpoint->seed, committed = std::move(checkpoint->committed);
+        pass = std::make_unique<Pass>(options, std::move(plan), seed);
+    }
+    // Drawn by rank 0.
+    void reseed(std::uint64_t seed) {
+        if (pass->seed() != seed)
+            pass = std::make_unique<Pass>(pass->options(), slices::Plan(pass->plan()), seed);
+    }
+};
+
+void start_taking(Member& member) {
+    if (!member.taker().join())
+        throw SetupError("cannot reach rank 0: " + member.taker().failure().value_or(""), 69);
+    const SliceSummaryOptions& summary = member.pass().options().summary;
+    const bool wanted = !summary.hdf5.empty() || !summary.tensorboard.empty();
+    if (wanted && member.giving()) member.giving()->add_summary(summary);
+}
+
+}  // namespace
+
+std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options) {
+    Start start{SliceWorks::find(works, options, {})};
+    start.cut(options, true);
+    run::NodeTickets tickets;
+    const tickets::PoolShape shape{1, 0};
+    tickets.name = "this process";
+    tickets.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
+    tickets::TicketPool::format(tickets.segment->data(), shape);
+    tickets.pool = std::make_unique<tickets::TicketPool>(tickets.segment->data(), shape, 0);
+    auto member = std::make_unique<Giving>(GivingOptions{std::move(start.works), std::move(start.pass),
+                                                         std::move(start.committed), std::move(tickets),
+                                                         GivingPort(options, {})});
+    start_taking(*member);
+    return member;
+}
+
+// A rank that cannot go on tells the others before it throws, or they would wait for it.
+std::unique_ptr<Member> open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
+                                         const SliceOptions& options) {
+    const Gather gather = [&](const std::string& mine) { return parts.gather(mine); };
+    const bool gives = parts.rank == 0;
+    const auto ranks = static_cast<std::uint32_t>(parts.size);
+    Start start{SliceWorks::find(
+        works, options,
+        {static_cast<std::size_t>(parts.rank), static_cast<std::size_t>(parts.size), gather})};
+    std::optional<GivingPort> port;
+    Opening mine;
+    mine.attempt([&] {
+        if (parts.has_manager)
+            throw SetupError("this MpiSession has, or had, a Manager: its ranks cannot take slices", 64);
+        start.cut(options, gives);
+        mine.digest = start.pass->digest();
+        mine.seed = start.pass->seed();
+        if (gives) port.emplace(options, GivingPort::Ranks{ranks, parts.node_size == parts.size});
+        if (gives) mine.contact = port->contact();
+    });
+    const Opening first = agreed(gather, mine);
+    start.reseed(first.seed);
+    run::NodeTickets tickets = parts.open_node_tickets();
+    std::unique_ptr<Member> member;
+    Opening joined;
+    joined.attempt([&] {
+        if (gives)
+            member = std::make_unique<Giving>(GivingOptions{std::move(start.works), std::move(start.pass),
+                                                            std::move(start.committed), std::move(tickets),
+                                                            std::move(*port), ranks});
+        else
+            member = std::make_unique<Rank>(std::move(start.works), std::move(start.pass), std::move(tickets),
+                                            static_cast<std::uint32_t>(parts.rank), first.contact);
+        start_taking(*member);
+    });
+    agreed(gather, joined);  // rank 0 must not end before all others know it
+    return member;
+}
+
+}  // namespace wq::slice_queue

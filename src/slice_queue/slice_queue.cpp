@@ -1,0 +1,154 @@
+#include "work_queue/slice_queue.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <stdexcept>
+#include <utility>
+
+#include "slice_queue/giving.h"
+#include "slice_queue/ranks.h"
+#include "slice_queue/remote_worker.h"
+#include "slice_queue/slice_feed.h"
+
+namespace wq {
+
+namespace {
+
+SliceOptions said(SliceOptions options) {
+    if (!options.say)
+        options.say = [](const std::string& line) { std::fprintf(stderr, "work_queue: %s\n", line.c_str()); };
+    return options;
+}
+
+}  // namespace
+
+std::string Slice::text() const {
+    slices::Slice slice{work, std::nullopt};
+    if (start && end) slice.records = Interval{*start, *end};
+    return slice.text();
+}
+
+class SliceQueue::Impl final : public SliceFeed {
+  public:
+    Impl(std::unique_ptr<slice_queue::Member> member, bool commit_by_hand, MpiSession::Parts* parts = nullptr)
+        : member_(std::move(member)), by_hand_(commit_by_hand), parts_(parts) {}
+
+    // MPI cannot be finalized when a rank was lost.
+    ~Impl() override {
+        const bool lost = taker().lost_some() || taker().failure();  // before its own line ends
+        if (auto* const giving = member_->giving()) giving->close();
+        if (parts_ != nullptr && (lost || taker().lost_some())) parts_->lost_a_rank = true;
+    }
+
+    bool of_this_process() const { return ::getpid() == pid_; }
+
+    std::optional<Slice> take() {
+        std::optional<std::uint64_t> done;
+        if (!by_hand_) done = given_.exchange(none);
+        if (done == none) done.reset();
+        const auto slice = taken_after(done, {});
+        if (slice && !by_hand_) {
+            const std::uint64_t of_other_thread = given_.exchange(slice->position);
+            if (of_other_thread != none) taker().commit(of_other_thread);
+        }
+        return slice;
+    }
+    std::optional<Slice> take_after(const std::optional<Slice>& done, const std::stop_token& stop) override {
+        return taken_after(done ? std::optional(done->position) : std::nullopt, stop);
+    }
+    bool commit(const Slice& slice) override { return taker().commit(slice.position); }
+    bool commit_failed(const Slice& slice) {
+        const bool counts = taker().commit(slice.position, true);
+        failed_ += counts;
+        return counts;
+    }
+    void give_back(const std::vector<Slice>& slices) override {
+        std::vector<std::uint64_t> positions;
+        for (const Slice& slice : slices) positions.push_back(slice.position);
+        taker().give_back(positions);
+    }
+    std::uint64_t failed() { return member_->giving() ? member_->giving()->failed() : failed_.load(); }
+    void save(const std::string& path) {
+        if (!member_->giving()) throw std::logic_error(pass().options().name + ": save() is for rank 0");
+        member_->giving()->save(path);
+    }
+    void add_summary(const SliceSummaryOptions& options) {
+        if (member_->giving()) member_->giving()->add_summary(options);
+    }
+    bool by_hand() const override { return by_hand_; }
+    bool at_most_once() const override { return pass().at_most_once(); }
+    slice_queue::RecordSource& records() override { return member_->records(); }
+    const slice_queue::Pass& pass() const { return member_->pass(); }
+    feed::Taker& taker() { return member_->taker(); }
+
+  private:
+    std::optional<Slice> taken_after(std::optional<std::uint64_t> done, const std::stop_token& stop) {
+        if (const auto position = taker().take_after(done, stop)) return pass().slice_at(*position);
+        if (const auto why = taker().failure())
+            throw std::runtime_error(pass().options().name + ": the connection to rank 0 is lost: " + *why);
+        return std::nullopt;
+    }
+
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+    const pid_t pid_ = ::getpid();
+    std::unique_ptr<slice_queue::Member> member_;
+    bool by_hand_;
+    MpiSession::Parts* parts_;
+    std::atomic<std::uint64_t> given_ = none;  // by take(), and not committed
+    std::atomic<std::uint64_t> failed_ = 0;
+};
+
+SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
+    : impl_(std::make_unique<Impl>(slice_queue::open_alone(works, said(options)), options.commit_by_hand)) {}
+SliceQueue::SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options)
+    : impl_(std::make_unique<Impl>(slice_queue::open_among_ranks(session.parts(), works, said(options)),
+                                   options.commit_by_hand, &session.parts())) {}
+SliceQueue::SliceQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SliceQueue SliceQueue::as_worker(const SliceWorkerOptions& options) {
+    return SliceQueue(std::make_unique<Impl>(slice_queue::open_as_worker(options), options.commit_by_hand));
+}
+
+// A child of fork() has neither our threads nor our connection.
+SliceQueue::~SliceQueue() {
+    if (impl_->of_this_process()) return;
+    static_cast<void>(impl_.release());
+}
+
+std::optional<Slice> SliceQueue::take() {
+    return impl_->take();
+}
+SliceFeed& SliceQueue::feed() {
+    return *impl_;
+}
+SliceProducer SliceQueue::input_producer(std::size_t capacity) {
+    return {*impl_, capacity};
+}
+bool SliceQueue::commit(const Slice& slice) {
+    return impl_->commit(slice);
+}
+bool SliceQueue::commit_failed(const Slice& slice) {
+    return impl_->commit_failed(slice);
+}
+std::uint64_t SliceQueue::failed() const {
+    return impl_->failed();
+}
+void SliceQueue::add_summary(const SliceSummaryOptions& options) {
+    impl_->add_summary(options);
+}
+void SliceQueue::save(const std::string& path) {
+    impl_->save(path);
+}
+std::uint64_t SliceQueue::size() const {
+    return impl_->pass().plan().size();
+}
+std::uint64_t SliceQueue::seed() const {
+    return impl_->pass().seed();
+}
+std::uint64_t SliceQueue::taken() const {
+    return impl_->taker().taken();
+}
+
+}  // namespace wq

@@ -1,0 +1,39 @@
+// Statistics of a queue, in the process that gives the slices.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/time.h"
+#include "feed/lines.h"
+#include "logs/slice_summary.h"
+#include "slice_queue/pass.h"
+
+namespace wq::slice_queue {
+
+class Statistics {
+  public:
+    // `pass` must outlive it.
+    explicit Statistics(const Pass& pass) : pass_(pass) {}
+
+    // A commit that counts; on any thread. Kept until there is a summary: other ranks may commit before.
+    void record(std::uint32_t rank, const feed::Timed& each);
+    // Writes them from now on. `report` is called now and then, until finish(). Throws SetupError.
+    void open(const SliceSummaryOptions& options, std::function<feed::GiverReport()> report);
+    void finish();  // with a last sample
+
+  private:
+    logs::SliceSample sample(const feed::GiverReport& now) const;
+    stats::SliceRow row_of(std::uint32_t rank, const feed::Timed& each) const;
+
+    const Pass& pass_;
+    const WallMicros started_ = wall_now();
+    std::mutex mutex_;  // of all that follows
+    std::unique_ptr<logs::SliceSummary> summary_;
+    std::vector<stats::SliceRow> early_rows_;
+};
+
+}  // namespace wq::slice_queue
