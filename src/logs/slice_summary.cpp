@@ -1,6 +1,7 @@
 #include "logs/slice_summary.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/quiet_thread.h"
@@ -11,6 +12,7 @@ namespace wq::logs {
 namespace {
 
 constexpr std::size_t rank_rows_each_interval = 100;
+constexpr Duration longest_interval = std::chrono::hours(24 * 365);
 
 }  // namespace
 
@@ -28,6 +30,8 @@ std::uint32_t count_stragglers(const std::vector<stats::SliceRankRow>& ranks) {
 
 Result<std::unique_ptr<SliceSummary>> SliceSummary::open(SliceSummaryOptions options,
                                                          std::function<SliceSample()> sample) {
+    if (options.interval <= Duration::zero() || options.interval > longest_interval)
+        return Error{ExitCode::usage, "the interval of a summary is above 0 seconds and at most a year"};
     std::unique_ptr<SliceSummary> summary(new SliceSummary(std::move(options), std::move(sample)));
     if (Status created = summary->create_files(); !created) return created.error();
     summary->thread_ = quiet_thread([&summary = *summary] { summary.run(); });
@@ -69,7 +73,7 @@ void SliceSummary::finish() {
     thread_.join();
     write_sample();
     if (!hdf5_) return;
-    if (const Status closed = hdf5_->close(); !closed) options_.say(closed.error().message);
+    if (const Status closed = hdf5_->close(); !closed) say(closed.error().message);
 }
 
 void SliceSummary::run() {
@@ -80,17 +84,40 @@ void SliceSummary::run() {
     }
 }
 
+// On a thread, and in a destructor: an exception would end the program.
 Duration SliceSummary::write_sample() {
-    const SliceSample sample = sample_();
-    const auto longer = std::max<std::size_t>(1, sample.ranks.size() / rank_rows_each_interval);
+    const std::lock_guard one_at_a_time(writing_);
     std::vector<stats::SliceRow> slices;
     {
         std::lock_guard lock(mutex_);
         slices.swap(slices_);
     }
+    if (failed_) return longest_interval;
+    try {
+        return write(slices);
+    } catch (const std::exception& error) {
+        say(std::string("no more statistics are written: ") + error.what());
+    } catch (...) {
+        say("no more statistics are written: an unknown exception");
+    }
+    failed_ = true;
+    return longest_interval;
+}
+
+Duration SliceSummary::write(const std::vector<stats::SliceRow>& slices) {
+    const SliceSample sample = sample_();
+    const auto longer = std::max<std::size_t>(1, sample.ranks.size() / rank_rows_each_interval);
     for (const Status& written : {write_hdf5(sample, slices), write_events(sample)})
-        if (!written) options_.say(written.error().message);
-    return options_.interval * static_cast<std::int64_t>(longer);
+        if (!written) say(written.error().message);
+    return std::min(options_.interval, longest_interval / static_cast<std::int64_t>(longer)) *
+           static_cast<std::int64_t>(longer);
+}
+
+void SliceSummary::say(const std::string& line) const {
+    try {
+        options_.say(line);
+    } catch (...) {  // the program's own function
+    }
 }
 
 Status SliceSummary::write_hdf5(const SliceSample& sample, const std::vector<stats::SliceRow>& slices) {

@@ -1,6 +1,6 @@
 // Statistics of a SliceQueue as time series: into an HDF5 file (stats/schema.h: /slice_queue, /slice_ranks,
 // /slices), and as scalars of TensorBoard. A thread takes a sample now and then, and at the end. After a
-// failed write, a line is said, and no more is written to that file.
+// failed write, a line is said, and no more is written to that file; nor to any after an exception.
 #pragma once
 
 #include <condition_variable>
@@ -41,7 +41,8 @@ struct SliceSummaryOptions {
 
 class SliceSummary {
   public:
-    // `sample` is called on the summary's thread, and by finish().
+    // `sample` is called on the summary's thread, by write_now() and by finish(). Error usage: the interval
+    // is not above 0, or above a year.
     static Result<std::unique_ptr<SliceSummary>> open(SliceSummaryOptions options,
                                                       std::function<SliceSample()> sample);
     ~SliceSummary();  // as finish()
@@ -49,6 +50,9 @@ class SliceSummary {
 
     // One slice that was committed; on any thread. Written with the next sample.
     void add(const stats::SliceRow& slice);
+    // Takes a sample; returns when all that was added before is in the files. So what a checkpoint counts as
+    // committed has its row, even if the program is killed after it.
+    void write_now() { write_sample(); }
     // Takes the last sample; returns when all is written. add() and `sample` are not used after it.
     void finish();
 
@@ -58,6 +62,8 @@ class SliceSummary {
     void run();
     // Returns how long to wait until the next one.
     Duration write_sample();
+    Duration write(const std::vector<stats::SliceRow>& slices);
+    void say(const std::string& line) const;
     Status write_hdf5(const SliceSample& sample, const std::vector<stats::SliceRow>& slices);
     Status write_events(const SliceSample& sample);
 
@@ -65,7 +71,9 @@ class SliceSummary {
     std::function<SliceSample()> sample_;
     std::optional<stats::H5Writer> hdf5_;
     std::optional<EventFile> events_;
-    std::mutex mutex_;
+    std::mutex writing_;
+    bool failed_ = false;  // by an exception
+    std::mutex mutex_;     // of what follows; taken after the other one
     std::condition_variable ending_;
     bool over_ = false;
     std::vector<stats::SliceRow> slices_;  // not written yet

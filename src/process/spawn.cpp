@@ -108,7 +108,8 @@ WQ_NOT_INSTRUMENTED int child_main(void* raw) {
     }
     if (plan.out != nullptr) redirect(argument, plan.out, STDOUT_FILENO);
     if (plan.err != nullptr) redirect(argument, plan.err, STDERR_FILENO);
-    if (plan.in >= 0) system_call(SYS_dup3, plan.in, STDIN_FILENO, 0);
+    if (plan.in > STDIN_FILENO) system_call(SYS_dup3, plan.in, STDIN_FILENO, 0);
+    if (plan.in == STDIN_FILENO) system_call(SYS_fcntl, STDIN_FILENO, F_SETFD, 0);  // it is in its place
     if (plan.only_standard) system_call(number_of_close_range, STDERR_FILENO + 1, ~0U, 0);
     // Only now, because until the exec the child has all our descriptors, and could open nothing more.
     if (plan.files != nullptr) system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, address(plan.files), 0);

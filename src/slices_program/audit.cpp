@@ -1,5 +1,6 @@
 #include "slices_program/audit.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
@@ -38,55 +39,105 @@ bool is_of(const stats::SliceRow& row, const Slice& slice, const std::string& pr
            row.work.view() == stats::Text<64>(slice.work.substr(prefix.size())).view();
 }
 
-void add_times(Audit& audit, const stats::SliceRow& row) {
-    RankTimes& rank = audit.ranks[row.rank];
-    const std::int64_t took = row.committed - row.taken;
+// One row, and the part of the run that it is of.
+struct Done {
+    const stats::SliceRow* row = nullptr;
+    std::size_t part = 0;
+};
+
+void add_times(Audit& audit, const Done& done) {
+    RankTimes& rank = audit.ranks[{done.part, done.row->rank}];
+    const std::int64_t took = done.row->committed - done.row->taken;
     ++rank.slices;
-    rank.failed += row.failed;
+    rank.failed += done.row->failed;
     rank.all_us += took;
     if (took < rank.longest_us && !rank.longest.empty()) return;
     rank.longest_us = took;
-    rank.longest = name_of(row);
+    rank.longest = name_of(*done.row);
+}
+
+// What failed was run again by the next part, so it counts only if nothing else is there, and once.
+void drop_failures(std::vector<Done>& all) {
+    const auto failed = [](const Done& done) { return done.row->failed != 0; };
+    if (std::all_of(all.begin(), all.end(), failed))
+        all.erase(all.begin(), all.end() - 1);
+    else
+        std::erase_if(all, failed);
+}
+
+void judge(Audit& audit, const Slice& slice, const std::vector<Done>& all, const std::string& prefix) {
+    ++audit.planned;
+    if (all.empty()) return add_problem(audit, "not committed: " + where(slice));
+    if (all.size() > 1)
+        add_problem(audit, "committed " + std::to_string(all.size()) + " times: " + where(slice));
+    const stats::SliceRow& first = *all.front().row;
+    if (!is_of(first, slice, prefix))
+        return add_problem(audit, "in its place is " + name_of(first) + ": " + where(slice));
+    if (all.size() > 1) return;
+    ++audit.committed;
+    audit.failed += first.failed;
+    if (first.failed != 0) add_problem(audit, "failed: " + where(slice));
+    add_times(audit, all.front());
+}
+
+struct Part {
+    std::uint64_t seed = 0;
+    std::vector<stats::SliceRow> rows;
+};
+
+Result<Part> read_part(const std::string& path) {
+    const auto file = stats::StatsReader::open(path);
+    if (!file) return file.error();
+    const std::string seed = file->attribute("seed");
+    Part part;
+    const auto [end, problem] = std::from_chars(seed.data(), seed.data() + seed.size(), part.seed);
+    if (problem != std::errc() || end != seed.data() + seed.size())
+        return Error{ExitCode::bad_input, path + ": no statistics of slices"};
+    auto rows = file->slices();
+    if (!rows) return rows.error();
+    part.rows = std::move(*rows);
+    return part;
 }
 
 }  // namespace
 
-Audit audit(const Options& options, const std::vector<stats::SliceRow>& rows) {
-    std::multimap<std::uint64_t, const stats::SliceRow*> committed;
-    for (const stats::SliceRow& row : rows) committed.insert({row.position, &row});
+Audit audit(const Options& options, const std::vector<std::vector<stats::SliceRow>>& parts) {
+    std::map<std::uint64_t, std::vector<Done>> committed;  // by position
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        for (const stats::SliceRow& row : parts[part]) committed[row.position].push_back({&row, part});
     Audit audit;
+    audit.parts = parts.size();
     SliceQueue plan(options.works, options.slices);
     while (const auto slice = plan.take()) {
         plan.commit(*slice);
-        ++audit.planned;
-        const auto [first, end] = committed.equal_range(slice->position);
-        const auto times = std::distance(first, end);
-        if (times == 0) add_problem(audit, "not committed: " + where(*slice));
-        if (times > 1) add_problem(audit, "committed " + std::to_string(times) + " times: " + where(*slice));
-        if (times > 0 && !is_of(*first->second, *slice, options.slices.prefix)) {
-            add_problem(audit, "in its place is " + name_of(*first->second) + ": " + where(*slice));
-        } else if (times == 1) {
-            ++audit.committed;
-            audit.failed += first->second->failed;
-            if (first->second->failed != 0) add_problem(audit, "failed: " + where(*slice));
-            add_times(audit, *first->second);
-        }
-        committed.erase(first, end);
+        auto all = committed.extract(slice->position);
+        if (!all.empty()) drop_failures(all.mapped());
+        judge(audit, *slice, all.empty() ? std::vector<Done>{} : all.mapped(), options.slices.prefix);
     }
-    for (const auto& [position, row] : committed) add_problem(audit, "not in the plan: " + name_of(*row));
+    for (const auto& [position, all] : committed)
+        for (const Done& done : all) add_problem(audit, "not in the plan: " + name_of(*done.row));
     return audit;
 }
 
 std::string text_of(const Audit& audit) {
     std::string text = std::to_string(audit.committed) + " of " + count_of(audit.planned, "slice") +
-                       " committed once, by " + count_of(audit.ranks.size(), "rank") + "\n";
+                       " committed once, by " + count_of(audit.ranks.size(), "rank") +
+                       (audit.parts > 1 ? " of " + std::to_string(audit.parts) + " runs" : "") + "\n";
     char line[256];
-    std::snprintf(line, sizeof line, "%6s %10s %8s %12s %12s  %s\n", "rank", "slices", "failed", "mean s",
-                  "longest s", "its slice");
-    if (!audit.ranks.empty()) text += line;
-    for (const auto& [rank, times] : audit.ranks) {
-        std::snprintf(line, sizeof line, "%6" PRIu32 " %10" PRIu64 " %8" PRIu64 " %12.3f %12.3f  ", rank,
-                      times.slices, times.failed,
+    const auto run_column = [&](const std::string& value) {
+        std::snprintf(line, sizeof line, "%6s ", value.c_str());
+        return audit.parts > 1 ? std::string(line) : std::string();
+    };
+    if (!audit.ranks.empty()) {
+        text += run_column("run");
+        std::snprintf(line, sizeof line, "%6s %10s %8s %12s %12s  %s\n", "rank", "slices", "failed", "mean s",
+                      "longest s", "its slice");
+        text += line;
+    }
+    for (const auto& [who, times] : audit.ranks) {
+        text += run_column(std::to_string(who.first + 1));
+        std::snprintf(line, sizeof line, "%6" PRIu32 " %10" PRIu64 " %8" PRIu64 " %12.3f %12.3f  ",
+                      who.second, times.slices, times.failed,
                       static_cast<double>(times.all_us) / static_cast<double>(times.slices) / 1e6,
                       static_cast<double>(times.longest_us) / 1e6);
         text += line + times.longest + "\n";
@@ -96,18 +147,19 @@ std::string text_of(const Audit& audit) {
     return text;
 }
 
-Result<int> audit_file(Options options) {
-    const auto file = stats::StatsReader::open(options.audit);
-    if (!file) return file.error();
-    const std::string seed = file->attribute("seed");
-    std::uint64_t known = 0;
-    const auto [end, problem] = std::from_chars(seed.data(), seed.data() + seed.size(), known);
-    if (problem != std::errc() || end != seed.data() + seed.size())
-        return Error{ExitCode::bad_input, options.audit + ": no statistics of slices"};
-    if (!options.slices.seed) options.slices.seed = known;
-    const auto rows = file->slices();
-    if (!rows) return rows.error();
-    const Audit found = audit(options, *rows);
+Result<int> audit_files(Options options) {
+    std::vector<std::vector<stats::SliceRow>> parts;
+    for (const std::string& path : options.audits) {
+        auto part = read_part(path);
+        if (!part) return part.error();
+        if (!options.slices.seed) options.slices.seed = part->seed;
+        if (options.audits.size() > 1 && part->seed != *options.slices.seed)
+            return Error{ExitCode::bad_input, path + " is of another run: its seed is " +
+                                                  std::to_string(part->seed) + ", not " +
+                                                  std::to_string(*options.slices.seed)};
+        parts.push_back(std::move(part->rows));
+    }
+    const Audit found = audit(options, parts);
     std::fputs(text_of(found).c_str(), stdout);
     return found.complete() ? 0 : 1;
 }

@@ -6,7 +6,7 @@
 
 #include "mpi/launch_environment.h"
 #include "slices_program/audit.h"
-#include "slices_program/group_end.h"
+#include "slices_program/command_host.h"
 #include "slices_program/loop.h"
 #include "slices_program/options.h"
 #include "slices_program/plan_text.h"
@@ -48,7 +48,7 @@ int answer(const Options& options) {
         case Options::Mode::run:
             break;
     }
-    const auto audited = wq::slices_program::audit_file(options);
+    const auto audited = wq::slices_program::audit_files(options);
     return audited ? *audited : fail(audited.error().message, wq::to_int(audited.error().code));
 }
 
@@ -78,8 +78,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc == 2 && argv[1] == wq::slices_program::group_end_word)
-        wq::slices_program::end_group_of_lost_rank();
+    if (argc == 2 && argv[1] == wq::slices_program::command_host_word) wq::slices_program::host_commands();
     const auto options = wq::slices_program::parse_options(argc, argv);
     if (!options) return fail(options.error().message, wq::to_int(options.error().code));
     if (options->mode == Options::Mode::run) return run(*options);

@@ -1,11 +1,12 @@
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
+#include "base/exit_code.h"
 #include "base/time.h"
-#include "base/units.h"
 #include "slices_program/loop.h"
 #include "slices_program/runner.h"
+#include "slices_program/saver.h"
 
 namespace wq::slices_program {
 
@@ -27,24 +28,35 @@ class Rank {
         : options_(options),
           rank_(mpi.rank()),
           slices_(mpi, options.works, restoring(options)),
-          records_(slices_, options.slices.record_bytes),
+          records_(slices_, options),
           runner_(options.command, mpi.rank()) {
         if (!options.summary.hdf5.empty() || !options.summary.tensorboard.empty())
             slices_.add_summary(options.summary);
-        if (rank_ == 0) say("seed " + std::to_string(slices_.seed()));
+        if (rank_ != 0) return;
+        say("seed " + std::to_string(slices_.seed()));
+        if (options.checkpoint.empty()) return;
+        saver_.emplace([this] { slices_.save(options_.checkpoint); },
+                       [](const std::string& problem) { say(problem); }, options.save_every);
     }
 
     int run() {
         while (const auto slice = slices_.take()) {
             attempt(*slice) ? slices_.commit(*slice) : slices_.commit_failed(*slice);
-            save_if_due();
+            if (saver_ && options_.save_every == Duration::zero()) saver_->save();
         }
-        save();
+        if (saver_ && !saver_->finish()) {
+            say(options_.checkpoint +
+                " is not up to date: the next run with it would do again what was done since it was last "
+                "saved; first make room, or a folder that can be written");
+            return to_int(ExitCode::bad_input);
+        }
         return slices_.failed() > 0 ? 1 : 0;
     }
 
   private:
-    void say(const std::string& what) const { std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str()); }
+    static void say(const std::string& what) {
+        std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str());
+    }
 
     bool attempt(const Slice& slice) {
         std::string wrong;
@@ -59,27 +71,12 @@ class Rank {
         return false;
     }
 
-    void save_if_due() {
-        if (instant_now() - saved_ >= std::chrono::duration<double>(options_.save_every)) save();
-    }
-
-    // Without it nothing is lost now, so the work goes on.
-    void save() {
-        if (rank_ != 0 || options_.checkpoint.empty()) return;
-        saved_ = instant_now();
-        try {
-            slices_.save(options_.checkpoint);
-        } catch (const std::runtime_error& error) {
-            say(error.what());
-        }
-    }
-
     const Options& options_;
     int rank_;
     SliceQueue slices_;
     RecordsFeed records_;
     Runner runner_;
-    Instant saved_ = instant_now();
+    std::optional<Saver> saver_;  // of rank 0, with a checkpoint
 };
 
 }  // namespace

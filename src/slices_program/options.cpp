@@ -42,15 +42,17 @@ po::options_description visible_options() {
     add("delivery", text("WORD"), "exactly-once (default) or at-least-once");
     add("retries", text("N"), "run a command that failed so many times more (default: 0)");
     add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
-    add("save-every", text("TIME"), "how often (default: 60 s; 0: after each slice of rank 0)");
+    add("save-every", text("TIME"),
+        "how often, first at the start (default: 60 s; 0: after each slice of rank 0)");
     add("stats", text("FILE"),
         "write statistics to this HDF5 file, with a row for each slice; draw them with "
         "work_queue_graph_log");
     add("tensorboard", text("DIR"), "write statistics to an event file of TensorBoard in this folder");
     add("name", text("TEXT"), "of the queue, in messages and statistics (default: work_queue)");
     add("explain", "print the plan: position, epoch and name of each slice, in the order of their taking");
-    add("audit", text("FILE"),
-        "compare the statistics of an ended run with its plan: give the options of the run, too");
+    add("audit", po::value<std::vector<std::string>>()->value_name("FILE"),
+        "compare the statistics of an ended run with its plan: give the options of the run, too. Of a run "
+        "that was stopped and went on from its checkpoint: once for the file of each part");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return all;
@@ -70,13 +72,6 @@ Result<Delivery> parse_delivery(const std::string& word) {
     if (word == "exactly-once") return Delivery::exactly_once;
     if (word == "at-least-once") return Delivery::at_least_once;
     return Error{ExitCode::usage, "exactly-once or at-least-once, not '" + word + "'"};
-}
-
-Result<double> parse_seconds(const std::string& text) {
-    const auto duration = parse_duration(text);
-    if (!duration) return duration.error();
-    const double seconds = std::chrono::duration<double>(*duration).count();
-    return seconds;
 }
 
 Result<std::uint64_t> parse_seed(const std::string& text) {
@@ -102,7 +97,7 @@ Status take_numbers(const po::variables_map& given, Options& options) {
     if (auto done = take(given, "slices-per-work", slices.num_slices, between(1, most)); !done) return done;
     if (auto done = take(given, "record-bytes", slices.record_bytes, between(1, most)); !done) return done;
     if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
-    if (auto done = take(given, "save-every", options.save_every, parse_seconds); !done) return done;
+    if (auto done = take(given, "save-every", options.save_every, parse_duration); !done) return done;
     return take(given, "delivery", slices.delivery, parse_delivery);
 }
 
@@ -134,7 +129,9 @@ Status fill(const po::variables_map& given, Options& options) {
     if (given.count("version") > 0) return options.mode = Mode::version, success();
     if (given.count("explain") > 0) options.mode = Mode::explain;
     if (given.count("audit") > 0) options.mode = Mode::audit;
-    options.audit = text("audit");
+    if (given.count("explain") > 0 && given.count("audit") > 0)
+        return usage_error("give --explain or --audit, not both");
+    if (options.mode == Mode::audit) options.audits = given["audit"].as<std::vector<std::string>>();
     options.checkpoint = text("checkpoint");
     options.summary.hdf5 = text("stats");
     options.summary.tensorboard = text("tensorboard");
@@ -181,7 +178,7 @@ std::string help() {
     std::ostringstream out;
     out << "Usage: work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
            "       work_queue_slices [OPTION]... [WORK]... --explain\n"
-           "       work_queue_slices [OPTION]... [WORK]... --audit FILE\n\n"
+           "       work_queue_slices [OPTION]... [WORK]... --audit FILE [--audit FILE]...\n\n"
            "Runs COMMAND once for each slice of a dataset; under mpirun or srun, on all\n"
            "ranks: a rank takes the next slice when its command has ended, so fast ranks\n"
            "take more. {} in COMMAND and ARG is the name of the slice (FILE?start=A&end=B,\n"
@@ -201,8 +198,8 @@ std::string help() {
            "  work_queue_slices -w list.txt --audit s.h5\n"
            "                          was each slice done once, by whom, and how long?\n"
            "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64\n"
-           "wrong options, 65 works, lists or checkpoints that cannot be read, 69 rank 0 was\n"
-           "lost.\n";
+           "wrong options, 65 works, lists or checkpoints that cannot be read (or a\n"
+           "checkpoint that could not be written in the end), 69 rank 0 was lost.\n";
     return options::without_trailing_blanks(out.str());
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "work_queue/slice_queue.h"
 
 namespace wq::slices_program {
@@ -15,9 +16,9 @@ struct Options {
     Mode mode = Mode::run;
     std::vector<std::string> works;
     SliceOptions slices;
-    std::string audit;       // the statistics file
-    std::string checkpoint;  // saved there, and restored from there if it exists; empty: none
-    double save_every = 60;  // seconds
+    std::vector<std::string> audits;  // statistics files
+    std::string checkpoint;           // saved there, and restored from there if it exists; empty: none
+    Duration save_every = std::chrono::seconds(60);  // 0: after each slice of rank 0
     SliceSummaryOptions summary;
     std::int64_t retries = 0;
     std::vector<std::string> command;

@@ -2,13 +2,15 @@
 
 #include <cinttypes>
 
+#include "base/units.h"
+
 namespace wq::slices_program {
 
 void explain(const Options& options, std::FILE* out) {
     SliceQueue plan(options.works, options.slices);
-    std::fprintf(out, "# %" PRIu64 " slices an epoch, %" PRId64 " epochs, %s, seed %" PRIu64 "\n",
-                 plan.size(), options.slices.num_epochs, options.slices.shuffle ? "shuffled" : "in order",
-                 plan.seed());
+    std::fprintf(out, "# %s an epoch, %s, %s, seed %" PRIu64 "\n", count_of(plan.size(), "slice").c_str(),
+                 count_of(static_cast<std::uint64_t>(options.slices.num_epochs), "epoch").c_str(),
+                 options.slices.shuffle ? "shuffled" : "in order", plan.seed());
     std::fputs("# position\tepoch\tslice\n", out);
     while (const auto slice = plan.take()) {
         std::fprintf(out, "%" PRIu64 "\t%" PRIu64 "\t%s\n", slice->position, slice->epoch,

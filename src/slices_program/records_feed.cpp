@@ -28,8 +28,6 @@ bool write_all(int pipe, std::string_view bytes) {
 }
 
 Status feed_file(const std::string& path, int pipe) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return success();
     const auto file = sources::SourceFile::open(path);
     if (!file) return file.error();
     std::vector<char> block(sources::source_block_bytes);
@@ -39,6 +37,20 @@ Status feed_file(const std::string& path, int pipe) {
         if (!write_all(pipe, {block.data(), block.size()})) break;
     }
     return success();
+}
+
+bool is_url(const std::string& work) {
+    return work.find("://") != std::string::npos;
+}
+
+// SliceQueue has found that all works are there, or that none of them is a file: so the first one tells.
+bool are_files(const std::vector<std::string>& works, const std::string& prefix) {
+    struct stat status {};
+    for (const std::string& work : works) {
+        const std::string name = prefix + work;
+        if (!is_url(name)) return name.find('/') != std::string::npos || ::stat(name.c_str(), &status) == 0;
+    }
+    return false;
 }
 
 // Each value with `end` after it.
@@ -55,12 +67,23 @@ void feed_records(SliceReader& reader, std::string_view end, int pipe) {
 
 }  // namespace
 
-RecordsFeed::RecordsFeed(SliceQueue& slices, std::uint64_t record_bytes)
-    : slices_(slices), record_bytes_(record_bytes), records_(std::max<std::uint64_t>(record_bytes, 1)) {}
+RecordsFeed::RecordsFeed(SliceQueue& slices, const Options& options)
+    : slices_(slices),
+      record_bytes_(options.slices.record_bytes),
+      files_(are_files(options.works, options.slices.prefix)),
+      records_(std::max<std::uint64_t>(record_bytes_, 1)) {}
+
+Status RecordsFeed::feed_whole(const std::string& work, int pipe) const {
+    struct stat status {};
+    const bool there = ::stat(work.c_str(), &status) == 0;
+    if (there && !S_ISREG(status.st_mode)) return success();
+    if (!there && (!files_ || is_url(work))) return success();
+    return feed_file(work, pipe);
+}
 
 Status RecordsFeed::feed(const Slice& slice, int pipe) {
     const bool rows = sources::split_h5_name(slice.work).has_value();
-    if (!rows && !slice.start) return feed_file(slice.work, pipe);
+    if (!rows && !slice.start) return feed_whole(slice.work, pipe);
     SliceReader& reader = rows                ? static_cast<SliceReader&>(rows_)
                           : record_bytes_ > 0 ? static_cast<SliceReader&>(records_)
                                               : lines_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "slices_program/options.h"
 #include "work_queue/slice_queue.h"
 #include "work_queue/slice_readers.h"
 
@@ -12,16 +13,20 @@ namespace wq::slices_program {
 
 class RecordsFeed {
   public:
-    // `record_bytes`: as in the options of `slices`, which must outlive it.
-    RecordsFeed(SliceQueue& slices, std::uint64_t record_bytes);
+    // `options`: those of `slices`, which must outlive it, and has just been made.
+    RecordsFeed(SliceQueue& slices, const Options& options);
     // Writes the slice's records into the pipe until its reader has closed it: lines, binary records, rows of
-    // HDF5 datasets in this machine's byte order, or the bytes of a whole file. Nothing of a work that is no
-    // file. SIGPIPE must be blocked. Error bad_input: they cannot be read.
+    // HDF5 datasets in this machine's byte order, or the bytes of a whole file. Nothing of a folder, or of
+    // works that are no files. SIGPIPE must be blocked. Error bad_input: they cannot be read, or the file is
+    // gone.
     Status feed(const Slice& slice, int pipe);
 
   private:
+    Status feed_whole(const std::string& work, int pipe) const;
+
     SliceQueue& slices_;
     std::uint64_t record_bytes_;
+    bool files_;  // whether works without "://" are files
     LineReader lines_;
     RowReader rows_;
     RecordReader records_;

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "process/spawn.h"
-#include "process/task_environment.h"
-#include "slices_program/group_end.h"
+#include "slices_program/command_host.h"
 #include "slices_program/records_feed.h"
 #include "work_queue/slice_queue.h"
 
@@ -21,11 +19,13 @@ class Runner {
     std::string run(const Slice& slice, RecordsFeed& records);
 
   private:
+    CommandLine line_of(const Slice& slice) const;
+
     std::vector<std::string> command_;
     std::string rank_;
-    process::BaseEnvironment environment_;  // without what makes a process a rank
-    process::ChildStack stack_;
-    GroupEnd group_end_;
+    std::vector<std::string> environment_;  // without what makes a process a rank, or is of a slice
+    std::string path_;
+    CommandHost host_;
 };
 
 }  // namespace wq::slices_program

@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import time
 import unittest
 
 import run_support as support
@@ -54,11 +55,13 @@ class Slices(support.Case):
         self.assertRegex(self.run_slices("--", "sh", "-c", "kill -SEGV $$", ranks=0, code=1).err, "killed by SIGSEGV")
         self.assertRegex(self.run_slices("--", "./none", ranks=0, code=1).err, "cannot run ./none: No such file")
 
+    # Rank 0 saves before it takes the next slice, so what it had done 3 slices ago is saved. Rank 1 gets nowhere.
     def test_a_checkpoint_goes_on_with_other_ranks(self):
         words = ["--lines", "-n", 30, "--checkpoint", "c.h5", "--save-every", "0"]
-        bell = self.bell()
-        run = self.start("--works", "list", *words, "--", "sh", "-c", f"cat >> out; echo . > {bell.path}", ranks=2)
-        bell.wait(10)
+        bell, gate = self.bell(), self.gate()
+        script = f"if [ $SLICE_RANK = 1 ]; then cat {gate.path}; fi; cat >> out; echo . > {bell.path}"
+        run = self.start("--works", "list", *words, "--", "sh", "-c", script, ranks=2)
+        bell.wait(3)
         run.kill()
         self.kill_what_is_left()
         done = len(self.lines("out"))
@@ -66,6 +69,38 @@ class Slices(support.Case):
         self.assertEqual(set(self.lines("out")) | set(self.lines("more")), set(LINES))
         self.assertLess(len(self.lines("more")), len(LINES), f"{done} lines before, and none of them was saved")
         self.run_slices(*words, "--", "false", ranks=1)  # runs no command
+
+    # Rank 0 is busy with its first slice all the time. What rank 1 did before its second one is saved by then.
+    def test_a_checkpoint_is_saved_while_a_command_runs(self):
+        bell, gate, rank_0_is_busy = self.bell(), self.gate(), self.gate("busy").path
+        words = ["--checkpoint", "c.h5", "--save-every", "0.01"]
+        script = (f"if [ $SLICE_RANK = 0 ]; then echo > {rank_0_is_busy}; echo > {rank_0_is_busy}; cat {gate.path}; fi;"
+                  f"read line < {rank_0_is_busy}; echo . > {bell.path}; echo $1 >> out")
+        run = self.start("--works", "list", *words, "--", "sh", "-c", script, "-", "{}", ranks=2)
+        bell.wait(2)
+        for _ in range(2):  # a save that began before may not have it
+            self.wait_for_another_file("c.h5", run)
+        run.kill()
+        self.kill_what_is_left()
+        self.run_slices(*words, "--", "sh", "-c", "echo $1 >> more", "-", "{}", ranks=2)
+        self.assertLess(len(self.lines("more")), 3)
+        self.assertEqual(set(self.lines("out") + self.lines("more")), {"a.txt", "b.txt", "c.txt"})
+
+    def wait_for_another_file(self, name, run):
+        """A file that is replaced tells nobody, so this looks every 10 ms."""
+        def identity():
+            status = os.stat(self.path(name))
+            return status.st_ino, status.st_mtime_ns
+        before, end = identity(), time.monotonic() + support.DEADLINE
+        while identity() == before:
+            self.assertFalse(run.wait_at_most(0.01), str(run))
+            self.assertLess(time.monotonic(), end, f"{name} is not written again")
+
+    def test_a_last_save_that_fails_is_the_exit_code(self):
+        script = "rm -rf there && echo > there"
+        os.mkdir(self.path("there"))
+        run = self.run_slices("--checkpoint", "there/c.h5", "--", "sh", "-c", script, ranks=0, code=65)
+        self.assertIn("there/c.h5 is not up to date: ", run.err)
 
     def test_what_failed_is_run_again_by_the_next_job(self):
         words = ["--checkpoint", "c.h5"]
@@ -87,6 +122,72 @@ class Slices(support.Case):
         run.wait()
         self.assertEqual(sorted(self.lines("out")), sorted(LINES))
         self.assertEqual(run.code, 0, str(run))
+
+    # Also what is in a session of its own, or ignores signals.
+    def test_nothing_of_a_lost_rank_is_left(self):
+        bell, gate = self.bell(), self.gate()
+        script = f"if [ $SLICE_RANK = 1 ]; then setsid sh -c 'echo . > {bell.path}; exec cat {gate.path}'; fi; cat >> out"
+        run = self.start("--works", "list", "--", "sh", "-c", script, ranks=2)
+        bell.wait(1)
+        os.kill(run.ranks()[1], signal.SIGKILL)
+        run.wait()
+        self.assertEqual(run.code, 0, str(run))
+        self.assert_nothing_left()
+        self.assertEqual(sorted(self.lines("out")), sorted(LINES))
+
+    def test_what_a_command_leaves_running_ends_with_the_run(self):
+        bell, gate = self.bell(), self.gate()
+        script = f"(setsid sh -c 'echo . > {bell.path}; exec cat {gate.path}' &); read line < {bell.path}"
+        self.run_slices("--", "sh", "-c", script, ranks=0)
+        self.assert_nothing_left(0)
+
+    def test_a_command_that_kills_its_parent_fails(self):
+        script = f"if [ $1 = b.txt ]; then kill -9 $PPID; cat {self.gate().path}; fi; echo $1"
+        run = self.run_slices("--", "sh", "-c", script, "-", "{}", ranks=0, code=1)
+        self.assertEqual(sorted(run.out.split()), ["a.txt", "c.txt"])
+        self.assertRegex(run.err, "failed: epoch 0, b.txt: .*: the process that starts commands was killed")
+
+    # MpiSession ignores SIGPIPE in ranks above 0, and blocks signals there.
+    def test_commands_of_all_ranks_have_the_same_signals(self):
+        bell, gate = self.bell(), self.gate()
+        script = f"echo $SLICE_RANK $(grep -E '^Sig(Blk|Ign):' /proc/self/status | cut -f 2); echo . > {bell.path}; read line < {gate.path}"
+        self.write("list", "a.txt\nb.txt\n")
+        run = self.start("--works", "list", "--", "sh", "-c", script, ranks=2)
+        bell.wait(2)  # one of each rank
+        gate.open()
+        gate.open()
+        run.wait()
+        said = [line.split() for line in sorted(run.out.splitlines())]
+        self.assertEqual([line[0] for line in said], ["0", "1"], str(run))
+        for _, blocked, ignored in said:
+            self.assertEqual(int(blocked, 16), 0, str(run))
+            self.assertEqual(int(ignored, 16) & 1 << signal.SIGPIPE - 1, 0, str(run))
+
+    def test_a_run_within_a_run_has_its_own_variables(self):
+        self.write("inner", "c.txt\n")
+        run = self.run_slices("--", "sh", "-c", f"{support.PROGRAM} -w inner -- env | grep ^SLICE_WORK=", ranks=0)
+        self.assertEqual(run.out.splitlines(), ["SLICE_WORK=c.txt"] * 3, str(run))
+
+    def test_a_file_that_is_gone_is_a_failure(self):
+        run = self.run_slices("--no-shuffle", "--", "sh", "-c", "rm -f b.txt; cat > /dev/null", ranks=0, code=1)
+        self.assertIn("failed: epoch 0, b.txt: cannot read b.txt: No such file", run.err)
+        self.run_to_end("one", "two", "--", "cat", ranks=0)  # names, not files
+
+    def test_a_run_without_stdin_feeds_its_commands(self):
+        run = self.run_to_end("a.txt", "--", "cat", ranks=0, before=["/bin/sh", "-c", 'exec "$0" "$@" <&-'])
+        self.assertEqual(run.out.splitlines(), [line for line in LINES if line[0] == "a"])
+
+    def test_an_audit_of_a_run_in_two_parts(self):
+        words = ["--no-shuffle", "--checkpoint", "c.h5", "--stats", "s.h5"]
+        self.run_slices(*words, "--", "sh", "-c", "test $1 != b.txt", "-", "{}", ranks=0, code=1)
+        self.run_slices(*words, "--", "true", ranks=2)
+        audit = self.run_slices("--no-shuffle", "--audit", "s.h5.1", "--audit", "s.h5", ranks=0).out
+        self.assertIn("3 of 3 slices committed once, by 2 ranks of 2 runs", audit)
+        first = self.run_slices("--no-shuffle", "--audit", "s.h5.1", ranks=0, code=1).out
+        self.assertIn("failed: epoch 0, b.txt", first)
+        self.run_to_end("a.txt", "--stats", "other.h5", "--seed", 1, "--", "true", ranks=0)
+        why = self.run_slices("--audit", "s.h5", "--audit", "other.h5", ranks=0, code=65).err
+        self.assertIn("other.h5 is of another run: its seed is 1", why)
 
     def test_bad_input_is_one_line(self):
         for words, code, text in [

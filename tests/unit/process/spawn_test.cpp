@@ -77,6 +77,18 @@ TEST(Spawn, TellsOfADirectoryThatCannotBeEntered) {
     EXPECT_TRUE(child.stack.failure().at_directory);
 }
 
+// A program whose stdin is closed gets 0 as its next descriptor.
+TEST(Spawn, GivesAsStdinWhatIsDescriptor0Already) {
+    const Descriptor before(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    const Descriptor file(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(dup3(file.get(), STDIN_FILENO, O_CLOEXEC), STDIN_FILENO);
+    Child child("/bin/cat");
+    child.plan.in = STDIN_FILENO;
+    child.spawned = spawn(child.plan, child.stack);
+    EXPECT_EQ(child.wait_for_end(), 0);  // it ends with 1 if its stdin is closed
+    before.valid() ? dup2(before.get(), STDIN_FILENO) : close(STDIN_FILENO);
+}
+
 TEST(Spawn, KnowsWhatFailedAtOnceWhereItWaits) {
     Child child("/no/such/file");
     child.spawned = spawn(child.plan, child.stack);

@@ -38,6 +38,12 @@ TEST(SlicesOptions, AreThoseOfTheQueue) {
     EXPECT_TRUE(parsed({"a", "--slices-per-work", "4", "--explain"}).or_throw().slices.num_slices_per_work);
 }
 
+TEST(SlicesOptions, AuditSeveralFiles) {
+    const auto options = parsed({"a", "--audit", "s.h5.1", "--audit", "s.h5"}).or_throw();
+    EXPECT_EQ(options.mode, Mode::audit);
+    EXPECT_THAT(options.audits, ElementsAre("s.h5.1", "s.h5"));
+}
+
 TEST(SlicesOptions, ReadAListOfWorks) {
     const records::testing::TempDir dir;
     const std::string list = dir.file("list");
@@ -55,6 +61,8 @@ TEST(SlicesOptions, WhatIsWrongIsSaidInOneLine) {
     EXPECT_THAT(why({"--explain"}), HasSubstr("give works"));
     EXPECT_THAT(why({"a"}), HasSubstr("give a command after '--'"));
     EXPECT_THAT(why({"a", "--explain", "--", "true"}), HasSubstr("run no command"));
+    EXPECT_THAT(why({"a", "--explain", "--audit", "s.h5"}), HasSubstr("not both"));
+    EXPECT_THAT(why({"a", "--save-every", "inf", "--", "true"}), HasSubstr("--save-every: "));
     EXPECT_THAT(why({"a", "-n", "0", "--", "true"}), HasSubstr("--slices: "));
     EXPECT_THAT(why({"a", "-n", "1", "--slices-per-work", "1", "--", "true"}), HasSubstr("not both"));
     EXPECT_THAT(why({"a", "-e", "-1", "--", "true"}), HasSubstr("--epochs: "));
