@@ -33,6 +33,7 @@ void write(ByteWriter& out, const SliceOptions& options) {
     out.u64(options.record_bytes);
     out.u8(static_cast<std::uint8_t>(options.delivery));
     out.boolean(options.record_each);
+    out.boolean(options.must_exist.value_or(false));
 }
 
 SliceOptions read_options(ByteReader& in) {
@@ -50,6 +51,7 @@ SliceOptions read_options(ByteReader& in) {
     if (delivery > static_cast<std::uint8_t>(Delivery::at_least_once)) in.fail();
     options.delivery = static_cast<Delivery>(delivery);
     options.record_each = in.boolean();
+    options.must_exist = in.boolean();
     return options;
 }
 

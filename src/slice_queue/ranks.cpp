@@ -56,7 +56,9 @@ struct Start {
         if (gives) checkpoint = checkpoint_for(plan, options);
         std::uint64_t seed = options.seed ? *options.seed : random_bits();
         if (checkpoint) seed = checkpoint->seed, committed = std::move(checkpoint->committed);
-        pass = std::make_unique<Pass>(options, std::move(plan), seed);
+        SliceOptions known = options;
+        known.must_exist = works.are_files();
+        pass = std::make_unique<Pass>(std::move(known), std::move(plan), seed);
     }
     // Drawn by rank 0.
     void reseed(std::uint64_t seed) {

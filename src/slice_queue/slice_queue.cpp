@@ -144,6 +144,12 @@ void SliceQueue::save(const std::string& path) {
 std::uint64_t SliceQueue::size() const {
     return impl_->pass().plan().size();
 }
+const SliceOptions& SliceQueue::options() const {
+    return impl_->pass().options();
+}
+int SliceQueue::rank() const {
+    return static_cast<int>(impl_->taker().rank());
+}
 std::uint64_t SliceQueue::seed() const {
     return impl_->pass().seed();
 }

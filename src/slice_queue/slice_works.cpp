@@ -68,6 +68,7 @@ SliceWorks SliceWorks::find(const std::vector<std::string>& works, const SliceOp
     for (std::size_t n = 0; n < names.size(); ++n) found.by_name_.emplace(names[n], n);
     found.sources_ = std::move(survey.sources);
     found.whole_files_ = survey.whole_files;
+    found.are_files_ = survey.are_files;
     return found;
 }
 

@@ -33,6 +33,7 @@ class SliceWorks final : public RecordSource {
     slices::Plan cut(const SliceOptions& options) const;
     // For the user; "": nothing.
     std::string remark() const;
+    bool are_files() const { return are_files_; }                              // those without "://"
     bool has(const std::string& work) const { return find(work) != nullptr; }  // with the prefix
 
     // Error usage: it was cut into other records than these.
@@ -48,6 +49,7 @@ class SliceWorks final : public RecordSource {
     std::vector<sources::Surveyed> sources_;
     std::unordered_map<std::string, std::size_t> by_name_;
     std::uint64_t whole_files_ = 0;
+    bool are_files_ = false;
 };
 
 }  // namespace wq::slice_queue

@@ -1,4 +1,4 @@
-// One rank of work_queue_slices.
+// What a process of work_queue_slices does.
 #pragma once
 
 #include "slices_program/options.h"
@@ -6,7 +6,9 @@
 
 namespace wq::slices_program {
 
-// Returns the exit code of the rank.
+// As a rank. Returns its exit code.
 int take_slices(MpiSession& mpi, const Options& options);
+// As a worker.
+int take_slices_of_other_run(const Options& options);
 
 }  // namespace wq::slices_program

@@ -65,8 +65,21 @@ int take(wq::MpiSession& mpi, const Options& options) {
     }
 }
 
+int join(const Options& options) {
+    try {
+        return wq::slices_program::take_slices_of_other_run(options);
+    } catch (const wq::SetupError& error) {
+        std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
+        return error.exit_code();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
+        return wq::to_int(wq::ExitCode::unreachable);
+    }
+}
+
 int run(const Options& options) {
     block_broken_pipes();
+    if (!options.join.contact.empty()) return join(options);
     try {
         wq::MpiSession mpi;
         return take(mpi, options);

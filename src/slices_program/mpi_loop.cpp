@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/exit_code.h"
@@ -22,42 +23,25 @@ SliceOptions restoring(const Options& options) {
     return slices;
 }
 
-class Rank {
-  public:
-    Rank(MpiSession& mpi, const Options& options)
-        : options_(options),
-          rank_(mpi.rank()),
-          slices_(mpi, options.works, restoring(options)),
-          records_(slices_, options),
-          runner_(options.command, mpi.rank()) {
-        if (!options.summary.hdf5.empty() || !options.summary.tensorboard.empty())
-            slices_.add_summary(options.summary);
-        if (rank_ != 0) return;
-        say("seed " + std::to_string(slices_.seed()));
-        if (options.checkpoint.empty()) return;
-        saver_.emplace([this] { slices_.save(options_.checkpoint); },
-                       [](const std::string& problem) { say(problem); }, options.save_every);
-    }
+void say(const std::string& what) {
+    std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str());
+}
 
-    int run() {
+// Runs the command for the slices that this process takes.
+class Commands {
+  public:
+    Commands(SliceQueue& slices, const Options& options)
+        : options_(options), slices_(slices), records_(slices), runner_(options.command, slices.rank()) {}
+
+    // `after_each`: called once a slice is committed.
+    void run(const std::function<void()>& after_each) {
         while (const auto slice = slices_.take()) {
             attempt(*slice) ? slices_.commit(*slice) : slices_.commit_failed(*slice);
-            if (saver_ && options_.save_every == Duration::zero()) saver_->save();
+            after_each();
         }
-        if (saver_ && !saver_->finish()) {
-            say(options_.checkpoint +
-                " is not up to date: the next run with it would do again what was done since it was last "
-                "saved; first make room, or a folder that can be written");
-            return to_int(ExitCode::bad_input);
-        }
-        return slices_.failed() > 0 ? 1 : 0;
     }
 
   private:
-    static void say(const std::string& what) {
-        std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str());
-    }
-
     bool attempt(const Slice& slice) {
         std::string wrong;
         for (std::int64_t tries = 0; tries <= options_.retries; ++tries) {
@@ -66,23 +50,47 @@ class Rank {
         }
         const std::string tries =
             options_.retries == 0 ? "" : " (" + std::to_string(options_.retries + 1) + " tries" + ")";
-        say("rank " + std::to_string(rank_) + ": failed: epoch " + std::to_string(slice.epoch) + ", " +
-            slice.text() + ": " + wrong + tries);
+        say("rank " + std::to_string(slices_.rank()) + ": failed: epoch " + std::to_string(slice.epoch) +
+            ", " + slice.text() + ": " + wrong + tries);
         return false;
     }
 
     const Options& options_;
-    int rank_;
-    SliceQueue slices_;
+    SliceQueue& slices_;
     RecordsFeed records_;
     Runner runner_;
-    std::optional<Saver> saver_;  // of rank 0, with a checkpoint
 };
+
+int code_of(const SliceQueue& slices) {
+    return slices.failed() > 0 ? 1 : 0;
+}
 
 }  // namespace
 
 int take_slices(MpiSession& mpi, const Options& options) {
-    return Rank(mpi, options).run();
+    SliceQueue slices(mpi, options.works, restoring(options));
+    std::optional<Saver> saver;
+    if (mpi.rank() == 0) {
+        say("seed " + std::to_string(slices.seed()));
+        if (!options.checkpoint.empty())
+            saver.emplace([&] { slices.save(options.checkpoint); }, say, options.save_every);
+    }
+    const bool saves_each = saver && options.save_every == Duration::zero();
+    Commands(slices, options).run([&] {
+        if (saves_each) saver->save();
+    });
+    if (!saver || saver->finish()) return code_of(slices);
+    say(options.checkpoint +
+        " is not up to date: the next run with it would do again what was done since it was last "
+        "saved; first make room, or a folder that can be written");
+    return to_int(ExitCode::bad_input);
+}
+
+int take_slices_of_other_run(const Options& options) {
+    SliceQueue slices = SliceQueue::as_worker(options.join);
+    say("worker " + std::to_string(slices.rank()) + " of " + slices.options().name);
+    Commands(slices, options).run([] {});
+    return code_of(slices);
 }
 
 }  // namespace wq::slices_program

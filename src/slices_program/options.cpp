@@ -44,6 +44,11 @@ po::options_description visible_options() {
     add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
     add("save-every", text("TIME"),
         "how often, first at the start (default: 60 s; 0: after each slice of rank 0)");
+    add("contact", text("FILE"),
+        "write this file, by which workers elsewhere find the run (--join), and prove that they may");
+    add("join", text("FILE"),
+        "take slices of the run with this contact file, over TCP; records travel, if their file is not here");
+    add("wait", text("TIME"), "so long, with --join, for the file and the run (default: 60 s)");
     add("stats", text("FILE"),
         "write statistics to this HDF5 file, with a row for each slice; draw them with "
         "work_queue_graph_log");
@@ -98,6 +103,9 @@ Status take_numbers(const po::variables_map& given, Options& options) {
     if (auto done = take(given, "record-bytes", slices.record_bytes, between(1, most)); !done) return done;
     if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
     if (auto done = take(given, "save-every", options.save_every, parse_duration); !done) return done;
+    Duration wait = std::chrono::seconds(60);
+    if (auto done = take(given, "wait", wait, parse_duration); !done) return done;
+    options.join.wait = std::chrono::duration<double>(wait).count();
     return take(given, "delivery", slices.delivery, parse_delivery);
 }
 
@@ -120,6 +128,19 @@ Status check(const Options& options) {
     return success();
 }
 
+// The run that it joins has decided all else.
+Status check_join(const po::variables_map& given, const Options& options) {
+    constexpr const char* its_own[] = {"join", "wait", "retries"};
+    for (const auto& [name, value] : given)
+        if (std::find(std::begin(its_own), std::end(its_own), name) == std::end(its_own))
+            return usage_error(name == "work" ? "--join takes no works: the run that it joins has them"
+                                              : "--join and --" + name +
+                                                    " exclude each other: the run that "
+                                                    "it joins has decided that");
+    if (options.command.empty()) return usage_error("give a command after '--'");
+    return success();
+}
+
 Status fill(const po::variables_map& given, Options& options) {
     using Mode = Options::Mode;
     const auto text = [&](const char* name) {
@@ -133,17 +154,22 @@ Status fill(const po::variables_map& given, Options& options) {
         return usage_error("give --explain or --audit, not both");
     if (options.mode == Mode::audit) options.audits = given["audit"].as<std::vector<std::string>>();
     options.checkpoint = text("checkpoint");
-    options.summary.hdf5 = text("stats");
-    options.summary.tensorboard = text("tensorboard");
     options.slices.prefix = text("prefix");
     options.slices.shuffle = given.count("no-shuffle") == 0;
     options.slices.lines = given.count("lines") > 0;
     options.slices.commit_by_hand = true;
-    options.slices.record_each = !options.summary.hdf5.empty();
+    if (options.mode == Mode::run) {
+        options.slices.summary.hdf5 = text("stats");
+        options.slices.summary.tensorboard = text("tensorboard");
+        options.slices.record_each = given.count("stats") > 0;
+        options.slices.contact = text("contact");
+    }
+    options.join.contact = text("join");
+    options.join.commit_by_hand = true;
     if (given.count("name") > 0) options.slices.name = text("name");
     if (auto done = take_numbers(given, options); !done) return done;
     if (auto done = take_works(given, options); !done) return done;
-    return check(options);
+    return options.join.contact.empty() ? check(options) : check_join(given, options);
 }
 
 }  // namespace
@@ -177,6 +203,7 @@ Result<Options> parse_options(int argc, const char* const* argv) {
 std::string help() {
     std::ostringstream out;
     out << "Usage: work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
+           "       work_queue_slices --join FILE [OPTION]... -- COMMAND [ARG]...\n"
            "       work_queue_slices [OPTION]... [WORK]... --explain\n"
            "       work_queue_slices [OPTION]... [WORK]... --audit FILE [--audit FILE]...\n\n"
            "Runs COMMAND once for each slice of a dataset; under mpirun or srun, on all\n"
@@ -193,6 +220,9 @@ std::string help() {
            "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
            "                          submit it again: it goes on where it was, and runs\n"
            "                          what failed again\n"
+           "  srun -n 64 work_queue_slices -w list.txt --contact c.json -- ./reader {}\n"
+           "  work_queue_slices --join c.json -- ./reader {}\n"
+           "                          elsewhere: takes slices of that run, too\n"
            "  work_queue_slices -w list.txt --explain | head\n"
            "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
            "  work_queue_slices -w list.txt --audit s.h5\n"

@@ -19,7 +19,7 @@ struct Options {
     std::vector<std::string> audits;  // statistics files
     std::string checkpoint;           // saved there, and restored from there if it exists; empty: none
     Duration save_every = std::chrono::seconds(60);  // 0: after each slice of rank 0
-    SliceSummaryOptions summary;
+    SliceWorkerOptions join;                         // as a worker of another run; its contact is empty: no
     std::int64_t retries = 0;
     std::vector<std::string> command;
 };

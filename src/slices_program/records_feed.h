@@ -1,11 +1,10 @@
 // The records of slices as bytes.
 #pragma once
 
-#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
-#include "slices_program/options.h"
 #include "work_queue/slice_queue.h"
 #include "work_queue/slice_readers.h"
 
@@ -13,8 +12,8 @@ namespace wq::slices_program {
 
 class RecordsFeed {
   public:
-    // `options`: those of `slices`, which must outlive it, and has just been made.
-    RecordsFeed(SliceQueue& slices, const Options& options);
+    // `slices` must outlive it.
+    explicit RecordsFeed(SliceQueue& slices);
     // Writes the slice's records into the pipe until its reader has closed it: lines, binary records, rows of
     // HDF5 datasets in this machine's byte order, or the bytes of a whole file. Nothing of a folder, or of
     // works that are no files. SIGPIPE must be blocked. Error bad_input: they cannot be read, or the file is
@@ -22,14 +21,19 @@ class RecordsFeed {
     Status feed(const Slice& slice, int pipe);
 
   private:
-    Status feed_whole(const std::string& work, int pipe) const;
+    struct Format {
+        SliceReader& reader;
+        std::size_t at_once;   // so many records
+        std::string_view end;  // of each record
+    };
+    Format format_of(const Slice& slice);
+    bool is_file(const std::string& work) const;
 
     SliceQueue& slices_;
-    std::uint64_t record_bytes_;
-    bool files_;  // whether works without "://" are files
     LineReader lines_;
     RowReader rows_;
     RecordReader records_;
+    RecordReader bytes_;
 };
 
 }  // namespace wq::slices_program

@@ -204,15 +204,14 @@ Status look_at_share(const std::vector<std::string>& works, const SurveyOptions&
     return all_of(problems);
 }
 
-Status check_there(const std::vector<std::string>& works, const SurveyOptions& options,
-                   const std::vector<Found>& found) {
-    const auto looks_like_files = [&] {
-        for (std::size_t n = 0; n < works.size(); ++n)
-            if (found[n].looked_for && (found[n].missing.empty() || works[n].find('/') != std::string::npos))
-                return true;
-        return false;
-    };
-    if (!options.must_exist.value_or(looks_like_files())) return success();
+bool look_like_files(const std::vector<std::string>& works, const std::vector<Found>& found) {
+    for (std::size_t n = 0; n < works.size(); ++n)
+        if (found[n].looked_for && (found[n].missing.empty() || works[n].find('/') != std::string::npos))
+            return true;
+    return false;
+}
+
+Status check_there(const std::vector<std::string>& works, const std::vector<Found>& found) {
     Problems problems;
     for (std::size_t n = 0; n < works.size(); ++n)
         if (!found[n].missing.empty())
@@ -322,8 +321,10 @@ Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions
         ByteReader in((*looked)[rank]);
         for (std::size_t n = rank; n < works.size(); n += looked->size()) found[n] = found_in(in);
     }
-    if (const Status there = check_there(works, options, found); !there) return there.error();
     Survey all;
+    all.are_files = options.must_exist.value_or(look_like_files(works, found));
+    if (all.are_files)
+        if (const Status there = check_there(works, found); !there) return there.error();
     for (std::size_t n = 0; n < works.size(); ++n) {
         all.sources.push_back({works[n], found[n].kind, found[n].stamp, {}});
         const bool file = found[n].kind == Kind::whole && found[n].looked_for && found[n].missing.empty();

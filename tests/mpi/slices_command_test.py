@@ -177,6 +177,38 @@ class Slices(support.Case):
         run = self.run_to_end("a.txt", "--", "cat", ranks=0, before=["/bin/sh", "-c", 'exec "$0" "$@" <&-'])
         self.assertEqual(run.out.splitlines(), [line for line in LINES if line[0] == "a"])
 
+    # The ranks wait with their first slice until a worker has one. From its folder the works' names lead nowhere, so
+    # the records travel.
+    def test_workers_elsewhere_take_slices(self):
+        os.mkdir(self.path("elsewhere"))
+        for number, cut in enumerate((["--lines", "-n", 30], ["--record-bytes", 1, "-n", 20], [])):
+            bell, gate, worker_bell = self.bell(f"bell{number}"), self.gate(f"gate{number}"), self.bell(f"worker{number}")
+            script = f"if [ $SLICE_RANK -lt 2 ]; then echo . > {bell.path}; read line < {gate.path}; fi; cat"
+            run = self.start("--works", "list", "--contact", "c.json", "--stats", "s.h5", *cut, "--", "sh", "-c", script, ranks=2)
+            bell.wait(2)
+            workers = [self.start("--join", self.path("c.json"), "--", "sh", "-c", f"echo . > {worker_bell.path}; cat",
+                                  cwd=self.path("elsewhere")) for _ in range(2)]
+            worker_bell.wait(1)
+            for _ in range(30):
+                gate.open()
+            for ended in (run, *workers):
+                ended.wait()
+                self.assertEqual(ended.code, 0, str(ended))
+            out = [line for ended in (run, *workers) for line in ended.out.splitlines()]
+            if cut[:1] == ["--record-bytes"]:  # cut amid lines
+                self.assertEqual(sorted("".join(out)), sorted("".join(LINES)))
+            else:
+                self.assertEqual(sorted(out), sorted(LINES))
+            self.assertFalse(os.path.exists(self.path("c.json")))
+        audit = self.run_slices("--audit", "s.h5", ranks=0).out
+        self.assertRegex(audit, "3 of 3 slices committed once, by 3 ranks")
+
+    def test_a_worker_says_what_is_wrong(self):
+        missing = self.run_to_end("--join", "none.json", "--wait", "0", "--", "cat", ranks=0, code=69)
+        self.assertIn("work_queue_slices: none.json", missing.err)
+        other = self.run_to_end("a.txt", "--join", "c.json", "--", "cat", ranks=0, code=64)
+        self.assertIn("--join takes no works", other.err)
+
     def test_an_audit_of_a_run_in_two_parts(self):
         words = ["--no-shuffle", "--checkpoint", "c.h5", "--stats", "s.h5"]
         self.run_slices(*words, "--", "sh", "-c", "test $1 != b.txt", "-", "{}", ranks=0, code=1)

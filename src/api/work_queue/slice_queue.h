@@ -155,6 +155,10 @@ class SliceQueue {
     void add_summary(const SliceSummaryOptions& options);
 
     std::uint64_t size() const;  // slices of one epoch
+    // Those of rank 0, also on a worker; must_exist is set.
+    const SliceOptions& options() const;
+    // As in statistics: of the session, 0 for a process alone; workers are numbered after the ranks.
+    int rank() const;
     std::uint64_t seed() const;
     std::uint64_t taken() const;  // by this rank
 
