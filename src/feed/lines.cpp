@@ -50,6 +50,12 @@ net::TcpLimits feed_limits() {
     return limits;
 }
 
+net::TcpLimits taker_limits() {
+    net::TcpLimits limits = feed_limits();
+    limits.silence -= std::chrono::seconds(1);
+    return limits;
+}
+
 Wake::Wake() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!event_.valid()) throw Failure{{ExitCode::unreachable, "no descriptor is left"}};
 }

@@ -25,6 +25,9 @@ namespace wq::feed {
 // For both ends: a rank is lost after 10 s of silence. It must have said its name before it may send more
 // than a name.
 net::TcpLimits feed_limits();
+// For a taker: it misses the giver a second before the giver misses it, so what it does has ended when others
+// do it again.
+net::TcpLimits taker_limits();
 
 // An eventfd: makes a thread's poll() return.
 class Wake {

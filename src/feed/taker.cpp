@@ -319,8 +319,10 @@ void Taker::fail(const std::string& why) {
     {
         std::lock_guard lock(mutex_);
         if (!ended_ && !failure_) failure_ = why;
+        if (!failure_) return;
     }
     changed_.notify_all();
+    lost_.request_stop();
 }
 
 }  // namespace wq::feed

@@ -56,7 +56,8 @@ class Taker {
     // Whether it was taken here, and not committed before.
     bool commit(std::uint64_t position, bool failed = false);
     std::optional<std::string> failure() const;
-    std::uint64_t taken() const;  // so many
+    std::stop_token lost() const { return lost_.get_token(); }  // requested with a failure
+    std::uint64_t taken() const;                                // so many
 
     // ---- the line's ----
 
@@ -113,6 +114,7 @@ class Taker {
     bool ended_ = false;
     bool lost_some_ = false;
     std::optional<std::string> failure_;
+    std::stop_source lost_;
 };
 
 }  // namespace wq::feed

@@ -22,7 +22,7 @@ class Rank final : public Member {
          const std::string& contact)
         : works_(std::move(works)), pass_(std::move(pass)), tickets_(std::move(tickets)) {
         auto dial = net::dial_options(api::checked(net::parse_contact(contact)));
-        dial.limits = feed::feed_limits();
+        dial.limits = feed::taker_limits();
         line_ = api::checked(feed::TakerLine::open(std::move(dial), *tickets_.pool,
                                                    taker_options(*pass_, tickets_.name, rank)));
     }

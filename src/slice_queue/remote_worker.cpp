@@ -66,7 +66,7 @@ Result<std::unique_ptr<feed::TakerLine>> connect(const std::string& contact_file
     const auto contact = net::read_contact(contact_file);
     if (!contact) return contact.error();
     auto dial = net::dial_options(*contact);
-    dial.limits = feed::feed_limits();
+    dial.limits = feed::taker_limits();
     auto line = feed::TakerLine::open(std::move(dial), *tickets.pool, options_of_worker());
     if (line && !(*line)->taker().join())
         return Error{ExitCode::unreachable, "cannot reach the queue of " + contact_file + ": " +

@@ -147,6 +147,9 @@ std::uint64_t SliceQueue::size() const {
 const SliceOptions& SliceQueue::options() const {
     return impl_->pass().options();
 }
+std::stop_token SliceQueue::lost() const {
+    return impl_->taker().lost();
+}
 int SliceQueue::rank() const {
     return static_cast<int>(impl_->taker().rank());
 }

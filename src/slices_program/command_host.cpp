@@ -173,7 +173,11 @@ void CommandHost::begin() {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         throw std::runtime_error("cannot make a socket: " + text_of(errno));
     const Descriptor theirs(ends[0]);
-    control_.reset(ends[1]);
+    {
+        const std::lock_guard lock(mutex_);
+        control_.reset(ends[1]);
+        if (stopped_) ::shutdown(control_.get(), SHUT_WR);
+    }
     std::string word(command_host_word);
     std::string name = "work_queue_slices";
     const std::array<char*, 3> argv{name.data(), word.data(), nullptr};
@@ -189,8 +193,17 @@ void CommandHost::begin() {
     pid_ = child.pid;
 }
 
+void CommandHost::stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    if (control_.valid()) ::shutdown(control_.get(), SHUT_WR);  // as if the rank were gone
+}
+
 void CommandHost::end() {
-    control_.reset();
+    {
+        const std::lock_guard lock(mutex_);
+        control_.reset();
+    }
     while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
     pid_ = -1;

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,13 +42,17 @@ class CommandHost {
     // Waits for the end of the command. Returns its status as of waitpid(); nullopt: the host is gone, killed
     // by the command perhaps. The next start() starts another one.
     std::optional<int> wait();
+    // On any thread: ends the host with all that runs, and starts no other one.
+    void stop();
 
   private:
     void begin();
     void end();
 
     process::ChildStack stack_;
+    std::mutex mutex_;    // of a change of control_, stopped_
     Descriptor control_;  // ends with the rank
+    bool stopped_ = false;
     pid_t pid_ = -1;
 };
 

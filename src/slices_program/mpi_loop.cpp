@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 
 #include "base/exit_code.h"
 #include "base/time.h"
@@ -32,6 +33,7 @@ class Commands {
   public:
     Commands(SliceQueue& slices, const Options& options)
         : options_(options), slices_(slices), records_(slices), runner_(options.command, slices.rank()) {}
+    Commands(const Commands&) = delete;
 
     // `after_each`: called once a slice is committed.
     void run(const std::function<void()>& after_each) {
@@ -47,6 +49,7 @@ class Commands {
         for (std::int64_t tries = 0; tries <= options_.retries; ++tries) {
             wrong = runner_.run(slice, records_);
             if (wrong.empty()) return true;
+            if (slices_.lost().stop_requested()) return false;  // take() says why
         }
         const std::string tries =
             options_.retries == 0 ? "" : " (" + std::to_string(options_.retries + 1) + " tries" + ")";
@@ -59,6 +62,8 @@ class Commands {
     SliceQueue& slices_;
     RecordsFeed records_;
     Runner runner_;
+    // Others run what this process runs.
+    std::stop_callback<std::function<void()>> on_lost_{slices_.lost(), [this] { runner_.stop(); }};
 };
 
 int code_of(const SliceQueue& slices) {

@@ -17,6 +17,7 @@ class Runner {
     // Waits until the command has ended. Returns "", or what is wrong: "exit code 3", "killed by SIGSEGV",
     // why it cannot be run, or why its records cannot be read.
     std::string run(const Slice& slice, RecordsFeed& records);
+    void stop() { host_.stop(); }  // on any thread: ends the command, and runs no other
 
   private:
     CommandLine line_of(const Slice& slice) const;

@@ -1,6 +1,9 @@
 // Ranks take slices; the last ones are killed at a random moment. Each notes what it takes in
-// FOLDER/taken.RANK. Usage: slices FOLDER SEED KILLED EPOCHS SLICES
+// FOLDER/taken.RANK. Usage: slices FOLDER SEED KILLED EPOCHS SLICES [DELIVERY [attached]]
+// DELIVERY: exactly, most, least. attached: the program calls MPI_Init itself, and MPI_Allreduce after its
+// slices.
 #include <fcntl.h>
+#include <mpi.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -35,10 +38,14 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     const int killed = std::atoi(words[3]);  // the last ranks
     const std::string file = folder + "/taken." + std::to_string(mpi.rank());
     const int taken = ::open(file.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
+    const std::string delivery = words[6] == nullptr ? "exactly" : words[6];
     wq::SliceOptions options;
     options.num_epochs = std::atoi(words[4]);
     options.num_slices = std::atoi(words[5]);
     options.seed = static_cast<std::uint64_t>(std::atoi(words[2]));
+    options.delivery = delivery == "most"    ? wq::Delivery::at_most_once
+                       : delivery == "least" ? wq::Delivery::at_least_once
+                                             : wq::Delivery::exactly_once;
     options.records = [](const std::string& work) -> std::optional<std::uint64_t> {
         return work == "a" ? 30'000 : 10'000;
     };
@@ -60,15 +67,32 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    if (argc < 6) return 64;
+int run(char** words) {
     wq::MpiSession mpi;
     try {
-        return take_slices(mpi, argv);
+        return take_slices(mpi, words);
     } catch (const wq::SetupError& error) {
         std::printf("rank %d is told: %s\n", mpi.rank(), error.what());
         return error.exit_code();
     }
+}
+
+// What all ranks together have noted, by the program's own MPI.
+int run_attached(char** words) {
+    int granted = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &granted);
+    int code = run(words);
+    int rank = 0, bad = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(&code, &bad, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (rank == 0) std::printf("the program's own MPI says %d\n", bad);
+    MPI_Finalize();
+    return bad;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 6) return 64;
+    return argc > 7 ? run_attached(argv) : run(argv);
 }

@@ -22,6 +22,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,9 @@ class SliceQueue {
     // that other ranks have, since these may be lost. Unless commit_by_hand, commits what take() gave before:
     // a rank with several threads commits by hand. Throws std::runtime_error if rank 0 is lost.
     std::optional<Slice> take();
+    // Requested when rank 0 is lost, on a thread of the queue: others will be given what was taken here, a
+    // second later or more. take() throws then.
+    std::stop_token lost() const;
     // With commit_by_hand. Returns false if it was not taken here, is committed, rank 0 is lost, or delivery
     // is at_most_once.
     bool commit(const Slice& slice);
