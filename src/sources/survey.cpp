@@ -13,6 +13,7 @@
 #include "sources/h5_name.h"
 #include "sources/h5_rows.h"
 #include "sources/record_file.h"
+#include "sources/text_parts.h"
 
 namespace wq::sources {
 
@@ -62,6 +63,7 @@ struct Words {
         const std::string why(in.blob());
         if (code != ExitCode::ok) words.status = Error{code, why};
         words.found = in.blob();
+        if (!in.at_end()) words.status = Error{ExitCode::internal, "what it has found cannot be read"};
         return words;
     }
 };
@@ -164,7 +166,9 @@ void put(ByteWriter& out, const Found& found) {
 
 Found found_in(ByteReader& in) {
     Found found;
-    found.kind = static_cast<Kind>(in.u8());
+    const std::uint8_t kind = in.u8();
+    if (kind > static_cast<std::uint8_t>(Kind::lines)) in.fail();
+    found.kind = static_cast<Kind>(kind);
     found.stamp.bytes = in.u64();
     found.stamp.modified_ns = in.i64();
     found.stamp.records = in.u64();
@@ -221,42 +225,10 @@ Status check_there(const std::vector<std::string>& works, const std::vector<Foun
 
 // ---- the second: each reads as many bytes of the text files ----
 
-struct TextPart {
-    std::size_t work = 0;
-    LinePart lines;
-};
-
 Result<LinePart> index_part(const Surveyed& source, Interval bytes, std::size_t places) {
     const auto file = SourceFile::open(source.name, source.stamp);
     if (!file) return file.error();
     return index_lines(*file, bytes, places);
-}
-
-void put(ByteWriter& out, std::size_t work, const LinePart& part) {
-    out.u64(work);
-    out.u64(part.bytes.first);
-    out.u64(part.bytes.end);
-    out.u64(part.lines);
-    out.u64(part.step);
-    out.u64(part.offsets.size());
-    std::uint64_t last = part.bytes.first;
-    for (const std::uint64_t offset : part.offsets) {
-        out.u64(offset - last);  // small numbers take few bytes
-        last = offset;
-    }
-}
-
-TextPart text_part_in(ByteReader& in) {
-    TextPart part;
-    part.work = in.u64();
-    part.lines.bytes.first = in.u64();
-    part.lines.bytes.end = in.u64();
-    part.lines.lines = in.u64();
-    part.lines.step = in.u64();
-    part.lines.offsets.resize(in.count());
-    std::uint64_t last = part.lines.bytes.first;
-    for (std::uint64_t& offset : part.lines.offsets) offset = last += in.u64();
-    return part;
 }
 
 Status index_share(const std::vector<Surveyed>& sources, const SurveyOptions& options, const Party& party,
@@ -288,18 +260,11 @@ Status index_share(const std::vector<Surveyed>& sources, const SurveyOptions& op
 }
 
 Status join_lines(std::vector<Surveyed>& sources, const std::vector<std::string>& words) {
-    std::vector<std::vector<LinePart>> parts(sources.size());
-    for (const std::string& of_rank : words) {
-        for (ByteReader in(of_rank); !in.at_end();) {
-            TextPart part = text_part_in(in);
-            if (!in.ok() || part.work >= sources.size())
-                return Error{ExitCode::internal, "a rank's part of a line index cannot be read"};
-            parts[part.work].push_back(std::move(part.lines));
-        }
-    }
+    auto parts = parts_in(words, sources.size());
+    if (!parts) return parts.error();
     for (std::size_t n = 0; n < sources.size(); ++n) {
         if (sources[n].kind != Kind::lines) continue;
-        auto index = LineIndex::join(std::move(parts[n]), sources[n].stamp.bytes);
+        auto index = LineIndex::join(std::move((*parts)[n]), sources[n].stamp.bytes);
         if (!index) return index.error();
         sources[n].lines = std::move(*index);
         sources[n].stamp.records = sources[n].lines.lines();
@@ -320,6 +285,9 @@ Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions
     for (std::size_t rank = 0; rank < looked->size(); ++rank) {
         ByteReader in((*looked)[rank]);
         for (std::size_t n = rank; n < works.size(); n += looked->size()) found[n] = found_in(in);
+        if (!in.at_end())
+            return Error{ExitCode::internal,
+                         "what rank " + std::to_string(rank) + " has found cannot be read"};
     }
     Survey all;
     all.are_files = options.must_exist.value_or(look_like_files(works, found));

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
     slices.add_summary({.hdf5 = out + "/slices.h5", .interval = 0.1});
     Diary diary(out, mpi.rank(), mpi.rank() == std::atoi(argv[3]) ? 4 : 1);
     std::ofstream means(out + "/means." + std::to_string(mpi.rank()));
+    means.precision(12);
     wq::RowReader reader;
     while (const auto slice = slices.take()) {
         diary.note(slice->text(), [&] {

@@ -215,5 +215,32 @@ TEST(Survey, MissesAFileThatIsChangedMeanwhile) {
     EXPECT_THAT(found.error().message, HasSubstr("changed since the plan"));
 }
 
+// As of a rank with another version of the program.
+TEST(Survey, RefusesWhatItCannotRead) {
+    const Folder folder;
+    write_file(folder / "text", "1\n2\n3\n");
+    std::mt19937_64 random(5);
+    int refused = 0;
+    for (int round = 0; round < 2000; ++round) {
+        int steps = static_cast<int>(random() % 2);  // until that whose words are garbled
+        Party party;
+        party.gather = [&](const std::string& mine) {
+            std::string words = mine;
+            if (steps-- != 0) return std::vector{words};
+            if (random() % 2 == 0)
+                words.resize(random() % words.size());
+            else
+                words[random() % words.size()] = static_cast<char>(random());
+            return std::vector{words};
+        };
+        const auto found = survey({folder / "text"}, lines(), party);
+        refused += found ? 0 : 1;
+        if (found && found->sources[0].kind == Kind::lines) {
+            ASSERT_LE(found->sources[0].lines.lines(), found->sources[0].stamp.bytes);
+        }
+    }
+    EXPECT_GE(refused, 1500);
+}
+
 }  // namespace
 }  // namespace wq::sources
