@@ -239,7 +239,6 @@ class SliceQueue::Impl final : public SliceFeed {
         feed::TakerOptions options;
         options.node = tickets_.name;
         options.commits = !at_most_once();
-        options.by_hand = true;  // of several consumers, each commits its own
         if (parts_ != nullptr) options.rank = static_cast<std::uint32_t>(parts_->rank);
         if (options_.record_each) options.clock = [] { return wall_now(); };
         return options;
