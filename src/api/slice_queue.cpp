@@ -42,7 +42,8 @@ std::uint64_t digest_of(const slices::Plan& plan, const SliceOptions& options) {
     std::uint64_t bits = plan.digest();
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(options.num_epochs), static_cast<std::uint64_t>(options.shuffle),
-          static_cast<std::uint64_t>(options.delivery), options.seed ? *options.seed + 1 : 0})
+          static_cast<std::uint64_t>(options.delivery), static_cast<std::uint64_t>(options.tickets),
+          options.seed ? *options.seed + 1 : 0})
         bits = slices::mixed(bits, part);
     return bits;
 }
@@ -124,6 +125,9 @@ class SliceQueue::Impl final : public SliceFeed {
         if (session.parts().has_manager)
             throw SetupError("this MpiSession has a Manager: its ranks run tasks, and cannot take slices",
                              64);
+        if (session.parts().is_calling_mpi)
+            throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one",
+                             64);
         parts_ = &session.parts();
         begin(session.parts(), works);
     }
@@ -132,10 +136,13 @@ class SliceQueue::Impl final : public SliceFeed {
 
     // MPI cannot be finalized then.
     ~Impl() override {
-        const bool lost = taker().lost_some() || taker().failure();  // before its own line ends
+        bool lost = taker().lost_some() || taker().failure();  // before its own line ends
         if (giver_) giver_->close();
+        if (giver_) lost = lost || giver_->report().lost_takers > 0;
+        line_.reset();
+        if (counters_ != nullptr) parts_->is_calling_mpi = false;
         if (summary_) summary_->finish();  // its last sample has what all others did until they left
-        if (parts_ != nullptr && (lost || taker().lost_some())) parts_->lost_a_rank = true;
+        if (parts_ != nullptr && lost) parts_->lost_a_rank = true;
     }
 
     std::optional<Slice> take() {
@@ -241,7 +248,23 @@ class SliceQueue::Impl final : public SliceFeed {
         options.commits = !at_most_once();
         if (parts_ != nullptr) options.rank = static_cast<std::uint32_t>(parts_->rank);
         if (options_.record_each) options.clock = [] { return wall_now(); };
+        if (parts_ != nullptr && !parts_->beside_rank_0) options.counters = counters_;
+        options.say = named_say();
         return options;
+    }
+    std::function<void(const std::string&)> named_say() const {
+        return
+            [say = options_.say, name = options_.name](const std::string& line) { say(name + ": " + line); };
+    }
+
+    // Collective. Its line's thread calls them only when a consumer takes, thus after the last collective.
+    void open_counters(MpiSession::Parts& parts) {
+        const bool may_call = parts.threads_may_call || options_.only_mpi_caller;
+        std::string why;
+        if (options_.tickets == SliceTickets::rma) counters_ = parts.open_counters(why);
+        if (options_.tickets == SliceTickets::automatic && may_call) counters_ = parts.counters;
+        if (!why.empty() && parts.rank == 0)
+            options_.say(options_.name + ": no slices through an MPI window: " + why);
     }
 
     // Other ranks may commit before this one asks for a summary.
@@ -328,9 +351,12 @@ class SliceQueue::Impl final : public SliceFeed {
         const Opening first = agreed(parts.gather(mine.bytes()));
         order_.emplace(order_of(*plan_, options_, first.seed));
         tickets_ = parts.open_node_tickets();
+        open_counters(parts);
         Opening joined;
         joined.attempt([&] { join(parts, std::move(others), first.contact); });
         agreed(parts.gather(joined.bytes()));  // rank 0 must not end before all others know it
+        if (giver_ && counters_ != nullptr) giver_->use(*counters_);
+        parts.is_calling_mpi = counters_ != nullptr && !parts.threads_may_call;
     }
 
     void join(const MpiSession::Parts& parts, std::unique_ptr<net::TcpListener> others,
@@ -338,9 +364,7 @@ class SliceQueue::Impl final : public SliceFeed {
         if (parts.rank == 0) {
             giver_.emplace(std::move(others), ledger(), plan_->size(), *tickets_.pool, taker_options(),
                            record());
-            giver_->say = [say = options_.say, name = options_.name](const std::string& line) {
-                say(name + ": " + line);
-            };
+            giver_->say = named_say();
             remark_on_works();
             warn_of_few(static_cast<std::uint64_t>(parts.size));
         } else {
@@ -408,6 +432,7 @@ class SliceQueue::Impl final : public SliceFeed {
     IntervalSet restored_;  // committed by an earlier program
     MpiSession::Parts* parts_ = nullptr;
     run::NodeTickets tickets_;
+    tickets::Counters* counters_ = nullptr;  // null: nodes ask by message
     std::optional<feed::GiverLine> giver_;
     std::unique_ptr<feed::TakerLine> line_;
     std::unique_ptr<logs::SliceSummary> summary_;
