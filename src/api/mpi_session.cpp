@@ -23,6 +23,7 @@
 #include "run/rank_loop.h"
 #include "run/rank_worker.h"
 #include "run/shell.h"
+#include "tickets/batch_counter.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"
 #include "work_queue/mpi.h"
@@ -89,6 +90,7 @@ struct RankParts : MpiSession::Parts {
     std::optional<Signals> signals;  // of working ranks; on rank 0 they belong to the program
     process::FunctionTable functions_of_calls;
     run::StopPolicy stop;
+    std::unique_ptr<mpi::CounterWindow> forced_window;
 
     run::MpiRankSession& session() { return last->session; }
     mpi::MpiSession& mpi() { return session().mpi(); }
@@ -98,6 +100,7 @@ struct RankParts : MpiSession::Parts {
         return mpi().gather_world(mine).or_throw();
     }
     run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi(), {1, 0}).or_throw(); }
+    tickets::Counters* open_counters(std::string& why) override;
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);
@@ -155,6 +158,8 @@ void RankParts::join(const MpiOptions& options) {
     rank = mpi().rank();
     size = mpi().size();
     node_size = mpi().node_size();
+    beside_rank_0 = mpi().node_mates().front() == 0;
+    threads_may_call = mpi().threads_may_call();
     works = !(options.manager_only && rank == 0);
     stop.killed_after_signal = environment().kills_after_signal;
     check_threads();
@@ -164,6 +169,20 @@ void RankParts::join(const MpiOptions& options) {
     session().open_tickets(run::NodeRefill::measured);
     tickets = session().tickets().pool.get();
     counters = session().tickets().counter.get();
+}
+
+tickets::Counters* RankParts::open_counters(std::string& why) {
+    if (counters != nullptr) return counters;
+    if (node_size == size) {
+        why = "all ranks are on one node, and share them in memory";
+        return nullptr;
+    }
+    if (!forced_window) {
+        auto opened = mpi::CounterWindow::open(mpi(), tickets::BatchCounter::counters);
+        if (!opened) return why = opened.error().message, nullptr;
+        forced_window = std::move(*opened);
+    }
+    return forced_window.get();
 }
 
 void RankParts::check_threads() {

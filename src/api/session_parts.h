@@ -23,6 +23,9 @@ struct MpiSession::Parts {
     // Collective; they throw Failure.
     virtual std::vector<std::string> gather(const std::string& mine) = 0;  // of all ranks
     virtual run::NodeTickets open_node_tickets() = 0;                      // without texts
+    // Counters in rank 0's memory, for nodes without rank 0, even if they are no faster than messages. Null:
+    // `why` says why.
+    virtual tickets::Counters* open_counters(std::string& why) = 0;
 
     int rank = 0;
     int size = 1;
@@ -36,6 +39,9 @@ struct MpiSession::Parts {
     tickets::TicketPool* tickets = nullptr;               // of this node; null: all tasks are leased
     tickets::Counters* counters = nullptr;                // null: nodes refill by message
 
+    bool beside_rank_0 = true;
+    bool threads_may_call = false;  // MPI, at once
+    bool is_calling_mpi = false;    // a thread of a SliceQueue
     bool has_manager = false;
     bool lost_a_rank = false;  // no MPI_Finalize
 };

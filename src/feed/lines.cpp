@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/quiet_thread.h"
+#include "base/random_bits.h"
 #include "base/units.h"
 
 namespace wq::feed {
@@ -19,18 +20,21 @@ namespace {
 // Commits are told at least so often: as long as they may be lost with their rank.
 constexpr Duration tell_every = std::chrono::milliseconds(100);
 constexpr Duration said_after = std::chrono::seconds(10);
+constexpr Duration shortest_pause = std::chrono::microseconds(50);
+constexpr Duration longest_pause = std::chrono::milliseconds(10);
 
 // Until a descriptor is readable, or `until`.
 void wait(std::vector<int> descriptors, const Wake& wake, std::optional<Instant> until) {
     descriptors.push_back(wake.descriptor());
     std::vector<pollfd> waits;
     for (const int descriptor : descriptors) waits.push_back({descriptor, POLLIN, 0});
-    int limit = -1;
+    timespec limit{};
     if (until) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - instant_now());
-        limit = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+        const std::int64_t left =
+            std::clamp<std::int64_t>((*until - instant_now()).count(), 0, 60'000'000'000);
+        limit = {left / 1'000'000'000, left % 1'000'000'000};
     }
-    ::poll(waits.data(), waits.size(), limit);
+    ::ppoll(waits.data(), waits.size(), until ? &limit : nullptr, nullptr);
     if (waits.back().revents != 0) wake.clear();
 }
 
@@ -117,7 +121,7 @@ void TakerLine::move_until_over() {
         const Instant now = instant_now();
         const bool due = now >= told + tell_every;
         if (due) told = now;
-        const bool untold = taker_.flush(*line_, due);
+        const bool untold = taker_.flush(*line_, due, now);
         if (!moved)
             wait(line_->descriptors(), wake_, untold ? std::optional(told + tell_every) : std::nullopt);
     }
@@ -195,9 +199,27 @@ IntervalSet GiverLine::failed() const {
     return giver_.failed();
 }
 
-IntervalSet GiverLine::committed() const {
-    std::lock_guard lock(mutex_);
-    return giver_.ledger().committed();
+void GiverLine::use(tickets::Counters& counters) {
+    {
+        std::lock_guard lock(mutex_);
+        new_counters_ = &counters;
+    }
+    wake_.set();
+}
+
+// Over TCP others' additions end only when this process calls MPI, which takes about 20 us: seldom, while
+// nothing moves.
+void GiverLine::serve(Instant now) {
+    if (auto* const counters = std::exchange(new_counters_, nullptr)) {
+        // Another queue may have used them before.
+        const auto batch = static_cast<std::uint32_t>(random_bits() & 0xfffff);
+        giver_.nodes().use(
+            *counters, [this](const std::string& line) { say(line); }, batch, now);
+    }
+    serve_at_.reset();
+    if (!giver_.nodes().may_be_sealed()) return;
+    giver_.nodes().serve();
+    serve_at_ = now + std::min<Duration>(shortest_pause + (now - moved_) / 2, longest_pause);
 }
 
 bool GiverLine::move(Instant now) {
@@ -205,7 +227,7 @@ bool GiverLine::move(Instant now) {
     for (const net::Arrival& arrival : arrivals(*taker_end_, moved)) taker_.on(*taker_end_, arrival);
     const bool due = now >= told_ + tell_every;
     if (due) told_ = now;
-    untold_ = taker_.flush(*taker_end_, due);
+    untold_ = taker_.flush(*taker_end_, due, now);
     std::lock_guard lock(mutex_);
     for (const net::Arrival& arrival : arrivals(*giver_end_, moved)) giver_.on(*giver_end_, arrival, now);
     if (others_)
@@ -214,6 +236,8 @@ bool GiverLine::move(Instant now) {
     ask_if_wanted();
     moved = send_answers() || moved || asking_ + answered_ != before;
     if (const auto next = giver_.wakeup(); next && now >= *next) giver_.tick(now), moved = true;
+    if (moved) moved_ = now;
+    serve(now);
     return moved;
 }
 
@@ -235,6 +259,7 @@ void GiverLine::move_until_over() {
             if (other && (!until || *other < *until)) until = other;
         };
         sooner(giver_.wakeup());
+        sooner(serve_at_);
         if (untold_) sooner(told_ + tell_every);
         wait(others_ ? others_->descriptors() : std::vector<int>(), wake_, until);
     };

@@ -95,17 +95,18 @@ class GiverLine {
     // Nobody takes any more here. Waits until all others have left: they cannot go on without it.
     void close();
     Taker& taker() { return taker_; }
+    // From now on the line's thread calls these, which must outlive it, for takers that draw through them.
+    void use(tickets::Counters& counters);
 
     std::uint64_t takers() const;  // that are here
     GiverReport report() const;
-    IntervalSet committed() const;
-    IntervalSet failed() const;  // of these
+    IntervalSet failed() const;  // of what is committed
     // Also what takers had committed when it was called, and have not told yet. Waits for their answers; a
     // lost one's are missed after `silence` (feed_limits()).
     IntervalSet committed_by_all();
     // On any thread. Nothing happens if the taker has gone.
     void answer(const Address& taker, Answer answer);
-    // Called once if the end waits for others for long, with what it waits for.
+    // Called if the end waits for others for long, with what it waits for, and if counters fail.
     std::function<void(const std::string&)> say = [](const std::string&) {};
 
   private:
@@ -116,6 +117,7 @@ class GiverLine {
     bool move(Instant now);  // all there is to do; false: nothing
     void ask_if_wanted();
     bool send_answers();
+    void serve(Instant now);  // the counters
 
     Wake wake_;
     std::unique_ptr<net::TcpListener> others_;
@@ -130,7 +132,10 @@ class GiverLine {
     std::uint64_t asking_ = 0;    // which call's answers are awaited,
     std::uint64_t answered_ = 0;  // and which are there
     std::condition_variable answer_;
-    Instant told_{};  // our own commits
+    tickets::Counters* new_counters_ = nullptr;  // of use()
+    std::optional<Instant> serve_at_;            // none: there are no counters
+    Instant moved_{};                            // something arrived
+    Instant told_{};                             // our own commits
     bool untold_ = false;
     std::atomic<bool> over_ = false;
     std::thread thread_;

@@ -48,11 +48,21 @@ struct Writer {
     void operator()(const Hello& hello) const {
         out.blob(hello.node);
         out.u64(hello.rank);
+        out.boolean(hello.draws);
     }
     void operator()(const Filled& filled) const {
         out.boolean(filled.unused);
         write(out, filled.positions);
     }
+    void operator()(const Drew& drew) const { write(out, drew.positions); }
+    void operator()(const Closed& closed) const { out.u64(closed.batch); }
+    void operator()(const Sealed& sealed) const {
+        out.u64(sealed.batch);
+        write(out, sealed.positions);
+        out.u64(sealed.epoch);
+        out.u64(sealed.takers);
+    }
+    void operator()(const Unsealed& unsealed) const { out.u64(unsealed.batch); }
     void operator()(const Committed& committed) const {
         out.u64(committed.taken);
         write(out, committed.positions);
@@ -107,11 +117,21 @@ struct Reader {
     void operator()(Hello& hello) const {
         hello.node = in.blob();
         hello.rank = in.u32();
+        hello.draws = in.boolean();
     }
     void operator()(Filled& filled) const {
         filled.unused = in.boolean();
         filled.positions = read_interval(in);
     }
+    void operator()(Drew& drew) const { drew.positions = read_interval(in); }
+    void operator()(Closed& closed) const { closed.batch = in.u32(); }
+    void operator()(Sealed& sealed) const {
+        sealed.batch = in.u32();
+        sealed.positions = read_interval(in);
+        sealed.epoch = in.u64();
+        sealed.takers = in.u64();
+    }
+    void operator()(Unsealed& unsealed) const { unsealed.batch = in.u32(); }
     void operator()(Committed& committed) const {
         committed.taken = in.u64();
         committed.positions = read_positions(in);

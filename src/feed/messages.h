@@ -20,11 +20,18 @@ inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
 struct Hello {               // first
     std::string node;        // equal for takers that share tickets
     std::uint32_t rank = 0;  // for statistics; no_rank: it is a worker, and gets a number
+    bool draws = false;      // by itself, through the counter, from what is sealed
 };
 struct Draw {};           // no tickets are left on its node; it asks once, and waits for the answer
 struct Filled {           // its node has what was granted
     bool unused = false;  // no: it had others by then, and does not need these
     Interval positions;
+};
+struct Drew {  // its node has these, of what is sealed
+    Interval positions;
+};
+struct Closed {  // answers Unsealed: it has told all that it drew
+    std::uint32_t batch = 0;
 };
 struct Timed {  // when a position was taken and committed, since 1970
     std::uint64_t position = 0;
@@ -65,6 +72,15 @@ struct Welcome {              // answers Hello: from now on it may claim, as it 
 struct Granted {  // answers Draw
     Interval positions;
 };
+struct Sealed {               // whoever draws may do so from now on, and need not wait for an answer to Draw
+    std::uint32_t batch = 0;  // of the counter (tickets/batch_counter.h)
+    Interval positions;
+    std::uint64_t epoch = 0;  // positions; nobody draws more than a small part of one
+    std::uint64_t takers = 0;
+};
+struct Unsealed {  // nobody draws from it any more: what was drawn?
+    std::uint32_t batch = 0;
+};
 struct Look {};              // answers Draw: its node has some now
 struct Ended {               // all are committed: to everybody
     bool lost_some = false;  // takers were lost on the way
@@ -82,7 +98,7 @@ struct Answer {
 };
 
 using Message = std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended,
-                             Count, Tell, Told, Ask, Answer>;
+                             Count, Tell, Told, Drew, Closed, Sealed, Unsealed, Ask, Answer>;
 
 std::string encode(const Message& message);
 bool is_answer(std::string_view bytes);  // or garbage that begins like one

@@ -4,12 +4,14 @@
 //
 // If it is killed at any point, no lock that others need is held: those of the node go on, and the giver
 // finds what it had.
+//
+// When no tickets are left on its node, it draws more from the counter in rank 0's memory, if there is one,
+// for its node; otherwise it asks the giver.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -17,6 +19,9 @@
 #include <vector>
 
 #include "base/interval_set.h"
+#include "base/time.h"
+#include "feed/drawer.h"
+#include "feed/holdings.h"
 #include "feed/messages.h"
 #include "net/transport.h"
 #include "tickets/ticket_pool.h"
@@ -24,13 +29,12 @@
 namespace wq::feed {
 
 struct TakerOptions {
-    std::string node;        // equal for the takers that share the pool
-    std::uint32_t rank = 0;  // for statistics; no_rank: the giver gives it a number
-    bool commits = true;     // until the giver says it. No: what is taken counts as done
-                             // (Delivery::at_most_once)
-    bool by_hand = false;    // commit() is called for each; otherwise taking the next commits those before
+    std::string node;                       // equal for the takers that share the pool
+    std::uint32_t rank = 0;                 // for statistics; no_rank: the giver gives it a number
     std::uint32_t most_claimed = 256;       // at once, of the node's
     std::function<std::int64_t()> clock{};  // in us since 1970; empty: no times are told
+    tickets::Counters* counters = nullptr;  // called by the line's thread; null: it asks for all by message
+    CarefulCounters::Say say{};             // when these fail
 };
 
 class Taker {
@@ -42,17 +46,15 @@ class Taker {
 
     bool join();                 // waits until the giver knows us; false: failure()
     std::uint32_t rank() const;  // since then
-    // Waits. nullopt: all are committed, or failure().
-    std::optional<std::uint64_t> take();
-    std::optional<std::uint64_t> try_take();  // nullopt also: not yet
-    // The same if several consumers take: commits `done`, which was taken here, and no other. nullopt also:
+    // Commits `done`, which was taken here, and no other. Waits. nullopt: all are committed, or failure(), or
     // `stop` is requested, before or while it waits.
     std::optional<std::uint64_t> take_after(std::optional<std::uint64_t> done, const std::stop_token& stop);
+    // The same without waiting. nullopt also: not yet.
+    std::optional<std::uint64_t> take_now(std::optional<std::uint64_t> done);
     // They were taken here, and are not committed: they are for the next that takes here, or for others once
     // these wait. So is what is claimed and not taken.
     void give_back(const std::vector<std::uint64_t>& positions);
-    bool ended() const;
-    bool lost_some() const;  // of other takers, before the end
+    bool lost_some() const;  // of other takers
     // Whether it was taken here, and not committed before.
     bool commit(std::uint64_t position, bool failed = false);
     std::optional<std::string> failure() const;
@@ -62,51 +64,46 @@ class Taker {
     // ---- the line's ----
 
     void on(net::Transport& line, const net::Arrival& arrival);
-    // Sends a request that its consumer waits for, with all commits; without one, commits only if they are
-    // due. Returns whether something is left to be told.
-    bool flush(net::Transport& line, bool commits_due);
+    // Gets what its consumer waits for, or asks for it, with all commits. Otherwise sends commits only if
+    // they are due. Returns whether something is left to be told.
+    bool flush(net::Transport& line, bool commits_due, Instant now);
     void leave(net::Transport& line);   // with what it has committed; what it has else is for others
     void fail(const std::string& why);  // there is no giver any more: nobody waits
 
   private:
     std::optional<std::uint64_t> next();
-    std::optional<Interval> claim();
     std::optional<std::uint64_t> next_or_ask();
-    bool drop(std::uint64_t position);  // of what is taken; false: it is not
+    bool is_over() const { return ended_ || failure_; }
+    bool claim();
     bool commit_one(std::uint64_t position, bool failed = false);
-    void commit_all();
-    void note_times(const Interval& committed, bool failed = false);
     void begin_batch(std::uint32_t batch);
-    void leave_untaken();
-    IntervalSet present() const;
-    bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
+    bool install(const Interval& positions);
+    bool draw(net::Transport& line, Instant now);
     void tell_commits(net::Transport& line);
-    void take(const Welcome& welcome);
+    void take(net::Transport& line, const Welcome& welcome);
     void take(net::Transport& line, const Granted& granted);
     void take(net::Transport& line, const Count& count);
     void take(net::Transport& line, const Tell& tell);
-    void take(const Ended& ended);
-    void look();
+    void take(net::Transport& line, const Ended& ended);
+    void take(net::Transport& line, const Look& look);
+    void take(net::Transport& line, const Sealed& sealed);
+    void take(net::Transport& line, const Unsealed& unsealed);
+    template <class NotForUs>
+    void take(net::Transport&, const NotForUs&) {
+        fail("it sent what only others send");
+    }
 
     TakerOptions options_;
     std::function<void()> wake_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     tickets::TicketPool& pool_;
-    std::optional<net::PeerId> giver_;     // since it joined
-    Interval claimed_;                     // not taken yet
-    std::optional<std::uint64_t> newest_;  // taken last, not committed; most are, before the next is taken
-    IntervalSet has_;                      // taken before it, not committed
-    IntervalSet kept_;                     // nobody's, neither taken nor among the tickets of the node
+    Drawer drawer_;                     // the line's
+    std::optional<net::PeerId> giver_;  // since it joined
+    Holdings held_;
     // Claimed before the giver has told us of its batch: a mate was told before. A taker that is lost, and
     // does not know it yet, stays here.
     std::optional<tickets::TicketRange> ahead_;
-    IntervalSet untold_;                              // committed
-    std::map<std::uint64_t, std::int64_t> taken_at_;  // of what is not committed
-    std::vector<Timed> untold_times_;
-    IntervalSet untold_failed_;
-    std::uint64_t taken_ = 0;
-    std::uint64_t told_taken_ = 0;
     BatchId batch_{0};      // of our tickets, older ones are void; 0: the giver does not know us yet
     bool wants_ = false;    // to ask
     bool asked_ = false;    // the answer is still to come

@@ -47,6 +47,7 @@ class RequestTrial final : public CounterWindow::Trial {
 
 struct CounterWindow::Window {
     MPI_Win handle = MPI_WIN_NULL;
+    MPI_Comm world = MPI_COMM_NULL;  // the session's
     bool locked = false;
 
     Status allocate(const MpiSession& session, std::size_t counters);
@@ -70,7 +71,8 @@ CounterWindow::~CounterWindow() = default;
 // Collective, but the result is this rank's only.
 Status CounterWindow::Window::allocate(const MpiSession& session, std::size_t counters) {
     MPI_Comm comm = MPI_COMM_NULL;
-    int code = MPI_Comm_dup(MPI_Comm_f2c(session.world_handle()), &comm);
+    world = MPI_Comm_f2c(session.world_handle());
+    int code = MPI_Comm_dup(world, &comm);
     if (code != MPI_SUCCESS) return mpi_error("MPI_Comm_dup", code);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     const bool owner = session.rank() == kOwner;
@@ -121,6 +123,11 @@ Result<std::uint64_t> CounterWindow::add(std::size_t counter, std::uint64_t amou
 
 Result<std::uint64_t> CounterWindow::exchange(std::size_t counter, std::uint64_t value) {
     return window_->fetch(counter, value, MPI_REPLACE);
+}
+
+void CounterWindow::serve() {
+    int there = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, window_->world, &there, MPI_STATUS_IGNORE);
 }
 
 Result<std::unique_ptr<CounterWindow::Trial>> CounterWindow::try_add(std::size_t counter,

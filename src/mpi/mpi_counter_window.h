@@ -24,6 +24,7 @@ class CounterWindow final : public tickets::Counters {
     // Both wait for rank 0's network card or, over TCP, for rank 0's next MPI call.
     Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override;
     Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value) override;
+    void serve() override;  // rank 0's MPI call
 
     // Starts an addition that the caller tests and may abandon, to find out whether the window works.
     class Trial {

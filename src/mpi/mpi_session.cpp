@@ -57,6 +57,7 @@ Result<std::unique_ptr<MpiSession>> MpiSession::start(const LaunchEnvironment& e
     if (code != MPI_SUCCESS) return mpi_error("MPI_Init_thread", code);
     session->has_mpi_ = true;
     session->serialized_ = granted >= MPI_THREAD_SERIALIZED;
+    session->threads_may_call_ = granted >= MPI_THREAD_MULTIPLE;
     if (granted < MPI_THREAD_FUNNELED) {
         return Error{ExitCode::unreachable, "this MPI supports no threads (MPI_THREAD_FUNNELED is needed)"};
     }
@@ -73,6 +74,7 @@ Result<std::unique_ptr<MpiSession>> MpiSession::attach(const LaunchEnvironment& 
     session->has_mpi_ = true;
     session->attached_ = true;
     session->serialized_ = granted >= MPI_THREAD_SERIALIZED;
+    session->threads_may_call_ = granted >= MPI_THREAD_MULTIPLE;
     if (auto joined = session->join(environment); !joined.ok()) return joined.error();
     return session;
 }

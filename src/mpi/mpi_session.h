@@ -37,6 +37,7 @@ class MpiSession {
 
     // Whether another of our threads may take over the calls, never two at once.
     bool serialized() const { return serialized_; }
+    bool threads_may_call() const { return threads_may_call_; }  // at once
     bool has_mpi() const { return has_mpi_; }
     bool attached() const { return attached_; }
     int rank() const { return rank_; }
@@ -95,6 +96,7 @@ class MpiSession {
     bool has_mpi_ = false;
     bool attached_ = false;
     bool serialized_ = true;
+    bool threads_may_call_ = false;
     bool must_exit_ = false;
     bool finished_ = false;
     int rank_ = 0;

@@ -39,9 +39,8 @@ feed::TakerOptions taker_options(const Pass& pass, const std::string& node, std:
     feed::TakerOptions options;
     options.node = node;
     options.rank = rank;
-    options.commits = !pass.at_most_once();
-    options.by_hand = true;  // of several consumers, each commits its own
-    if (pass.options().record_each) options.clock = [] { return wall_now(); };
+    options.clock = [] { return wall_now(); };
+    options.say = say_as(pass.options());
     return options;
 }
 
@@ -119,13 +118,15 @@ Giving::Giving(GivingOptions options)
 }
 
 Giving::~Giving() {
-    close();
+    line_->close();
     if (server_) server_->stop();
     statistics_.finish();  // its last sample has what all others did until they left
 }
 
-void Giving::close() {
+bool Giving::leave() {
+    const bool lost = taker().failure().has_value();  // before its own line ends
     line_->close();
+    return lost || line_->report().lost_takers > 0;
 }
 
 void Giving::remark(std::uint64_t ranks) const {

@@ -68,7 +68,9 @@ class Giving final : public Member {
     std::uint64_t failed() const { return line_->report().failed; }
     void add_summary(const SliceSummaryOptions& options);
     // Waits until all others have left.
-    void close();
+    bool leave() override;
+    // For ranks that draw through them.
+    void use(tickets::Counters& counters) { line_->use(counters); }
 
   private:
     void remark(std::uint64_t ranks) const;
@@ -82,7 +84,7 @@ class Giving final : public Member {
     std::unique_ptr<feed::GiverLine> line_;
 };
 
-// Of a taker in this process.
+// Of a taker that has the pass.
 feed::TakerOptions taker_options(const Pass& pass, const std::string& node, std::uint32_t rank);
 
 }  // namespace wq::slice_queue

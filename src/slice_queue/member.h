@@ -17,6 +17,9 @@ class Member {
     virtual RecordSource& records() = 0;
     virtual feed::Taker& taker() = 0;
     virtual Giving* giving() { return nullptr; }  // if it is the one
+    // Its end: nothing else is called after it. Returns whether a rank was lost: then MPI cannot be
+    // finalized.
+    virtual bool leave() { return taker().lost_some() || taker().failure(); }
 };
 
 // SliceOptions::say with the queue's name before each line.

@@ -104,7 +104,8 @@ std::uint64_t Pass::digest() const {
     std::uint64_t bits = plan_.digest();
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(options_.num_epochs), static_cast<std::uint64_t>(options_.shuffle),
-          static_cast<std::uint64_t>(options_.delivery), options_.seed ? *options_.seed + 1 : 0})
+          static_cast<std::uint64_t>(options_.delivery), static_cast<std::uint64_t>(options_.tickets),
+          options_.seed ? *options_.seed + 1 : 0})
         bits = slices::mixed(bits, part);
     return bits;
 }

@@ -18,17 +18,27 @@ namespace {
 // A rank above 0.
 class Rank final : public Member {
   public:
-    Rank(SliceWorks works, std::unique_ptr<Pass> pass, run::NodeTickets tickets, std::uint32_t rank,
-         const std::string& contact)
+    struct Place {
+        std::uint32_t rank;
+        std::string contact;          // of rank 0
+        tickets::Counters* counters;  // null: its node asks by message
+    };
+    Rank(SliceWorks works, std::unique_ptr<Pass> pass, run::NodeTickets tickets, const Place& place)
         : works_(std::move(works)), pass_(std::move(pass)), tickets_(std::move(tickets)) {
-        auto dial = net::dial_options(api::checked(net::parse_contact(contact)));
+        auto dial = net::dial_options(api::checked(net::parse_contact(place.contact)));
         dial.limits = feed::taker_limits();
-        line_ = api::checked(feed::TakerLine::open(std::move(dial), *tickets_.pool,
-                                                   taker_options(*pass_, tickets_.name, rank)));
+        feed::TakerOptions taking = taker_options(*pass_, tickets_.name, place.rank);
+        taking.counters = place.counters;
+        line_ = api::checked(feed::TakerLine::open(std::move(dial), *tickets_.pool, std::move(taking)));
     }
     const Pass& pass() const override { return *pass_; }
     RecordSource& records() override { return works_; }
     feed::Taker& taker() override { return line_->taker(); }
+    bool leave() override {
+        const bool lost = Member::leave();
+        line_.reset();
+        return lost;
+    }
 
   private:
     SliceWorks works_;
@@ -67,6 +77,17 @@ struct Start {
     }
 };
 
+// Collective. Lines' threads call them only when a consumer takes, thus after the last collective here.
+tickets::Counters* counters_of(MpiSession::Parts& parts, const SliceOptions& options) {
+    const bool may_call = parts.threads_may_call || options.only_mpi_caller;
+    if (options.tickets == SliceTickets::automatic) return may_call ? parts.counters : nullptr;
+    if (options.tickets == SliceTickets::message) return nullptr;
+    std::string why;
+    tickets::Counters* const counters = parts.open_counters(why);
+    if (!why.empty() && parts.rank == 0) say_as(options)("no slices through an MPI window: " + why);
+    return counters;
+}
+
 void start_taking(Member& member) {
     if (!member.taker().join())
         throw SetupError("cannot reach rank 0: " + member.taker().failure().value_or(""), 69);
@@ -94,8 +115,8 @@ std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const 
 }
 
 // A rank that cannot go on tells the others before it throws, or they would wait for it.
-std::unique_ptr<Member> open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
-                                         const SliceOptions& options) {
+AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
+                            const SliceOptions& options) {
     const Gather gather = [&](const std::string& mine) { return parts.gather(mine); };
     const bool gives = parts.rank == 0;
     const auto ranks = static_cast<std::uint32_t>(parts.size);
@@ -107,6 +128,9 @@ std::unique_ptr<Member> open_among_ranks(MpiSession::Parts& parts, const std::ve
     mine.attempt([&] {
         if (parts.has_manager)
             throw SetupError("this MpiSession has, or had, a Manager: its ranks cannot take slices", 64);
+        if (parts.is_calling_mpi)
+            throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one",
+                             64);
         start.cut(options, gives);
         mine.digest = start.pass->digest();
         mine.seed = start.pass->seed();
@@ -116,7 +140,9 @@ std::unique_ptr<Member> open_among_ranks(MpiSession::Parts& parts, const std::ve
     const Opening first = agreed(gather, mine);
     start.reseed(first.seed);
     run::NodeTickets tickets = parts.open_node_tickets();
-    std::unique_ptr<Member> member;
+    tickets::Counters* const counters = counters_of(parts, options);
+    AmongRanks opened;
+    std::unique_ptr<Member>& member = opened.member;
     Opening joined;
     joined.attempt([&] {
         if (gives)
@@ -125,11 +151,15 @@ std::unique_ptr<Member> open_among_ranks(MpiSession::Parts& parts, const std::ve
                                                             std::move(*port), ranks});
         else
             member = std::make_unique<Rank>(std::move(start.works), std::move(start.pass), std::move(tickets),
-                                            static_cast<std::uint32_t>(parts.rank), first.contact);
+                                            Rank::Place{static_cast<std::uint32_t>(parts.rank), first.contact,
+                                                        parts.beside_rank_0 ? nullptr : counters});
         start_taking(*member);
     });
     agreed(gather, joined);  // rank 0 must not end before all others know it
-    return member;
+    if (counters != nullptr && gives) member->giving()->use(*counters);
+    opened.calls_mpi = counters != nullptr && !parts.threads_may_call;
+    parts.is_calling_mpi = opened.calls_mpi;
+    return opened;
 }
 
 }  // namespace wq::slice_queue

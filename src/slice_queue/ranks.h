@@ -12,8 +12,12 @@ namespace wq::slice_queue {
 
 // In a process alone. Throws SetupError.
 std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options);
+struct AmongRanks {
+    std::unique_ptr<Member> member;
+    bool calls_mpi = false;  // by a thread of its own, so no other may (MpiSession::Parts::is_calling_mpi)
+};
 // Collective. Throws SetupError, on all ranks the same.
-std::unique_ptr<Member> open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
-                                         const SliceOptions& options);
+AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
+                            const SliceOptions& options);
 
 }  // namespace wq::slice_queue

@@ -57,7 +57,6 @@ feed::TakerOptions options_of_worker() {
     options.node = "worker " + records::host_name() + " " + std::to_string(::getpid()) + " " +
                    std::to_string(random_bits());
     options.rank = feed::no_rank;
-    options.by_hand = true;  // of several consumers, each commits its own
     options.clock = [] { return wall_now(); };
     return options;
 }

@@ -32,14 +32,17 @@ std::string Slice::text() const {
 
 class SliceQueue::Impl final : public SliceFeed {
   public:
-    Impl(std::unique_ptr<slice_queue::Member> member, bool commit_by_hand, MpiSession::Parts* parts = nullptr)
-        : member_(std::move(member)), by_hand_(commit_by_hand), parts_(parts) {}
-
-    // MPI cannot be finalized when a rank was lost.
+    Impl(std::unique_ptr<slice_queue::Member> member, bool commit_by_hand)
+        : member_(std::move(member)), by_hand_(commit_by_hand) {}
+    Impl(slice_queue::AmongRanks opened, bool commit_by_hand, MpiSession::Parts& parts)
+        : member_(std::move(opened.member)),
+          by_hand_(commit_by_hand),
+          parts_(&parts),
+          calls_mpi_(opened.calls_mpi) {}
     ~Impl() override {
-        const bool lost = taker().lost_some() || taker().failure();  // before its own line ends
-        if (auto* const giving = member_->giving()) giving->close();
-        if (parts_ != nullptr && (lost || taker().lost_some())) parts_->lost_a_rank = true;
+        const bool lost = member_->leave();
+        if (parts_ != nullptr && lost) parts_->lost_a_rank = true;
+        if (calls_mpi_) parts_->is_calling_mpi = false;
     }
 
     bool of_this_process() const { return ::getpid() == pid_; }
@@ -96,7 +99,8 @@ class SliceQueue::Impl final : public SliceFeed {
     const pid_t pid_ = ::getpid();
     std::unique_ptr<slice_queue::Member> member_;
     bool by_hand_;
-    MpiSession::Parts* parts_;
+    MpiSession::Parts* parts_ = nullptr;  // of a rank
+    bool calls_mpi_ = false;
     std::atomic<std::uint64_t> given_ = none;  // by take(), and not committed
     std::atomic<std::uint64_t> failed_ = 0;
 };
@@ -105,7 +109,7 @@ SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
     : impl_(std::make_unique<Impl>(slice_queue::open_alone(works, said(options)), options.commit_by_hand)) {}
 SliceQueue::SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options)
     : impl_(std::make_unique<Impl>(slice_queue::open_among_ranks(session.parts(), works, said(options)),
-                                   options.commit_by_hand, &session.parts())) {}
+                                   options.commit_by_hand, session.parts())) {}
 SliceQueue::SliceQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SliceQueue SliceQueue::as_worker(const SliceWorkerOptions& options) {
     return SliceQueue(std::make_unique<Impl>(slice_queue::open_as_worker(options), options.commit_by_hand));

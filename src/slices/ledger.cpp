@@ -37,12 +37,7 @@ Ledger::Ledger(std::uint64_t positions, Delivery delivery, IntervalSet committed
 Drawn Ledger::draw(Node node, std::uint64_t most) {
     most = std::max<std::uint64_t>(most, 1);
     if (const auto range = open_.take_front(most)) {
-        if (delivery_ == Delivery::at_most_once) {
-            committed_.insert(*range);
-            return Grant{*range};
-        }
-        has_[node].insert(*range);
-        if (delivery_ == Delivery::at_least_once) single_.insert(*range);
+        grant(node, *range);
         return Grant{*range};
     }
     if (const auto copy = copy_for(outstanding_of(node), most)) {
@@ -52,6 +47,40 @@ Drawn Ledger::draw(Node node, std::uint64_t most) {
         return Grant{*copy};
     }
     return committed_.count() == positions_ ? Drawn(End{}) : Drawn(Wait{});
+}
+
+void Ledger::grant(Node node, const Interval& range) {
+    if (delivery_ == Delivery::at_most_once) return committed_.insert(range);
+    has_[node].insert(range);
+    if (delivery_ == Delivery::at_least_once) single_.insert(range);
+}
+
+std::optional<Interval> Ledger::seal(std::uint64_t most) {
+    const auto range = open_.take_front(most);
+    if (range) sealed_.insert(*range);
+    return range;
+}
+
+void Ledger::drawn(Node node, const IntervalSet& positions) {
+    if (sealed_.empty()) return;
+    const IntervalSet parts = common(sealed_, positions);
+    erase(sealed_, parts);
+    parts.for_each([&](const Interval& range) { grant(node, range); });
+}
+
+void Ledger::unseal(Interval positions) {
+    IntervalSet range;
+    range.insert(positions);
+    range = common(sealed_, range);
+    erase(sealed_, range);
+    insert(open_, range);
+}
+
+std::uint64_t Ledger::lose_sealed() {
+    const IntervalSet lost = std::exchange(sealed_, {});
+    const bool again = delivery_ != Delivery::at_most_once;
+    insert(again ? open_ : committed_, lost);
+    return again ? lost.count() : 0;
 }
 
 // The highest that the node does not have itself: others come to these last.
@@ -124,6 +153,7 @@ std::string Ledger::audit() const {
         insert(all, set);
     };
     add("what is open", open_);
+    add("what is sealed", sealed_);
     for (const auto& [node, has] : has_) {
         if (has.empty()) wrong += "a node has nothing; ";
         IntervalSet own = has;

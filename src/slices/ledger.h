@@ -3,6 +3,8 @@
 // done. When a rank is lost, nobody knows what it had; but the other ranks of its node can list what they
 // have. What nobody lists is lost, and is granted again.
 //
+// A range can also be sealed: then nodes draw parts of it by themselves, and this process learns of it later.
+//
 // It has no clock, and waits for nothing. Costs are per range, not per position or node; only commits of what
 // was given twice look at all nodes.
 #pragma once
@@ -58,9 +60,20 @@ class Ledger {
     std::uint64_t recount(Node node, const IntervalSet& present);
     std::uint64_t lose(Node node) { return recount(node, {}); }  // nobody of it lives
 
+    // Seals up to `most` of the lowest range that is to be given. nullopt: none is.
+    std::optional<Interval> seal(std::uint64_t most);
+    // The node has drawn these by itself. Counts those that are sealed, no others.
+    void drawn(Node node, const IntervalSet& positions);
+    void unseal(Interval positions);  // of what is sealed: nobody has drawn these, nor will
+    // Nobody says that he has drawn what is still sealed: a lost rank may have. It is granted again, but not
+    // if delivery is at most once. Returns how many are.
+    std::uint64_t lose_sealed();
+
     std::uint64_t positions() const { return positions_; }
     Delivery delivery() const { return delivery_; }
-    std::uint64_t to_give() const { return open_.count(); }
+    std::uint64_t to_give() const { return open_.count() + sealed_.count(); }
+    const IntervalSet& open() const { return open_; }      // to be given
+    const IntervalSet& sealed() const { return sealed_; }  // given by drawing, as far as it is not known yet
     const IntervalSet& committed() const { return committed_; }
     const IntervalSet& outstanding_of(Node node) const;  // given, and neither committed nor lost
     // Recomputes what is where; "": right. Tests call it after each step.
@@ -68,12 +81,14 @@ class Ledger {
 
   private:
     using Holders = std::map<Node, IntervalSet>;
+    void grant(Node node, const Interval& range);
     void take_from(Holders::iterator holder, const IntervalSet& positions);
     std::optional<Interval> copy_for(const IntervalSet& has, std::uint64_t most) const;
 
     std::uint64_t positions_;
     Delivery delivery_;
-    IntervalSet open_;  // to be given
+    IntervalSet open_;
+    IntervalSet sealed_;
     IntervalSet committed_;
     // With copies only: given once and not committed, and given twice and not committed.
     IntervalSet single_;

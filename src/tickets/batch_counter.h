@@ -29,16 +29,24 @@ class BatchCounter {
         return all_->exchange(place_of(batch), value(batch, ticket)).ok();
     }
 
+    // Nobody draws any more of its `count` tickets. Returns how many were drawn; nullopt: the counter fails,
+    // or belongs to another batch.
+    std::optional<std::uint64_t> end(BatchId batch, std::uint64_t count) {
+        return ticket_in(all_->exchange(place_of(batch), value(batch, count)), batch);
+    }
+
     // Claims `amount` tickets, as far as the batch has so many, and returns the first. nullopt: the counter
     // fails, or belongs to another batch.
     std::optional<std::uint64_t> draw(BatchId batch, std::uint64_t amount) {
-        const auto before = all_->add(place_of(batch), amount);
-        if (!before || *before >> ticket_bits != value(batch, 0) >> ticket_bits) return std::nullopt;
-        return *before - value(batch, 0);
+        return ticket_in(all_->add(place_of(batch), amount), batch);
     }
 
   private:
     static constexpr int ticket_bits = 43;
+    static std::optional<std::uint64_t> ticket_in(const Result<std::uint64_t>& before, BatchId batch) {
+        if (!before || *before >> ticket_bits != value(batch, 0) >> ticket_bits) return std::nullopt;
+        return *before - value(batch, 0);
+    }
     static constexpr std::size_t place_of(BatchId batch) { return batch.value() % counters; }
     // Batches 2^21 apart have the same value.
     static constexpr std::uint64_t value(BatchId batch, std::uint64_t ticket) {

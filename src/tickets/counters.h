@@ -18,6 +18,10 @@ class Counters {
 
     // Sets and returns the old value.
     virtual Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value) = 0;
+
+    // Where the counters are: lets the others' calls end, where the network does not do that alone. Does not
+    // wait.
+    virtual void serve() {}
 };
 
 }  // namespace wq::tickets

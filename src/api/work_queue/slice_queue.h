@@ -11,10 +11,11 @@
 // rank is lost, others take the slices whose commit rank 0 has not heard of: ranks tell their commits every
 // 100 ms.
 //
-// Ranks of a node claim slices from shared memory, which rank 0 refills over TCP in a separate thread. MPI is
-// used only to begin, and a process that is killed at any moment blocks nobody; a host that vanishes
-// is missed after 10 s. Rank 0 must live. Ranks must not wait for each other between takes, as in an
-// allreduce: at the end, take() waits for other ranks' slices, but not with Delivery::at_most_once.
+// Ranks of a node claim slices from shared memory, which rank 0 refills over TCP in a separate thread, or
+// which is refilled through rank 0's MPI window (SliceTickets). Otherwise MPI is used only to begin, and a
+// process that is killed at any moment blocks nobody; a host that vanishes is missed after 10 s. Rank 0 must
+// live. Ranks must not wait for each other between takes, as in an allreduce: at the end, take() waits for
+// other ranks' slices, but not with Delivery::at_most_once.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,19 @@ struct SliceSummaryOptions {
     double interval = 1;  // seconds between samples
 };
 
+// How a node gets its next slices from rank 0. The ranks of rank 0's node ask by message in any case.
+enum class SliceTickets {
+    // As rma if all of this holds: the session's start has found it clearly faster; and MPI granted
+    // MPI_THREAD_MULTIPLE, or only_mpi_caller is set. Otherwise as message.
+    automatic,
+    // From a counter in rank 0's MPI window, if this MPI has one between nodes; otherwise as message, and
+    // `say` gets the reason. The queue's thread calls MPI on each rank. So unless MPI granted
+    // MPI_THREAD_MULTIPLE, the program must not call MPI, or open another queue, while this one lives. With
+    // Open MPI's osc/rdma and osc/sm, a rank that is killed inside the call may hang the others.
+    rma,
+    message,  // over TCP
+};
+
 struct SliceOptions {
     std::int64_t num_epochs = 1;  // how often each slice is given
     bool shuffle = true;          // each epoch has its own order; otherwise that of `works`
@@ -75,6 +89,8 @@ struct SliceOptions {
     // Summaries also get a row for each slice: who committed it, when it was taken, and when committed. Kept
     // in memory until add_summary(). Not with at_most_once.
     bool record_each = false;
+    SliceTickets tickets = SliceTickets::automatic;
+    bool only_mpi_caller = false;  // the program itself does not call MPI while the queue lives
     std::string name = "work_queue";
     // A file, written with mode 0600 while the queue lives, by which workers elsewhere find it and prove
     // that they may take slices (SliceWorkerOptions); empty: there are none. Of rank 0, or of a process

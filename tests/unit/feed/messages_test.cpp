@@ -22,9 +22,18 @@ TEST(FeedMessages, ArriveAsTheyWere) {
         EXPECT_EQ(read->index(), message.index());
         return *read;
     };
-    const auto hello = std::get<Hello>(back(Hello{"n 1", 7}));
+    const auto hello = std::get<Hello>(back(Hello{"n 1", 7, true}));
     EXPECT_EQ(hello.node, "n 1");
     EXPECT_EQ(hello.rank, 7U);
+    EXPECT_TRUE(hello.draws);
+    EXPECT_EQ(std::get<Drew>(back(Drew{{4, 9}})).positions, (Interval{4, 9}));
+    EXPECT_EQ(std::get<Closed>(back(Closed{8})).batch, 8U);
+    EXPECT_EQ(std::get<Unsealed>(back(Unsealed{9})).batch, 9U);
+    const auto sealed = std::get<Sealed>(back(Sealed{6, {3, 1'000'000'000'000}, 70, 80}));
+    EXPECT_EQ(sealed.batch, 6U);
+    EXPECT_EQ(sealed.positions, (Interval{3, 1'000'000'000'000}));
+    EXPECT_EQ(sealed.epoch, 70U);
+    EXPECT_EQ(sealed.takers, 80U);
     const auto filled = std::get<Filled>(back(Filled{true, {4, 9}}));
     EXPECT_TRUE(filled.unused);
     EXPECT_EQ(filled.positions, (Interval{4, 9}));
@@ -49,10 +58,10 @@ TEST(FeedMessages, ArriveAsTheyWere) {
 }
 
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
-    for (const Message& message :
-         {Message(Hello{"node", 1}), Message(Filled{false, {4, 9}}),
-          Message(Committed{9, some(), some(), {{3, 4, 5, true}}}), Message(Present{7, some()}),
-          Message(Granted{{1, 2}}), Message(Count{300})}) {
+    for (const Message& message : {Message(Hello{"node", 1, true}), Message(Filled{false, {4, 9}}),
+                                   Message(Committed{9, some(), some(), {{3, 4, 5, true}}}),
+                                   Message(Present{7, some()}), Message(Granted{{1, 2}}), Message(Count{300}),
+                                   Message(Sealed{300, {4, 9}, 5, 6}), Message(Drew{{4, 9}})}) {
         const std::string bytes = encode(message);
         for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));
         EXPECT_FALSE(decode(bytes + "x"));

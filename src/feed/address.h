@@ -1,0 +1,18 @@
+// A taker, as the giver reaches it.
+#pragma once
+
+#include <compare>
+
+#include "feed/messages.h"
+#include "net/transport.h"
+
+namespace wq::feed {
+
+struct Address {
+    net::Transport* line;
+    net::PeerId peer;
+    auto operator<=>(const Address&) const = default;
+    void send(const Message& message) const { line->send(peer, encode(message)); }
+};
+
+}  // namespace wq::feed

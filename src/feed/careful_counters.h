@@ -1,0 +1,42 @@
+// Counters that are used no more once a call has failed: then tickets come by message. It says so once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "tickets/counters.h"
+
+namespace wq::feed {
+
+class CarefulCounters final : public tickets::Counters {
+  public:
+    using Say = std::function<void(const std::string&)>;
+    explicit CarefulCounters(tickets::Counters* all = nullptr, Say say = {})
+        : all_(all), say_(std::move(say)) {}
+    bool there() const { return all_ != nullptr; }
+
+    Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override {
+        return all_ == nullptr ? none() : checked(all_->add(counter, amount));
+    }
+    Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value) override {
+        return all_ == nullptr ? none() : checked(all_->exchange(counter, value));
+    }
+    void serve() override {
+        if (all_ != nullptr) all_->serve();
+    }
+
+  private:
+    static Error none() { return {ExitCode::unreachable, "there is no counter"}; }
+    Result<std::uint64_t> checked(Result<std::uint64_t> before) {
+        if (before) return before;
+        all_ = nullptr;
+        if (say_) say_("slices are given by message from now on: " + before.error().message);
+        return before;
+    }
+
+    tickets::Counters* all_;
+    Say say_;
+};
+
+}  // namespace wq::feed
