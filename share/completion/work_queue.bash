@@ -58,12 +58,13 @@ _work_queue_slices() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
     --delivery) mapfile -t COMPREPLY < <(compgen -W "exactly-once at-least-once" -- "$word") ;;
+    --tickets) mapfile -t COMPREPLY < <(compgen -W "auto rma message" -- "$word") ;;
     --epochs | -e | --seed | --slices | -n | --slices-per-work | --record-bytes | --retries | --save-every | --name) COMPREPLY=() ;;
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "-e -n -w --audit --checkpoint --delivery --epochs --explain --help --lines
                 --name --no-shuffle --prefix --record-bytes --retries --save-every --seed --slices --slices-per-work --stats
-                --tensorboard --version --works" -- "$word")
+                --tensorboard --tickets --version --works" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi

@@ -47,6 +47,10 @@ po::options_description visible_options() {
         "write statistics to this HDF5 file, with a row for each slice; draw them with "
         "work_queue_graph_log");
     add("tensorboard", text("DIR"), "write statistics to an event file of TensorBoard in this folder");
+    add("tickets", text("auto|rma|message"),
+        "how nodes get their next slices from rank 0 (default: auto): from a counter in its MPI window "
+        "(rma), "
+        "by message, or as is faster");
     add("name", text("TEXT"), "of the queue, in messages and statistics (default: work_queue)");
     add("explain", "print the plan: position, epoch and name of each slice, in the order of their taking");
     add("audit", text("FILE"),
@@ -70,6 +74,13 @@ Result<Delivery> parse_delivery(const std::string& word) {
     if (word == "exactly-once") return Delivery::exactly_once;
     if (word == "at-least-once") return Delivery::at_least_once;
     return Error{ExitCode::usage, "exactly-once or at-least-once, not '" + word + "'"};
+}
+
+Result<SliceTickets> parse_tickets(const std::string& word) {
+    if (word == "auto") return SliceTickets::automatic;
+    if (word == "rma") return SliceTickets::rma;
+    if (word == "message") return SliceTickets::message;
+    return Error{ExitCode::usage, "auto, rma or message, not '" + word + "'"};
 }
 
 Result<double> parse_seconds(const std::string& text) {
@@ -103,6 +114,7 @@ Status take_numbers(const po::variables_map& given, Options& options) {
     if (auto done = take(given, "record-bytes", slices.record_bytes, between(1, most)); !done) return done;
     if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
     if (auto done = take(given, "save-every", options.save_every, parse_seconds); !done) return done;
+    if (auto done = take(given, "tickets", slices.tickets, parse_tickets); !done) return done;
     return take(given, "delivery", slices.delivery, parse_delivery);
 }
 
@@ -142,6 +154,7 @@ Status fill(const po::variables_map& given, Options& options) {
     options.slices.shuffle = given.count("no-shuffle") == 0;
     options.slices.lines = given.count("lines") > 0;
     options.slices.commit_by_hand = true;
+    options.slices.only_mpi_caller = true;
     options.slices.record_each = !options.summary.hdf5.empty();
     if (given.count("name") > 0) options.slices.name = text("name");
     if (auto done = take_numbers(given, options); !done) return done;

@@ -1,5 +1,5 @@
 // Ranks take slices; the last ones are killed at a random moment. Each notes what it takes in
-// FOLDER/taken.RANK. Usage: slices FOLDER SEED KILLED EPOCHS SLICES
+// FOLDER/taken.RANK. Usage: slices FOLDER SEED KILLED EPOCHS SLICES [rma]
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ std::string note(const wq::Slice& slice) {
     return std::to_string(slice.epoch) + " " + slice.text() + " " + std::to_string(slice.position) + "\n";
 }
 
-int take_slices(wq::MpiSession& mpi, char** words) {
+int take_slices(wq::MpiSession& mpi, char** words, bool rma) {
     const std::string folder = words[1];
     std::mt19937 random(static_cast<unsigned>(std::atoi(words[2]) * 100 + mpi.rank()));
     const int killed = std::atoi(words[3]);  // the last ranks
@@ -38,6 +38,7 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     wq::SliceOptions options;
     options.num_epochs = std::atoi(words[4]);
     options.num_slices = std::atoi(words[5]);
+    if (rma) options.tickets = wq::SliceTickets::rma;
     options.seed = static_cast<std::uint64_t>(std::atoi(words[2]));
     options.records = [](const std::string& work) -> std::optional<std::uint64_t> {
         return work == "a" ? 30'000 : 10'000;
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
     if (argc < 6) return 64;
     wq::MpiSession mpi;
     try {
-        return take_slices(mpi, argv);
+        return take_slices(mpi, argv, argc > 6 && std::string(argv[6]) == "rma");
     } catch (const wq::SetupError& error) {
         std::printf("rank %d is told: %s\n", mpi.rank(), error.what());
         return error.exit_code();
