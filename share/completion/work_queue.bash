@@ -58,12 +58,13 @@ _work_queue_slices() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
     --delivery) mapfile -t COMPREPLY < <(compgen -W "exactly-once at-least-once" -- "$word") ;;
+    --tickets) mapfile -t COMPREPLY < <(compgen -W "auto rma message" -- "$word") ;;
     --epochs | -e | --seed | --slices | -n | --slices-per-work | --record-bytes | --retries | --save-every | --name | --wait) COMPREPLY=() ;;
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "-e -n -w --audit --checkpoint --contact --delivery --epochs --explain --help --join --lines
                 --name --no-shuffle --prefix --record-bytes --retries --save-every --seed --slices --slices-per-work --stats
-                --tensorboard --version --wait --works" -- "$word")
+                --tensorboard --tickets --version --wait --works" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi

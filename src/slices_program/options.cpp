@@ -53,6 +53,9 @@ po::options_description visible_options() {
         "write statistics to this HDF5 file, with a row for each slice; draw them with "
         "work_queue_graph_log");
     add("tensorboard", text("DIR"), "write statistics to an event file of TensorBoard in this folder");
+    add("tickets", text("auto|rma|message"),
+        "how nodes get their next slices from rank 0 (default: auto): from a counter in its MPI window "
+        "(rma), by message, or as is faster");
     add("name", text("TEXT"), "of the queue, in messages and statistics (default: work_queue)");
     add("explain", "print the plan: position, epoch and name of each slice, in the order of their taking");
     add("audit", po::value<std::vector<std::string>>()->value_name("FILE"),
@@ -79,6 +82,13 @@ Result<Delivery> parse_delivery(const std::string& word) {
     return Error{ExitCode::usage, "exactly-once or at-least-once, not '" + word + "'"};
 }
 
+Result<SliceTickets> parse_tickets(const std::string& word) {
+    if (word == "auto") return SliceTickets::automatic;
+    if (word == "rma") return SliceTickets::rma;
+    if (word == "message") return SliceTickets::message;
+    return Error{ExitCode::usage, "auto, rma or message, not '" + word + "'"};
+}
+
 Result<std::uint64_t> parse_seed(const std::string& text) {
     std::uint64_t seed = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seed);
@@ -103,6 +113,7 @@ Status take_numbers(const po::variables_map& given, Options& options) {
     if (auto done = take(given, "record-bytes", slices.record_bytes, between(1, most)); !done) return done;
     if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
     if (auto done = take(given, "save-every", options.save_every, parse_duration); !done) return done;
+    if (auto done = take(given, "tickets", slices.tickets, parse_tickets); !done) return done;
     Duration wait = std::chrono::seconds(60);
     if (auto done = take(given, "wait", wait, parse_duration); !done) return done;
     options.join.wait = std::chrono::duration<double>(wait).count();
@@ -164,6 +175,7 @@ Status fill(const po::variables_map& given, Options& options) {
         options.slices.record_each = given.count("stats") > 0;
         options.slices.contact = text("contact");
     }
+    options.slices.only_mpi_caller = true;
     options.join.contact = text("join");
     options.join.commit_by_hand = true;
     if (given.count("name") > 0) options.slices.name = text("name");

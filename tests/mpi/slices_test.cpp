@@ -1,7 +1,7 @@
 // Ranks take slices; the last ones are killed at a random moment. Each notes what it takes in
-// FOLDER/taken.RANK. Usage: slices FOLDER SEED KILLED EPOCHS SLICES [DELIVERY [attached]]
-// DELIVERY: exactly, most, least. attached: the program calls MPI_Init itself, and MPI_Allreduce after its
-// slices.
+// FOLDER/taken.RANK. Usage: slices FOLDER SEED KILLED EPOCHS SLICES [HOW [attached]]
+// HOW: exactly, most or least once, or rma: exactly once, through an MPI window. attached: the program calls
+// MPI_Init itself, and MPI_Allreduce after its slices.
 #include <fcntl.h>
 #include <mpi.h>
 #include <poll.h>
@@ -38,14 +38,15 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     const int killed = std::atoi(words[3]);  // the last ranks
     const std::string file = folder + "/taken." + std::to_string(mpi.rank());
     const int taken = ::open(file.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-    const std::string delivery = words[6] == nullptr ? "exactly" : words[6];
+    const std::string how = words[6] == nullptr ? "exactly" : words[6];
     wq::SliceOptions options;
     options.num_epochs = std::atoi(words[4]);
     options.num_slices = std::atoi(words[5]);
+    if (how == "rma") options.tickets = wq::SliceTickets::rma;
     options.seed = static_cast<std::uint64_t>(std::atoi(words[2]));
-    options.delivery = delivery == "most"    ? wq::Delivery::at_most_once
-                       : delivery == "least" ? wq::Delivery::at_least_once
-                                             : wq::Delivery::exactly_once;
+    options.delivery = how == "most"    ? wq::Delivery::at_most_once
+                       : how == "least" ? wq::Delivery::at_least_once
+                                        : wq::Delivery::exactly_once;
     options.records = [](const std::string& work) -> std::optional<std::uint64_t> {
         return work == "a" ? 30'000 : 10'000;
     };

@@ -69,6 +69,42 @@ TEST(Ledger, AtLeastOnceWhoWouldWaitGetsTheLastOfAStraggler) {
     EXPECT_EQ(ledger.audit(), "");
 }
 
+TEST(Ledger, WhatIsSealedGoesToWhoDrewIt) {
+    Ledger ledger(100, Delivery::exactly_once);
+    ledger.draw(1, 10);
+    EXPECT_EQ(ledger.seal(50), (Interval{10, 60}));
+    EXPECT_EQ(ledger.to_give(), 90U);
+    ledger.drawn(2, set({{0, 20}, {90, 95}}));
+    EXPECT_EQ(ledger.outstanding_of(2), set({{10, 20}})) << "no more than was sealed";
+    EXPECT_EQ(ledger.commit(1, set({{20, 30}})), IntervalSet{});
+    ledger.unseal({40, 100});
+    EXPECT_EQ(ledger.sealed(), set({{20, 40}}));
+    EXPECT_EQ(ledger.draw(3, 100), Drawn(Grant{{40, 100}}));
+    EXPECT_EQ(ledger.draw(3, 100), Drawn(Wait{}));
+    EXPECT_EQ(ledger.lose_sealed(), 20U);
+    EXPECT_EQ(ledger.draw(3, 100), Drawn(Grant{{20, 40}}));
+    EXPECT_EQ(ledger.audit(), "");
+}
+
+TEST(Ledger, AtMostOnceWhatMayHaveBeenDrawnIsNotGivenAgain) {
+    Ledger ledger(100, Delivery::at_most_once);
+    ledger.seal(50);
+    ledger.drawn(1, set({{0, 10}}));
+    EXPECT_EQ(ledger.committed(), set({{0, 10}}));
+    EXPECT_EQ(ledger.lose_sealed(), 0U);
+    EXPECT_EQ(ledger.committed(), set({{0, 50}}));
+    EXPECT_EQ(ledger.audit(), "");
+}
+
+TEST(Ledger, AtLeastOnceWhatWasDrawnIsGivenTwice) {
+    Ledger ledger(10, Delivery::at_least_once);
+    ledger.seal(10);
+    EXPECT_EQ(ledger.draw(2, 10), Drawn(Wait{})) << "nobody is known to have it";
+    ledger.drawn(1, set({{0, 10}}));
+    EXPECT_EQ(ledger.draw(2, 3), Drawn(Grant{{7, 10}}));
+    EXPECT_EQ(ledger.audit(), "");
+}
+
 TEST(Ledger, WhatIsBeyondItsPositionsWasNotCommitted) {
     Ledger ledger(10, Delivery::exactly_once, set({{8, 20}}));
     EXPECT_EQ(ledger.draw(1, 10), Drawn(Grant{{0, 8}}));

@@ -33,6 +33,11 @@ TEST(SlicesOptions, AreThoseOfTheQueue) {
     EXPECT_EQ(options.slices.prefix, "/d/");
     EXPECT_EQ(options.slices.delivery, Delivery::at_least_once);
     EXPECT_EQ(options.retries, 2);
+    EXPECT_EQ(options.slices.tickets, SliceTickets::automatic);
+    EXPECT_TRUE(options.slices.only_mpi_caller);
+    EXPECT_EQ(parsed({"a", "--tickets", "rma", "--explain"}).or_throw().slices.tickets, SliceTickets::rma);
+    EXPECT_EQ(parsed({"a", "--tickets", "message", "--explain"}).or_throw().slices.tickets,
+              SliceTickets::message);
     EXPECT_EQ(parsed({"a", "--seed", "18446744073709551615", "--explain"}).or_throw().slices.seed,
               ~std::uint64_t{0});
     EXPECT_TRUE(parsed({"a", "--slices-per-work", "4", "--explain"}).or_throw().slices.num_slices_per_work);
@@ -67,6 +72,7 @@ TEST(SlicesOptions, WhatIsWrongIsSaidInOneLine) {
     EXPECT_THAT(why({"a", "-n", "1", "--slices-per-work", "1", "--", "true"}), HasSubstr("not both"));
     EXPECT_THAT(why({"a", "-e", "-1", "--", "true"}), HasSubstr("--epochs: "));
     EXPECT_THAT(why({"a", "--delivery", "twice", "--", "true"}), HasSubstr("not 'twice'"));
+    EXPECT_THAT(why({"a", "--tickets", "mpi", "--", "true"}), HasSubstr("not 'mpi'"));
     EXPECT_THAT(why({"a", "--seed", "18446744073709551616", "--", "true"}), HasSubstr("--seed: "));
     EXPECT_THAT(why({"a", "--save-every", "soon", "--", "true"}), HasSubstr("--save-every: "));
     EXPECT_THAT(why({"a", "--epoch", "1", "--", "true"}), HasSubstr("did you mean '--epochs'"));
