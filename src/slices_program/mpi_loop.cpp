@@ -34,6 +34,8 @@ class Rank {
             slices_.add_summary(options.summary);
         if (rank_ != 0) return;
         say("seed " + std::to_string(slices_.seed()));
+        if (records_.only_names())
+            say("no work is a file that is here: commands get the names, and nothing on stdin");
         if (options.checkpoint.empty()) return;
         saver_.emplace([this] { slices_.save(options_.checkpoint); },
                        [](const std::string& problem) { say(problem); }, options.save_every);

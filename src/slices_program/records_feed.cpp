@@ -44,13 +44,13 @@ bool is_url(const std::string& work) {
 }
 
 // SliceQueue has found that all works are there, or that none of them is a file: so the first one tells.
-bool are_files(const std::vector<std::string>& works, const std::string& prefix) {
+std::optional<bool> are_files(const std::vector<std::string>& works, const std::string& prefix) {
     struct stat status {};
     for (const std::string& work : works) {
         const std::string name = prefix + work;
         if (!is_url(name)) return name.find('/') != std::string::npos || ::stat(name.c_str(), &status) == 0;
     }
-    return false;
+    return std::nullopt;
 }
 
 // Each value with `end` after it.
@@ -77,7 +77,7 @@ Status RecordsFeed::feed_whole(const std::string& work, int pipe) const {
     struct stat status {};
     const bool there = ::stat(work.c_str(), &status) == 0;
     if (there && !S_ISREG(status.st_mode)) return success();
-    if (!there && (!files_ || is_url(work))) return success();
+    if (!there && (files_ != true || is_url(work))) return success();
     return feed_file(work, pipe);
 }
 

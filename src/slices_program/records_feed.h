@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -20,13 +21,15 @@ class RecordsFeed {
     // works that are no files. SIGPIPE must be blocked. Error bad_input: they cannot be read, or the file is
     // gone.
     Status feed(const Slice& slice, int pipe);
+    // No work is there as a file, and not all have "://": they may be names, or mistyped.
+    bool only_names() const { return files_ == false; }
 
   private:
     Status feed_whole(const std::string& work, int pipe) const;
 
     SliceQueue& slices_;
     std::uint64_t record_bytes_;
-    bool files_;  // whether works without "://" are files
+    std::optional<bool> files_;  // whether works without "://" are files; nullopt: there are none
     LineReader lines_;
     RowReader rows_;
     RecordReader records_;
