@@ -107,6 +107,7 @@ Audit audit(const Options& options, const std::vector<std::vector<stats::SliceRo
         for (const stats::SliceRow& row : parts[part]) committed[row.position].push_back({&row, part});
     Audit audit;
     audit.parts = parts.size();
+    for (const auto& rows : parts) audit.rows += rows.size();
     SliceQueue plan(options.works, options.slices);
     while (const auto slice = plan.take()) {
         plan.commit(*slice);
@@ -144,6 +145,8 @@ std::string text_of(const Audit& audit) {
     }
     for (const std::string& problem : audit.problems) text += problem + "\n";
     if (audit.more_problems > 0) text += "and " + std::to_string(audit.more_problems) + " more\n";
+    if (audit.rows > 0 && audit.committed == 0)
+        text += "none fits: give the works and options of the run (--prefix, --slices, --lines ...), too\n";
     return text;
 }
 

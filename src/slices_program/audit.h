@@ -23,6 +23,7 @@ struct RankTimes {
 };
 
 struct Audit {
+    std::uint64_t rows = 0;
     std::uint64_t planned = 0;
     std::uint64_t committed = 0;        // of these, once
     std::uint64_t failed = 0;           // of these

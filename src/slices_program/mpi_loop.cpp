@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -26,6 +27,13 @@ SliceOptions restoring(const Options& options) {
 
 void say(const std::string& what) {
     std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str());
+}
+
+// No work is there as a file, and not all have "://": they may be names, or mistyped.
+bool only_names(const SliceQueue& slices, const std::vector<std::string>& works) {
+    return !*slices.options().must_exist && std::any_of(works.begin(), works.end(), [&](const auto& work) {
+        return (slices.options().prefix + work).find("://") == std::string::npos;
+    });
 }
 
 // Runs the command for the slices that this process takes.
@@ -77,6 +85,8 @@ int take_slices(MpiSession& mpi, const Options& options) {
     std::optional<Saver> saver;
     if (mpi.rank() == 0) {
         say("seed " + std::to_string(slices.seed()));
+        if (only_names(slices, options.works))
+            say("no work is a file that is here: commands get the names, and nothing on stdin");
         if (!options.checkpoint.empty())
             saver.emplace([&] { slices.save(options.checkpoint); }, say, options.save_every);
     }

@@ -171,7 +171,10 @@ class Slices(support.Case):
     def test_a_file_that_is_gone_is_a_failure(self):
         run = self.run_slices("--no-shuffle", "--", "sh", "-c", "rm -f b.txt; cat > /dev/null", ranks=0, code=1)
         self.assertIn("failed: epoch 0, b.txt: cannot read b.txt: No such file", run.err)
-        self.run_to_end("one", "two", "--", "cat", ranks=0)  # names, not files
+        self.assertNotIn("no work is a file", run.err)
+        names = self.run_to_end("one", "two", "--", "cat", ranks=0)
+        self.assertIn("no work is a file that is here: commands get the names", names.err)
+        self.assertNotIn("no work is a file", self.run_to_end("db://one", "--", "cat", ranks=0).err)
 
     def test_a_run_without_stdin_feeds_its_commands(self):
         run = self.run_to_end("a.txt", "--", "cat", ranks=0, before=["/bin/sh", "-c", 'exec "$0" "$@" <&-'])

@@ -62,6 +62,16 @@ TEST(SlicesAudit, FindsWhatIsMissingTwiceOrOfAnotherPlan) {
                                             "not committed: epoch 1, /data/b", "not in the plan: b"));
 }
 
+TEST(SlicesAudit, WithOtherOptionsThanTheRunSaysSo) {
+    Options options = two_works();
+    const std::vector<stats::SliceRow> rows{row(0, 0, 1), row(1, 0, 3)};
+    EXPECT_THAT(text_of(audit(options, {rows})), ::testing::Not(HasSubstr("none fits")));
+    options.works = {"c", "d"};
+    EXPECT_THAT(text_of(audit(options, {rows})),
+                HasSubstr("none fits: give the works and options of the run"));
+    EXPECT_THAT(text_of(audit(options, {{}})), ::testing::Not(HasSubstr("none fits")));
+}
+
 TEST(SlicesAudit, OfSeveralPartsJudgesAllOfThem) {
     stats::SliceRow vain = row(1, 0, 1);
     vain.failed = 1;
