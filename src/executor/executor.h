@@ -47,17 +47,20 @@ class Executor {
     void check_open() const;
     Lane* lane_with_room() const;
     bool run_here(Batch& batch);
+    bool is_running() const;
     void ring() const;
 
     void collect();
     bool move_results();
     bool must_move() const;
     void wait();
+    std::optional<Instant> wakes_at() const;
     void hear();
     void look_at_lanes();
     bool close_lanes();
     void kill_lanes();
     void end_zygote(Instant until);
+    void kill_zygote() const;
 
     const std::size_t memory_to_keep_;
     const KeepBlocks keep_blocks_;
@@ -76,12 +79,14 @@ class Executor {
     std::uint64_t next_job_ = 0;
     std::atomic<bool> waits_for_room_{false};
     std::atomic<bool> abort_{false};
+    std::atomic<bool> runs_here_{false};  // a function; false again by state_mutex_
 
     mutable std::mutex state_mutex_;
     std::condition_variable state_changed_;
     State state_ = State::made;
     bool all_up_ = false;
-    std::string why_none_;  // why there are no workers; empty: there are
+    std::string why_none_;    // why there are no workers; empty: there are
+    std::string why_not_up_;  // why one is gone before all were up
     Instant close_at_{};
     Instant kill_at_{};
     bool zygote_gone_ = false;

@@ -21,7 +21,8 @@ class Bell {
         syscall(SYS_futex, word(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     }
 
-    // Sleeps until `ready()`. One sleeper at a time.
+    // Sleeps until `ready()`, which loads what the others store sequentially consistently, too. One sleeper
+    // at a time.
     template <class Ready>
     void wait(Ready&& ready) {
         for (int turn = 0; turn < spins; ++turn)
