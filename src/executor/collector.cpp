@@ -13,7 +13,7 @@ namespace wq::executor {
 void Executor::collect() {
     unsigned busy_rounds = 0;
     for (;;) {
-        const bool moved = move_results();
+        const bool moved = gather();
         // While results come without end, too.
         if (moved && ++busy_rounds % 16 == 0 && !zygote_gone_) hear();
         if (!moved || busy_rounds % 16 == 0) look_at_lanes();
@@ -24,6 +24,13 @@ void Executor::collect() {
         if (close_lanes()) return;
         if (!moved) wait();
     }
+}
+
+// By the collector, and by whoever takes results, which spares both a wake-up.
+bool Executor::gather() {
+    if (is_copy()) return false;
+    const std::lock_guard lock(gather_mutex_);
+    return move_results();
 }
 
 // One of each lane in turn; not for long, as workers may have died.
@@ -47,14 +54,14 @@ bool Executor::move_results() {
 
 bool Executor::must_move() const {
     return results_.has_room() &&
-           std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_result(); });
+           std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->must_be_moved(); });
 }
 
 void Executor::wait() {
     const bool has_room = results_.has_room();
     waits_for_room_.store(!has_room);
     if (has_room)
-        for (const auto& lane : lanes_) lane->note_waiting(true);
+        for (const auto& lane : lanes_) lane->note_sleep(true);
     // What came before that would ring no more.
     if (!must_move()) {
         const std::optional<Instant> until = wakes_at();
@@ -66,7 +73,7 @@ void Executor::wait() {
         if (ready[1].revents != 0) hear();
     }
     waits_for_room_.store(false);
-    for (const auto& lane : lanes_) lane->note_waiting(false);
+    for (const auto& lane : lanes_) lane->note_sleep(false);
 }
 
 std::optional<Instant> Executor::wakes_at() const {

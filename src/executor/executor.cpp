@@ -1,6 +1,7 @@
 #include "executor/executor.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -207,10 +208,43 @@ std::optional<JobResult<Batch>> Executor::take(std::optional<Duration> timeout) 
         if (state_ == State::made || (lanes_.empty() && !timeout && results_.size() == 0))
             timeout = Duration(0);
     }
-    auto result = results_.take(timeout);
+    auto result = results_.take(Duration(0));
+    if (!result) result = lanes_.empty() ? results_.take(timeout) : take_gathered(timeout);
     if (!result) return std::nullopt;
     if (waits_for_room_.load() && results_.has_room_again() && waits_for_room_.exchange(false)) ring();
     return std::move(*result).decoded();
+}
+
+// Nobody is woken for results while somebody takes them all the time, so they are looked for in the lanes.
+std::optional<Finished> Executor::take_gathered(std::optional<Duration> timeout) {
+    gather();
+    auto result = results_.take(Duration(0));
+    if (result || (timeout && timeout->count() <= 0)) return result;
+    const auto is_over = [&] { return results_.is_over() || (!timeout && results_.expected() == 0); };
+    if (is_over()) return results_.take(timeout);
+    yields_.until([&] {
+        gather();
+        result = results_.take(Duration(0));
+        return result || is_over();
+    });
+    if (result) return result;
+    note_taker(true);
+    gather();
+    result = results_.take(timeout);
+    note_taker(false);
+    return result;
+}
+
+void Executor::note_taker(bool waits) {
+    const std::lock_guard lock(takers_mutex_);
+    takers_ += waits ? 1 : -1;
+    if (takers_ != (waits ? 1 : 0)) return;
+    for (const auto& lane : lanes_) lane->note_taker(waits);
+}
+
+bool Executor::is_idle() {
+    if (!results_.is_over() && results_.expected() > 0) gather();
+    return results_.is_over() || results_.expected() == 0;
 }
 
 void Executor::reset() {
@@ -232,7 +266,8 @@ void Executor::ring() const {
     if (doorbell_.valid()) static_cast<void>(!write(doorbell_.get(), &one, sizeof one));
 }
 
-void Executor::report(std::ostream& to) const {
+void Executor::report(std::ostream& to) {
+    if (!results_.is_over()) gather();
     constexpr std::array<const char*, 4> states{"not started", "running", "closing", "closed"};
     std::string state;
     {

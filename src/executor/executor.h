@@ -32,11 +32,11 @@ class Executor {
     void close(Duration timeout);
     void abort();
     bool is_full() const;
-    bool is_idle() const { return results_.is_over() || results_.expected() == 0; }
+    bool is_idle();
     bool put(Batch& batch);
     std::optional<JobResult<Batch>> take(std::optional<Duration> timeout);
     void reset();
-    void report(std::ostream& to) const;
+    void report(std::ostream& to);
 
     // In a child that the program has forked: neither the thread nor the workers are its own.
     bool is_copy() const { return owner_ != getpid(); }
@@ -50,7 +50,11 @@ class Executor {
     bool is_running() const;
     void ring() const;
 
+    std::optional<Finished> take_gathered(std::optional<Duration> timeout);
+    void note_taker(bool waits);
+
     void collect();
+    bool gather();
     bool move_results();
     bool must_move() const;
     void wait();
@@ -72,6 +76,10 @@ class Executor {
     Descriptor doorbell_;
     std::vector<std::unique_ptr<Lane>> lanes_;  // none: jobs run here
     ResultQueue results_;
+    std::mutex gather_mutex_;  // one at a time adds to results_
+    Yields yields_;
+    std::mutex takers_mutex_;
+    int takers_ = 0;  // that wait
     std::thread collector_;
 
     std::mutex put_mutex_;

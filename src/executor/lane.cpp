@@ -181,6 +181,7 @@ Status Lane::ask_for_process() {
     page.memory_to_keep = options_.memory_to_keep;
     page.worker = options_.worker;
     page.session = session_;
+    page.taker_waits = taker_waits_ ? 1 : 0;
     jobs_.emplace(page.jobs, memory_->jobs(), page.shape.jobs);
     results_.emplace(page.results, memory_->results(), page.shape.results);
     socket_ = std::move(ends[0]);
@@ -380,9 +381,22 @@ void Lane::fail_all(const std::string& why) {
     unfinished_.clear();
 }
 
-void Lane::note_waiting(bool collector_waits) {
+void Lane::note_sleep(bool collector_sleeps) {
     const std::lock_guard lock(mutex_);
-    if (memory_) memory_->page().collector_sleeps.store(collector_waits ? 1 : 0, std::memory_order_seq_cst);
+    if (memory_) memory_->page().collector_sleeps.store(collector_sleeps ? 1 : 0, std::memory_order_seq_cst);
+}
+
+void Lane::note_taker(bool waits) {
+    const std::lock_guard lock(mutex_);
+    taker_waits_ = waits;
+    if (memory_) memory_->page().taker_waits.store(waits ? 1 : 0, std::memory_order_seq_cst);
+}
+
+bool Lane::must_be_moved() const {
+    const std::lock_guard lock(mutex_);
+    if (!kept_.empty()) return true;
+    if (!results_ || broken_ || results_->empty()) return false;
+    return taker_waits_ || results_->waiting() >= options_.queue;
 }
 
 void Lane::stop() {

@@ -71,12 +71,14 @@ class Lane {
     std::optional<Instant> begins_at() const;
     void begin_if_due(Instant now);
     bool has_result() const;
+    void note_taker(bool waits);
     // The next result of a job of this session, or of another one, to drop. nullopt: none is there.
     std::optional<Finished> next_result();
     void hear(const News& news);
-    void lose(const std::string& why);        // nobody can start processes any more
-    void note_waiting(bool collector_waits);  // workers ring for a result then
-    void stop();                              // after the current job
+    void lose(const std::string& why);       // nobody can start processes any more
+    void note_sleep(bool collector_sleeps);  // see page.h
+    bool must_be_moved() const;              // its worker would not ring for what is there
+    void stop();                             // after the current job
     void kill();
     State state();
     std::uint64_t life() const { return life_; }
@@ -114,6 +116,7 @@ class Lane {
     pid_t pid_ = 0;
     bool process_ = false;  // one is asked for, and has not ended
     bool stopping_ = false;
+    bool taker_waits_ = false;
     bool broken_ = false;  // it has damaged its rings: nothing is read from them
     int useless_ = 0;      // processes in a row that died before a job
     bool was_up_ = false;

@@ -67,17 +67,19 @@ TEST(Ring, GivesMessagesOfAnotherThread) {
     Pair ring({3, 2048});
     Bell room;
     Bell filled;
+    Yields writers;
+    Yields readers;
     std::thread writer([&] {
         for (std::uint32_t number = 0; number < messages; ++number) {
             const std::string message = message_of(number);
-            room.wait([&] { return ring.writer.waiting() < 3 && ring.writer.fits(message.size()); });
+            room.wait([&] { return ring.writer.waiting() < 3 && ring.writer.fits(message.size()); }, writers);
             ring.writer.push(message, "");
             filled.ring();
         }
     });
     std::uint32_t wrong = 0;
     for (std::uint32_t number = 0; number < messages; ++number) {
-        filled.wait([&] { return !ring.reader.empty(); });
+        filled.wait([&] { return !ring.reader.empty(); }, readers);
         wrong += ring.reader.read() != message_of(number);
         ring.reader.taken();
         room.ring();
