@@ -102,6 +102,11 @@ Array::Array(ElementType type, Shape shape)
       bytes_(checked_bytes(type, shape_)),
       storage_(executor::Storage::make(bytes_)) {}
 
+const Array::Shape& Array::shape() const {
+    static const Shape none{0};
+    return bytes_ == 0 && shape_.empty() ? none : shape_;
+}
+
 bool Array::is_shared() const {
     return storage_ && storage_->block();
 }
@@ -132,7 +137,8 @@ void Array::check(ElementType wanted) const {
 
 void Array::reshape(Shape shape) {
     if (checked_bytes(type_, shape) != bytes_)
-        throw BatchError("an array of shape " + text_of(shape_) + " cannot have shape " + text_of(shape));
+        throw BatchError("an array of shape " + text_of(this->shape()) + " cannot have shape " +
+                         text_of(shape));
     shape_ = std::move(shape);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "executor/memory_room.h"
+#include "executor/shared_file.h"
 
 namespace wq::executor {
 
@@ -23,13 +24,17 @@ namespace {
 // Reading how much is left takes as long as making a small block, so it is done once for so many bytes.
 constexpr std::size_t checked_every = std::size_t{16} << 20;
 
+// As the number of users: there will be none any more.
+constexpr std::uint32_t retired = std::uint32_t{1} << 31;
+
+constexpr std::size_t most_kept = 64;
+
 // Each has a descriptor, of which the program needs most.
 std::size_t blocks_to_keep() {
-    constexpr rlim_t most = 64;
     constexpr rlim_t part = 16;
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-    return std::min(most, limit.rlim_cur / part);
+    return std::min<rlim_t>(most_kept, limit.rlim_cur / part);
 }
 
 Error no_room(const char* what, std::size_t bytes, int error) {
@@ -55,11 +60,11 @@ class BlockStore {
     std::shared_ptr<Block> take(std::size_t bytes) {
         const std::lock_guard lock(mutex_);
         for (std::size_t at = kept_.size(); at-- > 0;) {
-            const Block& block = *kept_[at];
+            Block& block = *kept_[at];
             if (!block.made_here_ || block.capacity() < bytes || block.capacity() / 2 > bytes) continue;
-            if (!unused(block)) continue;
+            std::uint32_t none = 0;
+            if (!block.users().compare_exchange_strong(none, 1, std::memory_order_acquire)) continue;
             auto found = take_out(at);
-            found->users().store(1, std::memory_order_relaxed);
             found->children_ = children();
             return found;
         }
@@ -76,28 +81,15 @@ class BlockStore {
             }
         return nullptr;
     }
+    // Allocates nothing, as destructors call it.
     void keep(std::shared_ptr<Block> block) {
-        std::vector<std::shared_ptr<Block>> given_up;  // unmapped without the lock
-        const std::lock_guard lock(mutex_);
-        if (most_bytes_ == 0 || block->abandoned_) {
-            given_up.push_back(std::move(block));
-            return;
+        std::shared_ptr<Block> given_up;  // unmapped without the lock
+        {
+            const std::lock_guard lock(mutex_);
+            given_up = add(std::move(block));
         }
-        kept_.push_back(std::move(block));
-        const std::size_t most_blocks = blocks_to_keep();
-        std::size_t bytes = 0;
-        for (const auto& one : kept_)
-            if (unused(*one)) bytes += one->mapped_;
-        // What others use takes no memory here.
-        for (std::size_t at = 0; at < kept_.size() && (kept_.size() > most_blocks || bytes > most_bytes_);) {
-            const bool is_unused = unused(*kept_[at]);
-            if (!is_unused && kept_.size() <= most_blocks) {
-                ++at;
-                continue;
-            }
-            if (is_unused) bytes -= std::min(bytes, kept_[at]->mapped_);
-            given_up.push_back(take_out(at));
-        }
+        do given_up = one_too_many();
+        while (given_up);
     }
     void abandon(Block& block) {
         std::shared_ptr<Block> given_up;
@@ -108,36 +100,94 @@ class BlockStore {
     }
     // The room for a new block, as long as other blocks are kept for nothing.
     void give_up_all() {
-        std::vector<std::shared_ptr<Block>> given_up;
-        const std::lock_guard lock(mutex_);
-        given_up.swap(kept_);
+        std::shared_ptr<Block> given_up;
+        do given_up = give_up(0);
+        while (given_up);
     }
     void add_keeper(std::size_t bytes) {
         const std::lock_guard lock(mutex_);
+        kept_.reserve(2 * most_kept);
         keepers_.push_back(bytes);
         most_bytes_ = *std::max_element(keepers_.begin(), keepers_.end());
     }
     void remove_keeper(std::size_t bytes) {
-        std::unique_lock lock(mutex_);
-        keepers_.erase(std::find(keepers_.begin(), keepers_.end(), bytes));
-        most_bytes_ = keepers_.empty() ? 0 : *std::max_element(keepers_.begin(), keepers_.end());
-        lock.unlock();
-        if (most_bytes_ == 0) give_up_all();
+        {
+            const std::lock_guard lock(mutex_);
+            keepers_.erase(std::find(keepers_.begin(), keepers_.end(), bytes));
+            most_bytes_ = keepers_.empty() ? 0 : *std::max_element(keepers_.begin(), keepers_.end());
+            if (most_bytes_ > 0) return;
+        }
+        give_up_all();
     }
     Status check_room(std::size_t bytes) {
         {
             const std::lock_guard lock(mutex_);
-            unchecked_ += bytes;
-            if (unchecked_ < checked_every) return success();
-            unchecked_ = 0;
+            if (bytes < checked_every - unchecked_) {
+                unchecked_ += bytes;
+                return success();
+            }
         }
-        if (Status there = check_memory_room(bytes); there) return there;
-        give_up_all();
-        return check_memory_room(bytes);
+        Status there = check_memory_room(bytes);
+        if (!there) {
+            give_up_all();
+            there = check_memory_room(bytes);
+        }
+        const std::lock_guard lock(mutex_);
+        unchecked_ = there ? 0 : checked_every;  // the next one is checked, too
+        return there;
     }
 
   private:
     static bool unused(const Block& block) { return block.users().load(std::memory_order_acquire) == 0; }
+    // If nobody uses it, nobody will again.
+    static void retire(Block& block) {
+        std::uint32_t none = 0;
+        block.retired_here_ = block.users().compare_exchange_strong(none, retired, std::memory_order_acq_rel);
+    }
+    // Each block once, however often it is dropped: by a batch, and by a job that may be tried again. Returns
+    // one that is not kept.
+    std::shared_ptr<Block> add(std::shared_ptr<Block> block) {
+        if (most_bytes_ == 0 || block->abandoned_ || kept_.size() == kept_.capacity()) {
+            retire(*block);
+            return block;
+        }
+        const auto twin = std::find_if(kept_.begin(), kept_.end(), [&](const auto& one) {
+            return one->number_ == block->number_ && one->mapped_ == block->mapped_;
+        });
+        std::shared_ptr<Block> other;
+        if (twin != kept_.end()) {
+            if ((*twin)->made_here_) twin->swap(block);
+            other = std::move(*twin);
+            kept_.erase(twin);
+        }
+        kept_.push_back(std::move(block));
+        return other;
+    }
+    // The oldest of those that are more than is kept.
+    std::shared_ptr<Block> one_too_many() {
+        const std::size_t most_blocks = blocks_to_keep();
+        const std::lock_guard lock(mutex_);
+        if (kept_.size() > most_blocks) return give_up_locked(0);
+        // What others use takes no memory here: whoever is the last to use it counts it, and frees it for
+        // all.
+        std::size_t bytes = 0;
+        std::size_t oldest = kept_.size();
+        for (std::size_t at = kept_.size(); at-- > 0;) {
+            if (!unused(*kept_[at])) continue;
+            bytes += kept_[at]->mapped_;
+            oldest = at;
+        }
+        return bytes > most_bytes_ ? give_up_locked(oldest) : nullptr;
+    }
+    std::shared_ptr<Block> give_up(std::size_t at) {
+        const std::lock_guard lock(mutex_);
+        return give_up_locked(at);
+    }
+    std::shared_ptr<Block> give_up_locked(std::size_t at) {
+        if (at >= kept_.size()) return nullptr;
+        retire(*kept_[at]);
+        return take_out(at);
+    }
     std::shared_ptr<Block> take_out(std::size_t at) {
         std::shared_ptr<Block> found = std::move(kept_[at]);
         kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -183,16 +233,12 @@ Result<std::shared_ptr<Block>> Block::make_new(std::size_t bytes) {
     if (bytes > most) return no_room("cannot make shared memory", most, ENOMEM);
     if (Status there = BlockStore::of_process().check_room(bytes); !there) return there.error();
     const std::size_t all = (bytes + head_bytes + 4095) / 4096 * 4096;
-    Descriptor file(memfd_create("work_queue", MFD_CLOEXEC));
+    Descriptor file = make_shared_file("work_queue", all);
     if (!file.valid() && errno == EMFILE) {
         BlockStore::of_process().give_up_all();
-        file.reset(memfd_create("work_queue", MFD_CLOEXEC));
+        file = make_shared_file("work_queue", all);
     }
     if (!file.valid()) return no_room("cannot make shared memory", all, errno);
-    int failed = 0;
-    do failed = fallocate(file.get(), 0, 0, static_cast<off_t>(all)) == 0 ? 0 : errno;
-    while (failed == EINTR);
-    if (failed != 0) return no_room("cannot make shared memory", all, failed);
     struct stat facts {};
     if (fstat(file.get(), &facts) != 0) return no_room("cannot make shared memory", all, errno);
     return mapped(std::move(file), facts, true);
@@ -225,6 +271,10 @@ Block::Block(Descriptor file, std::byte* base, const struct stat& facts, bool ma
 
 Block::~Block() {
     if (inherited()) file_.release();
+    // Frees the memory also where other processes keep a mapping.
+    if (retired_here_)
+        fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, head_bytes,
+                  static_cast<off_t>(mapped_ - head_bytes));
     munmap(base_, mapped_);
 }
 
@@ -241,9 +291,9 @@ bool Block::seen_by_child() const {
 }
 
 void Block::drop_user(std::shared_ptr<Block> block) {
-    if (block->inherited()) return;
+    // What a child of the program sees has a user for ever, so that nobody uses the memory again.
+    if (block->inherited() || block->seen_by_child()) return;
     block->users().fetch_sub(1, std::memory_order_acq_rel);
-    if (block->seen_by_child()) return;
     BlockStore::of_process().keep(std::move(block));
 }
 

@@ -4,6 +4,9 @@
 // Its first page counts the users: the processes that hold it, and the messages on their way with it. A
 // process that is killed never gives up its part, so the count may be too high, never too low: then a block
 // is copied instead of changed, or not used again.
+//
+// Processes keep mappings of blocks that they dropped. The last one to drop a block decides whether its
+// memory is kept, and can free it for all.
 #pragma once
 
 #include <sys/stat.h>
@@ -65,6 +68,7 @@ class Block {
     ino_t number_;    // of the file, which no other has while it is mapped
     bool made_here_;  // not mapped from another process
     bool abandoned_ = false;
+    bool retired_here_ = false;
     std::uint64_t process_;   // counts forks, in each child,
     std::uint64_t children_;  // and in each parent
 };

@@ -13,7 +13,7 @@ namespace wq::executor {
 void Executor::collect() {
     unsigned busy_rounds = 0;
     for (;;) {
-        const bool moved = move_results();
+        const bool moved = gather();
         // While results come without end, too.
         if (moved && ++busy_rounds % 16 == 0 && !zygote_gone_) hear();
         if (!moved || busy_rounds % 16 == 0) look_at_lanes();
@@ -24,6 +24,13 @@ void Executor::collect() {
         if (close_lanes()) return;
         if (!moved) wait();
     }
+}
+
+// By the collector, and by whoever takes results, which spares both a wake-up.
+bool Executor::gather() {
+    if (is_copy()) return false;
+    const std::lock_guard lock(gather_mutex_);
+    return move_results();
 }
 
 // One of each lane in turn; not for long, as workers may have died.
@@ -47,21 +54,17 @@ bool Executor::move_results() {
 
 bool Executor::must_move() const {
     return results_.has_room() &&
-           std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_result(); });
+           std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->must_be_moved(); });
 }
 
 void Executor::wait() {
     const bool has_room = results_.has_room();
     waits_for_room_.store(!has_room);
     if (has_room)
-        for (const auto& lane : lanes_) lane->note_waiting(true);
+        for (const auto& lane : lanes_) lane->note_sleep(true);
     // What came before that would ring no more.
     if (!must_move()) {
-        std::optional<Instant> until;
-        {
-            const std::lock_guard lock(state_mutex_);
-            if (state_ == State::closing) until = killed_ ? close_at_ : kill_at_;
-        }
+        const std::optional<Instant> until = wakes_at();
         std::array<pollfd, 2> ready{
             {{doorbell_.get(), POLLIN, 0}, {zygote_gone_ ? -1 : zygote_.control.get(), POLLIN, 0}}};
         poll(ready.data(), ready.size(), until ? poll_limit(*until) : -1);
@@ -70,7 +73,16 @@ void Executor::wait() {
         if (ready[1].revents != 0) hear();
     }
     waits_for_room_.store(false);
-    for (const auto& lane : lanes_) lane->note_waiting(false);
+    for (const auto& lane : lanes_) lane->note_sleep(false);
+}
+
+std::optional<Instant> Executor::wakes_at() const {
+    std::optional<Instant> first;
+    for (const auto& lane : lanes_)
+        if (const auto at = lane->begins_at()) first = first ? std::min(*first, *at) : *at;
+    const std::lock_guard lock(state_mutex_);
+    if (state_ == State::closing) first = killed_ ? close_at_ : kill_at_;
+    return first;
 }
 
 void Executor::hear() {
@@ -89,10 +101,13 @@ void Executor::look_at_lanes() {
     std::size_t up = 0;
     std::size_t gone = 0;
     bool waits = false;
+    std::string why_gone;
+    const Instant now = instant_now();
     for (const auto& lane : lanes_) {
+        lane->begin_if_due(now);
         const Lane::State state = lane->state();
         up += state == Lane::State::up;
-        gone += state == Lane::State::gone;
+        if (state == Lane::State::gone && ++gone == 1) why_gone = lane->describe_end();
         waits = waits || lane->has_result();
     }
     const std::lock_guard lock(state_mutex_);
@@ -101,11 +116,12 @@ void Executor::look_at_lanes() {
         all_up_ = true;
         state_changed_.notify_all();
     }
-    if (gone < lanes_.size()) return;
-    if (why_none_.empty()) {
-        why_none_ = "worker 0 " + lanes_.front()->why_gone();
+    if (gone > 0 && !all_up_ && why_not_up_.empty()) {
+        why_not_up_ = why_gone;
         state_changed_.notify_all();
     }
+    if (gone < lanes_.size()) return;
+    if (why_none_.empty()) why_none_ = why_gone;
     if (!waits) results_.close();
 }
 

@@ -1,6 +1,7 @@
 #include "executor/executor.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 
 #include "base/quiet_thread.h"
 #include "executor/memory_room.h"
+#include "process/process_tree.h"
 
 namespace wq::executor {
 
@@ -69,6 +71,12 @@ Executor::Executor(detail::JobFunction function, int workers, const JobExecutorO
                                                options.max_queue_size_per_worker, memory_to_keep_,
                                                options.retries, options.restart_crashed_worker},
                                    links_));
+    if (lanes_.empty()) return;
+    doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!doorbell_.valid()) throw SetupError(std::string("cannot make an eventfd: ") + strerror(errno), 69);
+    links_.control = zygote_.control.get();
+    links_.doorbell = doorbell_.get();
+    links_.function = function_;
 }
 
 Executor::~Executor() {
@@ -84,17 +92,14 @@ void Executor::start(Duration timeout) {
         state_ = State::running;
         return;
     }
-    doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!doorbell_.valid()) throw SetupError(std::string("cannot make an eventfd: ") + strerror(errno), 69);
-    links_ = {zygote_.control.get(), doorbell_.get(), function_, 0};
     for (const auto& lane : lanes_) lane->begin();
     state_ = State::running;
     collector_ = quiet_thread([this] { collect(); });
     if (!options_.wait_until_processes_start) return;
     const bool in_time = state_changed_.wait_for(lock, at_most_a_year(timeout),
-                                                 [this] { return all_up_ || !why_none_.empty(); });
-    if (in_time && why_none_.empty()) return;
-    const std::string why = in_time ? why_none_ : "they have not begun in time";
+                                                 [this] { return all_up_ || !why_not_up_.empty(); });
+    if (in_time && why_not_up_.empty()) return;
+    const std::string why = in_time ? why_not_up_ : "they have not begun in time";
     lock.unlock();
     abort();
     close(last_moment);
@@ -119,7 +124,7 @@ Lane* Executor::lane_with_room() const {
 }
 
 bool Executor::is_full() const {
-    if (lanes_.empty()) return !results_.has_room();
+    if (lanes_.empty()) return runs_here_.load() || !results_.has_room();
     return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_room(); });
 }
 
@@ -130,7 +135,7 @@ bool Executor::put(Batch& batch) {
     Lane* const lane = lane_with_room();
     if (lane == nullptr) {
         if (std::all_of(lanes_.begin(), lanes_.end(), [](const auto& one) { return one->is_gone(); }))
-            throw ExecutorClosed("no worker is left: worker 0 " + lanes_.front()->why_gone());
+            throw ExecutorClosed("no worker is left: " + lanes_.front()->describe_end());
         return false;
     }
     Job job;
@@ -138,19 +143,30 @@ bool Executor::put(Batch& batch) {
     job.head.job = next_job_;
     encode(batch, job.payload, job.blocks);
     job.head.session = results_.expect();
-    const auto sent = lane->give(job, batch);
-    if (!sent || *sent != Sent::yes) {
-        results_.unexpect();
+    try {
+        const auto sent = lane->give(job, batch);
         if (!sent) throw BatchError(sent.error().message);
-        return false;
+        if (*sent != Sent::yes) {
+            results_.unexpect();
+            return false;
+        }
+    } catch (...) {
+        results_.unexpect();
+        throw;
     }
     ++next_job_;
     next_lane_ = (next_lane_ + 1) % lanes_.size();
     return true;
 }
 
+// One job at a time, as in a worker: it has its function for itself, and is full meanwhile.
 bool Executor::run_here(Batch& batch) {
-    const std::lock_guard lock(put_mutex_);
+    if (runs_here_.exchange(true)) return false;
+    const std::unique_ptr<Executor, void (*)(Executor*)> end(this, [](Executor* executor) {
+        const std::lock_guard lock(executor->state_mutex_);
+        executor->runs_here_ = false;
+        executor->state_changed_.notify_all();
+    });
     if (!results_.has_room()) return false;
     Finished result;
     result.metadata.job = next_job_++;
@@ -158,7 +174,7 @@ bool Executor::run_here(Batch& batch) {
     result.metadata.created = std::chrono::steady_clock::now();
     const std::uint64_t session = result.metadata.session;
     const JobContext context{0, options_.seed, 1, session,
-                             [this, session] { return abort_.load() || results_.session() != session; }};
+                             [this, session] { return !is_running() || results_.session() != session; }};
     result.metadata.begun = std::chrono::steady_clock::now();
     try {
         Batch out = function_.run(function_.object(), std::exchange(batch, {}), context);
@@ -174,8 +190,14 @@ bool Executor::run_here(Batch& batch) {
     result.metadata.processed = std::chrono::steady_clock::now();
     result.metadata.queued = result.metadata.processed;
     result.metadata.collected = std::chrono::steady_clock::now();
+    if (results_.is_over()) result.outcome = Outcome::not_run;
     results_.add(std::move(result));
     return true;
+}
+
+bool Executor::is_running() const {
+    const std::lock_guard lock(state_mutex_);
+    return state_ == State::running && !abort_.load();
 }
 
 std::optional<JobResult<Batch>> Executor::take(std::optional<Duration> timeout) {
@@ -186,10 +208,43 @@ std::optional<JobResult<Batch>> Executor::take(std::optional<Duration> timeout) 
         if (state_ == State::made || (lanes_.empty() && !timeout && results_.size() == 0))
             timeout = Duration(0);
     }
-    auto result = results_.take(timeout);
+    auto result = results_.take(Duration(0));
+    if (!result) result = lanes_.empty() ? results_.take(timeout) : take_gathered(timeout);
     if (!result) return std::nullopt;
     if (waits_for_room_.load() && results_.has_room_again() && waits_for_room_.exchange(false)) ring();
     return std::move(*result).decoded();
+}
+
+// Nobody is woken for results while somebody takes them all the time, so they are looked for in the lanes.
+std::optional<Finished> Executor::take_gathered(std::optional<Duration> timeout) {
+    gather();
+    auto result = results_.take(Duration(0));
+    if (result || (timeout && timeout->count() <= 0)) return result;
+    const auto is_over = [&] { return results_.is_over() || (!timeout && results_.expected() == 0); };
+    if (is_over()) return results_.take(timeout);
+    yields_.until([&] {
+        gather();
+        result = results_.take(Duration(0));
+        return result || is_over();
+    });
+    if (result) return result;
+    note_taker(true);
+    gather();
+    result = results_.take(timeout);
+    note_taker(false);
+    return result;
+}
+
+void Executor::note_taker(bool waits) {
+    const std::lock_guard lock(takers_mutex_);
+    takers_ += waits ? 1 : -1;
+    if (takers_ != (waits ? 1 : 0)) return;
+    for (const auto& lane : lanes_) lane->note_taker(waits);
+}
+
+bool Executor::is_idle() {
+    if (!results_.is_over() && results_.expected() > 0) gather();
+    return results_.is_over() || results_.expected() == 0;
 }
 
 void Executor::reset() {
@@ -211,7 +266,8 @@ void Executor::ring() const {
     if (doorbell_.valid()) static_cast<void>(!write(doorbell_.get(), &one, sizeof one));
 }
 
-void Executor::report(std::ostream& to) const {
+void Executor::report(std::ostream& to) {
+    if (!results_.is_over()) gather();
     constexpr std::array<const char*, 4> states{"not started", "running", "closing", "closed"};
     std::string state;
     {
@@ -239,10 +295,30 @@ void Executor::close(Duration timeout) {
     }
     ring();
     if (collector_.joinable()) collector_.join();
+    {
+        std::unique_lock lock(state_mutex_);
+        state_changed_.wait_for(lock, until - instant_now(), [this] { return !runs_here_.load(); });
+    }
     results_.close();
     end_zygote(until);
     const std::lock_guard lock(state_mutex_);
     state_ = State::closed;
+}
+
+// While it lives, what workers have started are its descendants: so these are killed first, and looked for
+// again, as they may have forked meanwhile.
+void Executor::kill_zygote() const {
+    ::kill(zygote_.child, SIGSTOP);
+    constexpr int most_looks = 100;
+    std::vector<pid_t> seen;
+    for (int look = 0; look < most_looks; ++look) {
+        std::vector<pid_t> left = process::descendants_of(zygote_.child);
+        std::sort(left.begin(), left.end());
+        if (std::includes(seen.begin(), seen.end(), left.begin(), left.end())) break;
+        for (const pid_t pid : left) ::kill(pid, SIGKILL);
+        seen = std::move(left);
+    }
+    ::kill(zygote_.child, SIGKILL);
 }
 
 // Its workers are dead or it kills them; whatever may keep it, it has not longer than we have.
@@ -262,7 +338,7 @@ void Executor::end_zygote(Instant until) {
     }
     zygote_.control.reset();
     if (zygote_.child <= 0) return;
-    if (instant_now() >= limit) ::kill(zygote_.child, SIGKILL);
+    if (instant_now() >= limit) kill_zygote();
     while (waitpid(zygote_.child, nullptr, 0) < 0 && errno == EINTR) {
     }
 }

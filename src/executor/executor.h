@@ -32,11 +32,11 @@ class Executor {
     void close(Duration timeout);
     void abort();
     bool is_full() const;
-    bool is_idle() const { return results_.is_over() || results_.expected() == 0; }
+    bool is_idle();
     bool put(Batch& batch);
     std::optional<JobResult<Batch>> take(std::optional<Duration> timeout);
     void reset();
-    void report(std::ostream& to) const;
+    void report(std::ostream& to);
 
     // In a child that the program has forked: neither the thread nor the workers are its own.
     bool is_copy() const { return owner_ != getpid(); }
@@ -47,17 +47,24 @@ class Executor {
     void check_open() const;
     Lane* lane_with_room() const;
     bool run_here(Batch& batch);
+    bool is_running() const;
     void ring() const;
 
+    std::optional<Finished> take_gathered(std::optional<Duration> timeout);
+    void note_taker(bool waits);
+
     void collect();
+    bool gather();
     bool move_results();
     bool must_move() const;
     void wait();
+    std::optional<Instant> wakes_at() const;
     void hear();
     void look_at_lanes();
     bool close_lanes();
     void kill_lanes();
     void end_zygote(Instant until);
+    void kill_zygote() const;
 
     const std::size_t memory_to_keep_;
     const KeepBlocks keep_blocks_;
@@ -69,6 +76,10 @@ class Executor {
     Descriptor doorbell_;
     std::vector<std::unique_ptr<Lane>> lanes_;  // none: jobs run here
     ResultQueue results_;
+    std::mutex gather_mutex_;  // one at a time adds to results_
+    Yields yields_;
+    std::mutex takers_mutex_;
+    int takers_ = 0;  // that wait
     std::thread collector_;
 
     std::mutex put_mutex_;
@@ -76,12 +87,14 @@ class Executor {
     std::uint64_t next_job_ = 0;
     std::atomic<bool> waits_for_room_{false};
     std::atomic<bool> abort_{false};
+    std::atomic<bool> runs_here_{false};  // a function; false again by state_mutex_
 
     mutable std::mutex state_mutex_;
     std::condition_variable state_changed_;
     State state_ = State::made;
     bool all_up_ = false;
-    std::string why_none_;  // why there are no workers; empty: there are
+    std::string why_none_;    // why there are no workers; empty: there are
+    std::string why_not_up_;  // why one is gone before all were up
     Instant close_at_{};
     Instant kill_at_{};
     bool zygote_gone_ = false;

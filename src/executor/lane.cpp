@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +17,28 @@ namespace wq::executor {
 namespace {
 
 constexpr int most_useless = 5;
+
+// How long a lane waits for a process that cannot be had: for other programs of the user, mostly.
+constexpr Duration first_pause = std::chrono::milliseconds(10);
+constexpr Duration longest_pause = std::chrono::seconds(1);
+constexpr Duration longest_shortage = std::chrono::minutes(1);
+
+bool is_shortage(int error) {
+    return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+std::string reason(int error) {
+    std::string why = strerror(error);
+    if (error == EMFILE || error == ENFILE) why += " (raise `ulimit -n`)";
+    if (error == EAGAIN) why += " (raise `ulimit -u`, or the limit of processes of the control group)";
+    return why;
+}
+Error cannot_ask(int error) {
+    return {ExitCode::unreachable, "got no process: " + reason(error)};
+}
+std::string cannot_fork(int error) {
+    return "could not be forked: " + reason(error);
+}
 
 std::string end_text(int status) {
     if (WIFEXITED(status)) return "ended with exit code " + std::to_string(WEXITSTATUS(status));
@@ -46,7 +70,12 @@ bool Lane::has_room_locked() const {
 Result<Sent> Lane::give(Job& job, Batch& batch) {
     const std::lock_guard lock(mutex_);
     if (!has_room_locked()) return Sent::no_room;  // the worker has died meanwhile
+    unfinished_.emplace_back();
     for (const std::shared_ptr<Block>& block : job.blocks) block->add_user();
+    const auto take_back = [&] {
+        for (const std::shared_ptr<Block>& block : job.blocks) Block::drop_user(block);
+        unfinished_.pop_back();
+    };
     // The worker may change in place what nobody else sees, so nobody else sees it before the worker does.
     const auto give_up_batch = [&] {
         if (options_.retries > 0) {
@@ -55,14 +84,19 @@ Result<Sent> Lane::give(Job& job, Batch& batch) {
         }
         batch.clear();
     };
-    auto sent = send_message(*jobs_, socket_.get(), job.head, job.payload, job.blocks, give_up_batch);
-    if (!sent || *sent != Sent::yes) {
-        for (const std::shared_ptr<Block>& block : job.blocks) Block::drop_user(block);
-        return sent;
+    try {
+        auto sent = send_message(*jobs_, socket_.get(), job.head, job.payload, job.blocks, give_up_batch);
+        if (!sent || *sent != Sent::yes) {
+            take_back();
+            return sent;
+        }
+    } catch (...) {
+        take_back();
+        throw;
     }
-    unfinished_.push_back(std::move(job));
+    unfinished_.back() = std::move(job);
     memory_->page().bell.ring();
-    return sent;
+    return Sent::yes;
 }
 
 void Lane::tell_session(std::uint64_t session) {
@@ -76,9 +110,9 @@ bool Lane::is_gone() const {
     return state_ == State::gone;
 }
 
-std::string Lane::why_gone() const {
+std::string Lane::describe_end() const {
     const std::lock_guard lock(mutex_);
-    return why_;
+    return "worker " + std::to_string(options_.worker) + " " + why_;
 }
 
 std::string Lane::describe() const {
@@ -101,20 +135,53 @@ void Lane::begin() {
 
 void Lane::begin_locked() {
     state_ = State::starting;
+    begin_at_.reset();
+    if (memory_ && memory_->page().ready.load() != 0) was_up_ = true;
+    const Status asked = ask_for_process();
+    process_ = asked.ok();
+    if (!process_) try_later(asked.error().message);
+}
+
+std::optional<Instant> Lane::begins_at() const {
+    const std::lock_guard lock(mutex_);
+    return begin_at_;
+}
+
+void Lane::begin_if_due(Instant now) {
+    const std::lock_guard lock(mutex_);
+    if (begin_at_ && now >= *begin_at_) begin_locked();
+}
+
+void Lane::try_later(const std::string& why) {
+    why_ = why;
+    process_ = false;
+    const Instant now = instant_now();
+    if (!short_since_) {
+        short_since_ = now;
+        pause_ = first_pause;
+    }
+    if (was_up_ && !stopping_ && now - *short_since_ < longest_shortage) {
+        begin_at_ = now + pause_;
+        pause_ = std::min(2 * pause_, longest_pause);
+        return;
+    }
+    state_ = State::gone;
+    fail_all("worker " + std::to_string(options_.worker) + " " + why);
+}
+
+Status Lane::ask_for_process() {
     const RingShape jobs = RingShape::of(options_.queue + 1);  // one that is tried again, besides
     auto memory = PageMemory::make({jobs, RingShape::of(options_.queue)});
+    if (!memory) return memory.error();
     Descriptor ends[2];
-    if (!memory || !socket_pair(ends)) {
-        state_ = State::gone;
-        why_ = memory ? "no socket can be made for it" : memory.error().message;
-        return fail_all(why_);
-    }
+    if (!socket_pair(ends)) return cannot_ask(errno);
     memory_ = std::move(*memory);
     Page& page = memory_->page();
     page.seed = options_.seed;
     page.memory_to_keep = options_.memory_to_keep;
     page.worker = options_.worker;
     page.session = session_;
+    page.taker_waits = taker_waits_ ? 1 : 0;
     jobs_.emplace(page.jobs, memory_->jobs(), page.shape.jobs);
     results_.emplace(page.results, memory_->results(), page.shape.results);
     socket_ = std::move(ends[0]);
@@ -125,20 +192,19 @@ void Lane::begin_locked() {
     request.life = life_;
     request.function = links_.function;
     const std::array<int, 3> files{memory_->descriptor(), ends[1].get(), links_.doorbell};
-    process_ = resend() && send_descriptors(links_.control, bytes_of_value(request), files);
-    if (process_) return;
-    state_ = State::gone;
-    why_ = "no process can be asked for";
-    fail_all(why_);
+    if (Status sent = resend(); !sent) return sent;
+    if (!send_descriptors(links_.control, bytes_of_value(request), files)) return cannot_ask(errno);
+    return success();
 }
 
 // The blocks of jobs that wait have the dead process's users, which are the new one's then.
-bool Lane::resend() {
+Status Lane::resend() {
     for (Job& job : unfinished_) {
         const auto sent = send_message(*jobs_, socket_.get(), job.head, job.payload, job.blocks);
-        if (!sent || *sent != Sent::yes) return false;
+        if (!sent) return sent.error();
+        if (*sent != Sent::yes) return cannot_ask(ETOOMANYREFS);
     }
-    return true;
+    return success();
 }
 
 bool Lane::has_result() const {
@@ -182,7 +248,8 @@ std::optional<Finished> Lane::read_result() {
         result.start = message->start;
         result.blocks = std::move(message->blocks);
     } else {
-        result.outcome = Outcome::error;
+        // After stop() arrays do not come, and nobody waits for the result.
+        result.outcome = stopping_ ? Outcome::not_run : Outcome::error;
         result.bytes = std::move(message->problem);
     }
     ++(result.outcome == Outcome::error ? failed_ : done_);
@@ -211,16 +278,24 @@ void Lane::hear(const News& news) {
     switch (news.kind) {
         case News::Kind::forked:
             pid_ = news.pid;
+            short_since_.reset();
             return;
         case News::Kind::not_forked:
+            if (is_shortage(news.value)) return try_later(cannot_fork(news.value));
             return died(
                 news.value == ENOEXEC
                     ? std::string("cannot run the function, which is in a library that was loaded after the "
                                   "MpiSession began")
-                    : std::string("could not be forked: ") + strerror(news.value),
+                    : cannot_fork(news.value),
                 true);
         case News::Kind::ended:
-            return died(end_text(news.value), false);
+            return died(broken_ && WIFSIGNALED(news.value) && WTERMSIG(news.value) == SIGKILL
+                            ? stopping_
+                                  ? "was killed at the end"
+                                  : "was killed by SIGKILL, as it had damaged the memory that it shares "
+                                    "with the program"
+                            : end_text(news.value),
+                        false);
     }
 }
 
@@ -306,14 +381,28 @@ void Lane::fail_all(const std::string& why) {
     unfinished_.clear();
 }
 
-void Lane::note_waiting(bool collector_waits) {
+void Lane::note_sleep(bool collector_sleeps) {
     const std::lock_guard lock(mutex_);
-    if (memory_) memory_->page().collector_sleeps.store(collector_waits ? 1 : 0, std::memory_order_seq_cst);
+    if (memory_) memory_->page().collector_sleeps.store(collector_sleeps ? 1 : 0, std::memory_order_seq_cst);
+}
+
+void Lane::note_taker(bool waits) {
+    const std::lock_guard lock(mutex_);
+    taker_waits_ = waits;
+    if (memory_) memory_->page().taker_waits.store(waits ? 1 : 0, std::memory_order_seq_cst);
+}
+
+bool Lane::must_be_moved() const {
+    const std::lock_guard lock(mutex_);
+    if (!kept_.empty()) return true;
+    if (!results_ || broken_ || results_->empty()) return false;
+    return taker_waits_ || results_->waiting() >= options_.queue;
 }
 
 void Lane::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    begin_at_.reset();
     if (!process_) {
         state_ = State::gone;
         return;

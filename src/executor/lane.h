@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "executor/channel.h"
 #include "executor/fork_request.h"
 #include "executor/page.h"
@@ -43,7 +44,7 @@ struct LaneLinks {
     int control = -1;   // of the zygote
     int doorbell = -1;  // wakes the collector
     FunctionPlace function;
-    std::uint64_t lives = 0;  // processes asked for
+    std::atomic<std::uint64_t> lives{0};  // processes asked for
 };
 
 class Lane {
@@ -57,8 +58,8 @@ class Lane {
 
     // By any thread.
     bool has_room() const;
-    // `batch`, of which the job was made, is empty then. no_room, also if too many descriptors wait:
-    // both are unchanged then. Error: no memory.
+    // `batch`, of which the job was made, is empty then. no_room, also if too many descriptors wait, or an
+    // error, no memory: both are unchanged, also if it throws std::bad_alloc.
     Result<Sent> give(Job& job, Batch& batch);
     void tell_session(std::uint64_t session);
     bool is_gone() const;
@@ -66,22 +67,29 @@ class Lane {
 
     // By the collector.
     void begin();  // asks for a process
+    // If none could be had for one that died: when to ask again, and that.
+    std::optional<Instant> begins_at() const;
+    void begin_if_due(Instant now);
     bool has_result() const;
+    void note_taker(bool waits);
     // The next result of a job of this session, or of another one, to drop. nullopt: none is there.
     std::optional<Finished> next_result();
     void hear(const News& news);
-    void lose(const std::string& why);        // nobody can start processes any more
-    void note_waiting(bool collector_waits);  // workers ring for a result then
-    void stop();                              // after the current job
+    void lose(const std::string& why);       // nobody can start processes any more
+    void note_sleep(bool collector_sleeps);  // see page.h
+    bool must_be_moved() const;              // its worker would not ring for what is there
+    void stop();                             // after the current job
     void kill();
     State state();
     std::uint64_t life() const { return life_; }
-    std::string why_gone() const;
+    std::string describe_end() const;  // how its last process ended
 
   private:
     bool has_room_locked() const;
     void begin_locked();
-    bool resend();
+    Status ask_for_process();
+    Status resend();
+    void try_later(const std::string& why);
     bool has_begun_job() const;
     void died(const std::string& why, bool never_ran);
     std::optional<Finished> read_result();
@@ -108,8 +116,13 @@ class Lane {
     pid_t pid_ = 0;
     bool process_ = false;  // one is asked for, and has not ended
     bool stopping_ = false;
+    bool taker_waits_ = false;
     bool broken_ = false;  // it has damaged its rings: nothing is read from them
     int useless_ = 0;      // processes in a row that died before a job
+    bool was_up_ = false;
+    std::optional<Instant> short_since_;  // no process can be had
+    Duration pause_{};
+    std::optional<Instant> begin_at_;
     std::uint64_t done_ = 0;
     std::uint64_t failed_ = 0;
     std::uint64_t deaths_ = 0;

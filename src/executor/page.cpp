@@ -1,6 +1,5 @@
 #include "executor/page.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -8,21 +7,24 @@
 #include <cstring>
 #include <new>
 
+#include "executor/shared_file.h"
+
 namespace wq::executor {
 
 namespace {
 
 Error cannot_share(int error) {
-    return {ExitCode::unreachable, std::string("cannot make shared memory for a worker: ") + strerror(error)};
+    std::string why = strerror(error);
+    if (error == EMFILE || error == ENFILE) why += " (raise `ulimit -n`)";
+    return {ExitCode::unreachable, "got no shared memory: " + why};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<PageMemory>> PageMemory::make(const PageShape& shape) {
     const std::size_t bytes = first_ring + shape.jobs.bytes + shape.results.bytes;
-    Descriptor file(memfd_create("work_queue_worker", MFD_CLOEXEC));
-    if (!file.valid() || fallocate(file.get(), 0, 0, static_cast<off_t>(bytes)) != 0)
-        return cannot_share(errno);
+    Descriptor file = make_shared_file("work_queue_worker", bytes);
+    if (!file.valid()) return cannot_share(errno);
     void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (base == MAP_FAILED) return cannot_share(errno);
     new (base) Page;

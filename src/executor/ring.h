@@ -38,7 +38,7 @@ class RingWriter {
         : control_(control), bytes_(bytes), shape_(shape) {}
 
     // At most shape.messages; more: the reader has damaged the ring.
-    std::uint32_t waiting() const { return count_ - control_.taken.load(std::memory_order_acquire); }
+    std::uint32_t waiting() const { return count_ - control_.taken.load(std::memory_order_seq_cst); }
     // Whether push() may be called with so many bytes, if waiting() < shape.messages.
     bool fits(std::size_t bytes) const;
     // `parts` are put together.

@@ -40,7 +40,7 @@ class WorkerLoop {
         page_.ready.store(1);
         ring_program();
         for (;;) {
-            page_.bell.wait([this] { return stopping() || !jobs_.empty(); });
+            page_.bell.wait([this] { return stopping() || !jobs_.empty(); }, yields_);
             if (stopping() || !work()) return;
         }
     }
@@ -94,7 +94,7 @@ class WorkerLoop {
     bool send(ResultHead result, Answer answer) {
         const std::uint32_t most = page_.shape.results.messages;
         for (;;) {
-            page_.bell.wait([&] { return stopping() || results_.waiting() < most; });
+            page_.bell.wait([&] { return stopping() || results_.waiting() < most; }, yields_);
             if (stopping()) return false;
             result.queued = nanos_now();
             const auto sent = send_message(results_, socket_.get(), result, answer.payload, answer.blocks);
@@ -110,7 +110,9 @@ class WorkerLoop {
             pollfd writable{socket_.get(), POLLOUT, 0};
             poll(&writable, 1, -1);
         }
-        if (page_.collector_sleeps.load(std::memory_order_seq_cst) != 0 &&
+        const bool is_awaited =
+            page_.taker_waits.load(std::memory_order_seq_cst) != 0 || results_.waiting() == most;
+        if (is_awaited && page_.collector_sleeps.load(std::memory_order_seq_cst) != 0 &&
             page_.collector_sleeps.exchange(0) != 0)
             ring_program();
         return true;
@@ -124,6 +126,7 @@ class WorkerLoop {
     Page& page_;
     RingReader jobs_;
     RingWriter results_;
+    Yields yields_;
     Descriptor socket_;
     Descriptor doorbell_;
     FunctionPlace& function_;

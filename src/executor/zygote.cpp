@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,11 +59,13 @@ class Zygote {
 
     void run() {
         for (bool goes_on = true; goes_on;) {
+            const auto events = static_cast<short>(news_.empty() ? POLLIN : POLLIN | POLLOUT);
             std::array<pollfd, 3> ready{
-                {{control_, POLLIN, 0}, {signals_.get(), POLLIN, 0}, {program_.get(), POLLIN, 0}}};
+                {{control_, events, 0}, {signals_.get(), POLLIN, 0}, {program_.get(), POLLIN, 0}}};
             poll(ready.data(), ready.size(), -1);
             if (ready[1].revents != 0) children_ended();
-            if (ready[0].revents != 0) goes_on = serve();
+            if ((ready[0].revents & ~POLLOUT) != 0) goes_on = serve();
+            goes_on = tell_news() && goes_on;
             if (ready[2].revents != 0) goes_on = false;
         }
         process::end_all_children(process::kill_limit_ms);
@@ -93,18 +96,20 @@ class Zygote {
         News news{News::Kind::not_forked, request.lane, request.life, 0, 0};
         if (files.size() != 3 || !request.function.is_here()) {
             news.value = files.size() != 3 ? EMFILE : ENOEXEC;
-            return tell(news);
+            news_.push_back(news);
+            return true;
         }
         const pid_t ours = getpid();
         news.pid = fork();
         if (news.pid == 0) begin_worker(ours, request, files);
         if (news.pid < 0) {
             news.value = errno;
-            return tell(news);
+        } else {
+            children_.push_back({request.lane, request.life, news.pid});
+            news.kind = News::Kind::forked;
         }
-        children_.push_back({request.lane, request.life, news.pid});
-        news.kind = News::Kind::forked;
-        return tell(news);
+        news_.push_back(news);
+        return true;
     }
 
     [[noreturn]] void begin_worker(pid_t parent, Request& request, std::vector<Descriptor>& files) {
@@ -129,19 +134,26 @@ class Zygote {
             const auto child = std::find_if(children_.begin(), children_.end(),
                                             [pid](const Child& one) { return one.pid == pid; });
             if (child == children_.end()) continue;  // an orphan of a worker
-            tell({News::Kind::ended, child->lane, child->life, pid, status});
+            news_.push_back({News::Kind::ended, child->lane, child->life, pid, status});
             children_.erase(child);
         }
     }
 
-    bool tell(const News& news) const {
-        return send(control_, &news, sizeof news, MSG_NOSIGNAL) == sizeof news;
+    // Never waits: the program may wait for us to read its requests, before it reads what we tell. A socket
+    // takes some 300 messages. False: the program is gone.
+    bool tell_news() {
+        for (; !news_.empty(); news_.pop_front()) {
+            if (send(control_, &news_.front(), sizeof(News), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) continue;
+            return errno == EAGAIN || errno == ENOBUFS || errno == EINTR;
+        }
+        return true;
     }
 
     int control_;
     Descriptor program_;
     Descriptor signals_;
     std::vector<Child> children_;
+    std::deque<News> news_;  // untold
 };
 
 std::vector<int> open_descriptors() {

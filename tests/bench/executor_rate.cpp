@@ -1,9 +1,10 @@
 // What a JobExecutor costs. Usage:
-//   bench_executor jobs COUNT QUEUE          small jobs per second through 2 workers, with queues of that
-//   size bench_executor array MEGABYTES REPEATS   microseconds from put() until the worker has the array:
-//   median bench_executor stream MEGABYTES REPEATS  the same when each array is filled first, and read by the
-//   worker: gigabytes
-//                                            per second
+//   bench_executor jobs COUNT QUEUE
+//       small jobs per second through 2 workers, with queues of that size
+//   bench_executor array MEGABYTES REPEATS
+//       microseconds from put() until the worker has the array: median
+//   bench_executor stream MEGABYTES REPEATS
+//       the same when each array is filled first, and read by the worker: gigabytes per second
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

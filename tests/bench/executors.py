@@ -2,8 +2,10 @@
 
 import concurrent.futures
 import multiprocessing
+import pathlib
 import statistics
 import subprocess
+import sys
 import time
 from multiprocessing import shared_memory
 
@@ -73,6 +75,20 @@ def shared_memory_micros(array, repeats):
     return statistics.median(found)
 
 
+def python_with_torch():
+    """Debian's python3-torch is for Debian's Python, which need not be the one that runs this."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if not subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL, check=False).returncode:
+            return python
+    return None
+
+
+def torch_micros(python, megabytes, repeats):
+    peer = pathlib.Path(__file__).with_name("torch_peer.py")
+    done = subprocess.run([python, "-B", peer, str(megabytes), str(repeats)], stdout=subprocess.PIPE, text=True, check=True)
+    return map(float, done.stdout.split())
+
+
 def ours(program, *words):
     done = subprocess.run([program, *map(str, words)], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -98,10 +114,17 @@ def measure(options, share):
     for name, found in [("ProcessPoolExecutor", pool)] + [(f"queues of {queue}", found) for queue, found in rates.items()]:
         print(f"| {name} | {max(found):.0f} | {statistics.median(found):.0f} | {max(found) / max(pool):.1f} |", flush=True)
     print("\n### JobExecutor: an array handed over, median of microseconds until a worker has it\n\n"
-          "| MB | JobExecutor | shared_memory, by name | pipe | shared_memory / ours | pipe / ours |\n|---|---|---|---|---|---|")
+          "| MB | JobExecutor | peer | its time | its time / ours |\n|---|---|---|---|---|")
+    torch = python_with_torch()
     for megabytes in (1, 32) if options.quick else (1, 32, 1024):
         array = bytes(megabytes << 20)
         mine = ours(program, "array", megabytes, 10 * repeats)
-        memory, pipe = shared_memory_micros(array, repeats), pipe_micros(array, min(repeats, 3))
-        print(f"| {megabytes} | {mine:.1f} | {memory:.0f} | {pipe:.0f} | {memory / mine:.1f} | {pipe / mine:.0f} |", flush=True)
+        peers = {"shared_memory, by name": shared_memory_micros(array, repeats), "pipe": pipe_micros(array, min(repeats, 3))}
+        if torch:
+            in_shared, ordinary = torch_micros(torch, megabytes, repeats)
+            peers |= {"torch.multiprocessing, tensor in shared memory": in_shared, "torch.multiprocessing, ordinary tensor": ordinary}
+        for name, found in peers.items():
+            print(f"| {megabytes} | {mine:.1f} | {name} | {found:.0f} | {found / mine:.1f} |", flush=True)
+    if not torch:
+        print("\ntorch.multiprocessing is skipped: no Python here has torch (Debian: apt-get install python3-torch)", flush=True)
     print(f"\narrays of 32 MB filled, handed over and read: {ours(program, 'stream', 32, 20 * repeats):.1f} GB/s", flush=True)

@@ -91,7 +91,7 @@ class Array {
   public:
     using Shape = std::vector<std::size_t>;
 
-    Array() = default;  // no elements: float64, shape (0)
+    Array() = default;  // no elements: float64, shape (0); so is one that was moved from
     // Elements have any value. A shape without dimensions has one element, one with a 0 none. Throws
     // BatchError: no memory is left for it (nothing is killed for that later), or no descriptor.
     Array(ElementType type, Shape shape);
@@ -112,8 +112,17 @@ class Array {
         return copy_of(std::span<const T>(values));
     }
 
+    Array(const Array&) = default;
+    Array& operator=(const Array&) = default;
+    Array(Array&& other) noexcept { swap(other); }
+    Array& operator=(Array&& other) noexcept {
+        Array(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~Array() = default;
+
     ElementType type() const { return type_; }
-    const Shape& shape() const { return shape_; }
+    const Shape& shape() const;
     std::size_t size() const { return bytes_ / bytes_of(type_); }  // elements
     // Whether it is in shared memory: handing it over takes the same time for any size.
     bool is_shared() const;
@@ -136,13 +145,19 @@ class Array {
 
   private:
     friend struct executor::ArrayAccess;
+    void swap(Array& other) noexcept {
+        std::swap(type_, other.type_);
+        shape_.swap(other.shape_);
+        std::swap(bytes_, other.bytes_);
+        storage_.swap(other.storage_);
+    }
     const std::byte* data() const;
     std::byte* mutable_data();
     void assign(const void* from, std::size_t bytes);
     void check(ElementType wanted) const;
 
     ElementType type_ = ElementType::float64;
-    Shape shape_{0};
+    Shape shape_{};  // empty without elements: (0), as one without dimensions has an element
     std::size_t bytes_ = 0;
     std::shared_ptr<executor::Storage> storage_;  // null: no elements
 };

@@ -53,7 +53,8 @@ struct JobExecutorOptions {
     std::uint64_t seed = 0;                  // worker i gets seed + i
 };
 
-// Times of a job on one clock, which all processes of this machine share.
+// Times of a job on one clock, which all processes of this machine share. `begun`, `processed` and `queued`
+// are zero in the result of a job whose worker died.
 struct JobMetadata {
     using Time = std::chrono::steady_clock::time_point;
     Time created{};             // put() took it
@@ -229,8 +230,8 @@ class JobExecutor {
 
     // The next result; nullopt: none is here.
     std::optional<JobResult<Out>> try_take() { return converted(core_.take(Duration(0))); }
-    // Waits for one as long as a job is unfinished. nullopt: none is, or the executor is not started, closed or
-    // aborted.
+    // Waits for one as long as a job is unfinished. nullopt: none is, or the executor is not started, closed
+    // or aborted.
     std::optional<JobResult<Out>> take() { return converted(core_.take(std::nullopt)); }
     // Waits for one, also of a job that another thread has still to put. nullopt: none came in time, or the
     // executor is not started, closed or aborted.

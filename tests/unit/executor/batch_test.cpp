@@ -152,6 +152,29 @@ TEST(Batch, TakesAnotherShapeOfAsManyElements) {
                 ThrowsMessage<BatchError>(HasSubstr("(2, 3) cannot have shape (4)")));
 }
 
+TEST(Batch, AnArrayThatWasMovedFromHasNoElements) {
+    for (const std::size_t size : {std::size_t{3}, std::size_t{100000}}) {
+        Array first = Array::of<std::int32_t>({size, 1});
+        Array second = std::move(first);
+        EXPECT_THAT(second.shape(), ElementsAre(size, 1));
+        Batch batch;
+        batch.set("first", first);  // NOLINT(bugprone-use-after-move): it has a state that is told
+        const auto other = sent(batch);
+        ASSERT_TRUE(other) << other.error().message;
+        for (const Array* const empty : {&std::as_const(first), &other->array("first")}) {
+            EXPECT_EQ(empty->size(), 0U);
+            EXPECT_EQ(empty->bytes().size(), 0U);
+            EXPECT_THAT(empty->shape(), ElementsAre(0));
+            EXPECT_EQ(empty->type(), ElementType::float64);
+        }
+        first = std::move(second);
+        EXPECT_EQ(first.size(), size);
+        Array& same = first;
+        first = std::move(same);
+        EXPECT_EQ(first.size(), size);
+    }
+}
+
 TEST(Batch, DamagedBytesAreAnError) {
     Batch batch;
     batch.set("integer", 70000);

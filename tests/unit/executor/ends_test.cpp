@@ -149,6 +149,52 @@ TEST_F(Ends, ByAbort) {
     EXPECT_EQ(later.take()->value->integer("n"), 6);
 }
 
+TEST_F(Ends, ByAbortWhileItStarts) {
+    for (int turn = 0; turn < executor_tests::some_of(30); ++turn) {
+        JobExecutor executor([](Batch in) { return in; }, 1);
+        std::thread other([&] { executor.abort(); });
+        try {
+            executor.start();
+        } catch (const SetupError&) {
+        }
+        other.join();
+        EXPECT_THROW(executor.put(number(0)), ExecutorClosed);
+    }
+}
+
+// The zygote, which kills what workers have started, does not come to that in time.
+TEST_F(Ends, WithAZygoteThatIsSlow) {
+    struct Started {
+        std::atomic<pid_t> pid{0};
+        Gate gate;
+    };
+    Shared<Started> started;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    JobExecutor executor(
+        [started = started.get()](const Batch&) {
+            const pid_t child = fork();
+            if (child == 0) {
+                setsid();
+                for (;;) pause();
+            }
+            started->pid = child;
+            started->gate.open();
+            for (;;) pause();
+        },
+        1);
+    executor.start();
+    ASSERT_TRUE(executor.put(number(0)));
+    started->gate.pass();
+    kill(executor_tests::processes().front(), SIGSTOP);
+    executor.close(milliseconds(100));
+    // Orphans are ours, once their parents have ended.
+    int status = 0;
+    for (bool is_reaped = false; !is_reaped || !executor_tests::processes().empty();)
+        if (waitpid(-1, is_reaped ? nullptr : &status, WNOHANG) == started->pid) is_reaped = true;
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 TEST_F(Ends, WhileAnotherThreadTakes) {
     JobExecutor executor([](Batch in) { return in; }, 1);
     executor.start();

@@ -27,7 +27,7 @@ template <class Use>
 void put(JobExecutor<>& executor, Batch batch, Use&& use) {
     while (!executor.put(std::move(batch))) {
         auto result = executor.take(patience);
-        ASSERT_TRUE(result);
+        executor_tests::require(result.has_value());
         use(std::move(*result));
     }
 }
@@ -45,7 +45,7 @@ TEST_F(Executor, RunsJobsInWorkersEachOnce) {
     executor.start();
     std::vector<int> seen(1000);
     const auto use = [&](JobResult<> result) {
-        ASSERT_TRUE(result) << result.error;
+        executor_tests::require(result.value.has_value(), result.error);
         const std::int64_t n = result.value->integer("n");
         EXPECT_EQ(result.value->integer("square"), n * n);
         EXPECT_NE(result.value->integer("pid"), getpid());
@@ -369,40 +369,16 @@ TEST_F(Executor, PutSaysWhenNobodyTakesJobs) {
     EXPECT_THAT(executor_tests::processes(), IsEmpty());
 }
 
-TEST_F(Executor, WithoutWorkersJobsRunHere) {
-    Array kept = Array::of<char>({50000});
-    JobExecutor executor(
-        [](Batch in, const JobContext& context) {
-            if (in.has("throw")) throw std::runtime_error("as asked");
-            in.array("a").mutable_values<char>()[0] = 'w';
-            in.set("pid", getpid());
-            in.set("seed", context.seed);
-            return in;
-        },
-        0, {.max_queue_size_pin_thread_per_worker = 2, .seed = 9});
-    executor.start();
-    EXPECT_THAT(executor_tests::processes(), IsEmpty());
-    Batch batch;
-    kept.mutable_values<char>()[0] = 'm';
-    batch.set("a", kept);
-    ASSERT_TRUE(executor.put(batch));
-    batch.set("throw", 1);
-    EXPECT_FALSE(executor.is_full());
-    ASSERT_TRUE(executor.put(batch));
-    EXPECT_TRUE(executor.is_full());
-    EXPECT_FALSE(executor.put(batch));
-    EXPECT_TRUE(executor.is_idle());
-    const auto first = executor.take();
-    ASSERT_TRUE(first && *first);
-    EXPECT_EQ(first->value->integer("pid"), getpid());
-    EXPECT_EQ(first->value->integer("seed"), 9);
-    EXPECT_EQ(first->value->array("a").values<char>()[0], 'w');
-    EXPECT_EQ(kept.values<char>()[0], 'm');
-    EXPECT_EQ(executor.take()->error, "as asked");
-    EXPECT_FALSE(executor.take());
-    executor.reset();
-    executor.close();
-    EXPECT_THROW(executor.put(batch), ExecutorClosed);
+TEST_F(Executor, WithoutDescriptorsStartSaysSo) {
+    JobExecutor executor([](Batch in) { return in; }, 20);
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const Descriptor highest(open("/dev/null", O_RDONLY));
+    rlimit few = before;
+    few.rlim_cur = static_cast<rlim_t>(highest.get()) + 10;
+    setrlimit(RLIMIT_NOFILE, &few);
+    EXPECT_THAT([&] { executor.start(patience); }, ThrowsMessage<SetupError>(HasSubstr("raise `ulimit -n`")));
+    setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST_F(Executor, RefusesSizesThatMakeNoSense) {

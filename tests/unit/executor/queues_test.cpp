@@ -54,7 +54,7 @@ TEST_P(Queues, HoldAsManyAsTheySay) {
     std::set<std::int64_t> seen;
     const auto take_one = [&] {
         const auto result = executor.take(patience);
-        ASSERT_TRUE(result && *result);
+        executor_tests::require(result && *result);
         EXPECT_TRUE(seen.insert(result->value->integer("n")).second);
     };
     for (int n = 0; n < 20; ++n) {
@@ -88,10 +88,10 @@ TEST_F(FullQueues, LongQueuesHoldLargeMessages) {
     std::vector<int> seen(3000);
     std::size_t taken = 0;
     const auto take = [&](std::optional<JobResult<>> result) {
-        ASSERT_TRUE(result);
-        ASSERT_TRUE(*result) << result->error;
+        executor_tests::require(result.has_value());
+        executor_tests::require(result->value.has_value(), result->error);
         const std::int64_t n = result->value->integer("n");
-        ASSERT_EQ(result->value->text("text").size(), static_cast<std::size_t>(n * 37 % 3001));
+        EXPECT_EQ(result->value->text("text").size(), static_cast<std::size_t>(n * 37 % 3001));
         ++seen[static_cast<std::size_t>(n)];
         ++taken;
     };

@@ -4,6 +4,9 @@
 
 #include <memory>
 #include <random>
+#include <thread>
+
+#include "executor/futex.h"
 
 namespace wq::executor {
 namespace {
@@ -52,6 +55,38 @@ TEST(Ring, AlwaysHasRoomForSmallMessagesOfItsNumber) {
         for (ring.reader.taken(); !ring.reader.empty(); ring.reader.taken())
             ASSERT_EQ(ring.reader.read(), small);
     }
+}
+
+std::string message_of(std::uint32_t number) {
+    return std::string(number * 37 % 301, static_cast<char>('a' + number % 26));
+}
+
+// With bells, as program and worker have them.
+TEST(Ring, GivesMessagesOfAnotherThread) {
+    constexpr std::uint32_t messages = 50'000;
+    Pair ring({3, 2048});
+    Bell room;
+    Bell filled;
+    Yields writers;
+    Yields readers;
+    std::thread writer([&] {
+        for (std::uint32_t number = 0; number < messages; ++number) {
+            const std::string message = message_of(number);
+            room.wait([&] { return ring.writer.waiting() < 3 && ring.writer.fits(message.size()); }, writers);
+            ring.writer.push(message, "");
+            filled.ring();
+        }
+    });
+    std::uint32_t wrong = 0;
+    for (std::uint32_t number = 0; number < messages; ++number) {
+        filled.wait([&] { return !ring.reader.empty(); }, readers);
+        wrong += ring.reader.read() != message_of(number);
+        ring.reader.taken();
+        room.ring();
+    }
+    writer.join();
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_TRUE(ring.reader.empty());
 }
 
 TEST(Ring, ReadsADamagedSizeAsDamage) {

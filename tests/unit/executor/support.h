@@ -12,7 +12,10 @@
 #include <memory>
 #include <new>
 #include <set>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -57,6 +60,11 @@ class Gate {
     sem_t semaphore_;
 };
 
+// For lambdas and loops, which an ASSERT would not end.
+inline void require(bool fine, const std::string& what = "the test cannot go on") {
+    if (!fine) throw std::runtime_error(what);
+}
+
 inline Batch number(std::int64_t value) {
     Batch batch;
     batch.set("n", value);
@@ -86,6 +94,20 @@ inline std::vector<pid_t> workers() {
     for (const pid_t one : processes()) {
         const auto facts = process::facts_of(one);
         if (facts && facts->parent != getpid()) found.push_back(one);
+    }
+    return found;
+}
+
+// Those that have begun, and wait for jobs or do them.
+inline std::vector<pid_t> workers_that_are_up(const JobExecutor<>& executor) {
+    std::ostringstream report;
+    executor.job_report(report);
+    const std::string text = report.str();
+    std::vector<pid_t> found;
+    constexpr std::string_view before = ": up, pid ";
+    for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos;) {
+        at += before.size();
+        found.push_back(std::atoi(text.c_str() + at));
     }
     return found;
 }
