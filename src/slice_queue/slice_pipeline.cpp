@@ -60,7 +60,7 @@ class Lines final : public PipelineStep<std::string> {
 
 }  // namespace
 
-std::thread PipelineThread::start(std::function<void()> work) {
+std::thread ReadAheadThread::start(std::function<void()> work) {
     return quiet_thread(std::move(work));
 }
 

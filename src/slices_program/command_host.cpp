@@ -84,7 +84,7 @@ std::vector<char*> pointers_of(std::vector<std::string>& words) {
     return pointers;
 }
 
-std::string text_of(int error_number) {
+std::string message_of(int error_number) {
     return std::generic_category().message(error_number);
 }
 
@@ -171,7 +171,7 @@ CommandHost::~CommandHost() {
 void CommandHost::begin() {
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        throw std::runtime_error("cannot make a socket: " + text_of(errno));
+        throw std::runtime_error("cannot make a socket: " + message_of(errno));
     const Descriptor theirs(ends[0]);
     {
         const std::lock_guard lock(mutex_);
@@ -189,7 +189,7 @@ void CommandHost::begin() {
     plan.only_standard = true;
     plan.dies_with_us = false;  // it has something to do then
     const process::Spawned child = process::spawn(plan, stack_);
-    if (child.pid <= 0) throw std::runtime_error("cannot start a process: " + text_of(child.error));
+    if (child.pid <= 0) throw std::runtime_error("cannot start a process: " + message_of(child.error));
     pid_ = child.pid;
 }
 
@@ -222,7 +222,7 @@ Status CommandHost::start(const CommandLine& command, int in) {
         return Error{ExitCode::unreachable, "the process that starts commands was killed"};
     }
     if (answer->error == 0) return success();
-    return Error{ExitCode::bad_input, text_of(answer->error)};
+    return Error{ExitCode::bad_input, message_of(answer->error)};
 }
 
 std::optional<int> CommandHost::wait() {
