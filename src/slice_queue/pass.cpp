@@ -85,13 +85,16 @@ Result<slices::Plan> plan_of(std::vector<slices::Source> sources, const SliceOpt
 Pass::Pass(SliceOptions options, slices::Plan plan, std::uint64_t seed)
     : options_(std::move(options)), plan_(std::move(plan)), order_(order_of(plan_, options_, seed)) {}
 
-std::uint64_t Pass::slice_number(std::uint64_t position) const {
+slices::Order Pass::order() const {
     const std::lock_guard lock(mutex_);
-    return order_.slice_at(position);
+    return order_;
 }
 
 Slice Pass::slice_at(std::uint64_t position) const {
-    const slices::Slice found = plan_.at(slice_number(position));
+    std::unique_lock lock(mutex_);
+    const std::uint64_t number = order_.slice_at(position);
+    lock.unlock();
+    const slices::Slice found = plan_.at(number);
     Slice slice;
     slice.work = options_.prefix + found.source;
     if (found.records) slice.start = found.records->first, slice.end = found.records->end;

@@ -29,8 +29,8 @@ class Pass {
     std::uint64_t positions() const { return order_.positions(); }
     std::uint64_t epoch_of(std::uint64_t position) const { return order_.epoch_of(position); }
     bool at_most_once() const { return options_.delivery == Delivery::at_most_once; }
-    // Both on any thread; position < positions().
-    std::uint64_t slice_number(std::uint64_t position) const;
+    slices::Order order() const;  // of one's own
+    // On any thread; position < positions().
     Slice slice_at(std::uint64_t position) const;
 
     // Of all that must be equal on all ranks.
@@ -43,7 +43,7 @@ class Pass {
   private:
     SliceOptions options_;
     slices::Plan plan_;
-    mutable std::mutex mutex_;  // of order_, which keeps an epoch's keys
+    mutable std::mutex mutex_;  // of order_, which computes ahead
     mutable slices::Order order_;
 };
 

@@ -60,13 +60,13 @@ logs::SliceSample Statistics::sample(const feed::GiverReport& now) const {
     return sample;
 }
 
-stats::SliceRow Statistics::row_of(std::uint32_t rank, const feed::Timed& each) const {
+stats::SliceRow Statistics::row_of(std::uint32_t rank, const feed::Timed& each) {
     stats::SliceRow row;
     row.taken = each.taken_us;
     row.committed = each.committed_us;
     row.position = each.position;
     row.epoch = pass_.epoch_of(each.position);
-    row.slice = pass_.slice_number(each.position);
+    row.slice = order_.slice_at(each.position);
     const slices::Slice slice = pass_.plan().at(row.slice);
     if (slice.records) row.first = slice.records->first, row.end = slice.records->end;
     row.rank = rank;

@@ -17,7 +17,7 @@ namespace wq::slice_queue {
 class Statistics {
   public:
     // `pass` must outlive it.
-    explicit Statistics(const Pass& pass) : pass_(pass) {}
+    explicit Statistics(const Pass& pass) : pass_(pass), order_(pass.order()) {}
 
     // A commit that counts; on any thread. Kept until there is a summary: other ranks may commit before.
     void record(std::uint32_t rank, const feed::Timed& each);
@@ -27,11 +27,12 @@ class Statistics {
 
   private:
     logs::SliceSample sample(const feed::GiverReport& now) const;
-    stats::SliceRow row_of(std::uint32_t rank, const feed::Timed& each) const;
+    stats::SliceRow row_of(std::uint32_t rank, const feed::Timed& each);
 
     const Pass& pass_;
     const WallMicros started_ = wall_now();
     std::mutex mutex_;  // of all that follows
+    slices::Order order_;
     std::unique_ptr<logs::SliceSummary> summary_;
     std::vector<stats::SliceRow> early_rows_;
 };

@@ -1,5 +1,7 @@
 #include "slices/order.h"
 
+#include <utility>
+
 namespace wq::slices {
 
 Result<Order> Order::make(const OrderOptions& options) {
@@ -11,17 +13,25 @@ Result<Order> Order::make(const OrderOptions& options) {
     return Order(options);
 }
 
-Order::Order(const OrderOptions& options) : options_(options), permutation_(of(0)) {}
+Order::Order(const OrderOptions& options)
+    : options_(options), permutation_(of(0)), ahead_at_(positions()) {}  // none is ahead
 
 Permutation Order::of(std::uint64_t epoch) const {
     return {options_.slices, mixed(options_.seed, epoch)};
 }
 
 std::uint64_t Order::slice_at(std::uint64_t position) {
+    if (position >= ahead_at_ && position - ahead_at_ < ahead_.size()) return ahead_[position - ahead_at_];
     const std::uint64_t epoch = epoch_of(position);
     if (!options_.shuffle) return position - epoch * options_.slices;
     if (epoch != epoch_) permutation_ = of(epoch), epoch_ = epoch;
-    return permutation_.at(position - epoch * options_.slices);
+    const std::uint64_t place = position - epoch * options_.slices;
+    const bool goes_on = position == std::exchange(last_, position) + 1;
+    if (!goes_on || place + ahead_.size() > options_.slices) return permutation_.at(place);
+    ahead_at_ = position;
+    last_ = position + ahead_.size() - 1;
+    ahead_ = permutation_.from(place);
+    return ahead_.front();
 }
 
 }  // namespace wq::slices

@@ -27,7 +27,8 @@ class Order {
     std::uint64_t positions() const { return options_.slices * options_.epochs; }
     std::uint64_t seed() const { return options_.seed; }
     std::uint64_t epoch_of(std::uint64_t position) const { return position / options_.slices; }
-    std::uint64_t slice_at(std::uint64_t position);  // position < positions(); fastest within one epoch
+    // position < positions(). Fastest one after the other.
+    std::uint64_t slice_at(std::uint64_t position);
 
   private:
     explicit Order(const OrderOptions& options);
@@ -36,6 +37,9 @@ class Order {
     OrderOptions options_;
     std::uint64_t epoch_ = 0;  // of permutation_
     Permutation permutation_;
+    std::uint64_t last_ = 0;  // position
+    std::uint64_t ahead_at_;  // position of the first of ahead_
+    Permutation::Elements ahead_{};
 };
 
 }  // namespace wq::slices

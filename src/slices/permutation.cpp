@@ -55,6 +55,27 @@ std::uint64_t Permutation::moved(std::uint64_t place) const {
     return row * columns_ + column;
 }
 
+Permutation::Elements Permutation::from(std::uint64_t first) const {
+    Elements rows;
+    Elements columns;
+    for (std::size_t n = 0; n < together; ++n) {
+        rows[n] = (first + n) / columns_;
+        columns[n] = (first + n) % columns_;
+    }
+    for (std::size_t round = 0; round < rounds_; ++round) {
+        for (std::size_t n = 0; n < together; ++n)
+            rows[n] = sum_below(rows[n], hash_below(columns[n] ^ keys_[2 * round], rows_), rows_);
+        for (std::size_t n = 0; n < together; ++n)
+            columns[n] =
+                sum_below(columns[n], hash_below(rows[n] ^ keys_[2 * round + 1], columns_), columns_);
+    }
+    for (std::size_t n = 0; n < together; ++n) {
+        rows[n] = rows[n] * columns_ + columns[n];
+        if (rows[n] >= size_) rows[n] = at(rows[n]);
+    }
+    return rows;
+}
+
 std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
     return hash(hash(one + golden_ratio) ^ (other * golden_ratio + 1));
 }

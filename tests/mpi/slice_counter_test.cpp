@@ -125,8 +125,9 @@ class Rank {
 
     void give(std::unique_ptr<net::TcpListener> others) {
         // An epoch as long as this makes the parts small, and the draws many.
-        feed::GiverLine giver(std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once),
-                              positions / 10, *pool_, options_of_rank());
+        feed::GiverLine giver(
+            {std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once), positions / 10},
+            *pool_, options_of_rank());
         CHECK(giver.taker().join());
         CHECK(session_.gather_world("joined").ok());
         if (watched_) giver.use(*watched_);

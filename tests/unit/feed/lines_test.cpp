@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <latch>
 #include <numeric>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "tickets/batch_counter.h"
 #include "unit/feed/node_tickets.h"
 
 namespace wq::feed {
@@ -38,8 +42,26 @@ void take_all(Taker& taker, std::vector<std::uint64_t>& taken) {
     while ((position = taker.take_after(position, {}))) taken.push_back(*position);
 }
 
+// As rank 0's memory is to threads.
+class AtomicCounters final : public tickets::Counters {
+  public:
+    Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override {
+        ++additions;
+        return values_[counter].fetch_add(amount);
+    }
+    Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value) override {
+        return values_[counter].exchange(value);
+    }
+    void serve() override { ++served; }
+    std::atomic<std::uint64_t> additions = 0;
+    std::atomic<std::uint64_t> served = 0;
+
+  private:
+    std::array<std::atomic<std::uint64_t>, tickets::BatchCounter::counters> values_{};
+};
+
 // Two ranks of the giver's node, one of them the giver's own, and two others, each in a thread of its own.
-TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
+void expect_everybody_takes(AtomicCounters* counters) {
     constexpr std::uint64_t positions = 20'000;
     NodeTickets here(2);
     NodeTickets there(2);
@@ -49,16 +71,22 @@ TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
     const std::uint16_t port = others->port();
     {
         GiverLine giver(
-            {std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once), positions},
+            {std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once), positions / 4},
             **pools.begin(), of("here"));
+        if (counters != nullptr) giver.use(*counters);
+        std::latch all_here(4);
         std::vector<std::thread> threads;
         for (std::size_t n = 1; n < 4; ++n)
             threads.emplace_back([&, n] {
-                const auto line =
-                    TakerLine::open(to(port), **(pools.begin() + n), of(n < 2 ? "here" : "there")).or_throw();
+                TakerOptions options = of(n < 2 ? "here" : "there");
+                if (n > 1) options.counters = counters;
+                const auto line = TakerLine::open(to(port), **(pools.begin() + n), options).or_throw();
+                EXPECT_TRUE(line->taker().join());
+                all_here.arrive_and_wait();
                 take_all(line->taker(), taken[n]);
                 EXPECT_EQ(line->taker().failure(), std::nullopt);
             });
+        all_here.arrive_and_wait();
         take_all(giver.taker(), taken[0]);
         for (std::thread& thread : threads) thread.join();
         EXPECT_EQ(giver.report().committed, positions);
@@ -69,6 +97,17 @@ TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
     for (const auto& each : taken)
         for (const std::uint64_t position : each) ++times[position];
     EXPECT_EQ(std::count(times.begin(), times.end(), 1), static_cast<std::ptrdiff_t>(positions));
+}
+
+TEST(FeedLines, EverybodyTakesAndEachPositionIsTakenOnce) {
+    expect_everybody_takes(nullptr);
+}
+
+TEST(FeedLines, NodesDrawThroughACounterAndEachPositionIsTakenOnce) {
+    AtomicCounters counters;
+    expect_everybody_takes(&counters);
+    EXPECT_GT(counters.additions, 0U);
+    EXPECT_GT(counters.served, 0U);
 }
 
 TEST(FeedLines, AloneNobodyIsAsked) {

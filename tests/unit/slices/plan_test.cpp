@@ -161,6 +161,20 @@ TEST(Order, IsAPermutationOfEachEpoch) {
     EXPECT_EQ(order->slice_at(3), epochs[0][3]);
 }
 
+TEST(Order, IsTheSameOneAfterTheOtherAndBackwards) {
+    for (const std::uint64_t slices : {1, 2, 7, 8, 9, 40, 300, 10'000}) {
+        auto forward = Order::make({slices, 3, true, slices});
+        auto backward = Order::make({slices, 3, true, slices});
+        std::vector<std::uint64_t> all;
+        for (std::uint64_t position = 0; position < 3 * slices; ++position)
+            all.push_back(forward->slice_at(position));
+        for (std::uint64_t position = 3 * slices; position-- > 0;)
+            ASSERT_EQ(backward->slice_at(position), all[position]) << slices << ", " << position;
+        for (std::uint64_t position = 0; position < slices; ++position)  // with gaps
+            ASSERT_TRUE(position % 11 > 8 || forward->slice_at(position) == all[position]);
+    }
+}
+
 TEST(Order, WithoutShufflingIsThatOfThePlan) {
     auto order = Order::make({.slices = 5, .epochs = 2, .shuffle = false});
     ASSERT_TRUE(order);
