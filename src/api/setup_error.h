@@ -1,6 +1,7 @@
 // Errors of the inner rooms as what constructors of this library throw.
 #pragma once
 
+#include <system_error>
 #include <utility>
 
 #include "base/result.h"
@@ -16,6 +17,18 @@ template <class T>
 T checked(Result<T> result) {
     if (!result) throw setup_error(result.error());
     return std::move(*result);
+}
+
+// What the inner rooms throw in a broken environment, too.
+template <class Step>
+auto with_setup_errors(Step&& step) {
+    try {
+        return step();
+    } catch (const Failure& failure) {
+        throw setup_error(failure.error);
+    } catch (const std::system_error& error) {
+        throw SetupError(error.what(), to_int(ExitCode::unreachable));
+    }
 }
 
 }  // namespace wq::api

@@ -4,6 +4,13 @@
 
 namespace wq::feed {
 
+namespace {
+
+// Of one taker, whose answers fill our memory if it does not read them: some for each of its readers.
+constexpr std::uint32_t most_unanswered = 600;
+
+}  // namespace
+
 void Giver::on(net::Transport& line, const net::Arrival& arrival, Instant now) {
     std::visit([&](const auto& known) { on(Address{&line, known.peer}, known, now); }, arrival);
     tell_end();
@@ -18,13 +25,19 @@ void Giver::on(const Address& from, const net::Frame& frame, Instant now) {
 
 void Giver::take(const Address& from, const Hello& hello, Instant now) {
     from.line->admit(from.peer);
-    const std::uint32_t rank = hello.rank == no_rank ? next_rank_++ : hello.rank;
-    takers_[from] = {rank, 0};
+    if (hello.version != feed_version) {
+        from.send(Refused{"it is of another version: its messages are of version " +
+                          std::to_string(feed_version) + ", not " + std::to_string(hello.version)});
+        return from.line->close(from.peer);
+    }
+    const bool is_worker = hello.rank == no_rank;
+    const std::uint32_t rank = is_worker ? next_rank_++ : hello.rank;
+    takers_[from] = {rank, is_worker};
     ranks_[rank].rank = rank;
     ranks_[rank].is_here = true;
     const bool commits = ledger().delivery() != slices::Delivery::at_most_once;
     nodes_.join(from, hello, {0, rank, commits, record != nullptr}, now);
-    if (told_end_) from.send(Ended{lost_takers_ > 0});
+    if (told_end_) from.send(Ended{lost_ranks_ > 0});
 }
 
 void Giver::take(const Address& from, const Leaving&, Instant now) {
@@ -48,6 +61,18 @@ void Giver::take(const Address& from, const Told& told, Instant) {
     if (told.round == round_) untold_.erase(from);
 }
 
+void Giver::take(const Address& from, const Ask& ask, Instant now) {
+    if (++takers_.at(from).unanswered > most_unanswered) return refuse(from, now);
+    asked(from, ask);
+}
+
+void Giver::answer(const Address& taker, Answer answer) {
+    const auto known = takers_.find(taker);
+    if (known == takers_.end()) return;
+    --known->second.unanswered;
+    taker.send(std::move(answer));
+}
+
 void Giver::refuse(const Address& from, Instant now) {
     from.line->close(from.peer);
     lose(from, now);
@@ -55,9 +80,10 @@ void Giver::refuse(const Address& from, Instant now) {
 
 void Giver::lose(const Address& taker, Instant now) {
     if (!takers_.contains(taker)) return;
-    ++lost_takers_;
+    const bool is_rank = !takers_.at(taker).is_worker;
+    lost_ranks_ += is_rank;
     remove(taker, true, now);
-    if (!told_end_) return;
+    if (!told_end_ || !is_rank) return;
     for (const auto& [other, known] : takers_) other.send(Ended{true});
 }
 
@@ -87,7 +113,7 @@ void Giver::tell_end() {
     if (told_end_ || !ended() || nodes_.is_filling()) return;
     told_end_ = true;
     nodes_.nobody_waits();
-    for (const auto& [taker, known] : takers_) taker.send(Ended{lost_takers_ > 0});
+    for (const auto& [taker, known] : takers_) taker.send(Ended{lost_ranks_ > 0});
 }
 
 GiverReport Giver::report() const {
@@ -98,7 +124,7 @@ GiverReport Giver::report() const {
     const auto first = ledger().committed().front();
     report.first_open = first && first->first == 0 ? first->end : 0;
     report.waiting = nodes_.waiting();
-    report.lost_takers = lost_takers_;
+    report.lost_ranks = lost_ranks_;
     report.given_again = nodes_.given_again();
     report.late = late_;
     report.failed = failed_.count();

@@ -32,7 +32,7 @@ struct GiverReport {
     std::uint64_t to_give = 0;     // not given, or to be given again
     std::uint64_t first_open = 0;  // the lowest position that is not committed
     std::uint64_t waiting = 0;     // takers
-    std::uint64_t lost_takers = 0;
+    std::uint64_t lost_ranks = 0;
     std::uint64_t given_again = 0;    // positions
     std::uint64_t late = 0;           // commits that did not count
     std::uint64_t failed = 0;         // of those that did: their work was in vain
@@ -51,9 +51,7 @@ class Giver {
     // Called for what takers ask, and when one that may have asked has gone.
     std::function<void(const Address&, Ask)> asked = [](const Address&, const Ask&) {};
     std::function<void(const Address&)> gone = [](const Address&) {};
-    void answer(const Address& taker, Answer answer) const {
-        if (takers_.contains(taker)) taker.send(std::move(answer));
-    }
+    void answer(const Address& taker, Answer answer);
     void tick(Instant now);
     std::optional<Instant> wakeup() const { return nodes_.wakeup(); }  // of tick()
     Nodes& nodes() { return nodes_; }
@@ -72,7 +70,9 @@ class Giver {
   private:
     struct Known {
         std::uint32_t rank = 0;
+        bool is_worker = false;
         std::uint64_t taken = 0;
+        std::uint32_t unanswered = 0;
     };
 
     void on(const Address&, const net::Joined&, Instant) {}
@@ -83,7 +83,7 @@ class Giver {
     void take(const Address& from, const Committed& committed, Instant now);
     void take(const Address& from, const Leaving& leaving, Instant now);
     void take(const Address& from, const Told& told, Instant now);
-    void take(const Address& from, const Ask& ask, Instant) { asked(from, ask); }
+    void take(const Address& from, const Ask& ask, Instant now);
     template <class Other>
     void take(const Address& from, const Other& other, Instant now) {
         if constexpr (requires { nodes_.take(from, other, now); })
@@ -104,7 +104,7 @@ class Giver {
     std::uint32_t round_ = 0;   // of ask_all()
     std::set<Address> untold_;  // whose answers to that are missing
     bool told_end_ = false;
-    std::uint64_t lost_takers_ = 0;
+    std::uint64_t lost_ranks_ = 0;  // workers may come and go
     std::uint64_t late_ = 0;
     IntervalSet failed_;
 };

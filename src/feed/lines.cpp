@@ -56,7 +56,9 @@ net::TcpLimits feed_limits() {
 
 net::TcpLimits taker_limits() {
     net::TcpLimits limits = feed_limits();
-    limits.silence -= std::chrono::seconds(1);
+    limits.silence -= 2 * limits.keep_alive + std::chrono::seconds(1);
+    limits.goodbye =
+        std::chrono::seconds(2);  // answers that nobody waits for may be in the way of its last commits
     return limits;
 }
 
@@ -90,6 +92,12 @@ TakerLine::TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& 
     thread_ = quiet_thread([this] { run(); });
 }
 
+Status TakerLine::join(std::optional<Instant> until) {
+    if (taker_.join(until)) return success();
+    const auto why = taker_.failure();
+    return Error{failed_as_, why.value_or("it does not answer")};
+}
+
 TakerLine::~TakerLine() {
     over_ = true;
     wake_.set();
@@ -108,8 +116,11 @@ void TakerLine::run() {
 
 void TakerLine::on(const net::Arrival& arrival) {
     if (questions_->on(arrival)) return;
-    if (const auto* left = std::get_if<net::Left>(&arrival)) questions_->fail(left->why);
+    const auto* left = std::get_if<net::Left>(&arrival);
+    if (left != nullptr)
+        if (const auto why = line_->failure()) failed_as_ = why->code;
     taker_.on(*line_, arrival);
+    if (left != nullptr) questions_->fail(left->why);  // once lost() is known
 }
 
 void TakerLine::move_until_over() {
@@ -156,6 +167,11 @@ bool GiverLine::send_answers() {
     if (answers_.empty()) return false;
     for (auto& [taker, answer] : std::exchange(answers_, {})) giver_.answer(taker, std::move(answer));
     return true;
+}
+
+void GiverLine::abandon() {
+    abandoned_ = true;
+    close();
 }
 
 void GiverLine::close() {
@@ -265,6 +281,7 @@ void GiverLine::move_until_over() {
     };
     while (!over_)
         if (!move(instant_now())) wait_for_more({});
+    if (abandoned_) return others_.reset();
     taker_.leave(*taker_end_);
     move(instant_now());
     own_.cut(giver_id, own_id, "the program has left it");

@@ -25,8 +25,9 @@ namespace wq::feed {
 // For both ends: a rank is lost after 10 s of silence. It must have said its name before it may send more
 // than a name.
 net::TcpLimits feed_limits();
-// For a taker: it misses the giver a second before the giver misses it, so what it does has ended when others
-// do it again.
+// For a taker: it misses the giver a second before the giver misses it at the earliest, so what it does has
+// ended when others do it again. (Each counts from what it heard last, up to a beat before the connection
+// broke. A process that is held up itself notices later.)
 net::TcpLimits taker_limits();
 
 // An eventfd: makes a thread's poll() return.
@@ -49,6 +50,9 @@ class TakerLine {
                                                    TakerOptions options);
     ~TakerLine();
     Taker& taker() { return taker_; }
+    // Waits until the giver knows us. Error unreachable, also when `until` is over; not_allowed: the giver
+    // refuses us.
+    Status join(std::optional<Instant> until = {});
     // Ask only after Taker::join(). May outlive the line: it has no answers then.
     std::shared_ptr<Questions> questions() { return questions_; }
 
@@ -60,6 +64,7 @@ class TakerLine {
     void on(const net::Arrival& arrival);
 
     Wake wake_;
+    std::atomic<ExitCode> failed_as_ = ExitCode::unreachable;
     Taker taker_;
     std::shared_ptr<Questions> questions_;
     std::unique_ptr<net::TcpDialer> line_;
@@ -94,6 +99,8 @@ class GiverLine {
     ~GiverLine() { close(); }
     // Nobody takes any more here. Waits until all others have left: they cannot go on without it.
     void close();
+    // Nobody takes any more anywhere: all others lose it.
+    void abandon();
     Taker& taker() { return taker_; }
     // From now on the line's thread calls these, which must outlive it, for takers that draw through them.
     void use(tickets::Counters& counters);
@@ -138,6 +145,7 @@ class GiverLine {
     Instant told_{};                             // our own commits
     bool untold_ = false;
     std::atomic<bool> over_ = false;
+    std::atomic<bool> abandoned_ = false;
     std::thread thread_;
 };
 

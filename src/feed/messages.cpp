@@ -46,6 +46,7 @@ IntervalSet read_positions(ByteReader& in) {
 struct Writer {
     ByteWriter& out;
     void operator()(const Hello& hello) const {
+        out.u64(hello.version);
         out.blob(hello.node);
         out.u64(hello.rank);
         out.boolean(hello.draws);
@@ -94,6 +95,7 @@ struct Writer {
         out.u64(ask.question);
         out.blob(ask.what);
     }
+    void operator()(const Refused& refused) const { out.blob(refused.why); }
     void operator()(const Answer& answer) const {
         out.u64(answer.question);
         out.blob(answer.what);
@@ -112,9 +114,15 @@ Message of_kind(std::size_t wanted) {
         return {};
 }
 
+void skip(ByteReader& in) {
+    static_cast<void>(in.raw(in.rest().size()));
+}
+
 struct Reader {
     ByteReader& in;
     void operator()(Hello& hello) const {
+        hello.version = in.u32();
+        if (hello.version != feed_version) return skip(in);  // its other fields may be others
         hello.node = in.blob();
         hello.rank = in.u32();
         hello.draws = in.boolean();
@@ -161,6 +169,7 @@ struct Reader {
         ask.question = in.u64();
         ask.what = in.blob();
     }
+    void operator()(Refused& refused) const { refused.why = in.blob(); }
     void operator()(Answer& answer) const {
         answer.question = in.u64();
         answer.what = in.blob();

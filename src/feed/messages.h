@@ -16,11 +16,14 @@ namespace wq::feed {
 // ---- by takers ----
 
 inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+// Of these messages: workers may be of another build than the ranks.
+inline constexpr std::uint32_t feed_version = 1;
 
 struct Hello {               // first
     std::string node;        // equal for takers that share tickets
     std::uint32_t rank = 0;  // for statistics; no_rank: it is a worker, and gets a number
     bool draws = false;      // by itself, through the counter, from what is sealed
+    std::uint32_t version = feed_version;
 };
 struct Draw {};           // no tickets are left on its node; it asks once, and waits for the answer
 struct Filled {           // its node has what was granted
@@ -92,13 +95,16 @@ struct Count {                // to everybody on a node, when one was lost: what
 struct Tell {  // of everybody: its commits until now, then Told
     std::uint32_t round = 0;
 };
+struct Refused {  // answers Hello
+    std::string why;
+};
 struct Answer {
     std::uint64_t question = 0;
     std::string what;
 };
 
 using Message = std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended,
-                             Count, Tell, Told, Drew, Closed, Sealed, Unsealed, Ask, Answer>;
+                             Count, Tell, Told, Drew, Closed, Sealed, Unsealed, Ask, Answer, Refused>;
 
 std::string encode(const Message& message);
 bool is_answer(std::string_view bytes);  // or garbage that begins like one

@@ -5,6 +5,7 @@
 namespace wq::feed {
 
 std::uint64_t Questions::ask(std::string what) {
+    if (is_child()) return 0;
     const std::lock_guard lock(mutex_);
     asked_[++last_];
     if (failure_) return last_;  // the line may be gone
@@ -13,17 +14,21 @@ std::uint64_t Questions::ask(std::string what) {
     return last_;
 }
 
-Result<std::string> Questions::answer_to(std::uint64_t question) {
+Result<std::string> Questions::answer_to(std::uint64_t question, std::optional<Instant> until) {
+    if (is_child()) return Error{ExitCode::unreachable, "a child of fork() cannot read what is elsewhere"};
     std::unique_lock lock(mutex_);
     Asked& asked = asked_.at(question);
-    answered_.wait(lock, [&] { return asked.answer || failure_; });
-    if (!asked.answer) return Error{ExitCode::unreachable, *failure_};
+    const auto is_over = [&] { return asked.answer || failure_; };
+    until ? static_cast<void>(answered_.wait_for(lock, *until - instant_now(), is_over))
+          : answered_.wait(lock, is_over);
+    if (!asked.answer) return Error{ExitCode::unreachable, failure_.value_or("it does not answer")};
     std::string answer = std::move(*asked.answer);
     asked_.erase(question);
     return answer;
 }
 
 void Questions::forget(std::uint64_t question) {
+    if (is_child()) return;
     const std::lock_guard lock(mutex_);
     const auto asked = asked_.find(question);
     asked->second.answer ? static_cast<void>(asked_.erase(asked))

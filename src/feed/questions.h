@@ -1,6 +1,8 @@
 // What a taker's consumers ask the giver's process, and its answers.
 #pragma once
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "net/transport.h"
 
 namespace wq::feed {
@@ -24,8 +27,9 @@ class Questions {
     // ---- consumers', of any threads ----
 
     std::uint64_t ask(std::string what);  // returns the question's number
-    // Waits. Each answer is given once. Error unreachable: there is no giver any more.
-    Result<std::string> answer_to(std::uint64_t question);
+    // Waits. Each answer is given once. Error unreachable: there is no giver any more, or `until` is over, or
+    // this is a child of fork().
+    Result<std::string> answer_to(std::uint64_t question, std::optional<Instant> until = {});
     // An answer that nobody waits for.
     void forget(std::uint64_t question);
 
@@ -41,6 +45,10 @@ class Questions {
         bool forgotten = false;
         std::optional<std::string> answer{};
     };
+    // A child of fork() has no line, and another thread may have held the mutex.
+    bool is_child() const { return ::getpid() != pid_; }
+
+    const pid_t pid_ = ::getpid();
     std::function<void()> wake_;
     std::mutex mutex_;
     std::condition_variable answered_;

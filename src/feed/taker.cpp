@@ -25,10 +25,12 @@ Taker::Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void
 
 // ---- the consumer's ----
 
-bool Taker::join() {
+bool Taker::join(std::optional<Instant> until) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return batch_.value() != 0 || failure_; });
-    return !failure_;
+    const auto is_over = [this] { return batch_.value() != 0 || failure_; };
+    until ? static_cast<void>(changed_.wait_for(lock, *until - instant_now(), is_over))
+          : changed_.wait(lock, is_over);
+    return batch_.value() != 0 && !failure_;
 }
 
 std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done,
@@ -150,6 +152,10 @@ void Taker::take(net::Transport&, const Welcome& welcome) {
         begin_batch(welcome.batch);
     }
     changed_.notify_all();
+}
+
+void Taker::take(net::Transport&, const Refused& refused) {
+    fail(refused.why);
 }
 
 void Taker::take(net::Transport& line, const Granted& granted) {

@@ -44,7 +44,8 @@ class Taker {
 
     // ---- the consumer's, of any threads ----
 
-    bool join();                 // waits until the giver knows us; false: failure()
+    // Waits until the giver knows us. false: failure(), or `until` is over.
+    bool join(std::optional<Instant> until = {});
     std::uint32_t rank() const;  // since then
     // Commits `done`, which was taken here, and no other. Waits. nullopt: all are committed, or failure(), or
     // `stop` is requested, before or while it waits.
@@ -81,6 +82,7 @@ class Taker {
     bool draw(net::Transport& line, Instant now);
     void tell_commits(net::Transport& line);
     void take(net::Transport& line, const Welcome& welcome);
+    void take(net::Transport& line, const Refused& refused);
     void take(net::Transport& line, const Granted& granted);
     void take(net::Transport& line, const Count& count);
     void take(net::Transport& line, const Tell& tell);

@@ -82,9 +82,13 @@ void GivingPort::open_for_workers() {
     net::TcpListenOptions options = listen_options();
     options.tls = api::checked(net::make_identity());
     port_.emplace(api::checked(listening::open_port(std::move(options), "", [](const std::string&) {})));
-    if (const Status written = port_->write_contact(file_); !written) throw api::setup_error(written.error());
     contact_ = net::to_json(port_->contact());
     listener_ = std::move(port_->listener);
+}
+
+void GivingPort::publish() const {
+    if (!port_) return;
+    if (const Status written = port_->write_contact(file_); !written) throw api::setup_error(written.error());
 }
 
 std::unique_ptr<net::TcpListener> GivingPort::take_listener() {
@@ -99,6 +103,8 @@ Giving::Giving(GivingOptions options)
       statistics_(*pass_),
       tickets_(std::move(options.tickets)),
       port_(std::move(options.port)) {
+    remark(options.ranks);
+    // Once the line is there, others wait for us: nothing fails then.
     feed::GiverLineOptions giver{port_.take_listener(), ledger_of(*pass_, options.committed)};
     giver.epoch = pass_->plan().size();
     giver.ranks = options.ranks;
@@ -113,8 +119,7 @@ Giving::Giving(GivingOptions options)
     line_ = std::make_unique<feed::GiverLine>(std::move(giver), *tickets_.pool,
                                               taker_options(*pass_, tickets_.name, 0));
     line_->say = say_as(pass_->options());
-    if (server_) server_->start(*line_);
-    remark(options.ranks);
+    if (server_) server_->answer_through(*line_);
 }
 
 Giving::~Giving() {
@@ -126,7 +131,7 @@ Giving::~Giving() {
 bool Giving::leave() {
     const bool lost = taker().failure().has_value();  // before its own line ends
     line_->close();
-    return lost || line_->report().lost_takers > 0;
+    return lost || line_->report().lost_ranks > 0;
 }
 
 void Giving::remark(std::uint64_t ranks) const {

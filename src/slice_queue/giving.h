@@ -32,6 +32,7 @@ class GivingPort {
     ~GivingPort();
     // For ranks; empty: there is no port.
     const std::string& contact() const { return contact_; }
+    void publish() const;  // writes the contact file; throws SetupError
     std::unique_ptr<net::TcpListener> take_listener();
 
   private:
@@ -69,6 +70,10 @@ class Giving final : public Member {
     void add_summary(const SliceSummaryOptions& options);
     // Waits until all others have left.
     bool leave() override;
+    // Workers may come from now on. Throws SetupError.
+    void publish() const { port_.publish(); }
+    // Others lose it at once: nobody takes any more.
+    void abandon() { line_->abandon(); }
     // For ranks that draw through them.
     void use(tickets::Counters& counters) { line_->use(counters); }
 

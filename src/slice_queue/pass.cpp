@@ -30,6 +30,7 @@ void write(ByteWriter& out, const SliceOptions& options) {
     out.boolean(options.num_slices.has_value());
     out.i64(options.num_slices.value_or(0));
     out.boolean(options.num_slices_per_work);
+    out.boolean(options.lines);
     out.u64(options.record_bytes);
     out.u8(static_cast<std::uint8_t>(options.delivery));
     out.boolean(options.record_each);
@@ -46,6 +47,7 @@ SliceOptions read_options(ByteReader& in) {
     const std::int64_t slices = in.i64();
     if (cuts) options.num_slices = slices;
     options.num_slices_per_work = in.boolean();
+    options.lines = in.boolean();
     options.record_bytes = in.u64();
     const std::uint8_t delivery = in.u8();
     if (delivery > static_cast<std::uint8_t>(Delivery::at_least_once)) in.fail();
@@ -108,7 +110,7 @@ std::uint64_t Pass::digest() const {
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(options_.num_epochs), static_cast<std::uint64_t>(options_.shuffle),
           static_cast<std::uint64_t>(options_.delivery), static_cast<std::uint64_t>(options_.tickets),
-          options_.seed ? *options_.seed + 1 : 0})
+          static_cast<std::uint64_t>(options_.record_each), options_.seed ? *options_.seed + 1 : 0})
         bits = slices::mixed(bits, part);
     return bits;
 }

@@ -93,7 +93,9 @@ void start_taking(Member& member) {
         throw SetupError("cannot reach rank 0: " + member.taker().failure().value_or(""), 69);
     const SliceSummaryOptions& summary = member.pass().options().summary;
     const bool wanted = !summary.hdf5.empty() || !summary.tensorboard.empty();
-    if (wanted && member.giving()) member.giving()->add_summary(summary);
+    if (member.giving() == nullptr) return;
+    if (wanted) member.giving()->add_summary(summary);
+    member.giving()->publish();
 }
 
 }  // namespace
@@ -155,7 +157,12 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
                                                         parts.beside_rank_0 ? nullptr : counters});
         start_taking(*member);
     });
-    agreed(gather, joined);  // rank 0 must not end before all others know it
+    try {
+        agreed(gather, joined);  // rank 0 must not end before all others know it
+    } catch (...) {
+        if (member && gives) member->giving()->abandon();  // workers may be there
+        throw;
+    }
     if (counters != nullptr && gives) member->giving()->use(*counters);
     opened.calls_mpi = counters != nullptr && !parts.threads_may_call;
     parts.is_calling_mpi = opened.calls_mpi;

@@ -1,9 +1,11 @@
 #include "slice_queue/record_requests.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/units.h"
 
 namespace wq::slice_queue {
 
@@ -71,6 +73,7 @@ struct RequestWriter {
     ByteWriter& out;
     void operator()(const AskPass&) const {}
     void operator()(const AskPlace& ask) const { write(out, ask.slice); }
+    void operator()(const AskLook& ask) const { write(out, ask.slice); }
     void operator()(const AskWhereabouts& ask) const {
         write(out, ask.slice);
         write(out, ask.as);
@@ -92,6 +95,7 @@ struct RequestReader {
     ByteReader& in;
     void operator()(AskPass&) const {}
     void operator()(AskPlace& ask) const { read(in, ask.slice); }
+    void operator()(AskLook& ask) const { read(in, ask.slice); }
     void operator()(AskWhereabouts& ask) const {
         read(in, ask.slice);
         read(in, ask.as);
@@ -134,7 +138,11 @@ Result<Value> read_answer(std::string_view answer, Fields&& fields) {
     ByteReader in(answer);
     if (const std::uint8_t code = in.u8(); code != 0) {
         const std::string why(in.blob());
-        return in.at_end() ? Error{static_cast<ExitCode>(code), why} : garbage();
+        const bool known = code == to_int(ExitCode::usage) || code == to_int(ExitCode::bad_input) ||
+                           code == to_int(ExitCode::not_allowed);
+        if (!in.at_end()) return garbage();
+        return Error{known ? static_cast<ExitCode>(code) : ExitCode::unreachable,
+                     line_for_message(why, 1000)};
     }
     Value value;
     fields(in, value);
@@ -143,6 +151,19 @@ Result<Value> read_answer(std::string_view answer, Fields&& fields) {
 }
 
 }  // namespace
+
+std::uint32_t sample_of(const sources::SourceFile& file) {
+    constexpr std::uint64_t some = 4096;
+    const std::uint64_t bytes = file.bytes();
+    std::uint32_t sample = 0;
+    std::string block;
+    for (const std::uint64_t from : {std::uint64_t{0}, bytes / 2, bytes > some ? bytes - some : 0}) {
+        block.resize(std::min(some, bytes - from));
+        if (!file.read(from, block)) return 0;
+        sample = crc32c(block, sample);
+    }
+    return sample;
+}
 
 std::string encode(const Request& request) {
     ByteWriter out;
@@ -189,6 +210,13 @@ std::string answer_of(const FoundFile& found) {
     write(out, found.whereabouts.planned);
     write(out, found.whereabouts.place);
     write(out, found.stamp);
+    out.u64(found.sample);
+    return out.take();
+}
+
+std::string answer_of(WorkIs is) {
+    ByteWriter out = good_answer();
+    out.u8(static_cast<std::uint8_t>(is));
     return out.take();
 }
 
@@ -232,6 +260,15 @@ Result<FoundFile> found_of(std::string_view answer) {
         read(in, found.whereabouts.planned);
         read(in, found.whereabouts.place);
         read(in, found.stamp);
+        found.sample = in.u32();
+    });
+}
+
+Result<WorkIs> look_in(std::string_view answer) {
+    return read_answer<WorkIs>(answer, [](ByteReader& in, WorkIs& is) {
+        const std::uint8_t byte = in.u8();
+        if (byte > static_cast<std::uint8_t>(WorkIs::other)) in.fail();
+        is = static_cast<WorkIs>(byte);
     });
 }
 

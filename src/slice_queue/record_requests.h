@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "slice_queue/slice_works.h"
+#include "sources/source_file.h"
 
 namespace wq::slice_queue {
 
@@ -22,6 +23,9 @@ struct AskWhereabouts {
     ReadAs as;
 };
 struct AskPlace {
+    Slice slice;
+};
+struct AskLook {
     Slice slice;
 };
 struct OpenReader {
@@ -39,7 +43,8 @@ struct MoveReader {
 struct CloseReader {  // answer: empty
     std::uint64_t reader = 0;
 };
-using Request = std::variant<AskPass, AskPlace, AskWhereabouts, OpenReader, ReadOn, MoveReader, CloseReader>;
+using Request =
+    std::variant<AskPass, AskPlace, AskLook, AskWhereabouts, OpenReader, ReadOn, MoveReader, CloseReader>;
 
 std::string encode(const Request& request);
 Result<Request> decode_request(std::string_view bytes);  // error bad_input: garbage
@@ -50,7 +55,11 @@ struct FoundFile {
     Whereabouts whereabouts;
     // Of the file as it is, whether it was counted or not: a worker that finds the same reads it itself.
     std::optional<sources::SourceStamp> stamp;
+    std::uint32_t sample = 0;  // sample_of() the file
 };
+// A checksum of some bytes at the beginning, in the middle and at the end: files that were packed or copied
+// may have equal times.
+std::uint32_t sample_of(const sources::SourceFile& file);
 struct OpenedReader {
     std::string key_prefix;
     std::string row_type;
@@ -69,6 +78,7 @@ std::string answer_of(const Error& error);
 std::string answer_of(Done);
 std::string answer_of(std::string_view pass);
 std::string answer_of(const sources::Place& place);
+std::string answer_of(WorkIs is);
 std::string answer_of(const FoundFile& found);
 std::string answer_of(const OpenedReader& opened);
 std::string answer_of(const sources::RecordBlock& block);
@@ -76,6 +86,7 @@ std::string answer_of(const sources::RecordBlock& block);
 // The error of the answer; bad_input also: it is garbage.
 Result<std::string> pass_of(std::string_view answer);
 Result<sources::Place> place_in(std::string_view answer);
+Result<WorkIs> look_in(std::string_view answer);
 Result<FoundFile> found_of(std::string_view answer);
 Result<OpenedReader> opened_of(std::string_view answer);
 Result<SomeRecords> records_of(std::string_view answer);

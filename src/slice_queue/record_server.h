@@ -20,7 +20,7 @@ namespace wq::slice_queue {
 class RecordServer final : public feed::Service {
   public:
     // `works` must outlive it. `pass`: Pass::bytes().
-    RecordServer(SliceWorks& works, std::string pass) : works_(works), pass_(std::move(pass)) {}
+    RecordServer(SliceWorks& works, std::string pass);
     ~RecordServer() override { stop(); }
 
     // On the line's thread.
@@ -28,13 +28,14 @@ class RecordServer final : public feed::Service {
     void gone(const feed::Address& worker) override;
 
     // From now on answers are sent, through `line`, until stop(); requests of before wait.
-    void start(feed::GiverLine& line);
+    void answer_through(feed::GiverLine& line);
     void stop();
 
   private:
+    static constexpr std::size_t first_records = 1;  // before their sizes are known
     struct Reader {
         std::unique_ptr<sources::RecordReader> records;
-        std::size_t at_once = 1;  // so many in an answer
+        std::size_t at_once = first_records;  // so many in an answer
     };
     using Readers = std::map<std::uint64_t, Reader>;  // of one worker
     struct Job {
@@ -42,11 +43,14 @@ class RecordServer final : public feed::Service {
         std::optional<feed::Ask> ask;  // none: the worker has gone
     };
 
-    void run(feed::GiverLine& line);
+    void run();
+    std::optional<Job> next_job();
+    void serve(const Job& job);
     void put(Job job);
     std::string answer_to(const feed::Address& worker, std::string_view what);
     std::string serve(Readers&, const AskPass&) { return answer_of(std::string_view(pass_)); }
     std::string serve(Readers&, const AskPlace& ask);
+    std::string serve(Readers&, const AskLook& ask);
     std::string serve(Readers&, const AskWhereabouts& ask);
     std::string serve(Readers& readers, const OpenReader& open);
     std::string serve(Readers& readers, const ReadOn& next);
@@ -55,9 +59,10 @@ class RecordServer final : public feed::Service {
 
     SliceWorks& works_;
     std::string pass_;
-    std::mutex mutex_;  // of jobs_, over_
+    std::mutex mutex_;  // of jobs_, line_, over_
     std::condition_variable changed_;
     std::deque<Job> jobs_;
+    feed::GiverLine* line_ = nullptr;
     bool over_ = false;
     std::map<feed::Address, Readers> readers_;  // the thread's
     std::thread thread_;

@@ -18,9 +18,13 @@ struct ReadAs {
     std::uint64_t record_bytes = 0;  // of records
 };
 
+enum class WorkIs : std::uint8_t { nothing, file, other };  // other: a folder, for example
+
 class RecordSource {
   public:
     virtual ~RecordSource() = default;
+    // What the slice's work is where the works are.
+    virtual Result<WorkIs> look(const Slice& slice) = 0;
     // Where the slice's records begin, for RecordReader::move_to(). Error: nobody can say it any more.
     virtual Result<sources::Place> place_of(const Slice& slice) = 0;
     // Error bad_input: it cannot be read, or changed since it was counted. Error usage: it was cut into other

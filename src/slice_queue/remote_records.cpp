@@ -1,32 +1,29 @@
 #include "slice_queue/remote_records.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "slice_queue/record_requests.h"
-#include "sources/h5_name.h"
 #include "sources/source_file.h"
 
 namespace wq::slice_queue {
 
 namespace {
 
+constexpr std::uint64_t most_records = 1 << 20;  // of an answer
+
 Result<std::string> ask(feed::Questions& giver, const Request& request) {
     return giver.answer_to(giver.ask(encode(request)));
 }
 
-std::uint64_t new_reader() {
-    static std::atomic<std::uint64_t> last = 0;
-    return ++last;
-}
-
-bool is_here(const std::string& work, const std::optional<sources::SourceStamp>& stamp) {
-    if (!stamp) return false;
-    const auto dataset = sources::split_h5_name(work);
-    return sources::SourceFile::open(dataset ? dataset->file : work, *stamp).ok();
+// One that grows may be any other of that name.
+bool is_here(const Slice& slice, const FoundFile& found) {
+    if (!found.stamp || found.stamp->growing) return false;
+    const auto file = file_of(slice, found.stamp);
+    return file.ok() && sample_of(*file) == found.sample;
 }
 
 // The records of a reader of the other process. The next answer is on its way while these are used.
@@ -50,8 +47,8 @@ class RemoteReader final : public sources::RecordReader {
     std::uint64_t record_bytes() const override { return record_bytes_; }
 
     Result<sources::RecordBlock> read(std::size_t most) override {
-        while (there() < most && asked_)
-            if (const Status got = receive(); !got) return got.error();
+        while (there() < most && asked_) receive();
+        if (there() == 0 && wrong_) return *wrong_;
         sources::RecordBlock block;
         block.size = std::min(most, there());
         block.first = next_;
@@ -71,6 +68,7 @@ class RemoteReader final : public sources::RecordReader {
         drop_answer();
         bytes_.clear(), starts_.clear();
         size_ = used_ = 0;
+        wrong_.reset();
         const auto moved = ask(*giver_, MoveReader{reader_, place});
         if (!moved) return moved.error();
         if (const Status good = status_of(*moved); !good) return good;
@@ -85,17 +83,24 @@ class RemoteReader final : public sources::RecordReader {
         if (const auto asked = std::exchange(asked_, std::nullopt)) giver_->forget(*asked);
     }
 
-    Status receive() {
+    void receive() {
         const auto answer = giver_->answer_to(*std::exchange(asked_, std::nullopt));
-        if (!answer) return answer.error();
-        auto some = records_of(*answer);
-        if (!some) return some.error();
-        if (some->size == 0) return success();
+        auto some = answer ? records_of(*answer) : answer.error();
+        if (some && some->size > 0 && !fits(*some))
+            some = Error{ExitCode::bad_input, "what came of " + key_prefix() + " cannot be read"};
+        if (!some) wrong_ = some.error();
+        if (!some || some->size == 0) return;
         ask_on();
         drop_used();
         if (size_ == 0) next_ = some->first;
         append(*some);
-        return success();
+    }
+
+    // All records of a reader have the same form.
+    bool fits(const SomeRecords& some) const {
+        if (some.size > most_records) return false;
+        return size_ == 0 || (some.lengths.empty() == starts_.empty() &&
+                              (!starts_.empty() || some.record_bytes == record_bytes_));
     }
 
     void append(const SomeRecords& some) {
@@ -126,6 +131,7 @@ class RemoteReader final : public sources::RecordReader {
     std::uint64_t reader_;
     std::string row_type_;
     std::optional<std::uint64_t> asked_;  // for the next records; none: there are no more
+    std::optional<Error> wrong_;          // why there are no more
     std::string bytes_;                   // of the records that are here
     std::uint64_t record_bytes_ = 0;      // of each, if starts_ is empty
     std::vector<std::size_t> starts_;     // of each in bytes_, and the end
@@ -136,8 +142,13 @@ class RemoteReader final : public sources::RecordReader {
 
 }  // namespace
 
+Result<WorkIs> RemoteRecords::look(const Slice& slice) {
+    const auto answer = ask(*giver_, AskLook{slice});
+    if (!answer) return answer.error();
+    return look_in(*answer);
+}
+
 Result<sources::Place> RemoteRecords::place_of(const Slice& slice) {
-    // Whatever it is read as: the place is the same.
     const auto answer = ask(*giver_, AskPlace{slice});
     if (!answer) return answer.error();
     return place_in(*answer);
@@ -148,8 +159,12 @@ Result<std::unique_ptr<sources::RecordReader>> RemoteRecords::open(const Slice& 
     if (!answer) return answer.error();
     const auto found = found_of(*answer);
     if (!found) return found.error();
-    if (is_here(slice.work, found->stamp)) return open_here(slice, as, found->whereabouts);
-    const std::uint64_t reader = new_reader();
+    if (is_here(slice, *found)) return open_here(slice, as, found->whereabouts);
+    std::call_once(said_, [&] {
+        say_("records of " + line_for_message(slice.work) +
+             " come from rank 0: its file is not here, or is another one");
+    });
+    const std::uint64_t reader = ++readers_;
     const auto opened = ask(*giver_, OpenReader{reader, slice, as});
     if (!opened) return opened.error();
     auto words = opened_of(*opened);

@@ -3,8 +3,12 @@
 // travel.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "feed/questions.h"
@@ -14,12 +18,19 @@ namespace wq::slice_queue {
 
 class RemoteRecords final : public RecordSource {
   public:
-    explicit RemoteRecords(std::shared_ptr<feed::Questions> giver) : giver_(std::move(giver)) {}
+    using Say = std::function<void(const std::string&)>;
+    // `say` is told of the first work that is read elsewhere.
+    RemoteRecords(std::shared_ptr<feed::Questions> giver, Say say)
+        : giver_(std::move(giver)), say_(std::move(say)) {}
+    Result<WorkIs> look(const Slice& slice) override;
     Result<sources::Place> place_of(const Slice& slice) override;
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 
   private:
     std::shared_ptr<feed::Questions> giver_;
+    Say say_;
+    std::once_flag said_;
+    std::atomic<std::uint64_t> readers_ = 0;  // so many were opened there: their numbers
 };
 
 }  // namespace wq::slice_queue

@@ -3,10 +3,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "api/setup_error.h"
 #include "base/random_bits.h"
+#include "base/units.h"
 #include "feed/lines.h"
 #include "mpi/segment.h"
 #include "net/backoff.h"
@@ -21,6 +24,7 @@ namespace {
 
 constexpr Duration least_wait = std::chrono::milliseconds(50);
 constexpr Duration longest_wait = std::chrono::seconds(5);
+constexpr Duration least_time = std::chrono::seconds(5);  // for one try
 
 // Tickets of its own: a worker shares none.
 struct OwnTickets {
@@ -36,11 +40,12 @@ struct OwnTickets {
 
 class RemoteWorker final : public Member {
   public:
-    RemoteWorker(std::unique_ptr<Pass> pass, OwnTickets tickets, std::unique_ptr<feed::TakerLine> line)
+    RemoteWorker(std::unique_ptr<Pass> pass, OwnTickets tickets, std::unique_ptr<feed::TakerLine> line,
+                 RemoteRecords::Say say)
         : pass_(std::move(pass)),
           tickets_(std::move(tickets)),
           line_(std::move(line)),
-          records_(line_->questions()) {}
+          records_(line_->questions(), std::move(say)) {}
     const Pass& pass() const override { return *pass_; }
     RecordSource& records() override { return records_; }
     feed::Taker& taker() override { return line_->taker(); }
@@ -61,32 +66,61 @@ feed::TakerOptions options_of_worker() {
     return options;
 }
 
-Result<std::unique_ptr<feed::TakerLine>> connect(const std::string& contact_file, OwnTickets& tickets) {
+// A worker before it knows what to take.
+struct Connected {
+    std::unique_ptr<feed::TakerLine> line;
+    std::unique_ptr<Pass> pass;
+};
+
+Result<Connected> connect(const std::string& contact_file, OwnTickets& tickets, Instant until) {
     const auto contact = net::read_contact(contact_file);
     if (!contact) return contact.error();
     auto dial = net::dial_options(*contact);
     dial.limits = feed::taker_limits();
     auto line = feed::TakerLine::open(std::move(dial), *tickets.pool, options_of_worker());
-    if (line && !(*line)->taker().join())
-        return Error{ExitCode::unreachable, "cannot reach the queue of " + contact_file + ": " +
-                                                (*line)->taker().failure().value_or("")};
-    return line;
+    if (!line) return line.error();
+    if (const Status joined = (*line)->join(until); !joined)
+        return Error{joined.error().code,
+                     "cannot reach the queue of " + contact_file + ": " + joined.error().message};
+    const auto questions = (*line)->questions();
+    const auto answer = questions->answer_to(questions->ask(encode(AskPass{})), until);
+    if (!answer) return answer.error();
+    const auto bytes = pass_of(*answer);
+    if (!bytes) return bytes.error();
+    auto pass = Pass::from_bytes(*bytes);
+    if (!pass) return pass.error();
+    return Connected{std::move(*line), std::move(*pass)};
 }
 
-// The queue may begin later than its workers, or its file may be of an earlier one.
-std::unique_ptr<feed::TakerLine> connect_in_time(const SliceWorkerOptions& options, OwnTickets& tickets) {
+// The queue may begin later than its workers, and its file may be of an earlier one, with another key.
+bool may_change(const Error& error, const std::string& contact_file) {
+    if (error.code == ExitCode::unreachable) return true;
+    return error.code == ExitCode::not_allowed && net::read_contact(contact_file).ok();
+}
+
+Connected connect_in_time(const SliceWorkerOptions& options, OwnTickets& tickets) {
     net::Backoff backoff(least_wait, longest_wait, random_bits());
     const Instant until =
         instant_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.wait));
     for (;;) {
-        auto line = connect(options.contact, tickets);
-        if (line) return std::move(*line);
+        // Once at least, whatever the time.
+        auto connected = connect(options.contact, tickets, std::max(until, instant_now() + least_time));
+        if (connected) return std::move(*connected);
         const Duration pause = backoff.next();
-        if (line.error().code != ExitCode::unreachable || instant_now() + pause >= until)
-            throw api::setup_error(line.error());
+        if (!may_change(connected.error(), options.contact) || instant_now() + pause >= until)
+            throw api::setup_error(connected.error());
         ::poll(nullptr, 0,
                static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
     }
+}
+
+std::function<void(const std::string&)> say_as_worker(const SliceWorkerOptions& options, const Pass& pass) {
+    SliceOptions saying;
+    saying.name = line_for_message(pass.options().name);
+    saying.say = options.say;
+    if (!saying.say)
+        saying.say = [](const std::string& line) { std::fprintf(stderr, "work_queue: %s\n", line.c_str()); };
+    return say_as(saying);
 }
 
 }  // namespace
@@ -95,11 +129,10 @@ std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options) {
     if (!(options.wait >= 0 && options.wait <= 1e9))
         throw SetupError("a worker waits 0 to 10^9 seconds for its queue", 64);
     OwnTickets tickets;
-    auto line = connect_in_time(options, tickets);
-    const auto questions = line->questions();
-    const auto answer = api::checked(questions->answer_to(questions->ask(encode(AskPass{}))));
-    auto pass = api::checked(Pass::from_bytes(api::checked(pass_of(answer))));
-    return std::make_unique<RemoteWorker>(std::move(pass), std::move(tickets), std::move(line));
+    Connected connected = connect_in_time(options, tickets);
+    auto say = say_as_worker(options, *connected.pass);
+    return std::make_unique<RemoteWorker>(std::move(connected.pass), std::move(tickets),
+                                          std::move(connected.line), std::move(say));
 }
 
 }  // namespace wq::slice_queue

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "api/setup_error.h"
 #include "slice_queue/giving.h"
 #include "slice_queue/ranks.h"
 #include "slice_queue/remote_worker.h"
@@ -106,13 +107,20 @@ class SliceQueue::Impl final : public SliceFeed {
 };
 
 SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
-    : impl_(std::make_unique<Impl>(slice_queue::open_alone(works, said(options)), options.commit_by_hand)) {}
+    : impl_(api::with_setup_errors([&] {
+          return std::make_unique<Impl>(slice_queue::open_alone(works, said(options)),
+                                        options.commit_by_hand);
+      })) {}
 SliceQueue::SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options)
-    : impl_(std::make_unique<Impl>(slice_queue::open_among_ranks(session.parts(), works, said(options)),
-                                   options.commit_by_hand, session.parts())) {}
+    : impl_(api::with_setup_errors([&] {
+          return std::make_unique<Impl>(slice_queue::open_among_ranks(session.parts(), works, said(options)),
+                                        options.commit_by_hand, session.parts());
+      })) {}
 SliceQueue::SliceQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SliceQueue SliceQueue::as_worker(const SliceWorkerOptions& options) {
-    return SliceQueue(std::make_unique<Impl>(slice_queue::open_as_worker(options), options.commit_by_hand));
+    return SliceQueue(api::with_setup_errors([&] {
+        return std::make_unique<Impl>(slice_queue::open_as_worker(options), options.commit_by_hand);
+    }));
 }
 
 // A child of fork() has neither our threads nor our connection.
@@ -144,6 +152,12 @@ void SliceQueue::add_summary(const SliceSummaryOptions& options) {
 }
 void SliceQueue::save(const std::string& path) {
     impl_->save(path);
+}
+bool SliceQueue::is_file(const Slice& slice) {
+    const auto is = impl_->records().look(slice);
+    if (!is) throw std::runtime_error(options().name + ": " + is.error().message);
+    if (*is != slice_queue::WorkIs::nothing) return *is == slice_queue::WorkIs::file;
+    return *options().must_exist && slice.work.find("://") == std::string::npos;
 }
 std::uint64_t SliceQueue::size() const {
     return impl_->pass().plan().size();

@@ -36,10 +36,14 @@ class SliceReader::Impl {
 
     // A source that is open already is read on.
     void open(SliceFeed& feed, const Slice& slice) {
-        if (reader_ && slice.start && slice.work == work_)
-            return throw_if_bad(reader_->move_to(good(feed.records().place_of(slice))));
-        reader_.reset();
-        reader_ = good(feed.records().open(slice, as_));
+        const bool moves = slice.start && slice.work == work_ && source_ == &feed.records();
+        auto reader = std::exchange(reader_, nullptr);
+        if (reader && moves)
+            throw_if_bad(reader->move_to(good(feed.records().place_of(slice))));
+        else
+            reader = good(feed.records().open(slice, as_));
+        reader_ = std::move(reader);
+        source_ = &feed.records();
         work_ = slice.start ? slice.work : "";
     }
 
@@ -61,7 +65,8 @@ class SliceReader::Impl {
   private:
     slice_queue::ReadAs as_;
     std::unique_ptr<sources::RecordReader> reader_;
-    std::string work_;  // that it can be moved in; empty: none
+    std::string work_;                                   // that it can be moved in; empty: none
+    const slice_queue::RecordSource* source_ = nullptr;  // where it was opened
     std::uint64_t produced_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "slice_queue/slice_works.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -92,6 +94,12 @@ const sources::Surveyed* SliceWorks::find(const std::string& work) const {
     return found == by_name_.end() ? nullptr : &sources_[found->second];
 }
 
+Result<WorkIs> SliceWorks::look(const Slice& slice) {
+    struct stat status {};
+    if (::stat(slice.work.c_str(), &status) != 0) return WorkIs::nothing;
+    return S_ISREG(status.st_mode) ? WorkIs::file : WorkIs::other;
+}
+
 sources::Place SliceWorks::place(const Slice& slice) const {
     sources::Place place{{slice.start.value_or(0), slice.end.value_or(0)}, {}};
     const sources::Surveyed* source = find(slice.work);
@@ -108,6 +116,11 @@ Result<Whereabouts> SliceWorks::whereabouts(const Slice& slice, const ReadAs& as
                      line_for_message(slice.work) + " is cut into " + reader_of(source->kind)};
     known.planned = source->stamp;
     return known;
+}
+
+Result<sources::SourceFile> file_of(const Slice& slice, const std::optional<sources::SourceStamp>& planned) {
+    const auto dataset = sources::split_h5_name(slice.work);
+    return sources::SourceFile::open(dataset ? dataset->file : slice.work, planned);
 }
 
 Result<std::unique_ptr<sources::RecordReader>> SliceWorks::open(const Slice& slice, const ReadAs& as) {

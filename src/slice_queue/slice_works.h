@@ -24,6 +24,10 @@ struct Whereabouts {
 Result<std::unique_ptr<sources::RecordReader>> open_here(const Slice& slice, const ReadAs& as,
                                                          const Whereabouts& whereabouts);
 
+// The file that the slice's work is, or that has it as a dataset.
+Result<sources::SourceFile> file_of(const Slice& slice,
+                                    const std::optional<sources::SourceStamp>& planned = std::nullopt);
+
 class SliceWorks final : public RecordSource {
   public:
     // Collective over the party. Throws SetupError on all ranks if a work is missing or cannot be counted.
@@ -38,6 +42,7 @@ class SliceWorks final : public RecordSource {
 
     // Error usage: it was cut into other records than these.
     Result<Whereabouts> whereabouts(const Slice& slice, const ReadAs& as) const;
+    Result<WorkIs> look(const Slice& slice) override;
     Result<sources::Place> place_of(const Slice& slice) override { return place(slice); }
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 

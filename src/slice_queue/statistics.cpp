@@ -51,7 +51,7 @@ logs::SliceSample Statistics::sample(const feed::GiverReport& now) const {
     row.epoch = now.first_open / pass_.plan().size();
     row.given_again = now.given_again;
     row.waiting = static_cast<std::uint32_t>(now.waiting);
-    row.lost_ranks = static_cast<std::uint32_t>(now.lost_takers);
+    row.lost_ranks = static_cast<std::uint32_t>(now.lost_ranks);
     for (const feed::RankReport& rank : now.ranks) {
         sample.ranks.push_back({row.timestamp, rank.taken, rank.rank, rank.is_here ? 1U : 0U});
         row.ranks += rank.is_here;

@@ -42,6 +42,8 @@ class CommandHost {
     // Waits for the end of the command. Returns its status as of waitpid(); nullopt: the host is gone, killed
     // by the command perhaps. The next start() starts another one.
     std::optional<int> wait();
+    // Kills the command, with all that is left of others. The next start() starts another host.
+    void end_command() { end(); }
     // On any thread: ends the host with all that runs, and starts no other one.
     void stop();
 

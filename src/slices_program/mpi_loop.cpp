@@ -7,6 +7,7 @@
 
 #include "base/exit_code.h"
 #include "base/time.h"
+#include "base/units.h"
 #include "slices_program/loop.h"
 #include "slices_program/runner.h"
 #include "slices_program/saver.h"
@@ -103,7 +104,7 @@ int take_slices(MpiSession& mpi, const Options& options) {
 
 int take_slices_of_other_run(const Options& options) {
     SliceQueue slices = SliceQueue::as_worker(options.join);
-    say("worker " + std::to_string(slices.rank()) + " of " + slices.options().name);
+    say("worker " + std::to_string(slices.rank()) + " of " + line_for_message(slices.options().name));
     Commands(slices, options).run([] {});
     return code_of(slices);
 }

@@ -148,6 +148,7 @@ Status check_join(const po::variables_map& given, const Options& options) {
                                               : "--join and --" + name +
                                                     " exclude each other: the run that "
                                                     "it joins has decided that");
+    if (options.join.contact.empty()) return usage_error("--join needs the name of a contact file");
     if (options.command.empty()) return usage_error("give a command after '--'");
     return success();
 }
@@ -181,7 +182,11 @@ Status fill(const po::variables_map& given, Options& options) {
     if (given.count("name") > 0) options.slices.name = text("name");
     if (auto done = take_numbers(given, options); !done) return done;
     if (auto done = take_works(given, options); !done) return done;
-    return options.join.contact.empty() ? check(options) : check_join(given, options);
+    if (given.count("join") > 0) return check_join(given, options);
+    if (given.count("wait") > 0) return usage_error("--wait is for --join");
+    if (given.count("contact") > 0 && options.mode != Mode::run)
+        return usage_error("--explain and --audit have no workers, so no --contact");
+    return check(options);
 }
 
 }  // namespace

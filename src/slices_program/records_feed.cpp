@@ -1,6 +1,5 @@
 #include "slices_program/records_feed.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,13 +48,6 @@ void feed_records(SliceReader& reader, std::size_t at_once, std::string_view end
 RecordsFeed::RecordsFeed(SliceQueue& slices)
     : slices_(slices), records_(std::max<std::uint64_t>(slices.options().record_bytes, 1)), bytes_(1) {}
 
-// Without "://", SliceQueue has found that all works are there, or that none of them is a file.
-bool RecordsFeed::is_file(const std::string& work) const {
-    struct stat status {};
-    if (::stat(work.c_str(), &status) == 0) return S_ISREG(status.st_mode);
-    return *slices_.options().must_exist && work.find("://") == std::string::npos;
-}
-
 RecordsFeed::Format RecordsFeed::format_of(const Slice& slice) {
     if (sources::split_h5_name(slice.work)) return {rows_, records_at_once, ""};
     if (!slice.start) return {bytes_, bytes_at_once, ""};
@@ -65,9 +57,9 @@ RecordsFeed::Format RecordsFeed::format_of(const Slice& slice) {
 
 Status RecordsFeed::feed(const Slice& slice, int pipe) {
     const bool rows = sources::split_h5_name(slice.work).has_value();
-    if (!rows && !slice.start && !is_file(slice.work)) return success();
     const auto [reader, at_once, end] = format_of(slice);
     try {
+        if (!rows && !slice.start && !slices_.is_file(slice)) return success();
         reader.open(slices_, slice);
         feed_records(reader, at_once, end, pipe);
     } catch (const std::exception& error) {

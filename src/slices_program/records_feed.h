@@ -27,7 +27,6 @@ class RecordsFeed {
         std::string_view end;  // of each record
     };
     Format format_of(const Slice& slice);
-    bool is_file(const std::string& work) const;
 
     SliceQueue& slices_;
     LineReader lines_;

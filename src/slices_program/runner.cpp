@@ -87,9 +87,12 @@ std::string Runner::run(const Slice& slice, RecordsFeed& records) {
         return cannot_run(started.error().message);
     read_end.reset();
     const Status fed = records.feed(slice, write_end.get());
+    if (!fed) {  // it must not take what it got for all there is
+        host_.end_command();
+        return fed.error().message;
+    }
     write_end.reset();
-    const std::string ended = end_of(host_.wait());
-    return fed ? ended : fed.error().message;
+    return end_of(host_.wait());
 }
 
 }  // namespace wq::slices_program

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "stats/h5_open.h"
+#include "stats/h5_turn.h"
 #include "stats/h5_types.h"
 
 namespace wq::sources {
@@ -56,6 +57,7 @@ std::string missing_filter(const stats::H5Handle& creation) {
 }  // namespace
 
 Result<H5Rows> H5Rows::open(const H5Name& name, const std::optional<SourceStamp>& planned) {
+    const stats::H5Turn turn;
     H5Rows rows(name);
     if (const Status file = rows.open_file(name.file, planned); !file) return file.error();
     if (const Status dataset = rows.open_dataset(name.dataset); !dataset) return dataset.error();
@@ -197,6 +199,7 @@ bool H5Rows::read_into(void* to, Interval range) {
 }
 
 Status H5Rows::read(std::uint64_t first, std::uint64_t end, std::span<char> to) {
+    const stats::H5Turn turn;
     const Interval range{first, end};
     if (auto there = check(range); !there) return there;
     if (type_.element == Element::any_text || to.size() != range.size() * type_.row_bytes())
@@ -209,6 +212,7 @@ Status H5Rows::read(std::uint64_t first, std::uint64_t end, std::span<char> to) 
 }
 
 Result<std::vector<std::string>> H5Rows::read_texts(std::uint64_t first, std::uint64_t end) {
+    const stats::H5Turn turn;
     const Interval range{first, end};
     if (const Status there = check(range); !there) return there.error();
     if (type_.element != Element::any_text)

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "records/append_file.h"
 #include "stats/h5_handle.h"
+#include "stats/h5_turn.h"
 #include "stats/h5_types.h"
 
 namespace wq::stats {
@@ -143,6 +144,7 @@ bool are_ascending(const std::vector<std::uint64_t>& numbers) {
 }  // namespace
 
 Status write_checkpoint(const std::string& path, const slices::Checkpoint& checkpoint) {
+    const H5Turn turn;
     h5_keep_quiet();
     const auto image = image_of(checkpoint);
     if (!image) return Error{ExitCode::interrupted, "cannot write " + path + ": " + h5_last_error()};
@@ -150,6 +152,7 @@ Status write_checkpoint(const std::string& path, const slices::Checkpoint& check
 }
 
 Result<slices::Checkpoint> read_checkpoint(const std::string& path) {
+    const H5Turn turn;
     const auto refused = [&](const std::string& why) {
         return Error{ExitCode::bad_input, "cannot restore " + path + ": " + why};
     };

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "stats/h5_turn.h"
+
 namespace wq::stats {
 
 class H5Handle {
@@ -17,12 +19,16 @@ class H5Handle {
         return *this;
     }
     ~H5Handle() {
-        if (id_ >= 0) close_(id_);  // a destructor cannot report an error
+        close();  // a destructor cannot report an error
     }
     bool ok() const { return id_ >= 0; }
     std::int64_t id() const { return id_; }
     // Closes it and returns whether that succeeded.
-    bool close() { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
+    bool close() {
+        if (id_ < 0) return true;
+        const H5Turn turn;
+        return close_(std::exchange(id_, -1)) >= 0;
+    }
     // Never closes it: for a file that could not be written, the library would retry the write again and
     // again.
     void abandon() { id_ = -1; }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "stats/h5_turn.h"
 #include "stats/h5_types.h"
 
 namespace wq::stats {
@@ -61,6 +62,7 @@ bool is_hdf5(const std::string& path) {
 }
 
 H5Opened h5_open_for_reading(const std::string& path) {
+    const H5Turn turn;
     h5_keep_quiet();
     const bool being_written = is_being_written(path);
     H5Opened opened = open_file(path, being_written);

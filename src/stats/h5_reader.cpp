@@ -1,6 +1,7 @@
 #include <hdf5.h>
 
 #include "stats/h5_open.h"
+#include "stats/h5_turn.h"
 #include "stats/h5_types.h"
 #include "stats/stats_reader.h"
 
@@ -19,6 +20,7 @@ Error refused(const std::string& path, const std::string& why) {
 }  // namespace
 
 Result<StatsReader> StatsReader::open(const std::string& path) {
+    const H5Turn turn;
     H5Opened opened = h5_open_for_reading(path);
     if (!opened.file.ok()) return refused(path, opened.why);
     const H5Handle dataset = open_dataset(opened.file, schema_of(Dataset::manager));
@@ -27,6 +29,7 @@ Result<StatsReader> StatsReader::open(const std::string& path) {
 }
 
 Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {
+    const H5Turn turn;
     h5_keep_quiet();
     const H5Handle dataset = open_dataset(file_, schema_of(which));
     if (!dataset.ok()) return refused(path_, std::string("it has no dataset /") + schema_of(which).name);
@@ -38,6 +41,7 @@ Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {
 }
 
 Status StatsReader::read_rows(Dataset which, void* rows, std::uint64_t count) const {
+    const H5Turn turn;
     if (count == 0) return success();
     h5_keep_quiet();
     const H5Handle dataset = open_dataset(file_, schema_of(which));
@@ -55,6 +59,7 @@ Status StatsReader::read_rows(Dataset which, void* rows, std::uint64_t count) co
 }
 
 std::string StatsReader::attribute(const std::string& name) const {
+    const H5Turn turn;
     h5_keep_quiet();
     const H5Handle attribute(H5Aopen(file_.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
     if (!attribute.ok()) return {};

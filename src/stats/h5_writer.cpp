@@ -5,11 +5,13 @@
 
 #include <cstring>
 
+#include "stats/h5_turn.h"
 #include "stats/h5_types.h"
 
 namespace wq::stats {
 
 Result<H5Writer> H5Writer::create(const std::string& path, const H5Attributes& attributes) {
+    const H5Turn turn;
     h5_keep_quiet();
     ::unlink(path.c_str());
     H5Writer writer(path);
@@ -65,6 +67,7 @@ bool H5Writer::add_table(const Schema& schema, Table& table) {
 }
 
 H5Writer::~H5Writer() {
+    const H5Turn turn;
     h5_keep_quiet();
     if (failed_) give_up();
 }
@@ -137,6 +140,7 @@ bool H5Writer::write_pending(const Schema& schema, Table& table) {
 }
 
 Status H5Writer::flush() {
+    const H5Turn turn;
     if (failed_ || pending_rows() == 0) return success();
     h5_keep_quiet();
     for (std::size_t i = 0; i < dataset_count; ++i) {
@@ -151,6 +155,7 @@ Status H5Writer::flush() {
 }
 
 Status H5Writer::close() {
+    const H5Turn turn;
     if (failed_) return success();
     if (auto flushed = flush(); !flushed) return flushed;
     for (Table& table : tables_) {

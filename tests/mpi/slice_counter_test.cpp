@@ -135,7 +135,7 @@ class Rank {
         giver.close();
         CHECK(giver.report().committed == positions);
         CHECK(giver.report().late == 0);
-        CHECK(plan_.killed > 0 || giver.report().lost_takers == 0);
+        CHECK(plan_.killed > 0 || giver.report().lost_ranks == 0);
     }
 
     // `dies_after`: so many slices.

@@ -180,10 +180,11 @@ class Slices(support.Case):
         run = self.run_to_end("a.txt", "--", "cat", ranks=0, before=["/bin/sh", "-c", 'exec "$0" "$@" <&-'])
         self.assertEqual(run.out.splitlines(), [line for line in LINES if line[0] == "a"])
 
-    # The ranks wait with their first slice until a worker has one. From its folder the works' names lead nowhere, so
-    # the records travel.
+    # The ranks wait with their first slice until a worker has one. In its folder the works' names lead to a folder, to
+    # another file or nowhere, so the records travel.
     def test_workers_elsewhere_take_slices(self):
-        os.mkdir(self.path("elsewhere"))
+        os.makedirs(self.path("elsewhere/a.txt"))
+        self.write("elsewhere/b.txt", "x" * len(self.read("b.txt")))
         for number, cut in enumerate((["--lines", "-n", 30], ["--record-bytes", 1, "-n", 20], [])):
             bell, gate, worker_bell = self.bell(f"bell{number}"), self.gate(f"gate{number}"), self.bell(f"worker{number}")
             script = f"if [ $SLICE_RANK -lt 2 ]; then echo . > {bell.path}; read line < {gate.path}; fi; cat"
@@ -229,8 +230,11 @@ class Slices(support.Case):
                 (["/none", "--", "true"], 65, "/none"),
                 (["-n", 1000, "--lines", "--", "true"], 64, "1000"),
                 (["--checkpoint", "list", "--", "true"], 65, "cannot restore list"),
-                (["--stats", "/none/s.h5", "--", "true"], 64, "/none/s.h5")]:
-            run = self.run_slices(*words, ranks=2 if "list" in words else 0, code=code)
+                (["--wait", "3", "--", "true"], 64, "--wait"),
+                (["--join", "", "--", "true"], 64, "--join"),
+                (["--stats", "/none/s.h5", "--contact", "c.json", "--", "true"], 64, "/none/s.h5"),
+                (["--contact", "/none/c.json", "--", "true"], 69, "/none/c.json")]:
+            run = self.run_slices(*words, ranks=2 if {"list", "c.json"} & set(words) else 0, code=code)
             said = [line for line in run.err.splitlines() if line.startswith("work_queue_slices: ")]
             self.assertEqual(len([line for line in said if re.search(re.escape(text), line)]), 1, str(run))
 

@@ -135,9 +135,10 @@ class SliceQueue {
     // no Manager. Throws SetupError on all ranks, also for what one of them finds wrong, such as an exception
     // of `records`.
     SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options = {});
-    // A worker of a queue elsewhere. Works are read here if they are the same files (equal size and time
-    // of change, as on a shared file system); otherwise readers get their records from the queue's process.
-    // Throws SetupError: no contact file or queue in time (69), a key that does not fit (77).
+    // A worker of a queue elsewhere. Works are read here if they are the same files (equal size, time of
+    // change and some of their bytes, as on a shared file system); otherwise readers get their records from
+    // the queue's process, up to 256 MiB each. Throws SetupError: no contact file or queue in time (69), a
+    // key that does not fit, or a contact file that others can read (77).
     static SliceQueue as_worker(const SliceWorkerOptions& options);
     // What was taken and not committed goes to other ranks. Rank 0 waits for the others' SliceQueues to end.
     ~SliceQueue();
@@ -149,7 +150,7 @@ class SliceQueue {
     // a rank with several threads commits by hand. Throws std::runtime_error if rank 0 is lost.
     std::optional<Slice> take();
     // Requested when rank 0 is lost, on a thread of the queue: others will be given what was taken here, a
-    // second later or more. take() throws then.
+    // second later or more (unless this process itself was held up). take() throws then.
     std::stop_token lost() const;
     // With commit_by_hand. Returns false if it was not taken here, is committed, rank 0 is lost, or delivery
     // is at_most_once.
@@ -175,8 +176,12 @@ class SliceQueue {
     void add_summary(const SliceSummaryOptions& options);
 
     std::uint64_t size() const;  // slices of one epoch
-    // Those of rank 0, also on a worker; must_exist is set.
+    // Those that were given, but must_exist is set. On a worker: what rank 0 has of prefix, epochs, order,
+    // cut, delivery, record_each and name.
     const SliceOptions& options() const;
+    // Whether the slice's work is a regular file, or was one, in the process that gives it: not a folder, and
+    // not only a name. Throws std::runtime_error if rank 0 is lost.
+    bool is_file(const Slice& slice);
     // As in statistics: of the session, 0 for a process alone; workers are numbered after the ranks.
     int rank() const;
     std::uint64_t seed() const;

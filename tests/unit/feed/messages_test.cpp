@@ -50,18 +50,42 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_EQ(present.positions, some());
     EXPECT_EQ(std::get<Granted>(back(Granted{{1, 2}})).positions, (Interval{1, 2}));
     EXPECT_TRUE(std::get<Ended>(back(Ended{true})).lost_some);
-    EXPECT_EQ(std::get<Welcome>(back(Welcome{5})).batch, 5U);
+    const auto welcome = std::get<Welcome>(back(Welcome{5, 6, false, true}));
+    EXPECT_EQ(welcome.batch, 5U);
+    EXPECT_EQ(welcome.rank, 6U);
+    EXPECT_FALSE(welcome.commits);
+    EXPECT_TRUE(welcome.times);
+    const auto ask = std::get<Ask>(back(Ask{7, "what"}));
+    EXPECT_EQ(ask.question, 7U);
+    EXPECT_EQ(ask.what, "what");
+    EXPECT_FALSE(is_answer(encode(ask)));
+    const auto answer = std::get<Answer>(back(Answer{7, "that"}));
+    EXPECT_EQ(answer.question, 7U);
+    EXPECT_EQ(answer.what, "that");
+    EXPECT_TRUE(is_answer(encode(answer)));
+    EXPECT_EQ(std::get<Refused>(back(Refused{"why"})).why, "why");
     EXPECT_EQ(std::get<Count>(back(Count{9})).batch, 9U);
     EXPECT_EQ(std::get<Tell>(back(Tell{3})).round, 3U);
     EXPECT_EQ(std::get<Told>(back(Told{4})).round, 4U);
     for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{})}) back(empty);
 }
 
+// Its other fields may be others; so that it can be refused in words.
+TEST(FeedMessages, OfAHelloOfAnotherVersionTheVersionIsRead) {
+    Hello hello{"node", 1, true};
+    hello.version = feed_version + 1;
+    const auto message = decode(encode(hello) + "more");
+    ASSERT_TRUE(message);
+    EXPECT_EQ(std::get<Hello>(*message).version, feed_version + 1);
+}
+
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
-    for (const Message& message : {Message(Hello{"node", 1, true}), Message(Filled{false, {4, 9}}),
-                                   Message(Committed{9, some(), some(), {{3, 4, 5, true}}}),
-                                   Message(Present{7, some()}), Message(Granted{{1, 2}}), Message(Count{300}),
-                                   Message(Sealed{300, {4, 9}, 5, 6}), Message(Drew{{4, 9}})}) {
+    for (const Message& message :
+         {Message(Hello{"node", 1, true}), Message(Filled{false, {4, 9}}),
+          Message(Committed{9, some(), some(), {{3, 4, 5, true}}}), Message(Present{7, some()}),
+          Message(Granted{{1, 2}}), Message(Count{300}), Message(Sealed{300, {4, 9}, 5, 6}),
+          Message(Drew{{4, 9}}), Message(Welcome{5, 6, false, true}), Message(Ask{7, "what"}),
+          Message(Answer{7, "that"}), Message(Refused{"why"})}) {
         const std::string bytes = encode(message);
         for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));
         EXPECT_FALSE(decode(bytes + "x"));

@@ -123,9 +123,9 @@ TEST(FeedTalk, ALossAfterTheEndIsTold) {
     const auto ended = talk.heard<Ended>(other);
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_TRUE(ended.front().lost_some);
-    EXPECT_EQ(talk.giver().report().lost_takers, 1U);
+    EXPECT_EQ(talk.giver().report().lost_ranks, 1U);
     talk.send(other, Leaving{});
-    EXPECT_EQ(talk.giver().report().lost_takers, 1U);
+    EXPECT_EQ(talk.giver().report().lost_ranks, 1U);
 }
 
 class FeedSeal : public testing::TestWithParam<Delivery> {

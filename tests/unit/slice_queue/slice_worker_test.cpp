@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <latch>
 #include <set>
 #include <thread>
 
@@ -186,8 +187,7 @@ TEST(SliceWorker, RowsTravelWithTheirType) {
     EXPECT_EQ(sorted_lines(content(folder / "copy")), wanted);
 }
 
-// A worker of this process sees the same file: were it read over there, a file that is gone by then would be
-// missed.
+// It says when one is read elsewhere.
 TEST(SliceWorker, ReadsTheSameFileItself) {
     const Folder folder;
     write_file(folder / "a", "one\ntwo\n");
@@ -195,13 +195,116 @@ TEST(SliceWorker, ReadsTheSameFileItself) {
     options.num_slices = 1;
     options.lines = true;
     SliceQueue queue({folder / "a"}, options);
-    SliceQueue worker = SliceQueue::as_worker({.contact = folder / "c"});
+    std::vector<std::string> said;
+    SliceQueue worker = SliceQueue::as_worker(
+        {.contact = folder / "c", .say = [&](const std::string& line) { said.push_back(line); }});
     LineReader reader;
     const auto slice = worker.take();
     ASSERT_TRUE(slice);
     reader.open(worker, *slice);
-    std::filesystem::remove(folder / "a");
     EXPECT_EQ(reader.read_up_to(10).values.size(), 2u);
+    EXPECT_THAT(said, ElementsAre());
+}
+
+// The size, the time and the place are the same; the worker has other bytes there.
+TEST(SliceWorker, DoesNotTakeAnotherFileForTheSame) {
+    const Folder folder;
+    const auto write_at = [](const std::string& path, const std::string& text) {
+        write_file(path, text);
+        std::filesystem::last_write_time(path, std::filesystem::file_time_type(std::chrono::hours(24 * 365)));
+    };
+    write_at(folder / "a", "here\n");
+    const std::string work = from_here(folder / "a");
+    Elsewhere worker(folder, [&] {
+        // The parent's relative path leads there from our folder.
+        std::filesystem::create_directories(std::filesystem::path(work).parent_path());
+        write_at(work, "away\n");
+        copy_records(folder / "c", folder / "copy", LineReader(), 10);
+    });
+    SliceOptions options = shared_by(folder / "c");
+    options.num_slices = 1;
+    options.lines = true;
+    SliceQueue queue({work}, options);
+    EXPECT_EQ(worker.finish(), 0);
+    EXPECT_EQ(content(folder / "copy"), work + ":1=here\n");
+}
+
+// An answer has a megabyte, and lines may be as long.
+TEST(SliceWorker, LongLinesTravel) {
+    const Folder folder;
+    std::string text;
+    for (int n = 0; n < 100; ++n) text += "short\n";
+    for (int n = 0; n < 40; ++n) text += std::string(700'000, static_cast<char>('a' + n % 26)) + '\n';
+    write_file(folder / "text", text);
+    Elsewhere worker(folder, [&] {
+        SliceQueue slices = SliceQueue::as_worker({.contact = folder / "c"});
+        SliceProducer producer = slices.input_producer();
+        LineReader reader;
+        std::ofstream out(folder / "copy", std::ios::binary);
+        for (;;) {
+            const auto values = reader.read_up_to(producer, 1000).values;
+            if (values.empty()) break;
+            for (const std::string_view value : values) out << value << '\n';
+        }
+    });
+    SliceQueue queue({from_here(folder / "text")}, shared_by(folder / "c"));
+    EXPECT_EQ(worker.finish(), 0);
+    EXPECT_TRUE(content(folder / "copy") == text) << "of " << text.size() << " bytes";
+}
+
+TEST(SliceWorker, AReaderThatOutlivesItsQueueSaysSo) {
+    const Folder folder;
+    std::string text;
+    for (int n = 0; n < 200'000; ++n) text += "line " + std::to_string(n) + '\n';
+    write_file(folder / "text", text);
+    Elsewhere worker(folder, [&] {
+        LineReader reader;
+        {
+            SliceQueue slices = SliceQueue::as_worker({.contact = folder / "c"});
+            reader.open(slices, *slices.take());
+            if (reader.read_up_to(10).values.size() != 10) throw std::runtime_error("no lines");
+        }
+        try {
+            while (!reader.read_up_to(1000).values.empty()) continue;
+        } catch (const std::runtime_error& error) {
+            return;
+        }
+        throw std::runtime_error("it read all");
+    });
+    SliceQueue queue({from_here(folder / "text")}, shared_by(folder / "c"));
+    EXPECT_EQ(worker.finish(), 0);
+}
+
+TEST(SliceWorker, ThatComesAfterTheEndIsToldSo) {
+    const Folder folder;
+    SliceOptions options = shared_by(folder / "c");
+    options.must_exist = false;
+    SliceQueue queue({"a", "b"}, options);
+    while (queue.take()) continue;
+    SliceQueue worker = SliceQueue::as_worker({.contact = folder / "c"});
+    EXPECT_EQ(worker.take(), std::nullopt);
+}
+
+TEST(SliceWorker, AtMostOnceItTakesWhatNobodyElseHas) {
+    const Folder folder;
+    SliceOptions options = shared_by(folder / "c");
+    options.must_exist = false;
+    options.delivery = Delivery::at_most_once;
+    std::vector<std::string> works;
+    for (int n = 0; n < 100; ++n) works.push_back("w" + std::to_string(n));
+    SliceQueue queue(works, options);
+    std::multiset<std::string> taken;
+    SliceQueue worker = SliceQueue::as_worker({.contact = folder / "c"});
+    std::optional<Slice> mine = queue.take();
+    std::optional<Slice> its = worker.take();
+    while (mine || its) {
+        if (mine) taken.insert(mine->work);
+        if (its) taken.insert(its->work);
+        mine = queue.take();
+        its = worker.take();
+    }
+    EXPECT_EQ(taken.size(), 100u);
+    EXPECT_EQ(std::set(taken.begin(), taken.end()).size(), 100u);
 }
 
 TEST(SliceWorker, AFileThatChangedIsAnErrorThereToo) {
@@ -236,6 +339,7 @@ TEST(SliceWorker, TakesWhatTheQueueGives) {
     std::multiset<std::string> taken;
     std::mutex mutex;
     std::vector<std::thread> workers;
+    std::latch each_has_one(4);
     for (int n = 0; n < 3; ++n)
         workers.emplace_back([&] {
             SliceQueue worker = SliceQueue::as_worker({.contact = folder / "c"});
@@ -243,10 +347,12 @@ TEST(SliceWorker, TakesWhatTheQueueGives) {
             EXPECT_EQ(worker.size(), 50u);
             EXPECT_THROW(worker.save("x"), std::logic_error);
             while (const auto slice = worker.take()) {
+                if (worker.taken() == 1) each_has_one.arrive_and_wait();
                 const std::lock_guard lock(mutex);
                 taken.insert(std::to_string(slice->epoch) + ' ' + slice->text());
             }
         });
+    each_has_one.arrive_and_wait();
     while (const auto slice = queue.take()) {
         const std::lock_guard lock(mutex);
         taken.insert(std::to_string(slice->epoch) + ' ' + slice->text());
@@ -304,7 +410,12 @@ TEST(SliceWorker, AStrangerIsRefused) {
     auto contact = net::read_contact(folder / "c").or_throw();
     contact.key = net::fresh_key();
     ASSERT_TRUE(net::write_contact(folder / "other", contact).ok());
-    EXPECT_THROW(SliceQueue::as_worker({.contact = folder / "other", .wait = 0}), SetupError);
+    try {
+        SliceQueue::as_worker({.contact = folder / "other", .wait = 0});
+        FAIL() << "it has another key";
+    } catch (const SetupError& error) {
+        EXPECT_EQ(error.exit_code(), 77) << error.what();
+    }
 }
 
 // Whatever bytes are asked or answered, nothing is read beyond them.
@@ -314,6 +425,7 @@ TEST(RecordRequests, GarbageIsAnError) {
     const sources::Place place{{3, 9}, {2, 100}};
     const std::vector<Request> requests{AskPass{},
                                         AskPlace{slice},
+                                        AskLook{slice},
                                         AskWhereabouts{slice, {sources::Kind::records, 8}},
                                         OpenReader{4, slice, {sources::Kind::rows, 0}},
                                         ReadOn{4},

@@ -1,0 +1,23 @@
+// One thread at a time is in the HDF5 library, from the first to the last call of what belongs together: many
+// clusters have one that is not thread-safe, and in one that is, others may open a file between two calls.
+// (A thread-safe one has a lock of its own around each call, so nothing is slower.) What a program calls
+// itself is not kept apart.
+#pragma once
+
+#include <mutex>
+
+namespace wq::stats {
+
+class H5Turn {
+  public:
+    H5Turn() : lock_(mutex()) {}  // a thread may have several
+
+  private:
+    static std::recursive_mutex& mutex() {
+        static auto& only = *new std::recursive_mutex;  // statics may be destroyed later than it would be
+        return only;
+    }
+    std::lock_guard<std::recursive_mutex> lock_;
+};
+
+}  // namespace wq::stats
