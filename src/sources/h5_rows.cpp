@@ -150,7 +150,6 @@ Status H5Rows::find_chunks(const std::string& path) {
     std::vector<hsize_t> chunk(type_.shape.size() + 1);
     if (H5Pget_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()) < 0)
         return refused(stats::h5_last_error());
-    chunk_rows_ = chunk[0];
     if (const std::string filter = missing_filter(creation); !filter.empty())
         return refused("it is compressed by " + filter +
                        ", which this HDF5 library lacks; HDF5_PLUGIN_PATH names the folder of its plugins");

@@ -28,8 +28,6 @@ class H5Rows {
     const std::string& name() const { return name_; }  // "FILE.h5:/path"
     const H5RowType& type() const { return type_; }
     std::uint64_t rows() const { return stamp_.records; }  // when it was opened
-    // Slices that begin at multiples of it read each chunk once; 1: it has no chunks.
-    std::uint64_t chunk_rows() const { return chunk_rows_; }
     const SourceStamp& stamp() const { return stamp_; }
 
     // Error bad_input: the dataset has fewer rows.
@@ -57,7 +55,6 @@ class H5Rows {
     SourceStamp stamp_;
     H5RowType type_;
     bool open_before_ = false;  // datasets of the file, by others in this process
-    std::uint64_t chunk_rows_ = 1;
     stats::H5Handle file_;
     stats::H5Handle dataset_;
     stats::H5Handle file_space_;
