@@ -120,7 +120,7 @@ std::string Lane::describe() const {
     constexpr std::array<const char*, 3> states{"starting", "up", "gone"};
     std::string text =
         "worker " + std::to_string(options_.worker) + ": " + states[static_cast<std::size_t>(state_)];
-    if (process_) text += ", pid " + std::to_string(pid_);
+    if (pid_ > 0) text += ", pid " + std::to_string(pid_);
     text += ", " + std::to_string(jobs_ ? jobs_->waiting() : 0) + " of " + std::to_string(options_.queue) +
             " jobs wait, " + std::to_string((results_ ? results_->waiting() : 0) + kept_.size()) +
             " results wait, " + std::to_string(done_) + " jobs done, " + std::to_string(failed_) + " failed";
@@ -187,6 +187,7 @@ Status Lane::ask_for_process() {
     socket_ = std::move(ends[0]);
     broken_ = false;
     life_ = ++links_.lives;
+    pid_ = 0;
     Request request;
     request.lane = static_cast<std::uint32_t>(options_.worker);
     request.life = life_;
@@ -304,6 +305,7 @@ void Lane::lose(const std::string& why) {
     if (state_ == State::gone) return;
     drain();
     process_ = false;
+    pid_ = 0;
     state_ = State::gone;
     why_ = why;
     fail_all("worker " + std::to_string(options_.worker) + " is lost: " + why);
@@ -324,6 +326,7 @@ bool Lane::has_begun_job() const {
 void Lane::died(const std::string& why, bool never_ran) {
     drain();
     process_ = false;
+    pid_ = 0;
     why_ = why;
     if (stopping_) {
         state_ = State::gone;

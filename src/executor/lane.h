@@ -113,7 +113,7 @@ class Lane {
     std::deque<Finished> kept_;   // results of dead processes, and failures
     std::uint64_t session_ = 0;
     std::uint64_t life_ = 0;
-    pid_t pid_ = 0;
+    pid_t pid_ = 0;         // 0: not known
     bool process_ = false;  // one is asked for, and has not ended
     bool stopping_ = false;
     bool taker_waits_ = false;

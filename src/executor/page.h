@@ -59,8 +59,8 @@ struct Page {
     std::atomic<std::uint32_t> ready{0};  // the worker has begun
     std::atomic<std::uint32_t> stopping{0};
     std::atomic<std::uint64_t> session{0};  // jobs of older ones need not run
-    // Who wants the doorbell rung: the collector sleeps, and wants it if the queue of results is full, or if
-    // there is one that somebody waits for.
+    // Who wants the doorbell rung: the collector sleeps, and wants it if a result finds the queue full, or if
+    // somebody waits for one.
     alignas(64) std::atomic<std::uint32_t> collector_sleeps{0};
     std::atomic<std::uint32_t> taker_waits{0};
     Bell bell;  // the worker's: a job, room for a result, or stopping

@@ -92,9 +92,8 @@ class WorkerLoop {
     }
 
     bool send(ResultHead result, Answer answer) {
-        const std::uint32_t most = page_.shape.results.messages;
         for (;;) {
-            page_.bell.wait([&] { return stopping() || results_.waiting() < most; }, yields_);
+            wait_for_room();
             if (stopping()) return false;
             result.queued = nanos_now();
             const auto sent = send_message(results_, socket_.get(), result, answer.payload, answer.blocks);
@@ -110,12 +109,24 @@ class WorkerLoop {
             pollfd writable{socket_.get(), POLLOUT, 0};
             poll(&writable, 1, -1);
         }
-        const bool is_awaited =
-            page_.taker_waits.load(std::memory_order_seq_cst) != 0 || results_.waiting() == most;
-        if (is_awaited && page_.collector_sleeps.load(std::memory_order_seq_cst) != 0 &&
+        if (page_.taker_waits.load(std::memory_order_seq_cst) != 0) wake_collector();
+        return true;
+    }
+
+    // Mostly somebody takes results at this moment.
+    void wait_for_room() {
+        const auto has_room = [this] {
+            return stopping() || results_.waiting() < page_.shape.results.messages;
+        };
+        if (has_room() || yields_.until(has_room)) return;
+        wake_collector();
+        page_.bell.wait(has_room, yields_);
+    }
+
+    void wake_collector() const {
+        if (page_.collector_sleeps.load(std::memory_order_seq_cst) != 0 &&
             page_.collector_sleeps.exchange(0) != 0)
             ring_program();
-        return true;
     }
 
     void ring_program() const {

@@ -215,8 +215,9 @@ class JobExecutor {
     // No job waits or runs: all results are here (or dropped by reset).
     bool is_idle() const { return core_.is_idle(); }
 
-    // Never blocks. False: all queues of living workers are full, and the job is not taken (an rvalue keeps
-    // its content). Throws ExecutorClosed, and BatchError as Array's constructor does.
+    // Never blocks. False: all queues of living workers are full (or there are no workers, and a function
+    // runs in another thread), and the job is not taken (an rvalue keeps its content). Throws ExecutorClosed,
+    // and BatchError as Array's constructor does.
     bool put(const In& in) {
         Batch batch = BatchConversion<In>::to_batch(in);
         return core_.put(batch);

@@ -4,10 +4,12 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "executor/channel.h"
 #include "executor/descriptors.h"
+#include "executor/shared_file.h"
 #include "support.h"
 
 namespace wq::executor {
@@ -131,7 +133,23 @@ TEST(Block, IsKeptOnceHoweverOftenItIsDropped) {
     EXPECT_EQ(facts_of(again).st_ino, facts_of(file).st_ino);
 }
 
-// As a profiler's timer does: allocating 64 MB in one call takes far longer.
+// A signal comes in all calls for more than 1 MB.
+TEST(SharedFile, IsAllocatedInPartsThatSignalsLeave) {
+    std::size_t allocated = 0;
+    int calls = 0;
+    const auto allocate = [&](std::size_t from, std::size_t bytes) {
+        EXPECT_EQ(from, allocated);
+        if (++calls > 1000) return EIO;
+        if (bytes > megabyte) return EINTR;
+        allocated += bytes;
+        return 0;
+    };
+    EXPECT_EQ(in_steps(64 * megabyte + 5, allocate), 0);
+    EXPECT_EQ(allocated, 64 * megabyte + 5);
+    EXPECT_EQ(in_steps(megabyte, [](std::size_t, std::size_t) { return ENOSPC; }), ENOSPC);
+}
+
+// As a profiler's timer does, which Linux 6.1 lets interrupt an allocation, and 6.18 does not.
 TEST(Block, IsMadeWhileSignalsCome) {
     struct sigaction nothing {};
     nothing.sa_handler = [](int) {};

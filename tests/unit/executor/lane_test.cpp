@@ -99,6 +99,25 @@ TEST_F(OneLane, WaitsForAProcessThatCannotBeHad) {
     lane_.hear(last->news(News::Kind::ended, 0));
 }
 
+// Programs that kill workers by the report would kill others.
+TEST_F(OneLane, ReportsNoPidThatItDoesNotKnow) {
+    lane_.begin();
+    const auto first = asked();
+    ASSERT_TRUE(first);
+    first->is_up();
+    EXPECT_EQ(lane_.state(), Lane::State::up);
+    EXPECT_THAT(lane_.describe(), Not(HasSubstr("pid")));
+    lane_.hear(first->news(News::Kind::forked, 0));
+    EXPECT_THAT(lane_.describe(), HasSubstr("up, pid 77"));
+    lane_.hear(first->news(News::Kind::ended, SIGKILL));
+    const auto second = asked();
+    ASSERT_TRUE(second);
+    second->is_up();
+    EXPECT_EQ(lane_.state(), Lane::State::up);
+    EXPECT_THAT(lane_.describe(), Not(HasSubstr("pid")));
+    lane_.stop();
+}
+
 TEST_F(OneLane, AFirstProcessThatCannotBeHadIsAnError) {
     lane_.begin();
     const auto first = asked();

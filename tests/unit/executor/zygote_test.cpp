@@ -1,5 +1,6 @@
 #include "executor/zygote.h"
 
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <cerrno>
