@@ -159,7 +159,7 @@ void Taker::take(net::Transport& line, const Granted& granted) {
 
 bool Taker::install(const Interval& positions) {
     const tickets::TicketRange range{batch_, positions.first, static_cast<std::uint32_t>(positions.size())};
-    if (const auto stale = pool_.unclaimed().range; stale && stale->batch < batch_)
+    if (const auto stale = pool_.unclaimed(); stale && stale->batch < batch_)
         pool_.revoke(stale->batch);
     const bool fits = positions.size() <= tickets::kMostTickets;
     return fits && pool_.install(range) == tickets::Install::installed;
@@ -208,7 +208,7 @@ bool Taker::draw(net::Transport& line, Instant now) {
     bool was_faster = false;  // a mate
     {
         std::lock_guard lock(mutex_);
-        const auto there = pool_.unclaimed().range;
+        const auto there = pool_.unclaimed();
         was_faster = there && there->batch >= batch_;
         asked_ = !was_faster;
         if (asked_) for_all = drawer_.there() && pool_.refill_turn(now, longest_draw);
