@@ -193,6 +193,7 @@ TEST_P(FeedSeal, WhatAMateOfAKilledTakerHasIsNotLost) {
         return;
     }
     ASSERT_EQ(asked.size(), 1U);
+    EXPECT_TRUE(talk.heard<Sealed>(has).empty()) << "somebody would draw what the mate has";
     talk.send(has, Present{asked[0].batch, these({drawn.first, drawn.first + 1})});
     EXPECT_EQ(talk.giver().ledger().to_give(), 999U);
     talk.send(has, Committed{1, these({drawn.first, drawn.first + 1}), {}, {}});
