@@ -51,7 +51,6 @@ class Nodes {
     void serve() { seal_.serve(); }  // others' additions
 
     const slices::Ledger& ledger() const { return ledger_; }
-    bool has(const Address& taker) const { return homes_.contains(taker); }
     bool is_filling() const;        // a grant is under way
     std::uint64_t waiting() const;  // takers
     void nobody_waits();            // any more

@@ -5,32 +5,21 @@
 
 namespace wq::feed {
 
-namespace {
-
-// A mate that draws for the node is waited for at most so long. It may have been killed.
-constexpr Duration longest_draw = std::chrono::milliseconds(10);
-
-Interval positions_of(const tickets::TicketRange& range) {
-    return {range.first, range.first + range.count};
-}
-
-}  // namespace
-
 Taker::Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake)
     : options_(std::move(options)),
       wake_(std::move(wake)),
-      pool_(pool),
       drawer_(options_.counters, options_.say),
+      claims_(pool),
       held_(true, {}) {}
 
 // ---- the consumer's ----
 
 bool Taker::join(std::optional<Instant> until) {
     std::unique_lock lock(mutex_);
-    const auto is_over = [this] { return batch_.value() != 0 || failure_; };
+    const auto is_over = [this] { return claims_.has_begun() || failure_; };
     until ? static_cast<void>(changed_.wait_for(lock, *until - instant_now(), is_over))
           : changed_.wait(lock, is_over);
-    return batch_.value() != 0 && !failure_;
+    return claims_.has_begun() && !failure_;
 }
 
 std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done,
@@ -44,7 +33,7 @@ std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done
     for (;;) {
         if (stop.stop_requested()) return std::nullopt;
         if (const auto position = next_or_ask()) return position;
-        if (is_over()) return std::nullopt;
+        if (ended_ || failure_) return std::nullopt;
         changed_.wait(lock);
     }
 }
@@ -64,11 +53,11 @@ void Taker::give_back(const std::vector<std::uint64_t>& positions) {
 }
 
 std::optional<std::uint64_t> Taker::next_or_ask() {
-    if (batch_.value() == 0 || failure_) return std::nullopt;
+    if (!claims_.has_begun() || failure_) return std::nullopt;
     // What is given at most once is ours to the last, although all is granted.
     if (ended_ && held_.commits()) return std::nullopt;
     if (const auto position = next()) return position;
-    if (!asked_ && !ended_ && !ahead_) {
+    if (!asked_ && !ended_ && !claims_.is_ahead()) {
         asked_ = wants_ = true;
         wake_();
     }
@@ -76,24 +65,13 @@ std::optional<std::uint64_t> Taker::next_or_ask() {
 }
 
 std::optional<std::uint64_t> Taker::next() {
-    if (!held_.has_claimed() && !claim()) return std::nullopt;
+    if (!held_.has_claimed() && !held_.claim_kept(options_.most_claimed)) {
+        const auto claimed = claims_.claim(options_.most_claimed);
+        if (!claimed) return std::nullopt;
+        held_.claim(*claimed);
+    }
     if (!held_.has_news()) wake_();
     return held_.take();
-}
-
-bool Taker::claim() {
-    if (held_.claim_kept(options_.most_claimed)) return true;
-    while (!ahead_) {
-        const std::uint64_t part =
-            tickets::guided_size(pool_.remaining(), pool_.ranks(), 1, options_.most_claimed);
-        const tickets::Claim claim = pool_.take(static_cast<std::uint32_t>(part));
-        if (claim.state == tickets::Claim::State::dry) break;
-        // Overwritten: nobody has these any more; the giver finds that.
-        if (claim.state == tickets::Claim::State::overwritten) continue;
-        if (claim.range.batch == batch_) return held_.claim(positions_of(claim.range)), true;
-        if (claim.range.batch > batch_) ahead_ = claim.range;
-    }
-    return false;
 }
 
 bool Taker::commit(std::uint64_t position, bool failed) {
@@ -149,7 +127,7 @@ void Taker::take(net::Transport&, const Welcome& welcome) {
         std::lock_guard lock(mutex_);
         options_.rank = welcome.rank;
         held_ = Holdings(welcome.commits, welcome.times ? options_.clock : nullptr);
-        begin_batch(welcome.batch);
+        begin(welcome.batch);
     }
     changed_.notify_all();
 }
@@ -161,7 +139,7 @@ void Taker::take(net::Transport&, const Refused& refused) {
 void Taker::take(net::Transport& line, const Granted& granted) {
     {
         std::lock_guard lock(mutex_);
-        const bool installed = install(granted.positions);
+        const bool installed = claims_.install(granted.positions);
         // What is given at most once is not given back.
         if (!installed && !held_.commits()) held_.keep(granted.positions);
         line.send(*giver_, encode(Filled{!installed && held_.commits(), granted.positions}));
@@ -170,20 +148,12 @@ void Taker::take(net::Transport& line, const Granted& granted) {
     changed_.notify_all();
 }
 
-bool Taker::install(const Interval& positions) {
-    const tickets::TicketRange range{batch_, positions.first, static_cast<std::uint32_t>(positions.size())};
-    if (const auto stale = pool_.unclaimed().range; stale && stale->batch < batch_)
-        pool_.revoke(stale->batch);
-    const bool fits = positions.size() <= tickets::kMostTickets;
-    return fits && pool_.install(range) == tickets::Install::installed;
-}
-
 void Taker::take(net::Transport& line, const Count& count) {
     tell_commits(line);
     {
         std::lock_guard lock(mutex_);
         held_.leave_untaken();
-        begin_batch(count.batch);
+        begin(count.batch);
         line.send(*giver_, encode(Present{count.batch, held_.present()}));
     }
     changed_.notify_all();
@@ -194,10 +164,8 @@ void Taker::take(net::Transport& line, const Tell& tell) {
     line.send(*giver_, encode(Told{tell.round}));
 }
 
-void Taker::begin_batch(std::uint32_t batch) {
-    batch_ = BatchId(batch);
-    if (ahead_ && ahead_->batch == batch_) held_.keep(positions_of(*ahead_));
-    if (ahead_ && ahead_->batch <= batch_) ahead_.reset();
+void Taker::begin(std::uint32_t batch) {
+    if (const auto claimed = claims_.begin(batch)) held_.keep(*claimed);
 }
 
 bool Taker::flush(net::Transport& line, bool commits_due, Instant now) {
@@ -221,17 +189,16 @@ bool Taker::draw(net::Transport& line, Instant now) {
     bool was_faster = false;  // a mate
     {
         std::lock_guard lock(mutex_);
-        const auto there = pool_.unclaimed().range;
-        was_faster = there && there->batch >= batch_;
+        was_faster = claims_.are_left();
         asked_ = !was_faster;
-        if (asked_) for_all = drawer_.there() && pool_.refill_turn(now, longest_draw);
+        if (asked_) for_all = drawer_.there() && claims_.begin_draw(now);
     }
     if (was_faster) return changed_.notify_all(), true;
-    const auto drawn = drawer_.draw(for_all ? pool_.ranks() : 1);
+    const auto drawn = drawer_.draw(for_all ? claims_.mates() : 1);
     {
         std::lock_guard lock(mutex_);
-        if (drawn && !(for_all && install(*drawn))) held_.keep(*drawn);
-        if (for_all) pool_.end_refill_turn();
+        if (drawn && !(for_all && claims_.install(*drawn))) held_.keep(*drawn);
+        if (for_all) claims_.end_draw();
         asked_ = !drawn;
     }
     if (drawn) line.send(*giver_, encode(Drew{*drawn}));

@@ -20,6 +20,7 @@
 
 #include "base/interval_set.h"
 #include "base/time.h"
+#include "feed/claims.h"
 #include "feed/drawer.h"
 #include "feed/holdings.h"
 #include "feed/messages.h"
@@ -74,11 +75,8 @@ class Taker {
   private:
     std::optional<std::uint64_t> next();
     std::optional<std::uint64_t> next_or_ask();
-    bool is_over() const { return ended_ || failure_; }
-    bool claim();
     bool commit_one(std::uint64_t position, bool failed = false);
-    void begin_batch(std::uint32_t batch);
-    bool install(const Interval& positions);
+    void begin(std::uint32_t batch);
     bool draw(net::Transport& line, Instant now);
     void tell_commits(net::Transport& line);
     void take(net::Transport& line, const Welcome& welcome);
@@ -99,14 +97,10 @@ class Taker {
     std::function<void()> wake_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    tickets::TicketPool& pool_;
     Drawer drawer_;                     // the line's
     std::optional<net::PeerId> giver_;  // since it joined
+    Claims claims_;
     Holdings held_;
-    // Claimed before the giver has told us of its batch: a mate was told before. A taker that is lost, and
-    // does not know it yet, stays here.
-    std::optional<tickets::TicketRange> ahead_;
-    BatchId batch_{0};      // of our tickets, older ones are void; 0: the giver does not know us yet
     bool wants_ = false;    // to ask
     bool asked_ = false;    // the answer is still to come
     bool hurries_ = false;  // to tell commits: the answer may wait for them

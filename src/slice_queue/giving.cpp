@@ -145,6 +145,7 @@ void Giving::remark(std::uint64_t ranks) const {
 void Giving::save(const std::string& path) {
     IntervalSet committed = line_->committed_by_all();
     line_->failed().for_each([&](const Interval& range) { committed.erase(range); });
+    statistics_.write_now();  // so that audits find what the checkpoint counts
     const std::string& name = pass_->options().name;
     if (const auto why = taker().failure()) throw std::runtime_error(name + ": " + *why);
     const Status written = stats::write_checkpoint(

@@ -118,8 +118,7 @@ std::function<void(const std::string&)> say_as_worker(const SliceWorkerOptions& 
     SliceOptions saying;
     saying.name = line_for_message(pass.options().name);
     saying.say = options.say;
-    if (!saying.say)
-        saying.say = [](const std::string& line) { std::fprintf(stderr, "work_queue: %s\n", line.c_str()); };
+    if (!saying.say) saying.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     return say_as(saying);
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 SliceOptions said(SliceOptions options) {
     if (!options.say)
-        options.say = [](const std::string& line) { std::fprintf(stderr, "work_queue: %s\n", line.c_str()); };
+        options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     return options;
 }
 

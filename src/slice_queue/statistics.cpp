@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/setup_error.h"
+#include "slice_queue/member.h"
 
 namespace wq::slice_queue {
 
@@ -18,20 +19,26 @@ void Statistics::open(const SliceSummaryOptions& options, std::function<feed::Gi
     if (summary_) throw SetupError(name + ": it has a summary already", 64);
     if (options.hdf5.empty() && options.tensorboard.empty())
         throw SetupError("a summary needs hdf5, tensorboard, or both", 64);
-    if (!(options.interval > 0)) throw SetupError("the interval of a summary is above 0", 64);
+    constexpr double a_year = 365 * 86'400.0;
+    if (!(options.interval > 0 && options.interval <= a_year))
+        throw SetupError("the interval of a summary is above 0 and at most a year", 64);
     logs::SliceSummaryOptions writing;
     writing.hdf5 = options.hdf5;
     writing.tensorboard = options.tensorboard;
     writing.name = name;
     writing.attributes = {{"name", name}, {"seed", std::to_string(pass_.seed())}};
     writing.interval = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.interval));
-    writing.say = [say = pass_.options().say, name](const std::string& line) { say(name + ": " + line); };
+    writing.say = say_as(pass_.options());
     auto summary = logs::SliceSummary::open(std::move(writing),
                                             [this, report = std::move(report)] { return sample(report()); });
     if (!summary) throw SetupError(summary.error().message, 64);  // no run is interrupted yet
     const std::lock_guard lock(mutex_);
     summary_ = std::move(*summary);
     for (const stats::SliceRow& row : std::exchange(early_rows_, {})) summary_->add(row);
+}
+
+void Statistics::write_now() {
+    if (summary_) summary_->write_now();
 }
 
 void Statistics::finish() {

@@ -23,7 +23,8 @@ class Statistics {
     void record(std::uint32_t rank, const feed::Timed& each);
     // Writes them from now on. `report` is called now and then, until finish(). Throws SetupError.
     void open(const SliceSummaryOptions& options, std::function<feed::GiverReport()> report);
-    void finish();  // with a last sample
+    void write_now();  // all that is recorded, if there is a summary
+    void finish();     // with a last sample
 
   private:
     logs::SliceSample sample(const feed::GiverReport& now) const;

@@ -237,14 +237,14 @@ std::optional<TicketRange> TicketPool::revoke(BatchId batch) {
     }
 }
 
-TicketPool::Unclaimed TicketPool::unclaimed() const {
+std::optional<TicketRange> TicketPool::unclaimed() const {
     for (;;) {
         const TicketWord word = unpack(head().word.load(std::memory_order_acquire));
-        if (word.remaining() == 0) return {word.tag, std::nullopt};
+        if (word.remaining() == 0) return std::nullopt;
         // None: the word has another fill since.
         if (const auto fill = meaning(word.tag))
-            return {word.tag, TicketRange{BatchId(static_cast<std::uint32_t>(fill->batch)),
-                                          fill->first + word.next, word.remaining()}};
+            return TicketRange{BatchId(static_cast<std::uint32_t>(fill->batch)), fill->first + word.next,
+                               word.remaining()};
     }
 }
 

@@ -83,12 +83,8 @@ class TicketPool {
 
     std::uint32_t remaining() const;
 
-    // What nobody has claimed, and the number of its fill. It may change at any moment.
-    struct Unclaimed {
-        std::uint32_t fill = 0;
-        std::optional<TicketRange> range;
-    };
-    Unclaimed unclaimed() const;
+    // What nobody has claimed. It may change at any moment.
+    std::optional<TicketRange> unclaimed() const;
     std::uint32_t ranks() const { return shape_.ranks; }
 
     // Whether this rank should fetch the next range. A hint only: the turn passes on after `timeout`, and

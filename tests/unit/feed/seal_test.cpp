@@ -172,6 +172,35 @@ TEST_P(FeedSeal, WhatAKilledTakerDrewAndDidNotTellIsFound) {
     EXPECT_EQ(talk.giver().ledger().to_give(), left);
 }
 
+// One taker of a node is killed before it has told what it drew, while the seal is closed because of another.
+TEST_P(FeedSeal, WhatAMateOfAKilledTakerHasIsNotLost) {
+    Talk talk(1000, GetParam());
+    const auto has = talk.join("node", true);
+    const auto draws = talk.join("node", true);
+    const auto other = talk.join("other", true);
+    talk.giver().nodes().use(counters_, {}, 0, {});
+    const Sealed sealed = talk.heard<Sealed>(has).front();
+    Drawer drawer(&counters_, {});
+    drawer.begin(sealed);
+    const Interval drawn = drawer.draw(1).value();
+    talk.kill(other);
+    talk.send(has, Closed{sealed.batch});
+    talk.kill(draws);
+    const auto asked = talk.heard<Count>(has);
+    if (GetParam() == Delivery::at_most_once) {
+        EXPECT_TRUE(asked.empty()) << "it keeps what it has";
+        EXPECT_EQ(talk.giver().ledger().to_give(), 1000 - drawn.size());
+        return;
+    }
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_TRUE(talk.heard<Sealed>(has).empty()) << "somebody would draw what the mate has";
+    talk.send(has, Present{asked[0].batch, these({drawn.first, drawn.first + 1})});
+    EXPECT_EQ(talk.giver().ledger().to_give(), 999U);
+    talk.send(has, Committed{1, these({drawn.first, drawn.first + 1}), {}, {}});
+    EXPECT_EQ(talk.giver().report().late, 0U);
+    EXPECT_EQ(talk.giver().ledger().audit(), "");
+}
+
 TEST_P(FeedSeal, CountersThatFailAreSaidOnceAndUsedNoMore) {
     Talk talk(1000, GetParam());
     const auto far = talk.join("far", true);
