@@ -134,7 +134,8 @@ bool Executor::put(Batch& batch) {
     const std::lock_guard lock(put_mutex_);
     Lane* const lane = lane_with_room();
     if (lane == nullptr) {
-        if (std::all_of(lanes_.begin(), lanes_.end(), [](const auto& one) { return one->is_gone(); }))
+        if (std::all_of(lanes_.begin(), lanes_.end(),
+                        [](const auto& one) { return one->state() == Lane::State::gone; }))
             throw ExecutorClosed("no worker is left: " + lanes_.front()->describe_end());
         return false;
     }

@@ -105,11 +105,6 @@ void Lane::tell_session(std::uint64_t session) {
     if (memory_) memory_->page().session.store(session, std::memory_order_relaxed);
 }
 
-bool Lane::is_gone() const {
-    const std::lock_guard lock(mutex_);
-    return state_ == State::gone;
-}
-
 std::string Lane::describe_end() const {
     const std::lock_guard lock(mutex_);
     return "worker " + std::to_string(options_.worker) + " " + why_;

@@ -62,7 +62,6 @@ class Lane {
     // error, no memory: both are unchanged, also if it throws std::bad_alloc.
     Result<Sent> give(Job& job, Batch& batch);
     void tell_session(std::uint64_t session);
-    bool is_gone() const;
     std::string describe() const;
 
     // By the collector.
@@ -80,8 +79,7 @@ class Lane {
     bool must_be_moved() const;              // its worker would not ring for what is there
     void stop();                             // after the current job
     void kill();
-    State state();
-    std::uint64_t life() const { return life_; }
+    State state();                     // by any thread
     std::string describe_end() const;  // how its last process ended
 
   private:
