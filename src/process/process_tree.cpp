@@ -189,8 +189,9 @@ std::int64_t proportional_kb(pid_t pid) {
 }
 
 void signal_tree(pid_t pid, int signal) {
-    for (const pid_t below : descendants_of(pid)) ::kill(below, signal);
-    ::kill(pid, signal);
+    const std::vector<pid_t> all_below = descendants_of(pid);
+    ::kill(pid, signal);  // first: a shell whose command is killed goes on with its next one
+    for (const pid_t below : all_below) ::kill(below, signal);
 }
 
 bool end_all_children(int limit_ms, const std::vector<pid_t>& spared) {

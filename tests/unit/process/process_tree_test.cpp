@@ -64,6 +64,34 @@ TEST(ProcessTree, TellsGroupParentAndMemory) {
     EXPECT_EQ(resident_kb(family.child), 0);
 }
 
+// As a shell does: it goes on when its command has ended. Many others are killed after that, so it has time.
+TEST(ProcessTree, WhoWaitsForAKilledOneDoesNotGoOn) {
+    for (int round = 0; round < 5; ++round) {
+        int ends[2];
+        ASSERT_EQ(pipe(ends), 0);
+        const Descriptor told(ends[0]);
+        Descriptor tell(ends[1]);
+        const pid_t shell = fork();
+        if (shell == 0) {
+            const pid_t command = fork();
+            bool is_parent = command != 0;
+            for (int others = 0; is_parent && others < 200; ++others) is_parent = fork() != 0;
+            if (!is_parent)
+                for (;;) pause();
+            if (write(tell.get(), "b", 1) != 1) _exit(1);  // it has begun
+            waitpid(command, nullptr, 0);
+            if (write(tell.get(), "!", 1) != 1) _exit(1);  // it goes on
+            _exit(0);
+        }
+        tell.reset();
+        char word = 0;
+        ASSERT_EQ(read(told.get(), &word, 1), 1);
+        signal_tree(shell, SIGKILL);
+        waitpid(shell, nullptr, 0);
+        ASSERT_EQ(read(told.get(), &word, 1), 0) << "round " << round;
+    }
+}
+
 TEST(ProcessTree, EndsAllChildrenAndTheirOrphans) {
     ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     const Family first;
