@@ -233,7 +233,7 @@ class Slices(support.Case):
                 (["--wait", "3", "--", "true"], 64, "--wait"),
                 (["--join", "", "--", "true"], 64, "--join"),
                 (["--stats", "/none/s.h5", "--contact", "c.json", "--", "true"], 64, "/none/s.h5"),
-                (["--contact", "/none/c.json", "--", "true"], 69, "/none/c.json")]:
+                (["--contact", "/none/c.json", "--", "true"], 65, "/none/c.json")]:
             run = self.run_slices(*words, ranks=2 if {"list", "c.json"} & set(words) else 0, code=code)
             said = [line for line in run.err.splitlines() if line.startswith("work_queue_slices: ")]
             self.assertEqual(len([line for line in said if re.search(re.escape(text), line)]), 1, str(run))

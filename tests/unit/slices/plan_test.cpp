@@ -162,7 +162,7 @@ TEST(Order, IsAPermutationOfEachEpoch) {
 }
 
 TEST(Order, IsTheSameOneAfterTheOtherAndBackwards) {
-    for (const std::uint64_t slices : {1, 2, 7, 8, 9, 40, 300, 10'000}) {
+    for (const std::uint64_t slices : {1u, 2u, 7u, 8u, 9u, 40u, 300u, 10'000u}) {
         auto forward = Order::make({slices, 3, true, slices});
         auto backward = Order::make({slices, 3, true, slices});
         std::vector<std::uint64_t> all;
