@@ -38,6 +38,11 @@ std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done
     }
 }
 
+void Taker::wait_for_end() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ || failure_; });
+}
+
 std::optional<std::uint64_t> Taker::take_now(std::optional<std::uint64_t> done) {
     std::lock_guard lock(mutex_);
     if (done) commit_one(*done);

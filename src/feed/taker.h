@@ -51,7 +51,8 @@ class Taker {
     // Commits `done`, which was taken here, and no other. Waits. nullopt: all are committed, or failure(), or
     // `stop` is requested, before or while it waits.
     std::optional<std::uint64_t> take_after(std::optional<std::uint64_t> done, const std::stop_token& stop);
-    // The same without waiting. nullopt also: not yet.
+    void wait_for_end();  // takes nothing; until all are committed, or failure()
+    // The same as take_after() without waiting. nullopt also: not yet.
     std::optional<std::uint64_t> take_now(std::optional<std::uint64_t> done);
     // They were taken here, and are not committed: they are for the next that takes here, or for others once
     // these wait. So is what is claimed and not taken.

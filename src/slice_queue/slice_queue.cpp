@@ -62,6 +62,10 @@ class SliceQueue::Impl final : public SliceFeed {
     std::optional<Slice> take_after(const std::optional<Slice>& done, const std::stop_token& stop) override {
         return taken_after(done ? std::optional(done->position) : std::nullopt, stop);
     }
+    void wait() {
+        taker().wait_for_end();
+        throw_if_lost();
+    }
     bool commit(const Slice& slice) override { return taker().commit(slice.position); }
     bool commit_failed(const Slice& slice) {
         const bool counts = taker().commit(slice.position, true);
@@ -90,9 +94,12 @@ class SliceQueue::Impl final : public SliceFeed {
   private:
     std::optional<Slice> taken_after(std::optional<std::uint64_t> done, const std::stop_token& stop) {
         if (const auto position = taker().take_after(done, stop)) return pass().slice_at(*position);
+        throw_if_lost();
+        return std::nullopt;
+    }
+    void throw_if_lost() {
         if (const auto why = taker().failure())
             throw std::runtime_error(pass().options().name + ": the connection to rank 0 is lost: " + *why);
-        return std::nullopt;
     }
 
     static constexpr std::uint64_t none = ~std::uint64_t{0};
@@ -131,6 +138,9 @@ SliceQueue::~SliceQueue() {
 
 std::optional<Slice> SliceQueue::take() {
     return impl_->take();
+}
+void SliceQueue::wait() {
+    impl_->wait();
 }
 SliceFeed& SliceQueue::feed() {
     return *impl_;

@@ -246,7 +246,8 @@ std::string help() {
            "                          was each slice done once, by whom, and how long?\n"
            "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64\n"
            "wrong options, 65 works, lists or checkpoints that cannot be read (or a\n"
-           "checkpoint that could not be written in the end), 69 rank 0 was lost.\n";
+           "checkpoint that could not be written in the end), 69 rank 0 was lost or not\n"
+           "found, 77 a contact file with another key.\n";
     return options::without_trailing_blanks(out.str());
 }
 

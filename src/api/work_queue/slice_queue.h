@@ -140,7 +140,8 @@ class SliceQueue {
     // the queue's process, up to 256 MiB each. Throws SetupError: no contact file or queue in time (69), a
     // key that does not fit, or a contact file that others can read (77).
     static SliceQueue as_worker(const SliceWorkerOptions& options);
-    // What was taken and not committed goes to other ranks. Rank 0 waits for the others' SliceQueues to end.
+    // What was taken and not committed goes to other ranks. Rank 0 waits for the SliceQueues of others that
+    // are there to end.
     ~SliceQueue();
     SliceQueue(const SliceQueue&) = delete;
     SliceQueue& operator=(const SliceQueue&) = delete;
@@ -149,6 +150,9 @@ class SliceQueue {
     // that other ranks have, since these may be lost. Unless commit_by_hand, commits what take() gave before:
     // a rank with several threads commits by hand. Throws std::runtime_error if rank 0 is lost.
     std::optional<Slice> take();
+    // Takes nothing: waits until others have committed all slices, as in a program that gives slices to
+    // workers only. Throws std::runtime_error if rank 0 is lost.
+    void wait();
     // Requested when rank 0 is lost, on a thread of the queue: others will be given what was taken here, a
     // second later or more (unless this process itself was held up). take() throws then.
     std::stop_token lost() const;

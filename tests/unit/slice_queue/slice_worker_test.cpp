@@ -363,6 +363,22 @@ TEST(SliceWorker, TakesWhatTheQueueGives) {
     EXPECT_EQ(taken.count("2 s3://data/w49"), 1u);
 }
 
+TEST(SliceWorker, AProgramMayGiveSlicesToWorkersOnly) {
+    const Folder folder;
+    SliceOptions options = shared_by(folder / "c");
+    options.must_exist = false;
+    SliceQueue queue({"a", "b", "c"}, options);
+    std::uint64_t taken = 0;
+    std::thread worker([&] {
+        SliceQueue slices = SliceQueue::as_worker({.contact = folder / "c"});
+        while (slices.take()) ++taken;
+    });
+    queue.wait();
+    EXPECT_EQ(queue.taken(), 0u);
+    worker.join();
+    EXPECT_EQ(taken, 3u);
+}
+
 TEST(SliceWorker, WhatAKilledWorkerHadIsTakenByOthers) {
     const Folder folder;
     const std::string taken = folder / "taken";
