@@ -13,7 +13,7 @@ namespace wq::slice_queue {
 
 namespace {
 
-constexpr std::uint64_t most_records = 1 << 20;  // of an answer
+constexpr std::uint64_t most_records_at_once = 1 << 20;  // of an answer
 
 Result<std::string> ask(feed::Questions& giver, const Request& request) {
     return giver.answer_to(giver.ask(encode(request)));
@@ -98,7 +98,7 @@ class RemoteReader final : public sources::RecordReader {
 
     // All records of a reader have the same form.
     bool fits(const SomeRecords& some) const {
-        if (some.size > most_records) return false;
+        if (some.size > most_records_at_once) return false;
         return size_ == 0 || (some.lengths.empty() == starts_.empty() &&
                               (!starts_.empty() || some.record_bytes == record_bytes_));
     }
