@@ -80,11 +80,13 @@ void Giver::refuse(const Address& from, Instant now) {
 
 void Giver::lose(const Address& taker, Instant now) {
     if (!takers_.contains(taker)) return;
-    const bool is_rank = !takers_.at(taker).is_worker;
+    const Known known = takers_.at(taker);
+    const bool is_rank = !known.is_worker;
+    if (!told_end_) lost(known.rank, known.is_worker);
     lost_ranks_ += is_rank;
     remove(taker, true, now);
     if (!told_end_ || !is_rank) return;
-    for (const auto& [other, known] : takers_) other.send(Ended{true});
+    for (const auto& [other, its] : takers_) other.send(Ended{true});
 }
 
 void Giver::remove(const Address& taker, bool lost, Instant now) {

@@ -142,13 +142,17 @@ void TakerLine::move_until_over() {
 // ---- the giver ----
 
 GiverLine::GiverLine(GiverLineOptions giver, tickets::TicketPool& pool, TakerOptions taker)
-    : others_(std::move(giver.others)),
+    : say_(std::move(giver.say)),
+      others_(std::move(giver.others)),
       own_(2),
       giver_end_(own_.endpoint(giver_id)),
       taker_end_(own_.endpoint(own_id)),
       taker_(pool, std::move(taker), [this] { wake_.set(); }),
       giver_(std::move(giver.ledger), giver.epoch, giver.ranks) {
     giver_.record = std::move(giver.record);
+    giver_.lost = [this](std::uint32_t rank, bool is_worker) {
+        say_((is_worker ? "worker " : "rank ") + std::to_string(rank) + " was lost; others get what it had");
+    };
     if (Service* const service = giver.service) {
         giver_.asked = [service](const Address& from, Ask ask) { service->ask(from, std::move(ask)); };
         giver_.gone = [service](const Address& from) { service->gone(from); };
@@ -230,7 +234,7 @@ void GiverLine::serve(Instant now) {
         // Another queue may have used them before.
         const auto batch = static_cast<std::uint32_t>(random_bits() & 0xfffff);
         giver_.nodes().use(
-            *counters, [this](const std::string& line) { say(line); }, batch, now);
+            *counters, [this](const std::string& line) { say_(line); }, batch, now);
     }
     serve_at_.reset();
     if (!giver_.nodes().may_be_sealed()) return;
@@ -289,7 +293,7 @@ void GiverLine::move_until_over() {
     for (bool moved = true; moved || takers() > 0; moved = move(instant_now())) {
         if (say_at && instant_now() >= *say_at) {
             say_at.reset();
-            say("waits for " + count_of(takers(), "other taker") + " of its slices to end");
+            say_("waits for " + count_of(takers(), "other taker") + " of its slices to end");
         }
         if (!moved) wait_for_more(say_at);
     }

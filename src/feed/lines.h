@@ -89,6 +89,9 @@ struct GiverLineOptions {
     // Receives each commit that counts, if its taker tells times; on the line's thread, as Service.
     std::function<void(std::uint32_t rank, const Timed&)> record{};
     Service* service = nullptr;  // must outlive the line
+    // Called when one is lost, if the end waits for others for long, and if counters fail. It must not call
+    // back.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 // The process that has the giver, and takes, too.
@@ -113,8 +116,6 @@ class GiverLine {
     IntervalSet committed_by_all();
     // On any thread. Nothing happens if the taker has gone.
     void answer(const Address& taker, Answer answer);
-    // Called if the end waits for others for long, with what it waits for, and if counters fail.
-    std::function<void(const std::string&)> say = [](const std::string&) {};
 
   private:
     static constexpr net::PeerId giver_id{0};
@@ -126,6 +127,7 @@ class GiverLine {
     bool send_answers();
     void serve(Instant now);  // the counters
 
+    const std::function<void(const std::string&)> say_;
     Wake wake_;
     std::unique_ptr<net::TcpListener> others_;
     net::LoopbackNetwork own_;

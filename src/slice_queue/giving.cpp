@@ -108,6 +108,7 @@ Giving::Giving(GivingOptions options)
     feed::GiverLineOptions giver{port_.take_listener(), ledger_of(*pass_, options.committed)};
     giver.epoch = pass_->plan().size();
     giver.ranks = options.ranks;
+    giver.say = say_as(pass_->options());
     if (pass_->options().record_each)
         giver.record = [this](std::uint32_t rank, const feed::Timed& each) {
             statistics_.record(rank, each);
@@ -118,7 +119,6 @@ Giving::Giving(GivingOptions options)
     }
     line_ = std::make_unique<feed::GiverLine>(std::move(giver), *tickets_.pool,
                                               taker_options(*pass_, tickets_.name, 0));
-    line_->say = say_as(pass_->options());
     if (server_) server_->answer_through(*line_);
 }
 

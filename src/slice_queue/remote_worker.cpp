@@ -72,6 +72,13 @@ struct Connected {
     std::unique_ptr<Pass> pass;
 };
 
+// One address tried a line.
+std::string in_one_line(std::string text) {
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
+        text.replace(at, 1, "; ");
+    return text;
+}
+
 Result<Connected> connect(const std::string& contact_file, OwnTickets& tickets, Instant until) {
     const auto contact = net::read_contact(contact_file);
     if (!contact) return contact.error();
@@ -80,8 +87,9 @@ Result<Connected> connect(const std::string& contact_file, OwnTickets& tickets, 
     auto line = feed::TakerLine::open(std::move(dial), *tickets.pool, options_of_worker());
     if (!line) return line.error();
     if (const Status joined = (*line)->join(until); !joined)
-        return Error{joined.error().code,
-                     "cannot reach the queue of " + contact_file + ": " + joined.error().message};
+        return Error{joined.error().code, "cannot reach the queue of " + contact_file + ": " +
+                                              in_one_line(joined.error().message) +
+                                              " (if its run has ended, wait for the file of the next one)"};
     const auto questions = (*line)->questions();
     const auto answer = questions->answer_to(questions->ask(encode(AskPass{})), until);
     if (!answer) return answer.error();
@@ -98,14 +106,19 @@ bool may_change(const Error& error, const std::string& contact_file) {
     return error.code == ExitCode::not_allowed && net::read_contact(contact_file).ok();
 }
 
-Connected connect_in_time(const SliceWorkerOptions& options, OwnTickets& tickets) {
+Connected connect_in_time(const SliceWorkerOptions& options, OwnTickets& tickets,
+                          const std::function<void(const std::string&)>& say) {
     net::Backoff backoff(least_wait, longest_wait, random_bits());
     const Instant until =
         instant_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.wait));
+    bool has_said = false;
     for (;;) {
         // Once at least, whatever the time.
         auto connected = connect(options.contact, tickets, std::max(until, instant_now() + least_time));
         if (connected) return std::move(*connected);
+        if (!std::exchange(has_said, true) && options.wait > 0)
+            say("waits up to " + format_duration(until - instant_now()) +
+                " for the queue: " + connected.error().message);
         const Duration pause = backoff.next();
         if (!may_change(connected.error(), options.contact) || instant_now() + pause >= until)
             throw api::setup_error(connected.error());
@@ -114,24 +127,19 @@ Connected connect_in_time(const SliceWorkerOptions& options, OwnTickets& tickets
     }
 }
 
-std::function<void(const std::string&)> say_as_worker(const SliceWorkerOptions& options, const Pass& pass) {
-    SliceOptions saying;
-    saying.name = line_for_message(pass.options().name);
-    saying.say = options.say;
-    if (!saying.say) saying.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    return say_as(saying);
-}
-
 }  // namespace
 
 std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options) {
     if (!(options.wait >= 0 && options.wait <= 1e9))
         throw SetupError("a worker waits 0 to 10^9 seconds for its queue", 64);
+    SliceOptions saying;
+    saying.say = options.say;
+    if (!saying.say) saying.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
     OwnTickets tickets;
-    Connected connected = connect_in_time(options, tickets);
-    auto say = say_as_worker(options, *connected.pass);
+    Connected connected = connect_in_time(options, tickets, say_as(saying));
+    saying.name = line_for_message(connected.pass->options().name);
     return std::make_unique<RemoteWorker>(std::move(connected.pass), std::move(tickets),
-                                          std::move(connected.line), std::move(say));
+                                          std::move(connected.line), say_as(saying));
 }
 
 }  // namespace wq::slice_queue

@@ -9,12 +9,13 @@ namespace wq {
 
 namespace {
 
-Records view_of(const std::string& key_prefix, const sources::RecordBlock& block) {
+Records view_of(const std::string& key_prefix, const sources::RecordBlock& block, std::string_view element) {
     Records records;
     records.keys = {key_prefix, block.first, block.size};
-    records.values = block.starts.empty()
-                         ? RecordValues(block.bytes, block.size, static_cast<std::size_t>(block.record_bytes))
-                         : RecordValues(block.bytes, block.size, block.starts.data(), block.gap);
+    records.values =
+        block.starts.empty()
+            ? RecordValues(block.bytes, block.size, static_cast<std::size_t>(block.record_bytes), element)
+            : RecordValues(block.bytes, block.size, block.starts.data(), block.gap);
     return records;
 }
 
@@ -44,6 +45,8 @@ class SliceReader::Impl {
             reader = good(feed.records().open(slice, as_));
         reader_ = std::move(reader);
         source_ = &feed.records();
+        const std::string type = reader_->row_type();
+        element_ = type.substr(0, type.find('['));
         work_ = slice.start ? slice.work : "";
     }
 
@@ -56,7 +59,7 @@ class SliceReader::Impl {
             throw std::runtime_error(block.error().message);
         }
         produced_ += block->size;
-        return view_of(reader_->key_prefix(), *block);
+        return view_of(reader_->key_prefix(), *block, element_);
     }
 
     std::uint64_t produced() const { return produced_; }
@@ -65,6 +68,7 @@ class SliceReader::Impl {
   private:
     slice_queue::ReadAs as_;
     std::unique_ptr<sources::RecordReader> reader_;
+    std::string element_;                                // of rows
     std::string work_;                                   // that it can be moved in; empty: none
     const slice_queue::RecordSource* source_ = nullptr;  // where it was opened
     std::uint64_t produced_ = 0;

@@ -44,12 +44,18 @@ class Commands {
         : options_(options), slices_(slices), records_(slices), runner_(options.command, slices.rank()) {}
     Commands(const Commands&) = delete;
 
-    // `after_each`: called once a slice is committed.
-    void run(const std::function<void()>& after_each) {
+    // `after_each`: called once a slice is committed. Returns false, and takes none, if the command cannot be
+    // run here: others would lose all slices to a host where each fails at once.
+    bool run(const std::function<void()>& after_each) {
+        if (const std::string why = runner_.problem(); !why.empty()) {
+            say("rank " + std::to_string(slices_.rank()) + " takes no slices: " + why);
+            return false;
+        }
         while (const auto slice = slices_.take()) {
             attempt(*slice) ? slices_.commit(*slice) : slices_.commit_failed(*slice);
             after_each();
         }
+        return true;
     }
 
   private:
@@ -75,8 +81,13 @@ class Commands {
     std::stop_callback<std::function<void()>> on_lost_{slices_.lost(), [this] { runner_.stop(); }};
 };
 
-int code_of(const SliceQueue& slices) {
-    return slices.failed() > 0 ? 1 : 0;
+int code_of(const SliceQueue& slices, bool could_run) {
+    const std::uint64_t failed = slices.failed();
+    if (failed > 0)
+        say(count_of(failed, "slice") + " of " +
+            format_count(slices.size() * static_cast<std::uint64_t>(slices.options().num_epochs)) +
+            " failed");
+    return !could_run ? to_int(ExitCode::usage) : failed > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -92,10 +103,10 @@ int take_slices(MpiSession& mpi, const Options& options) {
             saver.emplace([&] { slices.save(options.checkpoint); }, say, options.save_every);
     }
     const bool saves_each = saver && options.save_every == Duration::zero();
-    Commands(slices, options).run([&] {
+    const bool could_run = Commands(slices, options).run([&] {
         if (saves_each) saver->save();
     });
-    if (!saver || saver->finish()) return code_of(slices);
+    if (!saver || saver->finish()) return code_of(slices, could_run);
     say(options.checkpoint +
         " is not up to date: the next run with it would do again what was done since it was last "
         "saved; first make room, or a folder that can be written");
@@ -105,8 +116,8 @@ int take_slices(MpiSession& mpi, const Options& options) {
 int take_slices_of_other_run(const Options& options) {
     SliceQueue slices = SliceQueue::as_worker(options.join);
     say("worker " + std::to_string(slices.rank()) + " of " + line_for_message(slices.options().name));
-    Commands(slices, options).run([] {});
-    return code_of(slices);
+    const bool could_run = Commands(slices, options).run([] {});
+    return code_of(slices, could_run);
 }
 
 }  // namespace wq::slices_program

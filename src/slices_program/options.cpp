@@ -227,9 +227,9 @@ std::string help() {
            "ranks: a rank takes the next slice when its command has ended, so fast ranks\n"
            "take more. {} in COMMAND and ARG is the name of the slice (FILE?start=A&end=B,\n"
            "or the work); the variables SLICE_WORK, SLICE_START, SLICE_END, SLICE_EPOCH and\n"
-           "SLICE_RANK have its parts. Its records come on stdin: the bytes of a file,\n"
-           "lines, binary records, or the rows of an HDF5 dataset. If a rank is lost, others\n"
-           "run its slice again.\n\n"
+           "SLICE_RANK have its parts, SLICE_POSITION is its number. Its records come on\n"
+           "stdin: the bytes of a file, lines, binary records, or the rows of an HDF5\n"
+           "dataset. If a rank is lost, others run its slice again.\n\n"
         << visible_options()
         << "\nExamples:\n"
            "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"

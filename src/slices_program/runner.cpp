@@ -21,7 +21,7 @@ namespace wq::slices_program {
 namespace {
 
 constexpr std::string_view of_a_slice[] = {
-    "SLICE_WORK=", "SLICE_START=", "SLICE_END=", "SLICE_EPOCH=", "SLICE_RANK="};
+    "SLICE_WORK=", "SLICE_START=", "SLICE_END=", "SLICE_EPOCH=", "SLICE_RANK=", "SLICE_POSITION="};
 
 // A run may be a command of another one, whose slice is none of its commands' business.
 std::vector<std::string> without_slice(std::vector<std::string> entries) {
@@ -62,12 +62,24 @@ CommandLine Runner::line_of(const Slice& slice) const {
     CommandLine line;
     for (const std::string& word : command_) line.words.push_back(replaced(word, slice.text()));
     line.environment = environment_;
-    const std::array values{slice.work, slice.start ? std::to_string(*slice.start) : std::string(),
+    const std::array values{slice.work,
+                            slice.start ? std::to_string(*slice.start) : std::string(),
                             slice.end ? std::to_string(*slice.end) : std::string(),
-                            std::to_string(slice.epoch), rank_};
+                            std::to_string(slice.epoch),
+                            rank_,
+                            std::to_string(slice.position)};
     for (std::size_t n = 0; n < values.size(); ++n)
         line.environment.push_back(std::string(of_a_slice[n]) + values[n]);
     return line;
+}
+
+std::string Runner::problem() const {
+    const std::string& name = command_.front();
+    const auto found = process::PathLookup::search(path_, name);
+    if (!found.file.empty() || name.find("{}") != std::string::npos) return {};
+    const bool is_a_line = name.find(' ') != std::string::npos;
+    return "cannot run " + name + ": " + text_of(found.denied ? EACCES : ENOENT) +
+           (is_a_line ? " (give a command and its arguments as words, or: sh -c '...')" : "");
 }
 
 std::string Runner::run(const Slice& slice, RecordsFeed& records) {

@@ -17,6 +17,8 @@ class Runner {
     // Waits until the command has ended. Returns "", or what is wrong: "exit code 3", "killed by SIGSEGV",
     // why it cannot be run, or why its records cannot be read.
     std::string run(const Slice& slice, RecordsFeed& records);
+    // "": the command is there, or its name is that of the slice; or why it cannot be run.
+    std::string problem() const;
     void stop() { host_.stop(); }  // on any thread: ends the command, and runs no other
 
   private:

@@ -31,9 +31,10 @@ class Slices(support.Case):
         self.assertIn("and 20 more\n", short)
 
     def test_whole_files_names_and_variables(self):
-        script = "read line; echo $line $1 $SLICE_WORK $SLICE_EPOCH; test -z \"$SLICE_START$OMPI_COMM_WORLD_RANK\""
+        script = "read line; echo $line $1 $SLICE_WORK $SLICE_EPOCH; echo $SLICE_POSITION >> positions; test -z \"$SLICE_START$OMPI_COMM_WORLD_RANK\""
         run = self.run_slices("--prefix", "./", "--", "sh", "-c", script, "-", "<{}>")
         self.assertEqual(sorted(run.out.splitlines()), [f"{f} 0 <./{f}.txt> ./{f}.txt 0" for f in "abc"])
+        self.assertEqual(sorted(self.lines("positions")), ["0", "1", "2"])
 
     def test_a_command_that_does_not_read_ends_nothing(self):
         self.write("a.txt", b"x" * 1_000_000)
@@ -51,9 +52,21 @@ class Slices(support.Case):
         run = self.run_slices("--retries", 2, "--", "sh", "-c", script, "-", "{}", code=1)
         self.assertEqual(sorted(self.lines("tries")), ["a.txt", "b.txt", "b.txt", "b.txt", "c.txt"])
         self.assertRegex(run.err, r"work_queue_slices: rank \d: failed: epoch 0, b.txt: exit code 3 \(3 tries\)")
+        self.assertIn("work_queue_slices: 1 slice of 3 failed\n", run.err)
         # Alone: after another code than 0, mpirun takes a second to end.
         self.assertRegex(self.run_slices("--", "sh", "-c", "kill -SEGV $$", ranks=0, code=1).err, "killed by SIGSEGV")
-        self.assertRegex(self.run_slices("--", "./none", ranks=0, code=1).err, "cannot run ./none: No such file")
+
+    # A host where each command fails at once would take all slices.
+    def test_who_cannot_run_the_command_takes_no_slices(self):
+        alone = self.run_slices("--", "./none", ranks=0, code=64)
+        self.assertIn("rank 0 takes no slices: cannot run ./none: No such file", alone.err)
+        self.assertIn("sh -c", self.run_slices("--", "wc -l", ranks=2, code=64).err)
+        # The command of rank 1 is another word.
+        words = [support.PROGRAM, "-w", "list", "--", "cat"]
+        mixed = self.start(commands=support.apart(words, [*words[:-1], "./none"]))
+        mixed.wait()
+        self.assertIn("rank 1 takes no slices", mixed.err)
+        self.assertEqual(sorted(mixed.out.splitlines()), sorted(LINES))
 
     # Rank 0 saves before it takes the next slice, so what it had done 3 slices ago is saved. Rank 1 gets nowhere.
     def test_a_checkpoint_goes_on_with_other_ranks(self):
@@ -122,6 +135,7 @@ class Slices(support.Case):
         run.wait()
         self.assertEqual(sorted(self.lines("out")), sorted(LINES))
         self.assertEqual(run.code, 0, str(run))
+        self.assertIn("work_queue: rank 1 was lost; others get what it had\n", run.err)
 
     # Also what is in a session of its own, or ignores signals.
     def test_nothing_of_a_lost_rank_is_left(self):

@@ -21,6 +21,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "work_queue/slice_queue.h"
 
@@ -51,9 +52,11 @@ class RecordValues {
     // Of `size` records, `starts` (size + 1) of each in `bytes`; `gap` bytes are between two.
     RecordValues(std::string_view bytes, std::size_t size, const std::size_t* starts, std::size_t gap)
         : bytes_(bytes), size_(size), starts_(starts), gap_(gap) {}
-    // Of `size` records of `record_bytes` bytes.
-    RecordValues(std::string_view bytes, std::size_t size, std::size_t record_bytes)
-        : bytes_(bytes), size_(size), record_bytes_(record_bytes) {}
+    // Of `size` records of `record_bytes` bytes. `element`: of which a row is made, such as "float32"; empty:
+    // anything.
+    RecordValues(std::string_view bytes, std::size_t size, std::size_t record_bytes,
+                 std::string_view element = {})
+        : bytes_(bytes), size_(size), record_bytes_(record_bytes), element_(element) {}
 
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
@@ -62,10 +65,14 @@ class RecordValues {
         return bytes_.substr(starts_[n], starts_[n + 1] - starts_[n] - gap_);
     }
 
-    // All rows, or binary records, one after the other as numbers: values.as<float>(). Throws
-    // std::logic_error if these are texts, or no whole number of T.
+    // All rows, or binary records, one after the other as numbers: values.as<float>(). T is the type of the
+    // rows: nothing is converted (float16: std::uint16_t; text: char). Throws std::logic_error if it is
+    // another one, if these are texts, or no whole number of T.
     template <class T>
     std::span<const T> as() const {
+        if (!is_made_of<T>())
+            throw std::logic_error("the rows are made of " + std::string(element_) +
+                                   ", and are not converted");
         const bool fits = record_bytes_ % sizeof(T) == 0 &&
                           reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(T) == 0;
         if (starts_ != nullptr || !fits)
@@ -94,9 +101,19 @@ class RecordValues {
     iterator end() const { return {*this, size_}; }
 
   private:
+    template <class T>
+    bool is_made_of() const {
+        if (element_.empty() || sizeof(T) == 1) return true;
+        if (std::is_floating_point_v<T>) return element_ == "float" + std::to_string(8 * sizeof(T));
+        if (sizeof(T) == 2 && element_ == "float16") return true;
+        if (!std::is_integral_v<T>) return true;  // a struct of the program's own
+        return element_ == (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T));
+    }
+
     std::string_view bytes_;
     std::size_t size_ = 0;
     std::size_t record_bytes_ = 0;
+    std::string_view element_{};
     const std::size_t* starts_ = nullptr;
     std::size_t gap_ = 0;
 };

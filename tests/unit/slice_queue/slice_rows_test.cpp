@@ -54,6 +54,19 @@ TEST(RowReader, ReadsEachRowOfAnyCutOnce) {
     }
 }
 
+TEST(RowReader, ConvertsNothing) {
+    const H5Dir dir;
+    write_rows(dir.file("a.h5"), 4, 0);
+    SliceQueue queue({dir.file("a.h5:/x")}, rows_cut_into(1));
+    RowReader reader;
+    reader.open(queue, *queue.take());
+    const RecordValues values = reader.read_up_to(4).values;
+    EXPECT_EQ(values.as<float>().size(), 12u);
+    EXPECT_EQ(values.as<char>().size(), 48u);
+    EXPECT_THROW(values.as<double>(), std::logic_error);
+    EXPECT_THROW(values.as<std::int32_t>(), std::logic_error);
+}
+
 TEST(RowReader, GivesTextsOfAnyLength) {
     const H5Dir dir;
     const std::vector<const char*> texts{"one", "", "three", "4"};
