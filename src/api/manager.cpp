@@ -112,7 +112,7 @@ class Manager::Impl {
                         " of the job is a worker: call serve(); only rank 0 can be the manager"});
         if (ranks.has_manager)
             refuse({ExitCode::usage, "an MpiSession has only one manager, and this one had its manager"});
-        if (ranks.is_calling_mpi)
+        if (ranks.is_using_counters)
             refuse({ExitCode::usage,
                     "a SliceQueue of this MpiSession calls MPI: end it before the manager begins"});
         if (ranks.size == 1 && !ranks.works && !options.listen)

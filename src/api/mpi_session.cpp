@@ -15,6 +15,7 @@
 #include "mpi/guard.h"
 #include "mpi/launch_environment.h"
 #include "mpi/mpi_session.h"
+#include "mpi/watched_counters.h"
 #include "run/dismiss_ranks.h"
 #include "run/job_end.h"
 #include "run/mpi_node_share.h"
@@ -91,6 +92,7 @@ struct RankParts : MpiSession::Parts {
     process::FunctionTable functions_of_calls;
     run::StopPolicy stop;
     std::unique_ptr<mpi::CounterWindow> forced_window;
+    std::optional<mpi::WatchedCounters> watched_counters;
 
     run::MpiRankSession& session() { return last->session; }
     mpi::MpiSession& mpi() { return session().mpi(); }
@@ -172,17 +174,16 @@ void RankParts::join(const MpiOptions& options) {
 }
 
 tickets::Counters* RankParts::open_counters(std::string& why) {
-    if (counters != nullptr) return counters;
+    if (watched_counters) return &*watched_counters;
+    if (counters != nullptr) return &watched_counters.emplace(*counters);
     if (node_size == size) {
         why = "all ranks are on one node, and share them in memory";
         return nullptr;
     }
-    if (!forced_window) {
-        auto opened = mpi::CounterWindow::open(mpi(), tickets::BatchCounter::counters);
-        if (!opened) return why = opened.error().message, nullptr;
-        forced_window = std::move(*opened);
-    }
-    return forced_window.get();
+    auto opened = mpi::CounterWindow::open(mpi(), tickets::BatchCounter::counters);
+    if (!opened) return why = opened.error().message, nullptr;
+    forced_window = std::move(*opened);
+    return &watched_counters.emplace(*forced_window);
 }
 
 void RankParts::check_threads() {

@@ -41,7 +41,7 @@ struct MpiSession::Parts {
 
     bool beside_rank_0 = true;
     bool threads_may_call = false;  // MPI, at once
-    bool is_calling_mpi = false;    // a thread of a SliceQueue
+    bool is_using_counters = false;    // a thread of a SliceQueue
     bool has_manager = false;
     bool lost_a_rank = false;  // no MPI_Finalize
 };

@@ -60,6 +60,8 @@ bool Executor::must_move() const {
 void Executor::wait() {
     const bool has_room = results_.has_room();
     waits_for_room_.store(!has_room);
+    if (!has_room && results_.has_room())
+        return waits_for_room_.store(false);  // who made it has not seen us wait
     if (has_room)
         for (const auto& lane : lanes_) lane->note_sleep(true);
     // What came before that would ring no more.

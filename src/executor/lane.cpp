@@ -64,7 +64,8 @@ bool Lane::has_room() const {
 }
 
 bool Lane::has_room_locked() const {
-    return state_ != State::gone && !broken_ && jobs_ && jobs_->waiting() < options_.queue;
+    // While it waits to begin again, only some of its jobs may be in the ring.
+    return state_ != State::gone && !broken_ && !begin_at_ && jobs_ && jobs_->waiting() < options_.queue;
 }
 
 Result<Sent> Lane::give(Job& job, Batch& batch) {

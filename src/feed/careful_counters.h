@@ -13,8 +13,11 @@ class CarefulCounters final : public tickets::Counters {
   public:
     using Say = std::function<void(const std::string&)>;
     explicit CarefulCounters(tickets::Counters* all = nullptr, Say say = {})
-        : all_(all), say_(std::move(say)) {}
+        : all_(all), served_(all), say_(std::move(say)) {}
     bool there() const { return all_ != nullptr; }
+    bool may_serve() const {
+        return served_ != nullptr;
+    }  // others, also when it is not there for us any more
 
     Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override {
         return all_ == nullptr ? none() : checked(all_->add(counter, amount));
@@ -23,7 +26,7 @@ class CarefulCounters final : public tickets::Counters {
         return all_ == nullptr ? none() : checked(all_->exchange(counter, value));
     }
     void serve() override {
-        if (all_ != nullptr) all_->serve();
+        if (served_ != nullptr) served_->serve();
     }
 
   private:
@@ -36,6 +39,7 @@ class CarefulCounters final : public tickets::Counters {
     }
 
     tickets::Counters* all_;
+    tickets::Counters* served_;
     Say say_;
 };
 

@@ -56,8 +56,8 @@ class Claims {
         return pool_.install(range) == tickets::Install::installed;
     }
     // Whether this one draws for all. A mate that does is waited for at most so long: it may have been
-    // killed.
-    bool begin_draw(Instant now) { return pool_.refill_turn(now, std::chrono::milliseconds(10)); }
+    // killed. (Longer than rank 0 pauses between two calls of MPI, twice.)
+    bool begin_draw(Instant now) { return pool_.refill_turn(now, std::chrono::milliseconds(50)); }
     void end_draw() { pool_.end_refill_turn(); }
 
   private:

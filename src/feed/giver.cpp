@@ -82,7 +82,7 @@ void Giver::lose(const Address& taker, Instant now) {
     if (!takers_.contains(taker)) return;
     const Known known = takers_.at(taker);
     const bool is_rank = !known.is_worker;
-    if (!told_end_) lost(known.rank, known.is_worker);
+    if (!told_end_) on_loss(known.rank, known.is_worker);
     lost_ranks_ += is_rank;
     remove(taker, true, now);
     if (!told_end_ || !is_rank) return;

@@ -53,7 +53,7 @@ class Giver {
     std::function<void(const Address&)> gone = [](const Address&) {};
     void answer(const Address& taker, Answer answer);
     // Called when one was lost, before the end.
-    std::function<void(std::uint32_t rank, bool is_worker)> lost = [](std::uint32_t, bool) {};
+    std::function<void(std::uint32_t rank, bool is_worker)> on_loss = [](std::uint32_t, bool) {};
     void tick(Instant now);
     std::optional<Instant> wakeup() const { return nodes_.wakeup(); }  // of tick()
     Nodes& nodes() { return nodes_; }

@@ -150,8 +150,9 @@ GiverLine::GiverLine(GiverLineOptions giver, tickets::TicketPool& pool, TakerOpt
       taker_(pool, std::move(taker), [this] { wake_.set(); }),
       giver_(std::move(giver.ledger), giver.epoch, giver.ranks) {
     giver_.record = std::move(giver.record);
-    giver_.lost = [this](std::uint32_t rank, bool is_worker) {
-        say_((is_worker ? "worker " : "rank ") + std::to_string(rank) + " was lost; others get what it had");
+    giver_.on_loss = [this](std::uint32_t rank, bool is_worker) {
+        unsaid_.push_back((is_worker ? "worker " : "rank ") + std::to_string(rank) +
+                          " was lost; others get what it had");
     };
     if (Service* const service = giver.service) {
         giver_.asked = [service](const Address& from, Ask ask) { service->ask(from, std::move(ask)); };
@@ -234,10 +235,10 @@ void GiverLine::serve(Instant now) {
         // Another queue may have used them before.
         const auto batch = static_cast<std::uint32_t>(random_bits() & 0xfffff);
         giver_.nodes().use(
-            *counters, [this](const std::string& line) { say_(line); }, batch, now);
+            *counters, [this](const std::string& line) { unsaid_.push_back(line); }, batch, now);
     }
     serve_at_.reset();
-    if (!giver_.nodes().may_be_sealed()) return;
+    if (!giver_.nodes().may_serve()) return;
     giver_.nodes().serve();
     serve_at_ = now + std::min<Duration>(shortest_pause + (now - moved_) / 2, longest_pause);
 }
@@ -248,7 +249,14 @@ bool GiverLine::move(Instant now) {
     const bool due = now >= told_ + tell_every;
     if (due) told_ = now;
     untold_ = taker_.flush(*taker_end_, due, now);
-    std::lock_guard lock(mutex_);
+    moved = give(now) || moved;
+    for (const std::string& line : std::exchange(unsaid_, {})) say_(line);  // it may ask us something
+    return moved;
+}
+
+bool GiverLine::give(Instant now) {
+    bool moved = false;
+    const std::lock_guard lock(mutex_);
     for (const net::Arrival& arrival : arrivals(*giver_end_, moved)) giver_.on(*giver_end_, arrival, now);
     if (others_)
         for (const net::Arrival& arrival : arrivals(*others_, moved)) giver_.on(*others_, arrival, now);

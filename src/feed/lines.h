@@ -89,8 +89,8 @@ struct GiverLineOptions {
     // Receives each commit that counts, if its taker tells times; on the line's thread, as Service.
     std::function<void(std::uint32_t rank, const Timed&)> record{};
     Service* service = nullptr;  // must outlive the line
-    // Called when one is lost, if the end waits for others for long, and if counters fail. It must not call
-    // back.
+    // Called when one is lost, if the end waits for others for long, and if counters fail. On the line's
+    // thread.
     std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
@@ -124,6 +124,7 @@ class GiverLine {
     void move_until_over();
     bool move(Instant now);  // all there is to do; false: nothing
     void ask_if_wanted();
+    bool give(Instant now);
     bool send_answers();
     void serve(Instant now);  // the counters
 
@@ -137,9 +138,10 @@ class GiverLine {
     mutable std::mutex mutex_;  // of giver_ and answers_
     Giver giver_;
     std::vector<std::pair<Address, Answer>> answers_;
-    std::uint64_t asked_ = 0;     // how often somebody called committed_by_all(),
-    std::uint64_t asking_ = 0;    // which call's answers are awaited,
-    std::uint64_t answered_ = 0;  // and which are there
+    std::vector<std::string> unsaid_;  // the thread's
+    std::uint64_t asked_ = 0;          // how often somebody called committed_by_all(),
+    std::uint64_t asking_ = 0;         // which call's answers are awaited,
+    std::uint64_t answered_ = 0;       // and which are there
     std::condition_variable answer_;
     tickets::Counters* new_counters_ = nullptr;  // of use()
     std::optional<Instant> serve_at_;            // none: there are no counters

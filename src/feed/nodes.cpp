@@ -55,8 +55,8 @@ void Nodes::leave(const Address& taker, bool lost, Instant now) {
     if (drew) {
         seal_.leave(taker, lost);
         if (lost && seal_.is_open()) close_seal();
-        settle_seal();
     }
+    settle_seal();
     give_to_all(now);
 }
 
@@ -79,6 +79,7 @@ void Nodes::take(const Address& from, const Filled& filled, Instant now) {
 }
 
 void Nodes::take(const Address& from, const Drew& drew, Instant) {
+    if (!drawers_.contains(from)) return;
     const auto at = homes_.at(from);
     ledger_.drawn(at->second.id, set_of(drew.positions));
     at->second.recount.drawn(from, drew.positions);
@@ -93,14 +94,13 @@ void Nodes::take(const Address& from, const Present& present, Instant now) {
     const std::uint64_t found = ledger_.recount(node.id, *all);
     given_again_ += found;
     if (found > 0) node.recount.ask_soon();
-    settle_seal();
-    give_to_all(now);
+    const bool has_ended = settle_seal();
+    found > 0 || has_ended ? give_to_all(now) : give(homes_.at(from), now);
 }
 
 void Nodes::take(const Address& from, const Closed& closed, Instant now) {
     seal_.answer(from, closed);
-    settle_seal();
-    give_to_all(now);
+    if (settle_seal()) give_to_all(now);
 }
 
 IntervalSet Nodes::commit(const Address& from, const IntervalSet& positions) {
@@ -138,10 +138,11 @@ void Nodes::close_seal() {
 }
 
 // Not while takers are asked for what a lost one may have drawn for them.
-void Nodes::settle_seal() {
+bool Nodes::settle_seal() {
     const auto is_asked = [](const auto& node) { return node.second.recount.pending(); };
-    if (seal_.is_told() && std::none_of(nodes_.begin(), nodes_.end(), is_asked))
-        given_again_ += seal_.end(ledger_);
+    if (!seal_.is_told() || std::any_of(nodes_.begin(), nodes_.end(), is_asked)) return false;
+    given_again_ += seal_.end(ledger_);
+    return true;
 }
 
 void Nodes::tick(Instant now) {

@@ -47,7 +47,7 @@ class Nodes {
     std::optional<Instant> wakeup() const {
         return waiting_.empty() ? std::nullopt : std::optional(tick_at_);
     }
-    bool may_be_sealed() const { return seal_.there(); }
+    bool may_serve() const { return seal_.may_serve(); }
     void serve() { seal_.serve(); }  // others' additions
 
     const slices::Ledger& ledger() const { return ledger_; }
@@ -75,7 +75,7 @@ class Nodes {
     void begin_recount(Node& node);
     void begin_seal();
     void close_seal();
-    void settle_seal();
+    bool settle_seal();  // whether it has ended
     void wait(Map::iterator node, const Address& taker, Instant now);
     void wait_no_more(Map::iterator node, const Address& taker);
     void look(Map::iterator node);

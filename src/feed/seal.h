@@ -27,6 +27,7 @@ class Seal {
         batch_ = batch;
     }
     bool there() const { return counters_.there(); }
+    bool may_serve() const { return counters_.may_serve(); }
     bool is_none() const { return state_ == State::none; }
     bool is_open() const { return state_ == State::open; }
     void serve() { counters_.serve(); }

@@ -80,11 +80,12 @@ struct Start {
 // Collective. Lines' threads call them only when a consumer takes, thus after the last collective here.
 tickets::Counters* counters_of(MpiSession::Parts& parts, const SliceOptions& options) {
     const bool may_call = parts.threads_may_call || options.only_mpi_caller;
-    if (options.tickets == SliceTickets::automatic) return may_call ? parts.counters : nullptr;
+    const bool are_fast = parts.counters != nullptr;
     if (options.tickets == SliceTickets::message) return nullptr;
-    std::string why;
-    tickets::Counters* const counters = parts.open_counters(why);
-    if (!why.empty() && parts.rank == 0) say_as(options)("no slices through an MPI window: " + why);
+    if (options.tickets == SliceTickets::automatic && !(may_call && are_fast)) return nullptr;
+    std::string why = "another queue of this session uses it";
+    tickets::Counters* const counters = parts.is_using_counters ? nullptr : parts.open_counters(why);
+    if (counters == nullptr && parts.rank == 0) say_as(options)("no slices through an MPI window: " + why);
     return counters;
 }
 
@@ -119,6 +120,9 @@ std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const 
 // A rank that cannot go on tells the others before it throws, or they would wait for it.
 AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
                             const SliceOptions& options) {
+    // Before the first collective, which calls MPI, too. It is so on all ranks.
+    if (parts.is_using_counters && !parts.threads_may_call)
+        throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one", 64);
     const Gather gather = [&](const std::string& mine) { return parts.gather(mine); };
     const bool gives = parts.rank == 0;
     const auto ranks = static_cast<std::uint32_t>(parts.size);
@@ -130,9 +134,6 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
     mine.attempt([&] {
         if (parts.has_manager)
             throw SetupError("this MpiSession has, or had, a Manager: its ranks cannot take slices", 64);
-        if (parts.is_calling_mpi)
-            throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one",
-                             64);
         start.cut(options, gives);
         mine.digest = start.pass->digest();
         mine.seed = start.pass->seed();
@@ -164,8 +165,8 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
         throw;
     }
     if (counters != nullptr && gives) member->giving()->use(*counters);
-    opened.calls_mpi = counters != nullptr && !parts.threads_may_call;
-    parts.is_calling_mpi = opened.calls_mpi;
+    opened.uses_counters = counters != nullptr;
+    if (opened.uses_counters) parts.is_using_counters = true;
     return opened;
 }
 

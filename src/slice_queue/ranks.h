@@ -14,7 +14,7 @@ namespace wq::slice_queue {
 std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options);
 struct AmongRanks {
     std::unique_ptr<Member> member;
-    bool calls_mpi = false;  // by a thread of its own, so no other may (MpiSession::Parts::is_calling_mpi)
+    bool uses_counters = false;  // so no other queue may (MpiSession::Parts::is_using_counters)
 };
 // Collective. Throws SetupError, on all ranks the same.
 AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,

@@ -39,11 +39,11 @@ class SliceQueue::Impl final : public SliceFeed {
         : member_(std::move(opened.member)),
           by_hand_(commit_by_hand),
           parts_(&parts),
-          calls_mpi_(opened.calls_mpi) {}
+          uses_counters_(opened.uses_counters) {}
     ~Impl() override {
         const bool lost = member_->leave();
         if (parts_ != nullptr && lost) parts_->lost_a_rank = true;
-        if (calls_mpi_) parts_->is_calling_mpi = false;
+        if (uses_counters_) parts_->is_using_counters = false;
     }
 
     bool of_this_process() const { return ::getpid() == pid_; }
@@ -108,7 +108,7 @@ class SliceQueue::Impl final : public SliceFeed {
     std::unique_ptr<slice_queue::Member> member_;
     bool by_hand_;
     MpiSession::Parts* parts_ = nullptr;  // of a rank
-    bool calls_mpi_ = false;
+    bool uses_counters_ = false;
     std::atomic<std::uint64_t> given_ = none;  // by take(), and not committed
     std::atomic<std::uint64_t> failed_ = 0;
 };

@@ -211,18 +211,28 @@ void CommandHost::end() {
 
 Status CommandHost::start(const CommandLine& command, int in) {
     if (pid_ < 0) begin();
+    auto answer = ask(command, in);
+    if (!answer) {  // what an earlier command left may have killed it
+        end();
+        begin();
+        answer = ask(command, in);
+    }
+    if (!answer) {
+        end();
+        return Error{ExitCode::unreachable, "the process that starts commands was killed"};
+    }
+    if (*answer == 0) return success();
+    return Error{ExitCode::bad_input, message_of(*answer)};
+}
+
+std::optional<int> CommandHost::ask(const CommandLine& command, int in) {
     const std::string bytes = bytes_of(command);
     const Length length = bytes.size();
     const bool sent =
         executor::send_descriptors(control_.get(), executor::bytes_of_value(length), {&in, 1}) &&
         send_all(control_.get(), bytes);
     const auto answer = sent ? receive_answer(control_.get()) : std::nullopt;
-    if (!answer) {
-        end();
-        return Error{ExitCode::unreachable, "the process that starts commands was killed"};
-    }
-    if (answer->error == 0) return success();
-    return Error{ExitCode::bad_input, message_of(answer->error)};
+    return answer ? std::optional<int>(answer->error) : std::nullopt;
 }
 
 std::optional<int> CommandHost::wait() {

@@ -47,7 +47,12 @@ class CommandHost {
     // On any thread: ends the host with all that runs, and starts no other one.
     void stop();
 
+    // Readable once the command has ended, or the host.
+    int descriptor() const { return control_.get(); }
+
   private:
+    std::optional<int> ask(const CommandLine& command,
+                           int in);  // returns an errno; nullopt: the host is gone
     void begin();
     void end();
 

@@ -1,8 +1,10 @@
 #include "slices_program/records_feed.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string_view>
 #include <vector>
@@ -17,17 +19,21 @@ constexpr std::size_t records_at_once = 4096;
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10;
 
 // Returns false when nobody reads any more.
-bool write_all(int pipe, std::string_view bytes) {
+bool write_all(RecordsFeed::Pipe pipe, std::string_view bytes) {
     while (!bytes.empty()) {
-        const ssize_t written = ::write(pipe, bytes.data(), bytes.size());
-        if (written < 0 && errno != EINTR) return false;
+        const ssize_t written = ::write(pipe.write_end, bytes.data(), bytes.size());
         if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+        if (written >= 0 || errno == EINTR) continue;
+        if (errno != EAGAIN) return false;
+        std::array<pollfd, 2> ready{pollfd{pipe.write_end, POLLOUT, 0}, pollfd{pipe.reader_ended, POLLIN, 0}};
+        ::poll(ready.data(), ready.size(), -1);
+        if (ready[1].revents != 0) return false;
     }
     return true;
 }
 
 // Each value with `end` after it.
-void feed_records(SliceReader& reader, std::size_t at_once, std::string_view end, int pipe) {
+void feed_records(SliceReader& reader, std::size_t at_once, std::string_view end, RecordsFeed::Pipe pipe) {
     std::string bytes;
     for (;;) {
         const RecordValues values = reader.read_up_to(at_once).values;
@@ -55,7 +61,7 @@ RecordsFeed::Format RecordsFeed::format_of(const Slice& slice) {
     return {lines_, records_at_once, "\n"};
 }
 
-Status RecordsFeed::feed(const Slice& slice, int pipe) {
+Status RecordsFeed::feed(const Slice& slice, Pipe pipe) {
     const bool rows = sources::split_h5_name(slice.work).has_value();
     const auto [reader, at_once, end] = format_of(slice);
     try {

@@ -14,11 +14,17 @@ class RecordsFeed {
   public:
     // `slices` must outlive it.
     explicit RecordsFeed(SliceQueue& slices);
-    // Writes the slice's records into the pipe until its reader has closed it: lines, binary records, rows of
-    // HDF5 datasets in this machine's byte order, or the bytes of a whole file. Nothing of a folder, or of
-    // works that are no files. SIGPIPE must be blocked. Error bad_input: they cannot be read, or the file is
-    // gone.
-    Status feed(const Slice& slice, int pipe);
+    // A pipe that does not block, and a descriptor that is readable once its reader has ended: others may
+    // hold the pipe open.
+    struct Pipe {
+        int write_end;
+        int reader_ended;
+    };
+    // Writes the slice's records into the pipe until its reader has closed it, or ended: lines, binary
+    // records, rows of HDF5 datasets in this machine's byte order, or the bytes of a whole file. Nothing of a
+    // folder, or of works that are no files. SIGPIPE must be blocked. Error bad_input: they cannot be read,
+    // or the file is gone.
+    Status feed(const Slice& slice, Pipe pipe);
 
   private:
     struct Format {

@@ -75,10 +75,13 @@ CommandLine Runner::line_of(const Slice& slice) const {
 
 std::string Runner::problem() const {
     const std::string& name = command_.front();
+    if (name.find("{}") != std::string::npos) return {};
     const auto found = process::PathLookup::search(path_, name);
-    if (!found.file.empty() || name.find("{}") != std::string::npos) return {};
+    int why = found.denied ? EACCES : ENOENT;
+    if (!found.file.empty()) why = ::access(found.file.c_str(), X_OK) == 0 ? 0 : errno;
+    if (why == 0) return {};
     const bool is_a_line = name.find(' ') != std::string::npos;
-    return "cannot run " + name + ": " + text_of(found.denied ? EACCES : ENOENT) +
+    return "cannot run " + name + ": " + text_of(why) +
            (is_a_line ? " (give a command and its arguments as words, or: sh -c '...')" : "");
 }
 
@@ -98,7 +101,8 @@ std::string Runner::run(const Slice& slice, RecordsFeed& records) {
     if (const Status started = host_.start(line, read_end.get()); !started)
         return cannot_run(started.error().message);
     read_end.reset();
-    const Status fed = records.feed(slice, write_end.get());
+    ::fcntl(write_end.get(), F_SETFL, O_NONBLOCK);
+    const Status fed = records.feed(slice, {write_end.get(), host_.descriptor()});
     if (!fed) {  // it must not take what it got for all there is
         host_.end_command();
         return fed.error().message;

@@ -3,6 +3,7 @@
 // batch, and must notice that.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -18,7 +19,7 @@ class BatchCounter {
     static constexpr std::size_t counters = 4;
     // Per batch. Claims beyond its end keep counting, up to 2^20 each: 2^22 of them fit below the batch's
     // bits, and a node that has seen the end claims no more.
-    static constexpr std::uint64_t most_tickets = std::uint64_t{1} << 42;
+    static constexpr std::uint64_t most_tickets = std::uint64_t{1} << 41;
 
     // Null: no counter.
     explicit BatchCounter(tickets::Counters* all) : all_(all) {}
@@ -32,7 +33,10 @@ class BatchCounter {
     // Nobody draws any more of its `count` tickets. Returns how many were drawn; nullopt: the counter fails,
     // or belongs to another batch.
     std::optional<std::uint64_t> end(BatchId batch, std::uint64_t count) {
-        return ticket_in(all_->exchange(place_of(batch), value(batch, count)), batch);
+        // An addition, too: MPI promises that operations on one place exclude each other only if they are
+        // alike.
+        const auto drawn = ticket_in(all_->add(place_of(batch), most_tickets), batch);
+        return drawn ? std::optional(std::min(*drawn, count)) : std::nullopt;
     }
 
     // Claims `amount` tickets, as far as the batch has so many, and returns the first. nullopt: the counter
