@@ -19,7 +19,7 @@ T checked(Result<T> result) {
     return std::move(*result);
 }
 
-// What the inner rooms throw in a broken environment, too.
+// Throws SetupError also for what inner rooms throw where the environment is broken.
 template <class Step>
 auto with_setup_errors(Step&& step) {
     try {

@@ -1,4 +1,5 @@
-// Counters that are used no more once a call has failed: then tickets come by message. It says so once.
+// Counters that are not used any more after a call has failed: slices are then asked for by message, and one
+// line says so.
 #pragma once
 
 #include <functional>

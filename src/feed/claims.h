@@ -1,4 +1,4 @@
-// What a taker claims from the tickets of its node, and puts there for all of the node.
+// How a taker claims from the tickets of its node, and installs new ones for all of the node.
 #pragma once
 
 #include <algorithm>

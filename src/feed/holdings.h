@@ -34,7 +34,7 @@ class Holdings {
     bool commit(std::uint64_t position, bool failed);
     // They were taken, and are for the next that takes; so is what is claimed.
     void give_back(const std::vector<std::uint64_t>& positions);
-    // What is not taken is for others from now on, as a consumer may take no more.
+    // Others may have what is not taken: perhaps the consumer takes no more.
     void leave_untaken();
     // All that it has, also commits that it has not told.
     IntervalSet present() const;

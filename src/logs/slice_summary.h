@@ -1,6 +1,6 @@
 // Statistics of a SliceQueue as time series: into an HDF5 file (stats/schema.h: /slice_queue, /slice_ranks,
 // /slices), and as scalars of TensorBoard. A thread takes a sample now and then, and at the end. After a
-// failed write, a line is said, and no more is written to that file; nor to any after an exception.
+// failed write it says a line, and writes no more to that file; after an exception, no more to any.
 #pragma once
 
 #include <condition_variable>

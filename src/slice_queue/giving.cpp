@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "net/contact.h"
 #include "net/tls_identity.h"
+#include "slice_queue/say.h"
 #include "stats/h5_checkpoint.h"
 
 namespace wq::slice_queue {
@@ -30,10 +31,6 @@ net::TcpListenOptions listen_options() {
 }
 
 }  // namespace
-
-std::function<void(const std::string&)> say_as(const SliceOptions& options) {
-    return [say = options.say, name = options.name](const std::string& line) { say(name + ": " + line); };
-}
 
 feed::TakerOptions taker_options(const Pass& pass, const std::string& node, std::uint32_t rank) {
     feed::TakerOptions options;

@@ -22,7 +22,4 @@ class Member {
     virtual bool leave() { return taker().lost_some() || taker().failure(); }
 };
 
-// SliceOptions::say with the queue's name before each line.
-std::function<void(const std::string&)> say_as(const SliceOptions& options);
-
 }  // namespace wq::slice_queue

@@ -1,4 +1,4 @@
-// How the ranks of a job begin a SliceQueue together: all go on, or all throw the same.
+// How the ranks of a job begin a SliceQueue together: either all go on, or all throw the same error.
 #pragma once
 
 #include <cstdint>

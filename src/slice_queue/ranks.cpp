@@ -8,6 +8,8 @@
 #include "net/contact.h"
 #include "slice_queue/giving.h"
 #include "slice_queue/opening.h"
+#include "slice_queue/own_tickets.h"
+#include "slice_queue/say.h"
 #include "slices/checkpoint.h"
 #include "stats/h5_checkpoint.h"
 
@@ -104,15 +106,9 @@ void start_taking(Member& member) {
 std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options) {
     Start start{SliceWorks::find(works, options, {})};
     start.cut(options, true);
-    run::NodeTickets tickets;
-    const tickets::PoolShape shape{1, 0};
-    tickets.name = "this process";
-    tickets.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
-    tickets::TicketPool::format(tickets.segment->data(), shape);
-    tickets.pool = std::make_unique<tickets::TicketPool>(tickets.segment->data(), shape, 0);
-    auto member = std::make_unique<Giving>(GivingOptions{std::move(start.works), std::move(start.pass),
-                                                         std::move(start.committed), std::move(tickets),
-                                                         GivingPort(options, {})});
+    auto member = std::make_unique<Giving>(
+        GivingOptions{std::move(start.works), std::move(start.pass), std::move(start.committed),
+                      own_tickets("this process"), GivingPort(options, {})});
     start_taking(*member);
     return member;
 }

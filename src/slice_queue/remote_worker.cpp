@@ -4,19 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "api/setup_error.h"
 #include "base/random_bits.h"
 #include "base/units.h"
 #include "feed/lines.h"
-#include "mpi/segment.h"
 #include "net/backoff.h"
 #include "net/contact.h"
 #include "records/run_status.h"
+#include "slice_queue/own_tickets.h"
 #include "slice_queue/record_requests.h"
 #include "slice_queue/remote_records.h"
+#include "slice_queue/say.h"
 
 namespace wq::slice_queue {
 
@@ -26,21 +26,9 @@ constexpr Duration least_wait = std::chrono::milliseconds(50);
 constexpr Duration longest_wait = std::chrono::seconds(5);
 constexpr Duration least_time = std::chrono::seconds(5);  // for one try
 
-// Tickets of its own: a worker shares none.
-struct OwnTickets {
-    static constexpr tickets::PoolShape shape{1, 0};
-    std::unique_ptr<mpi::Segment> segment =
-        mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
-    std::unique_ptr<tickets::TicketPool> pool;
-    OwnTickets() {
-        tickets::TicketPool::format(segment->data(), shape);
-        pool = std::make_unique<tickets::TicketPool>(segment->data(), shape, 0);
-    }
-};
-
 class RemoteWorker final : public Member {
   public:
-    RemoteWorker(std::unique_ptr<Pass> pass, OwnTickets tickets, std::unique_ptr<feed::TakerLine> line,
+    RemoteWorker(std::unique_ptr<Pass> pass, run::NodeTickets tickets, std::unique_ptr<feed::TakerLine> line,
                  RemoteRecords::Say say)
         : pass_(std::move(pass)),
           tickets_(std::move(tickets)),
@@ -52,15 +40,19 @@ class RemoteWorker final : public Member {
 
   private:
     std::unique_ptr<Pass> pass_;
-    OwnTickets tickets_;
+    run::NodeTickets tickets_;
     std::unique_ptr<feed::TakerLine> line_;
     RemoteRecords records_;
 };
 
-feed::TakerOptions options_of_worker() {
+std::string name_of_worker() {
+    return "worker " + records::host_name() + " " + std::to_string(::getpid()) + " " +
+           std::to_string(random_bits());
+}
+
+feed::TakerOptions options_of_worker(const std::string& node) {
     feed::TakerOptions options;
-    options.node = "worker " + records::host_name() + " " + std::to_string(::getpid()) + " " +
-                   std::to_string(random_bits());
+    options.node = node;
     options.rank = feed::no_rank;
     options.clock = [] { return wall_now(); };
     return options;
@@ -79,12 +71,12 @@ std::string in_one_line(std::string text) {
     return text;
 }
 
-Result<Connected> connect(const std::string& contact_file, OwnTickets& tickets, Instant until) {
+Result<Connected> connect(const std::string& contact_file, run::NodeTickets& tickets, Instant until) {
     const auto contact = net::read_contact(contact_file);
     if (!contact) return contact.error();
     auto dial = net::dial_options(*contact);
     dial.limits = feed::taker_limits();
-    auto line = feed::TakerLine::open(std::move(dial), *tickets.pool, options_of_worker());
+    auto line = feed::TakerLine::open(std::move(dial), *tickets.pool, options_of_worker(tickets.name));
     if (!line) return line.error();
     if (const Status joined = (*line)->join(until); !joined)
         return Error{joined.error().code, "cannot reach the queue of " + contact_file + ": " +
@@ -106,8 +98,7 @@ bool may_change(const Error& error, const std::string& contact_file) {
     return error.code == ExitCode::not_allowed && net::read_contact(contact_file).ok();
 }
 
-Connected connect_in_time(const SliceWorkerOptions& options, OwnTickets& tickets,
-                          const std::function<void(const std::string&)>& say) {
+Connected connect_in_time(const SliceWorkerOptions& options, run::NodeTickets& tickets, const Say& say) {
     net::Backoff backoff(least_wait, longest_wait, random_bits());
     const Instant until =
         instant_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.wait));
@@ -132,14 +123,12 @@ Connected connect_in_time(const SliceWorkerOptions& options, OwnTickets& tickets
 std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options) {
     if (!(options.wait >= 0 && options.wait <= 1e9))
         throw SetupError("a worker waits 0 to 10^9 seconds for its queue", 64);
-    SliceOptions saying;
-    saying.say = options.say;
-    if (!saying.say) saying.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    OwnTickets tickets;
-    Connected connected = connect_in_time(options, tickets, say_as(saying));
-    saying.name = line_for_message(connected.pass->options().name);
+    const Say say = say_or_stderr(options.say);
+    run::NodeTickets tickets = own_tickets(name_of_worker());
+    Connected connected = connect_in_time(options, tickets, say_as(SliceOptions().name, say));
+    const std::string name = line_for_message(connected.pass->options().name);
     return std::make_unique<RemoteWorker>(std::move(connected.pass), std::move(tickets),
-                                          std::move(connected.line), say_as(saying));
+                                          std::move(connected.line), say_as(name, say));
 }
 
 }  // namespace wq::slice_queue

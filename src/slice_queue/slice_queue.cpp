@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "slice_queue/giving.h"
 #include "slice_queue/ranks.h"
 #include "slice_queue/remote_worker.h"
+#include "slice_queue/say.h"
 #include "slice_queue/slice_feed.h"
 
 namespace wq {
@@ -18,8 +18,7 @@ namespace wq {
 namespace {
 
 SliceOptions said(SliceOptions options) {
-    if (!options.say)
-        options.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    options.say = slice_queue::say_or_stderr(options.say);
     return options;
 }
 

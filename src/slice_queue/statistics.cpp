@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/setup_error.h"
-#include "slice_queue/member.h"
+#include "slice_queue/say.h"
 
 namespace wq::slice_queue {
 

@@ -84,6 +84,25 @@ void node_word(Bench& bench, tickets::TicketPool& pool) {
     pool.revoke(kBatch);
 }
 
+// As takers of slices claim: up to 256 at once. What is counted are tickets.
+void guided(Bench& bench, tickets::TicketPool& pool) {
+    std::uint64_t first = 0;
+    bench.all_ranks("node word, guided sizes, in tickets", [&] {
+        std::uint64_t claimed = 0;
+        while (claimed < kClaimsPerLook) {
+            const std::uint64_t part = tickets::guided_size(pool.remaining(), pool.ranks(), 1, 256);
+            const tickets::Claim claim = pool.take(static_cast<std::uint32_t>(part));
+            claimed += claim.range.count;
+            if (claim.state == tickets::Claim::State::dry) {
+                [[maybe_unused]] const tickets::Install done =
+                    pool.install({kBatch, first += tickets::kMostTickets, tickets::kMostTickets});
+            }
+        }
+        return claimed;
+    });
+    pool.revoke(kBatch);
+}
+
 void with_texts(Bench& bench, tickets::TicketPool& pool) {
     const std::vector<std::string> texts(1000,
                                          "gzip -9 < /usr/share/doc/package/changelog > out/changelog.gz");
@@ -188,6 +207,7 @@ int run(Duration each) {
     tickets::TicketPool pool(segment->data(), shape, static_cast<std::uint32_t>(session->node_rank()));
     raw_atomic(bench, *raw);
     node_word(bench, pool);
+    guided(bench, pool);
     with_texts(bench, pool);
     counter_window(bench);
     by_message(bench, *transport);

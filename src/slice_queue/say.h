@@ -1,0 +1,27 @@
+// What a queue says to its user.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "work_queue/slice_queue.h"
+
+namespace wq::slice_queue {
+
+using Say = std::function<void(const std::string&)>;
+
+inline Say say_or_stderr(const Say& say) {
+    if (say) return say;
+    return [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+}
+
+// With the queue's name before each line.
+inline Say say_as(const std::string& name, const Say& say) {
+    return [name, say](const std::string& line) { say(name + ": " + line); };
+}
+inline Say say_as(const SliceOptions& options) {
+    return say_as(options.name, options.say);
+}
+
+}  // namespace wq::slice_queue
