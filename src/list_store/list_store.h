@@ -1,0 +1,116 @@
+// Where a shared list lives, and the few things that can be done to it there under its lock: on this machine
+// (local_store.h), or on a master that is reached by ssh (ssh_store.h). A store knows no grammar.
+//
+// Beside the list FILE are:
+//   FILE.lock           flock(2) of it is held for each exchange; the same as DistributedTaskQueue's
+//   FILE.runtask/edits  the log: what workers did to the list since it was last rewritten, and before
+//   FILE.runtask/alive/K   one for each worker that lives, touched by it
+//   FILE.runtask/old/N.SIZE   earlier files of the list (links), and how many bytes of them are in the list
+//
+// Why a log: rewriting a list of 100,000 lines (5 MB) for each task takes 10 ms and more; an appended record
+// takes 0.2 ms with its fdatasync, is what other workers need to follow, and says after a lost connection
+// whether the last request was carried out.
+//
+// The log is text, a line a record: `LOG NAME` first (a log that begins anew has another name), then lines
+// that the workers write (marked_list/edit.h), and `FILE IDENTITY`, which the store writes when it has
+// rewritten the list: the file with this identity has all records above. A crash between that line and the
+// rename leaves a file with an earlier identity, whose missing records stand below its own line.
+//
+// An identity is "INODE SIZE MTIME" with nanoseconds: another one means that somebody else edited the list.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "marked_list/document.h"
+
+namespace wq::list_store {
+
+// What a worker knows of the store.
+struct Version {
+    std::string log;              // its name; "": none is known
+    std::uint64_t log_bytes = 0;  // so many are known
+    std::string file;             // identity of the list
+    bool operator==(const Version&) const = default;
+};
+
+struct Request {
+    Version known;
+    bool send_file = false;  // send the list, also if its identity is the known one
+
+    // The change, made if `known` is how things are, and not otherwise. Records are appended first.
+    std::string records;                       // whole lines; "": none
+    std::vector<marked_list::Splice> splices;  // of the list as it stands; rewrites it if `rewrite`
+    bool rewrite = false;
+    bool new_log = false;                 // begin a new log, which has `records` only
+    std::vector<std::string> copied_old;  // OldFile::name: now wholly in the list
+    bool empty() const { return records.empty() && !rewrite && !new_log && copied_old.empty(); }
+};
+
+// Bytes that somebody appended to an earlier file of the list, who had opened it before it was replaced.
+struct OldFile {
+    std::string name;
+    std::string appended;
+};
+
+struct Answer {
+    bool changed = false;  // the change was made
+    Version now;           // after it
+    // Of the log: bytes since known.log_bytes, or all if known.log is another one. Without what this request
+    // appended.
+    bool whole_log = false;
+    std::string log;
+    std::optional<std::string> file;  // if asked for, or if its identity is not the known one
+    std::vector<OldFile> old;
+    Duration rewriting{0};  // how long the rewriting took
+};
+
+// A sign of life.
+struct Sign {
+    marked_list::WorkerId worker = 0;
+    Duration age{0};    // since the last touch, by the clock of the list's file system
+    Duration lease{0};  // the worker is lost at this age; 0: never
+};
+
+// The master's clock.
+struct MasterTime {
+    WallMicros now{};
+    Duration east_of_utc{0};
+};
+
+class ListStore {
+  public:
+    virtual ~ListStore() = default;
+
+    // For messages: "tasks.sh", "user@host:tasks.sh".
+    virtual std::string name() const = 0;
+
+    // Makes a missing list (empty), its lock and its folder. Errors: a directory, not readable or writable,
+    // a host that refuses: with the remedy. Call it first.
+    virtual Status open() = 0;
+
+    // Error: the connection was lost (unreachable; whether the change was made is unknown; the next call
+    // connects anew), or the change could not be made and nothing was (a full disk, no permission).
+    virtual Result<Answer> exchange(const Request& request) = 0;
+
+    // Writes the sign of a worker. `lease`: see Sign.
+    virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;
+    virtual Status remove_sign(marked_list::WorkerId worker) = 0;
+    virtual Result<std::vector<Sign>> signs() = 0;
+
+    virtual Result<MasterTime> time() = 0;
+
+    // Holds the lock until the object is destroyed; waits for it. For `runtask --lock`.
+    class Held {
+      public:
+        virtual ~Held() = default;
+    };
+    virtual Result<std::unique_ptr<Held>> hold() = 0;
+};
+
+}  // namespace wq::list_store

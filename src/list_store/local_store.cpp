@@ -1,0 +1,1 @@
+#include "list_store/list_store.h"

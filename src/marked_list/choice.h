@@ -1,0 +1,47 @@
+// Which line a worker runs next, as a pure function of the list; the rules are those of DistributedTaskQueue.
+//
+// From the top: a `#!` line below the worker's last line is next. A line that waits is next if its `#@` allow
+// the worker, its groups are free, and the worker has not tried it; if it is above the worker's last line,
+// the last `#!` line above it is run once more before it.
+//
+// A group is blocked by lines above that are not `#ok`: `#:g` waits for all lines of g, `#+g` for `#:g`.
+// Every line is also `#+` of the group "", so that `#:` is a barrier. `#!` lines wait, but nothing waits for
+// them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "marked_list/document.h"
+
+namespace wq::marked_list {
+
+struct Choice {
+    std::uint64_t number = 0;  // of the line, from 1
+    bool environment = false;  // `#!`: it is not marked
+    std::uint64_t replay = 0;  // number of the `#!` line to run before it; 0: none
+    bool operator==(const Choice&) const = default;
+};
+
+// `last`: number of the line that the worker ran last; 0: none.
+std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last);
+
+// Why choose() found nothing, for one that waits or leaves.
+struct Waiting {
+    std::uint64_t running = 0;  // lines that run
+    std::uint64_t blocked = 0;  // lines that this worker could run, but for their groups
+    std::uint64_t others = 0;   // lines that `#@` gives to other workers
+    std::uint64_t tried = 0;    // lines that failed on this worker and wait for others
+    // The first blocked line, its group, and the line above that blocks it; 0: none.
+    std::uint64_t first_blocked = 0;
+    std::uint64_t blocked_by = 0;
+    std::string group;
+    // Of `blocked`: lines that only wait for lines that run. (The others wait for lines that failed, or that
+    // wait themselves.)
+    std::uint64_t may_become_free = 0;
+};
+Waiting why_waiting(const Document& list, WorkerId worker);
+
+}  // namespace wq::marked_list

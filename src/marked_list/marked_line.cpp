@@ -1,0 +1,1 @@
+#include "marked_list/marked_line.h"
