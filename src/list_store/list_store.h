@@ -41,14 +41,14 @@ struct Version {
 
 struct Request {
     Version known;
-    bool send_file = false;  // send the list, also if its identity is the known one
+    bool send_file = false;  // send the list
 
     // The change, made if `known` is how things are, and not otherwise. Records are appended first.
     std::string records;                       // whole lines; "": none
-    std::vector<marked_list::Splice> splices;  // of the list as it stands; rewrites it if `rewrite`
-    bool rewrite = false;
-    bool new_log = false;                 // begin a new log, which has `records` only
-    std::vector<std::string> copied_old;  // OldFile::name: now wholly in the list
+    std::vector<marked_list::Splice> splices;  // of the list as it stands
+    bool rewrite = false;                      // by the splices; without any, only its FILE line is written
+    bool new_log = false;                      // begin a new log, which has `records` only
+    std::vector<std::string> copied_old;       // OldFile::name: now wholly in the list
     bool empty() const { return records.empty() && !rewrite && !new_log && copied_old.empty(); }
 };
 
@@ -65,7 +65,7 @@ struct Answer {
     // appended.
     bool whole_log = false;
     std::string log;
-    std::optional<std::string> file;  // if asked for, or if its identity is not the known one
+    std::optional<std::string> file;  // if asked for
     std::vector<OldFile> old;
     Duration rewriting{0};  // how long the rewriting took
 };

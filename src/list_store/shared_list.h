@@ -1,4 +1,8 @@
 // A worker's copy of a shared list, kept equal to the list at the master, and changed together with it.
+//
+// All workers apply the records of one log in one order. A change is a record that is appended only if the
+// log has not grown since the worker looked; else it looks again and decides anew. So the lock is never held
+// while a worker thinks, or while a connection hangs.
 #pragma once
 
 #include <functional>
@@ -8,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "list_store/edit_log.h"
 #include "list_store/list_store.h"
 #include "marked_list/document.h"
 #include "marked_list/edit.h"
@@ -16,7 +21,7 @@ namespace wq::list_store {
 
 class SharedList {
   public:
-    // `say` gets lines for the user: what is waited for, what was found wrong at the master and mended.
+    // `say` gets lines for the user about what was found wrong at the master and mended.
     SharedList(ListStore& store, std::function<void(const std::string&)> say);
 
     // Opens the store and reads the list.
@@ -26,28 +31,73 @@ class SharedList {
     const marked_list::Document& list() const { return list_; }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
-    // again. Returns the edits that were made; none: `decide` wanted none. Error: the master cannot be
-    // reached, or the change is impossible; after `unreachable`, another call finds out whether it was made.
+    // again. Returns the edits that were made; none: `decide` wanted none. After the error `unreachable` it
+    // is unknown whether the change was made: the next call finds out, and if so returns its edits.
     using Decide = std::function<std::vector<marked_list::Edit>(const marked_list::Document&)>;
     Result<std::vector<marked_list::Edit>> change(const Decide& decide);
 
     // Joins as `wanted`, or as the next worker; returns the id.
     Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
 
-    // Puts `text` in the place of the whole list, and forgets what was done to it. For `--reset`.
+    // Puts what `text` returns in the place of the whole list, and forgets what was done to it.
     Status replace(const std::function<std::string(const marked_list::Document&)>& text);
+    // Forgets the same: the list as it stands in the file, and as somebody edits it next, is right.
+    Status forget();
 
-    // The file lags behind its log while edits come fast: rewriting takes at most a twentieth of the time.
-    // When to call settle(); nullopt: the file is up to date.
+    // While edits come fast, the file lags behind its log: rewriting it takes at most a twentieth of the
+    // time. When to call settle(); nullopt: the file is up to date.
     std::optional<Instant> unsettled() const;
     Status settle();
 
-    // How far a number that was kept has moved since: lines were put in front, or the list was edited.
-    // 0: the line is gone.
-    std::uint64_t follow(std::uint64_t number) const;
+    // A line's number that is kept right when lines are put in front, or the list is edited by others. 0: no
+    // line, or it is gone.
+    void move_to(std::uint64_t number) { place_ = number; }
+    std::uint64_t place() const { return place_; }
 
     // "MM-DD HH:MM:SS" of the master's clock.
     std::string stamp() const;
+
+  private:
+    struct Pending {  // a change of which no answer came
+        std::string token;
+        std::vector<marked_list::Edit> edits;
+    };
+    Result<Answer> exchange(const Request& request);
+    Status look();
+    Status read_file();
+    Status take_file(const Answer& answer);
+    Result<bool> adopt(const Answer& answer);
+    std::string appended_to(const std::string& file);
+    Status copy_old_files();
+    Result<bool> tell(std::vector<marked_list::Edit> edits, Request request);
+    Result<std::vector<marked_list::Edit>> history();
+    void apply_news();
+    void set_list(marked_list::Document list);
+    marked_list::Record record(std::vector<marked_list::Edit> edits);
+    std::string line_of(const marked_list::Record& record) const;
+    void rewrite_if_due(Request& request);
+    Result<bool> make(Request request);
+    Status write_now(bool whole_new_log);
+    Status read_clock();
+
+    ListStore& store_;
+    std::function<void(const std::string&)> say_;
+    Version known_;
+    EditLog log_;
+    marked_list::Document list_;
+    bool current_ = false;        // list_ is a copy of the list, up to applied_
+    std::size_t applied_ = 0;     // records of log_ that list_ has
+    std::size_t files_seen_ = 0;  // rewritings of log_ that list_ knows of
+    bool joined_ = false;
+    std::optional<Pending> pending_;
+    std::vector<OldFile> old_;  // as of the last answer
+    std::uint64_t place_ = 0;
+    Instant written_at_{};
+    Duration rewriting_{0};
+    std::string token_;
+    std::uint64_t tokens_ = 0;
+    WallMicros clock_{};  // of the master, local time
+    Instant clock_read_{};
 };
 
 }  // namespace wq::list_store

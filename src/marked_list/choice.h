@@ -5,8 +5,8 @@
 // the last `#!` line above it is run once more before it.
 //
 // A group is blocked by lines above that are not `#ok`: `#:g` waits for all lines of g, `#+g` for `#:g`.
-// Every line is also `#+` of the group "", so that `#:` is a barrier. `#!` lines wait, but nothing waits for
-// them.
+// Every line is also `#+` of the group "", so that `#:` is a barrier, with a command or alone. `#!` lines
+// wait, but nothing waits for them.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,7 @@ struct Waiting {
     std::uint64_t first_blocked = 0;
     std::uint64_t blocked_by = 0;
     std::string group;
-    // Of `blocked`: lines that only wait for lines that run. (The others wait for lines that failed, or that
-    // wait themselves.)
+    // `blocked` while lines run, whose ends may free them; else 0.
     std::uint64_t may_become_free = 0;
 };
 Waiting why_waiting(const Document& list, WorkerId worker);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,14 +26,26 @@ struct Splice {
 class Document {
   public:
     Document() = default;
-    // Error bad_input: NUL bytes (no text), or a line above 16 MiB; the message begins with "line N: ".
+    // Error bad_input: a NUL byte, which no text has; the message begins with "line N: ".
     static Result<Document> read(std::string_view bytes);
 
     std::string bytes() const;
     std::uint64_t lines() const { return lines_.size(); }
     const MarkedLine& line(std::uint64_t number) const { return lines_[number - 1].line; }  // from 1
 
+    // An edit whose line is gone is made as far as it can be; see edit.h.
     void apply(const Edit& edit);
+
+    // The line nearest to `number` for which `fits` is true; 0: none.
+    template <class Fits>
+    std::uint64_t nearest(std::uint64_t number, Fits fits) const {
+        for (std::uint64_t distance = 0; distance <= number || number + distance <= lines(); ++distance) {
+            for (const std::uint64_t at : {number - distance, number + distance}) {
+                if (at >= 1 && at <= lines() && fits(line(at))) return at;
+            }
+        }
+        return 0;
+    }
 
     // Numbers of the lines that a choice depends on, ascending: all but text and lines that are done.
     const std::set<std::uint64_t>& live_lines() const { return live_; }
@@ -43,6 +57,12 @@ class Document {
     std::vector<Splice> splices() const;
     bool changed() const { return changed_; }
     void written();  // the file is now as this document
+    std::uint64_t bytes_in_file() const;
+
+    // Edits between begin_change() and keep_change() are taken back by undo_change(): others were faster.
+    void begin_change();
+    void keep_change() { before_.reset(); }
+    void undo_change();
 
     // Recomputes what is kept beside the lines; "": all is right. For tests.
     std::string audit() const;
@@ -54,14 +74,15 @@ class Document {
         bool has_end = true;              // LF
         bool changed = false;
     };
-    void apply_one(const Join& edit);
-    void apply_one(const Take& edit);
-    void apply_one(const End& edit);
-    void apply_one(const Append& edit);
-    void replace(std::uint64_t number, std::string text);
-    void append_line(std::string text);
-    void insert_front(std::string text);
-    std::uint64_t find(std::uint64_t number, std::string_view searched) const;  // 0: nowhere
+    static void append_bytes(std::string& to, const Kept& kept);
+    void make(const Join& edit);
+    void make(const Take& edit);
+    void make(const End& edit);
+    void make(const Append& edit);
+    bool end_at(std::uint64_t number, const End& edit);
+    void replace(std::uint64_t number, const std::string& text);
+    void append_line(std::string_view text);
+    void insert_front(std::string_view text);
     void index(std::uint64_t number);
 
     std::vector<Kept> lines_;
@@ -70,6 +91,19 @@ class Document {
     std::uint64_t last_worker_at_ = 0;  // its line; 0: none
     std::uint64_t inserted_ = 0;
     bool changed_ = false;
+
+    // How the document was at begin_change().
+    struct Before {
+        std::vector<std::pair<std::uint64_t, Kept>> replaced;  // in the order of the edits
+        std::uint64_t lines = 0;
+        std::uint64_t inserted = 0;
+        std::int64_t last_worker = -1;
+        std::uint64_t last_worker_at = 0;
+        bool changed = false;
+    };
+    void remember(std::uint64_t number);
+    void remove_front();
+    std::optional<Before> before_;
 };
 
 }  // namespace wq::marked_list

@@ -21,7 +21,8 @@
 
 namespace wq::marked_list {
 
-using WorkerId = std::uint32_t;  // `# worker K #`, `#@K`; the first worker of a list is 0
+using WorkerId = std::uint32_t;                    // `# worker K #`, `#@K`; the first worker of a list is 0
+inline constexpr WorkerId no_worker = 0xFFFFFFFF;  // of a `#@` without a number: no worker has it
 
 enum class TryEnd : std::uint8_t { running, ok, error, lost };
 
@@ -64,14 +65,14 @@ std::string_view searched_text(std::string_view line);
 
 // The line's new text.
 std::string begun(const MarkedLine& line, WorkerId worker, std::string_view stamp);
-// Ends the try that runs. `moved`: how many lines below its old place the line was found; 0: at its place.
+// Ends the last try. `moved`: how many lines below its old place the line was found; 0: at its place.
 struct EndMark {
     std::string stamp;
     TryEnd end = TryEnd::ok;
     int exit_code = 0;
     std::int64_t moved = 0;
 };
-std::string ended(const MarkedLine& line, WorkerId worker, const EndMark& mark);
+std::string ended(const MarkedLine& line, const EndMark& mark);
 // The line that records an end whose line is gone: `#?line:7# echo a # worker 3 # (BEGUN ... ENDED) #ok`.
 std::string orphaned(std::uint64_t number, std::string_view command, WorkerId worker, std::string_view begun,
                      const EndMark& mark);

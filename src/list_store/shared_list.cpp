@@ -1,0 +1,351 @@
+#include "list_store/shared_list.h"
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <utility>
+
+#include "base/random_bits.h"
+#include "marked_list/merge.h"
+
+namespace wq::list_store {
+
+namespace {
+
+using marked_list::Document;
+using marked_list::Edit;
+using marked_list::Record;
+using marked_list::WorkerId;
+
+constexpr int share_of_rewriting = 20;        // of the time: a twentieth
+constexpr std::uint64_t long_log = 4u << 20;  // bytes; then a new one is begun
+constexpr std::size_t kept_records = 2000;    // of the old one: what was undone by an editor is made again
+constexpr Duration clock_lifetime = std::chrono::hours(1);  // summer time may begin
+
+std::string hexadecimal(std::uint64_t value) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (int shift = 60; shift >= 0; shift -= 4) text += digits[(value >> shift) & 0xF];
+    return text;
+}
+
+std::uint64_t moved_place(const Document& from, std::uint64_t place, const Document& to) {
+    if (place == 0 || place > from.lines()) return 0;
+    const std::string_view searched = marked_list::searched_text(from.line(place).text);
+    return to.nearest(place, [&](const marked_list::MarkedLine& line) {
+        return marked_list::searched_text(line.text) == searched;
+    });
+}
+
+}  // namespace
+
+SharedList::SharedList(ListStore& store, std::function<void(const std::string&)> say)
+    : store_(store), say_(std::move(say)), token_(hexadecimal(random_bits())) {}
+
+Status SharedList::open() {
+    if (auto opened = store_.open(); !opened) return opened;
+    if (auto read = read_clock(); !read) return read;
+    return refresh();
+}
+
+Status SharedList::refresh() {
+    if (instant_now() - clock_read_ > clock_lifetime) {
+        if (auto read = read_clock(); !read) return read;
+    }
+    if (auto looked = look(); !looked) return looked;
+    return copy_old_files();
+}
+
+Status SharedList::read_clock() {
+    const auto time = store_.time();
+    if (!time) return time.error();
+    clock_ = time->now + std::chrono::duration_cast<std::chrono::microseconds>(time->east_of_utc).count();
+    clock_read_ = instant_now();
+    return success();
+}
+
+std::string SharedList::stamp() const {
+    const auto since = std::chrono::duration_cast<std::chrono::microseconds>(instant_now() - clock_read_);
+    const std::time_t seconds = (clock_ + since.count()) / micros_per_second;
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    char text[32];
+    return {text, std::strftime(text, sizeof text, "%m-%d %H:%M:%S", &parts)};
+}
+
+// Sends what is known along, and takes what is new of the log.
+Result<Answer> SharedList::exchange(const Request& request) {
+    Request sent = request;
+    sent.known = known_;
+    auto answer = store_.exchange(sent);
+    if (!answer) return answer.error();
+    if (answer->whole_log) {
+        current_ = false;
+        applied_ = files_seen_ = 0;
+        if (auto begun = log_.begin(answer->log); !begun) return begun.error();
+    } else if (auto taken = log_.append(answer->log); !taken) {
+        return taken.error();
+    }
+    known_ = answer->now;
+    old_ = std::move(answer->old);
+    return answer;
+}
+
+Status SharedList::look() {
+    const auto answer = exchange({});
+    if (!answer) return answer.error();
+    if (current_ && log_.last_file() == answer->now.file) apply_news();
+    if (current_ && log_.last_file() == answer->now.file) return success();
+    return read_file();
+}
+
+// Until the file that was read is known to the log, or the log was told of it.
+Status SharedList::read_file() {
+    for (;;) {
+        Request request;
+        request.send_file = true;
+        const auto answer = exchange(request);
+        if (!answer) return answer.error();
+        if (!answer->file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
+        if (log_.records_in(answer->now.file)) return take_file(*answer);
+        const auto adopted = adopt(*answer);
+        if (!adopted) return adopted.error();
+        if (*adopted) return success();
+    }
+}
+
+Status SharedList::take_file(const Answer& answer) {
+    auto list = Document::read(*answer.file);
+    if (!list) return Error{list.error().code, store_.name() + ": " + list.error().message};
+    set_list(std::move(*list));
+    applied_ = *log_.records_in(answer.now.file);
+    files_seen_ = log_.files();
+    apply_news();
+    current_ = true;
+    return success();
+}
+
+// The place follows its line.
+void SharedList::set_list(Document list) {
+    place_ = moved_place(list_, place_, list);
+    list_ = std::move(list);
+}
+
+// A file that no worker wrote. False: others were faster.
+Result<bool> SharedList::adopt(const Answer& answer) {
+    std::string appended = appended_to(*answer.file);
+    const auto edits = appended.empty() ? history() : std::vector<Edit>{};
+    if (!edits) return edits.error();
+    auto merged = marked_list::merge(*answer.file, *edits);
+    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
+    set_list(std::move(merged->list));
+    Record told = record({});
+    told.reread = appended.empty();
+    if (!appended.empty()) told.edits.push_back(marked_list::Append{std::move(appended)});
+    Request request;
+    request.records = line_of(told);
+    request.rewrite = true;
+    request.splices = list_.splices();
+    auto made = make(std::move(request));
+    if (made && *made && merged->made_again > 0)
+        say_(store_.name() + " was edited while workers marked it; made again: " +
+             std::to_string(merged->made_again) + " marks that the editor had undone (use --lock to edit)");
+    return made;
+}
+
+// What was appended to the list since we last saw it, the most frequent edit: then other workers need not
+// read the list anew. "": it was edited otherwise.
+std::string SharedList::appended_to(const std::string& file) {
+    if (current_) apply_news();
+    if (!current_ || list_.changed() || !file.ends_with('\n')) return {};
+    const std::string known = list_.bytes();
+    const bool more = file.size() > known.size() && file.starts_with(known);
+    return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
+}
+
+// What workers did that the file may lack: before any other worker lives, only what was never written to it.
+Result<std::vector<Edit>> SharedList::history() {
+    bool others_live = joined_;
+    if (!others_live) {
+        const auto signs = store_.signs();
+        if (!signs) return signs.error();
+        others_live = std::ranges::any_of(
+            *signs, [](const Sign& sign) { return sign.lease == Duration{0} || sign.age < sign.lease; });
+    }
+    std::vector<Edit> edits;
+    for (std::size_t at = others_live ? 0 : log_.written(); at < log_.records().size(); ++at)
+        std::ranges::copy(log_.records()[at].edits, std::back_inserter(edits));
+    return edits;
+}
+
+void SharedList::apply_news() {
+    const std::uint64_t inserted = list_.lines_inserted_in_front();
+    for (;;) {
+        while (files_seen_ < log_.files() && log_.records_at(files_seen_) <= applied_) {
+            ++files_seen_;
+            list_.written();
+            written_at_ = instant_now();
+        }
+        if (applied_ == log_.records().size()) break;
+        const Record& next = log_.records()[applied_++];
+        if (next.reread) {
+            current_ = false;
+            return;
+        }
+        for (const Edit& edit : next.edits) list_.apply(edit);
+    }
+    if (place_ != 0) place_ += list_.lines_inserted_in_front() - inserted;
+}
+
+Record SharedList::record(std::vector<Edit> edits) {
+    return {log_.next_sequence(), token_ + "." + std::to_string(++tokens_), std::move(edits), false};
+}
+
+std::string SharedList::line_of(const Record& record) const {
+    return (log_.torn() ? "\n" : "") + marked_list::to_line(record) + "\n";
+}
+
+// list_ already has the change. False: others were faster.
+Result<bool> SharedList::make(Request request) {
+    const auto answer = exchange(request);
+    if (!answer) return answer.error();
+    if (!answer->changed) return false;
+    if (request.new_log) {
+        if (auto begun = log_.begin(request.records); !begun) return begun.error();
+    } else if (auto taken = log_.append(request.records); !taken) {
+        return taken.error();
+    }
+    if (request.rewrite) {
+        log_.rewritten(answer->now.file);
+        list_.written();
+        written_at_ = instant_now();
+        rewriting_ = answer->rewriting;
+    }
+    applied_ = log_.records().size();
+    files_seen_ = log_.files();
+    current_ = true;
+    return true;
+}
+
+void SharedList::rewrite_if_due(Request& request) {
+    const auto due = unsettled();
+    if (!due || *due > instant_now()) return;
+    request.rewrite = true;
+    request.splices = list_.splices();
+}
+
+Result<std::vector<Edit>> SharedList::change(const Decide& decide) {
+    for (;;) {
+        if (pending_ || !current_) {
+            if (auto looked = look(); !looked) return looked.error();
+        }
+        if (auto copied = copy_old_files(); !copied) return copied.error();
+        if (const auto pending = std::exchange(pending_, std::nullopt); pending && log_.has(pending->token)) {
+            const bool asked = !std::holds_alternative<marked_list::Append>(pending->edits.front());
+            if (asked) return pending->edits;
+        }
+        std::vector<Edit> edits = decide(list_);
+        if (edits.empty()) return edits;
+        const auto made = tell(edits, {});
+        if (!made) return made.error();
+        if (*made) return edits;
+        if (auto looked = look(); !looked) return looked.error();
+    }
+}
+
+// Makes the edits here, and there with the request, or takes them back.
+Result<bool> SharedList::tell(std::vector<Edit> edits, Request request) {
+    Record told = record(std::move(edits));
+    request.records = line_of(told);
+    const std::uint64_t inserted = list_.lines_inserted_in_front();
+    list_.begin_change();
+    for (const Edit& edit : told.edits) list_.apply(edit);
+    rewrite_if_due(request);
+    const auto made = make(std::move(request));
+    if (made && *made) {
+        list_.keep_change();
+        if (place_ != 0) place_ += list_.lines_inserted_in_front() - inserted;
+        return true;
+    }
+    list_.undo_change();
+    if (!made && made.error().code == ExitCode::unreachable)
+        pending_ = {std::move(told.token), std::move(told.edits)};
+    return made;
+}
+
+Status SharedList::copy_old_files() {
+    while (!old_.empty()) {
+        std::vector<Edit> edits;
+        Request request;
+        for (const OldFile& old : old_) {
+            edits.push_back(marked_list::Append{old.appended});
+            request.copied_old.push_back(old.name);
+        }
+        const auto made = tell(std::move(edits), std::move(request));
+        if (!made) return made.error();
+        if (*made) break;
+        if (auto looked = look(); !looked) return looked;
+    }
+    return success();
+}
+
+Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerId> wanted) {
+    const auto made = change([&](const Document& list) {
+        const auto next = static_cast<WorkerId>(list.last_worker() + 1);
+        return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, stamp()}};
+    });
+    if (!made) return made.error();
+    joined_ = true;
+    return std::get<marked_list::Join>(made->front()).worker;
+}
+
+Status SharedList::replace(const std::function<std::string(const Document&)>& text) {
+    for (;;) {
+        if (auto looked = look(); !looked) return looked;
+        Record told = record({});
+        told.reread = true;
+        Request request;
+        request.records = line_of(told);
+        request.new_log = request.rewrite = true;
+        request.splices = {{0, list_.bytes_in_file(), text(list_)}};
+        const auto made = make(std::move(request));
+        if (!made) return made.error();
+        if (!*made) continue;
+        current_ = false;
+        return look();
+    }
+}
+
+Status SharedList::forget() {
+    return write_now(true);
+}
+
+std::optional<Instant> SharedList::unsettled() const {
+    if (!current_ || !list_.changed()) return std::nullopt;
+    return written_at_ + share_of_rewriting * rewriting_;
+}
+
+Status SharedList::settle() {
+    return write_now(false);
+}
+
+Status SharedList::write_now(bool whole_new_log) {
+    for (;;) {
+        if (auto looked = look(); !looked) return looked;
+        if (!list_.changed() && !whole_new_log) return success();
+        Request request;
+        request.rewrite = true;
+        request.splices = list_.splices();
+        if (whole_new_log || known_.log_bytes > long_log) {
+            request.new_log = true;
+            const std::size_t keep = whole_new_log ? 0 : std::min(kept_records, log_.records().size());
+            for (std::size_t at = log_.records().size() - keep; at < log_.records().size(); ++at)
+                request.records += marked_list::to_line(log_.records()[at]) + "\n";
+        }
+        const auto made = make(std::move(request));
+        if (!made) return made.error();
+        if (*made) return success();
+    }
+}
+
+}  // namespace wq::list_store

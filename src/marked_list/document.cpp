@@ -1,0 +1,249 @@
+#include "marked_list/document.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "marked_list/text.h"
+
+namespace wq::marked_list {
+
+namespace {
+
+bool is_live(const MarkedLine& line) {
+    return line.kind != LineKind::text && line.kind != LineKind::done;
+}
+
+bool runs_as(const MarkedLine& line, WorkerId worker, std::string_view begun) {
+    return line.kind == LineKind::running && line.tries.back().worker == worker &&
+           line.tries.back().begun == begun;
+}
+
+std::int64_t distance(std::uint64_t from, std::uint64_t to) {
+    return static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from);
+}
+
+}  // namespace
+
+Result<Document> Document::read(std::string_view bytes) {
+    Document document;
+    while (!bytes.empty()) {
+        const std::size_t end = bytes.find('\n');
+        const std::string_view text = bytes.substr(0, end);
+        const std::uint64_t number = document.lines_.size() + 1;
+        if (text.find('\0') != std::string_view::npos)
+            return Error{ExitCode::bad_input,
+                         "line " + std::to_string(number) + ": a NUL byte; a task list is plain text"};
+        Kept kept;
+        kept.line = parse_line(text);
+        kept.has_end = end != std::string_view::npos;
+        kept.bytes_in_file = text.size() + (kept.has_end ? 1 : 0);
+        bytes.remove_prefix(kept.bytes_in_file);
+        document.lines_.push_back(std::move(kept));
+        document.index(number);
+    }
+    return document;
+}
+
+std::string Document::bytes() const {
+    std::string all;
+    for (const Kept& kept : lines_) append_bytes(all, kept);
+    return all;
+}
+
+void Document::append_bytes(std::string& to, const Kept& kept) {
+    to += kept.line.text;
+    if (kept.line.carriage_return) to += '\r';
+    if (kept.has_end) to += '\n';
+}
+
+void Document::index(std::uint64_t number) {
+    const MarkedLine& line = this->line(number);
+    if (is_live(line))
+        live_.insert(number);
+    else
+        live_.erase(number);
+    if (last_worker_at_ != 0 || line.kind != LineKind::text) return;
+    if (const auto worker = marked_list::last_worker(line.text)) {
+        last_worker_at_ = number;
+        last_worker_ = *worker;
+    }
+}
+
+void Document::apply(const Edit& edit) {
+    std::visit([this](const auto& one) { make(one); }, edit);
+}
+
+void Document::replace(std::uint64_t number, const std::string& text) {
+    remember(number);
+    Kept& kept = lines_[number - 1];
+    const bool carriage_return = kept.line.carriage_return;
+    kept.line = parse_line(text);
+    kept.line.carriage_return = carriage_return;
+    kept.changed = changed_ = true;
+    index(number);
+}
+
+void Document::append_line(std::string_view text) {
+    if (!lines_.empty() && !lines_.back().has_end) {
+        remember(lines_.size());
+        lines_.back().has_end = lines_.back().changed = true;
+    }
+    Kept kept;
+    kept.line = parse_line(text);
+    kept.changed = changed_ = true;
+    lines_.push_back(std::move(kept));
+    index(lines_.size());
+}
+
+void Document::insert_front(std::string_view text) {
+    Kept kept;
+    kept.line = parse_line(text);
+    kept.changed = changed_ = true;
+    lines_.insert(lines_.begin(), std::move(kept));
+    ++inserted_;
+    if (last_worker_at_ != 0) ++last_worker_at_;
+    const std::set<std::uint64_t> before = std::exchange(live_, {});
+    for (const std::uint64_t number : before) live_.insert(live_.end(), number + 1);
+    index(1);
+}
+
+void Document::make(const Join& edit) {
+    const std::int64_t last = std::max<std::int64_t>(last_worker_, edit.worker);
+    if (last_worker_at_ == 0)
+        insert_front(last_worker_line(last));
+    else if (last != last_worker_)
+        replace(last_worker_at_, last_worker_line(last));
+    last_worker_ = last;
+    append_line(worker_line(edit.worker, edit.name, edit.stamp));
+}
+
+void Document::make(const Take& edit) {
+    const std::uint64_t at = nearest(edit.number, [&](const MarkedLine& line) {
+        return line.kind == LineKind::open && searched_text(line.text) == edit.searched;
+    });
+    if (at != 0) replace(at, begun(line(at), edit.worker, edit.stamp));
+}
+
+bool Document::end_at(std::uint64_t number, const End& edit) {
+    if (number == 0) return false;
+    replace(number,
+            ended(line(number), {edit.stamp, edit.end, edit.exit_code, distance(edit.number, number)}));
+    return true;
+}
+
+void Document::make(const End& edit) {
+    const std::string_view searched = searched_text(edit.command);
+    const auto same = [&](const MarkedLine& line) { return searched_text(line.text) == searched; };
+    if (end_at(nearest(edit.number,
+                       [&](const MarkedLine& line) {
+                           return runs_as(line, edit.worker, edit.begun) && same(line);
+                       }),
+               edit))
+        return;
+    // Somebody's editor has written the list as it was before the line was begun.
+    const std::uint64_t open = nearest(
+        edit.number, [&](const MarkedLine& line) { return line.kind == LineKind::open && same(line); });
+    if (open != 0) {
+        replace(open, begun(line(open), edit.worker, edit.begun));
+        end_at(open, edit);
+        return;
+    }
+    append_line(orphaned(edit.number, edit.command, edit.worker, edit.begun,
+                         {edit.stamp, edit.end, edit.exit_code, 0}));
+    // Its command was edited while it ran: the new one waits.
+    const bool edited =
+        edit.number >= 1 && edit.number <= lines() && runs_as(line(edit.number), edit.worker, edit.begun);
+    if (edited) replace(edit.number, ended(line(edit.number), {edit.stamp, TryEnd::lost, 0, 0}));
+}
+
+void Document::make(const Append& edit) {
+    std::string_view rest = edit.text;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        append_line(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+}
+
+std::vector<Splice> Document::splices() const {
+    std::vector<Splice> all;
+    std::uint64_t offset = 0;
+    bool joins = false;  // the line above is changed too
+    for (const Kept& kept : lines_) {
+        if (kept.changed) {
+            if (!joins) all.push_back({offset, 0, {}});
+            append_bytes(all.back().text, kept);
+            all.back().length += kept.bytes_in_file;
+        }
+        joins = kept.changed;
+        offset += kept.bytes_in_file;
+    }
+    return all;
+}
+
+void Document::written() {
+    if (!std::exchange(changed_, false)) return;
+    for (Kept& kept : lines_) {
+        if (!std::exchange(kept.changed, false)) continue;
+        kept.bytes_in_file =
+            kept.line.text.size() + (kept.line.carriage_return ? 1 : 0) + (kept.has_end ? 1 : 0);
+    }
+}
+
+std::uint64_t Document::bytes_in_file() const {
+    std::uint64_t bytes = 0;
+    for (const Kept& kept : lines_) bytes += kept.bytes_in_file;
+    return bytes;
+}
+
+void Document::begin_change() {
+    before_ = Before{{}, lines(), inserted_, last_worker_, last_worker_at_, changed_};
+}
+
+void Document::remember(std::uint64_t number) {
+    if (before_) before_->replaced.emplace_back(number - (inserted_ - before_->inserted), lines_[number - 1]);
+}
+
+void Document::remove_front() {
+    live_.erase(1);
+    lines_.erase(lines_.begin());
+    const std::set<std::uint64_t> before = std::exchange(live_, {});
+    for (const std::uint64_t number : before) live_.insert(live_.end(), number - 1);
+}
+
+void Document::undo_change() {
+    const auto before = std::exchange(before_, std::nullopt);
+    if (!before) return;
+    for (; inserted_ > before->inserted; --inserted_) remove_front();
+    while (lines() > before->lines) {
+        live_.erase(lines());
+        lines_.pop_back();
+    }
+    last_worker_ = before->last_worker;
+    last_worker_at_ = before->last_worker_at;
+    changed_ = before->changed;
+    for (auto step = before->replaced.rbegin(); step != before->replaced.rend(); ++step) {
+        const auto& [number, kept] = *step;
+        if (number == 0 || number > lines()) continue;  // it was put there by the change
+        lines_[number - 1] = kept;
+        index(number);
+    }
+}
+
+std::string Document::audit() const {
+    Document fresh;
+    if (auto read = Document::read(bytes()))
+        fresh = std::move(*read);
+    else
+        return read.error().message;
+    if (fresh.lines() != lines()) return "another number of lines";
+    if (fresh.live_ != live_) return "other live lines";
+    if (fresh.last_worker_ != last_worker_) return "another last worker";
+    for (std::uint64_t number = 1; number <= lines(); ++number) {
+        if (line(number).kind != fresh.line(number).kind || line(number).tries != fresh.line(number).tries)
+            return "line " + std::to_string(number) + " is read back as another";
+    }
+    return {};
+}
+
+}  // namespace wq::marked_list

@@ -1,0 +1,72 @@
+#include "marked_list/merge.h"
+
+#include <set>
+#include <string>
+
+namespace wq::marked_list {
+
+namespace {
+
+// The marks that stand in a list.
+class Marks {
+  public:
+    explicit Marks(const Document& list) {
+        for (std::uint64_t number = 1; number <= list.lines(); ++number) {
+            const MarkedLine& line = list.line(number);
+            add(line.kind == LineKind::text ? line.text : line.command);
+            for (const Try& attempt : line.tries) add_try(line.command, attempt);
+        }
+    }
+
+    bool stands(const Edit& edit) const {
+        if (const auto* join = std::get_if<Join>(&edit))
+            return has(worker_line(join->worker, join->name, join->stamp));
+        if (const auto* take = std::get_if<Take>(&edit))
+            return has(begun_key(take->worker, take->stamp, take->searched));
+        if (const auto* end = std::get_if<End>(&edit)) return stands(*end);
+        const std::string& text = std::get<Append>(edit).text;
+        return has(parse_line(text.substr(0, text.find('\n'))).command);
+    }
+
+  private:
+    static std::string begun_key(WorkerId worker, std::string_view begun, std::string_view searched) {
+        return std::to_string(worker) + "\t" + std::string(begun) + "\t" + std::string(searched);
+    }
+    static std::string_view stamp_of(std::string_view ended) {  // without "line+2 "
+        return ended.size() > 14 ? ended.substr(ended.size() - 14) : ended;
+    }
+    void add(std::string_view text) { marks_.insert(std::string(text)); }
+    void add_try(std::string_view command, const Try& attempt) {
+        const std::string key = begun_key(attempt.worker, attempt.begun, searched_text(command));
+        marks_.insert(key);
+        if (attempt.end != TryEnd::running) marks_.insert(key + "\t" + std::string(stamp_of(attempt.ended)));
+    }
+    bool has(const std::string& mark) const { return marks_.count(mark) != 0; }
+    bool stands(const End& end) const {
+        const std::string key = begun_key(end.worker, end.begun, searched_text(end.command));
+        return has(key + "\t" + end.stamp) || has(orphaned(end.number, end.command, end.worker, end.begun,
+                                                           {end.stamp, end.end, end.exit_code, 0}));
+    }
+
+    std::set<std::string> marks_;
+};
+
+}  // namespace
+
+Result<Merged> merge(std::string_view bytes, std::span<const Edit> history) {
+    auto list = Document::read(bytes);
+    if (!list) return list.error();
+    Merged merged{std::move(*list), 0};
+    const Marks marks(merged.list);
+    std::size_t first = 0;  // that does not stand
+    for (std::size_t at = 0; at < history.size(); ++at) {
+        if (marks.stands(history[at])) first = at + 1;
+    }
+    for (const Edit& edit : history.subspan(first)) {
+        merged.list.apply(edit);
+        ++merged.made_again;
+    }
+    return merged;
+}
+
+}  // namespace wq::marked_list

@@ -1,0 +1,18 @@
+#include "marked_list/reset.h"
+
+namespace wq::marked_list {
+
+std::string reset(const Document& list, std::uint64_t from) {
+    std::string text;
+    for (std::uint64_t number = 1; number <= list.lines(); ++number) {
+        const MarkedLine& line = list.line(number);
+        const bool stays = number < from;
+        if (!stays && is_run_mark(line.text)) continue;
+        text += stays ? line.text : unmarked(line);
+        if (line.carriage_return) text += '\r';
+        text += '\n';
+    }
+    return text;
+}
+
+}  // namespace wq::marked_list

@@ -1,0 +1,39 @@
+// Blanks and numbers of marked lines.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace wq::marked_list {
+
+inline constexpr std::string_view blanks = " \t\r\v\f";
+
+inline std::string_view trim_right(std::string_view text) {
+    const std::size_t last = text.find_last_not_of(blanks);
+    return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+inline std::string_view trim(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos ? std::string_view() : trim_right(text.substr(first));
+}
+
+// Reads a number from the front of `rest` and removes it; nullopt: there is none, or it is too large.
+template <class Number>
+std::optional<Number> take_number(std::string_view& rest) {
+    Number value{};
+    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (problem != std::errc{}) return std::nullopt;
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return value;
+}
+
+// Removes `prefix` from the front of `rest`; false: it begins otherwise.
+inline bool take_text(std::string_view& rest, std::string_view prefix) {
+    if (!rest.starts_with(prefix)) return false;
+    rest.remove_prefix(prefix.size());
+    return true;
+}
+
+}  // namespace wq::marked_list

@@ -1,0 +1,119 @@
+// A list store in memory that several shared lists use, with what can happen to a real one: others edit the
+// file, requests are lost before or after they were carried out, a writer dies amid a rewriting.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "list_store/list_store.h"
+
+namespace wq::testing {
+
+// The master: the file and what is beside it.
+struct MemoryMaster {
+    std::string file;
+    std::uint64_t inode = 1;
+    std::string log_name;
+    std::string log;
+    std::map<marked_list::WorkerId, list_store::Sign> signs;
+    std::vector<list_store::OldFile> old;
+    std::uint64_t logs = 0;
+
+    std::string identity() const { return std::to_string(inode) + " " + std::to_string(file.size()); }
+    // As an editor does.
+    void edit(std::string text) {
+        file = std::move(text);
+        ++inode;
+    }
+};
+
+inline std::string spliced(const std::string& file, const std::vector<marked_list::Splice>& splices) {
+    std::string text;
+    std::uint64_t at = 0;
+    for (const auto& splice : splices) {
+        text += file.substr(at, splice.offset - at) + splice.text;
+        at = splice.offset + splice.length;
+    }
+    return text + file.substr(at);
+}
+
+class MemoryStore : public list_store::ListStore {
+  public:
+    explicit MemoryStore(MemoryMaster& master) : master_(master) {}
+
+    // What befalls the next exchange that changes something.
+    enum class Fault { none, lost_before, lost_after, dies_before_rename };
+    Fault fault = Fault::none;
+    std::uint64_t files_sent = 0;
+    std::uint64_t conflicts = 0;
+
+    std::string name() const override { return "list"; }
+    Status open() override {
+        if (master_.log_name.empty()) new_log();
+        return success();
+    }
+    Result<list_store::Answer> exchange(const list_store::Request& request) override {
+        list_store::Answer answer;
+        answer.whole_log = request.known.log != master_.log_name;
+        answer.log = master_.log.substr(answer.whole_log ? 0 : request.known.log_bytes);
+        const bool known =
+            !answer.whole_log && answer.log.empty() && request.known.file == master_.identity();
+        const Fault now = request.empty() ? Fault::none : std::exchange(fault, Fault::none);
+        if (now == Fault::lost_before) return cut();
+        if (known && !request.empty()) answer.changed = change(request, now == Fault::dies_before_rename);
+        if (!known && !request.empty()) ++conflicts;
+        if (now != Fault::none) return cut();
+        answer.now = {master_.log_name, master_.log.size(), master_.identity()};
+        if (request.send_file) {
+            answer.file = master_.file;
+            ++files_sent;
+        }
+        answer.old = master_.old;
+        return answer;
+    }
+    Status beat(marked_list::WorkerId worker, Duration lease) override {
+        master_.signs[worker] = {worker, Duration{0}, lease};
+        return success();
+    }
+    Status remove_sign(marked_list::WorkerId worker) override {
+        master_.signs.erase(worker);
+        return success();
+    }
+    Result<std::vector<list_store::Sign>> signs() override {
+        std::vector<list_store::Sign> all;
+        for (const auto& [worker, sign] : master_.signs) all.push_back(sign);
+        return all;
+    }
+    Result<list_store::MasterTime> time() override { return list_store::MasterTime{}; }
+    Result<std::unique_ptr<Held>> hold() override { return std::make_unique<Held>(); }
+
+  private:
+    static Error cut() { return {ExitCode::unreachable, "list: the connection was lost"}; }
+    void new_log() {
+        master_.log_name = "log" + std::to_string(++master_.logs);
+        master_.log = "LOG " + master_.log_name + "\n";
+    }
+    bool change(const list_store::Request& request, bool dies) {
+        if (request.new_log) new_log();
+        master_.log += request.records;
+        for (const auto& name : request.copied_old)
+            std::erase_if(master_.old, [&](const list_store::OldFile& old) { return old.name == name; });
+        if (!request.rewrite) return true;
+        const std::uint64_t before = master_.inode;
+        const std::string text = spliced(master_.file, request.splices);
+        if (!request.splices.empty()) ++master_.inode;
+        std::string old_file = std::exchange(master_.file, text);
+        master_.log += "FILE " + master_.identity() + "\n";
+        if (dies) {
+            master_.file = std::move(old_file);
+            master_.inode = before;
+        }
+        return true;
+    }
+
+    MemoryMaster& master_;
+};
+
+}  // namespace wq::testing
