@@ -139,6 +139,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     auto merged = marked_list::merge(*answer.file, *edits);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     set_list(std::move(merged->list));
+    current_ = false;  // until the log is told
     Record told = record({});
     told.reread = appended.empty();
     if (!appended.empty()) told.edits.push_back(marked_list::Append{std::move(appended)});
@@ -234,27 +235,31 @@ void SharedList::rewrite_if_due(Request& request) {
     request.splices = list_.splices();
 }
 
-Result<std::vector<Edit>> SharedList::change(const Decide& decide) {
-    for (;;) {
-        if (pending_ || !current_) {
+Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const Decide& decide) {
+    for (bool looked_now = false;;) {
+        const auto pending = pending_.find(purpose);
+        if (pending != pending_.end() || !current_) {
             if (auto looked = look(); !looked) return looked.error();
+            looked_now = true;
+        }
+        if (pending != pending_.end()) {
+            const Pending sent = std::move(pending->second);
+            pending_.erase(pending);
+            if (log_.has(sent.token)) return sent.edits;
         }
         if (auto copied = copy_old_files(); !copied) return copied.error();
-        if (const auto pending = std::exchange(pending_, std::nullopt); pending && log_.has(pending->token)) {
-            const bool asked = !std::holds_alternative<marked_list::Append>(pending->edits.front());
-            if (asked) return pending->edits;
-        }
         std::vector<Edit> edits = decide(list_);
-        if (edits.empty()) return edits;
-        const auto made = tell(edits, {});
+        if (edits.empty() && looked_now) return edits;
+        const auto made = edits.empty() ? Result<bool>(false) : tell(purpose, edits, {});
         if (!made) return made.error();
         if (*made) return edits;
         if (auto looked = look(); !looked) return looked.error();
+        looked_now = true;
     }
 }
 
 // Makes the edits here, and there with the request, or takes them back.
-Result<bool> SharedList::tell(std::vector<Edit> edits, Request request) {
+Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edits, Request request) {
     Record told = record(std::move(edits));
     request.records = line_of(told);
     const std::uint64_t inserted = list_.lines_inserted_in_front();
@@ -269,7 +274,7 @@ Result<bool> SharedList::tell(std::vector<Edit> edits, Request request) {
     }
     list_.undo_change();
     if (!made && made.error().code == ExitCode::unreachable)
-        pending_ = {std::move(told.token), std::move(told.edits)};
+        pending_[purpose] = {std::move(told.token), std::move(told.edits)};
     return made;
 }
 
@@ -281,7 +286,7 @@ Status SharedList::copy_old_files() {
             edits.push_back(marked_list::Append{old.appended});
             request.copied_old.push_back(old.name);
         }
-        const auto made = tell(std::move(edits), std::move(request));
+        const auto made = tell("old files", std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
         if (auto looked = look(); !looked) return looked;
@@ -290,7 +295,7 @@ Status SharedList::copy_old_files() {
 }
 
 Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerId> wanted) {
-    const auto made = change([&](const Document& list) {
+    const auto made = change("join", [&](const Document& list) {
         const auto next = static_cast<WorkerId>(list.last_worker() + 1);
         return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, stamp()}};
     });

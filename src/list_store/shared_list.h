@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,10 +32,12 @@ class SharedList {
     const marked_list::Document& list() const { return list_; }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
-    // again. Returns the edits that were made; none: `decide` wanted none. After the error `unreachable` it
-    // is unknown whether the change was made: the next call finds out, and if so returns its edits.
+    // again. Returns the edits that were made; none: `decide` wanted none.
+    //
+    // After the error `unreachable` it is unknown whether the change was made. The next call for the same
+    // purpose finds out; if so, it returns the edits that were made then, and asks nothing.
     using Decide = std::function<std::vector<marked_list::Edit>(const marked_list::Document&)>;
-    Result<std::vector<marked_list::Edit>> change(const Decide& decide);
+    Result<std::vector<marked_list::Edit>> change(const std::string& purpose, const Decide& decide);
 
     // Joins as `wanted`, or as the next worker; returns the id.
     Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
@@ -69,7 +72,7 @@ class SharedList {
     Result<bool> adopt(const Answer& answer);
     std::string appended_to(const std::string& file);
     Status copy_old_files();
-    Result<bool> tell(std::vector<marked_list::Edit> edits, Request request);
+    Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
     Result<std::vector<marked_list::Edit>> history();
     void apply_news();
     void set_list(marked_list::Document list);
@@ -89,8 +92,8 @@ class SharedList {
     std::size_t applied_ = 0;     // records of log_ that list_ has
     std::size_t files_seen_ = 0;  // rewritings of log_ that list_ knows of
     bool joined_ = false;
-    std::optional<Pending> pending_;
-    std::vector<OldFile> old_;  // as of the last answer
+    std::map<std::string, Pending> pending_;  // by purpose
+    std::vector<OldFile> old_;                // as of the last answer
     std::uint64_t place_ = 0;
     Instant written_at_{};
     Duration rewriting_{0};
