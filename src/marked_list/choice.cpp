@@ -121,4 +121,18 @@ Waiting why_waiting(const Document& list, WorkerId worker) {
     return why;
 }
 
+std::map<std::uint64_t, Block> blocked_lines(const Document& list) {
+    std::map<std::uint64_t, Block> blocked;
+    Blockers above;
+    for (const std::uint64_t number : list.live_lines()) {
+        const MarkedLine& line = list.line(number);
+        if (line.kind == LineKind::environment || is_passed(line, above)) continue;
+        std::string group;
+        const std::uint64_t by = line.kind == LineKind::open ? above.blocks(line, group) : 0;
+        if (by != 0) blocked[number] = {by, group};
+        above.add(number, line);
+    }
+    return blocked;
+}
+
 }  // namespace wq::marked_list

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,5 +43,12 @@ struct Waiting {
     std::uint64_t may_become_free = 0;
 };
 Waiting why_waiting(const Document& list, WorkerId worker);
+
+// Open lines that their groups block, each with the first line that does, and in which group ("": a barrier).
+struct Block {
+    std::uint64_t by = 0;
+    std::string group;
+};
+std::map<std::uint64_t, Block> blocked_lines(const Document& list);
 
 }  // namespace wq::marked_list
