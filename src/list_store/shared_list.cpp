@@ -125,10 +125,15 @@ Status SharedList::take_file(const Answer& answer) {
     return success();
 }
 
-// The place follows its line.
+// Places follow their lines.
 void SharedList::set_list(Document list) {
-    place_ = moved_place(list_, place_, list);
+    for (auto& [worker, place] : places_) place = moved_place(list_, place, list);
     list_ = std::move(list);
+}
+
+// Lines were put in front.
+void SharedList::move_places(std::uint64_t lines) {
+    for (auto& [worker, place] : places_) place += place != 0 ? lines : 0;
 }
 
 // A file that no worker wrote. False: others were faster.
@@ -195,7 +200,7 @@ void SharedList::apply_news() {
         }
         for (const Edit& edit : next.edits) list_.apply(edit);
     }
-    if (place_ != 0) place_ += list_.lines_inserted_in_front() - inserted;
+    move_places(list_.lines_inserted_in_front() - inserted);
 }
 
 Record SharedList::record(std::vector<Edit> edits) {
@@ -269,7 +274,7 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
     const auto made = make(std::move(request));
     if (made && *made) {
         list_.keep_change();
-        if (place_ != 0) place_ += list_.lines_inserted_in_front() - inserted;
+        move_places(list_.lines_inserted_in_front() - inserted);
         return true;
     }
     list_.undo_change();

@@ -52,10 +52,13 @@ class SharedList {
     std::optional<Instant> unsettled() const;
     Status settle();
 
-    // A line's number that is kept right when lines are put in front, or the list is edited by others. 0: no
-    // line, or it is gone.
-    void move_to(std::uint64_t number) { place_ = number; }
-    std::uint64_t place() const { return place_; }
+    // The line that a worker ran last. The number follows when lines are put in front, or the list is edited
+    // by others. 0: none, or it is gone.
+    void move_to(std::uint64_t number, marked_list::WorkerId worker = 0) { places_[worker] = number; }
+    std::uint64_t place(marked_list::WorkerId worker = 0) const {
+        const auto place = places_.find(worker);
+        return place == places_.end() ? 0 : place->second;
+    }
 
     // "MM-DD HH:MM:SS" of the master's clock.
     std::string stamp() const;
@@ -76,6 +79,7 @@ class SharedList {
     Result<std::vector<marked_list::Edit>> history();
     void apply_news();
     void set_list(marked_list::Document list);
+    void move_places(std::uint64_t lines);
     marked_list::Record record(std::vector<marked_list::Edit> edits);
     std::string line_of(const marked_list::Record& record) const;
     void rewrite_if_due(Request& request);
@@ -94,7 +98,7 @@ class SharedList {
     bool joined_ = false;
     std::map<std::string, Pending> pending_;  // by purpose
     std::vector<OldFile> old_;                // as of the last answer
-    std::uint64_t place_ = 0;
+    std::map<marked_list::WorkerId, std::uint64_t> places_;
     Instant written_at_{};
     Duration rewriting_{0};
     std::string token_;
