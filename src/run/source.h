@@ -50,6 +50,9 @@ class Source {
     // wait; after false, the descriptor becomes readable when something comes.
     virtual bool has_more() { return false; }
 
+    // When read() has something to do although nothing happens; nullopt: never.
+    virtual std::optional<Instant> wakeup() const { return std::nullopt; }
+
     // An endless stream is read only as fast as its tasks end.
     virtual bool paced() const { return descriptor() >= 0; }
 
