@@ -11,7 +11,7 @@ namespace wq::shared_run {
 
 namespace {
 
-using list_store::SharedList;
+using shared_list::SharedList;
 using marked_list::Choice;
 using marked_list::Document;
 using marked_list::Edit;

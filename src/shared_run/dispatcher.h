@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "list_store/list_place.h"
-#include "list_store/shared_list.h"
+#include "shared_list/shared_list.h"
 #include "marked_list/choice.h"
 
 namespace wq::shared_run {
@@ -114,7 +114,7 @@ class Dispatcher {
     struct List {
         list_store::ListPlace place;
         std::unique_ptr<list_store::ListStore> store;
-        std::unique_ptr<list_store::SharedList> list;
+        std::unique_ptr<shared_list::SharedList> list;
     };
 
     void take(const SeatJoined& event, Turn& turn);

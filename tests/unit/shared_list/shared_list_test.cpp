@@ -1,4 +1,4 @@
-#include "list_store/shared_list.h"
+#include "shared_list/shared_list.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace {
 
 using namespace wq;
-using namespace wq::list_store;
+using namespace wq::shared_list;
 using namespace wq::marked_list;
 using wq::testing::MemoryMaster;
 using wq::testing::MemoryStore;

@@ -13,12 +13,18 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "list_store/edit_log.h"
+#include "shared_list/record_log.h"
 #include "list_store/list_store.h"
 #include "marked_list/document.h"
 #include "marked_list/edit.h"
 
-namespace wq::list_store {
+namespace wq::shared_list {
+
+using list_store::Answer;
+using list_store::ListStore;
+using list_store::OldFile;
+using list_store::Request;
+using list_store::Version;
 
 class SharedList {
   public:
@@ -90,7 +96,7 @@ class SharedList {
     ListStore& store_;
     std::function<void(const std::string&)> say_;
     Version known_;
-    EditLog log_;
+    RecordLog log_;
     marked_list::Document list_;
     bool current_ = false;        // list_ is a copy of the list, up to applied_
     std::size_t applied_ = 0;     // records of log_ that list_ has
@@ -107,4 +113,4 @@ class SharedList {
     Instant clock_read_{};
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list

@@ -1,4 +1,4 @@
-#include "list_store/shared_list.h"
+#include "shared_list/shared_list.h"
 
 #include <algorithm>
 #include <ctime>
@@ -8,10 +8,11 @@
 #include "base/random_bits.h"
 #include "marked_list/merge.h"
 
-namespace wq::list_store {
+namespace wq::shared_list {
 
 namespace {
 
+using list_store::Sign;
 using marked_list::Document;
 using marked_list::Edit;
 using marked_list::Record;
@@ -358,4 +359,4 @@ Status SharedList::write_now(bool whole_new_log) {
     }
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list

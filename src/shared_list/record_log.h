@@ -10,9 +10,9 @@
 #include "base/result.h"
 #include "marked_list/edit.h"
 
-namespace wq::list_store {
+namespace wq::shared_list {
 
-class EditLog {
+class RecordLog {
   public:
     // Forgets all, and begins with these bytes.
     Status begin(std::string_view bytes);
@@ -53,4 +53,4 @@ class EditLog {
     std::uint64_t next_ = 1;
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list

@@ -1,9 +1,9 @@
-#include "list_store/edit_log.h"
+#include "shared_list/record_log.h"
 
 #include <algorithm>
 #include <ranges>
 
-namespace wq::list_store {
+namespace wq::shared_list {
 
 namespace {
 
@@ -11,12 +11,12 @@ constexpr std::string_view file_word = "FILE ";
 
 }  // namespace
 
-Status EditLog::begin(std::string_view bytes) {
-    *this = EditLog();
+Status RecordLog::begin(std::string_view bytes) {
+    *this = RecordLog();
     return append(bytes);
 }
 
-Status EditLog::append(std::string_view bytes) {
+Status RecordLog::append(std::string_view bytes) {
     while (!bytes.empty()) {
         const std::size_t end = bytes.find('\n');
         if (end == std::string_view::npos) {
@@ -30,7 +30,7 @@ Status EditLog::append(std::string_view bytes) {
     return success();
 }
 
-Status EditLog::take_line(std::string_view line) {
+Status RecordLog::take_line(std::string_view line) {
     if (line.starts_with(file_word)) {
         files_.push_back({std::string(line.substr(file_word.size())), records_.size()});
         return success();
@@ -46,16 +46,16 @@ Status EditLog::take_line(std::string_view line) {
     return success();
 }
 
-std::optional<std::size_t> EditLog::records_in(std::string_view identity) const {
+std::optional<std::size_t> RecordLog::records_in(std::string_view identity) const {
     for (const File& file : std::ranges::reverse_view(files_)) {
         if (file.identity == identity) return file.records;
     }
     return std::nullopt;
 }
 
-bool EditLog::has(std::string_view token) const {
+bool RecordLog::has(std::string_view token) const {
     return std::ranges::any_of(std::ranges::reverse_view(records_),
                                [&](const marked_list::Record& record) { return record.token == token; });
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list
