@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/random_bits.h"
+#include "base/units.h"
 #include "list_store/master_helper.h"
 #include "list_store/ssh_problem.h"
 
@@ -20,7 +21,6 @@ namespace wq::list_store {
 
 namespace {
 
-constexpr std::chrono::seconds most_silence{60};
 constexpr std::chrono::seconds lock_patience{2};
 constexpr std::chrono::seconds end_patience{1};
 constexpr std::size_t most_greeting = 1 << 20;  // what a login shell may print
@@ -139,7 +139,7 @@ Result<std::string> RemoteHelper::bytes(std::size_t count) {
 }
 
 Status RemoteHelper::until(const std::function<bool()>& enough) {
-    Instant limit = instant_now() + most_silence;
+    Instant limit = instant_now() + master_.silence;
     while (!enough()) {
         if (!process_) return lost();
         if (waiting_since_) say_waiting();
@@ -147,7 +147,7 @@ Status RemoteHelper::until(const std::function<bool()>& enough) {
         const Step done =
             step(waiting_since_ ? (quiet ? *waiting_since_ + lock_patience : Instant::max()) : limit);
         if (done == Step::ended && !enough()) return lost();
-        if (done == Step::moved) limit = instant_now() + most_silence;
+        if (done == Step::moved) limit = instant_now() + master_.silence;
         if (done == Step::nothing && !waiting_since_ && instant_now() >= limit) return hangs();
     }
     return success();
@@ -225,7 +225,7 @@ Error RemoteHelper::lost() {
 Error RemoteHelper::hangs() {
     end(Duration{0});
     return {ExitCode::unreachable, "the master " + master_.host + " has not answered for " +
-                                       std::to_string(most_silence.count()) + "s; test: ssh " + master_.host +
+                                       format_duration(master_.silence) + "; test: ssh " + master_.host +
                                        " true"};
 }
 

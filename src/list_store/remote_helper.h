@@ -1,6 +1,7 @@
 // The helper at a master (master_helper.sh), through one ssh process that is kept for all requests.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,9 +17,10 @@
 namespace wq::list_store {
 
 struct Master {
-    std::vector<std::string> ssh;  // the command, with options
-    std::string host;              // "user@host"
-    std::string list;              // as the user named it
+    std::vector<std::string> ssh;                 // the command, with options
+    std::string host;                             // "user@host"
+    std::string list;                             // as the user named it
+    Duration silence = std::chrono::seconds(60);  // so long without a byte: it hangs
 };
 
 class RemoteHelper {

@@ -45,7 +45,11 @@ std::string name_of_log() {
 
 SshStore::SshStore(std::string host, std::string file, std::function<void(const std::string&)> say,
                    std::vector<std::string> ssh)
-    : master_{std::move(ssh), std::move(host), std::move(file)}, say_(std::move(say)) {}
+    : say_(std::move(say)) {
+    master_.ssh = std::move(ssh);
+    master_.host = std::move(host);
+    master_.list = std::move(file);
+}
 
 Status SshStore::open() {
     helper_.reset();
