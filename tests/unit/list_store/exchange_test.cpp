@@ -177,8 +177,8 @@ TEST_P(Exchange, KeepsEveryByteOfRecords) {
         if (i != '\n') all.push_back(static_cast<char>(i));
     Version known = version(*store);
     std::string expected = "LOG " + known.log + "\n";
-    for (const std::string& records :
-         {all + "\n", "\n\n \t \n\\\n$HOME `x` \"'*\n-n\n", std::string(1 << 20, 'z') + all + "\n"}) {
+    for (const std::string& records : std::vector<std::string>{
+             all + "\n", "\n\n \t \n\\\n$HOME `x` \"'*\n-n\n", std::string(1 << 20, 'z') + all + "\n"}) {
         const Answer answer = ask(*store, append(known, records));
         ASSERT_TRUE(answer.changed);
         known = answer.now;
@@ -190,8 +190,9 @@ TEST_P(Exchange, KeepsEveryByteOfRecords) {
 }
 
 TEST_P(Exchange, NamesThatMeanSomethingToAShell) {
-    for (const std::string& name : {" two  blanks ", "it's", "\"$HOME\" `id` $(id) \\", "a\nb", "-n", "*",
-                                    "~", "\xff\xfe", "[a]", "end\n"}) {
+    for (const std::string& name :
+         std::vector<std::string>{" two  blanks ", "it's", "\"$HOME\" `id` $(id) \\", "a\nb", "-n", "*", "~",
+                                  "\xff\xfe", "[a]", "end\n"}) {
         const std::string path = folder_ / name;
         auto store = opened(path);
         Version known = version(*store);
