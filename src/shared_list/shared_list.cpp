@@ -78,6 +78,7 @@ std::string SharedList::stamp() const {
 Result<Answer> SharedList::exchange(const Request& request) {
     Request sent = request;
     sent.known = known_;
+    sent.follows_log = true;
     auto answer = store_.exchange(sent);
     if (!answer) return answer.error();
     if (answer->whole_log) {
@@ -97,7 +98,10 @@ Status SharedList::look() {
     if (!answer) return answer.error();
     if (current_ && log_.last_file() == answer->now.file) apply_news();
     if (current_ && log_.last_file() == answer->now.file) return success();
-    return read_file();
+    if (!answer->file) return read_file();
+    const auto taken = take_answer(*answer);
+    if (!taken) return taken.error();
+    return *taken ? success() : read_file();
 }
 
 // Until the file that was read is known to the log, or the log was told of it.
@@ -107,12 +111,18 @@ Status SharedList::read_file() {
         request.send_file = true;
         const auto answer = exchange(request);
         if (!answer) return answer.error();
-        if (!answer->file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
-        if (log_.records_in(answer->now.file)) return take_file(*answer);
-        const auto adopted = adopt(*answer);
-        if (!adopted) return adopted.error();
-        if (*adopted) return success();
+        const auto taken = take_answer(*answer);
+        if (!taken) return taken.error();
+        if (*taken) return success();
     }
+}
+
+// False: others were faster.
+Result<bool> SharedList::take_answer(const Answer& answer) {
+    if (!answer.file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
+    if (!log_.records_in(answer.now.file)) return adopt(answer);
+    if (auto taken = take_file(answer); !taken) return taken.error();
+    return true;
 }
 
 Status SharedList::take_file(const Answer& answer) {

@@ -77,6 +77,7 @@ class SharedList {
     Result<Answer> exchange(const Request& request);
     Status look();
     Status read_file();
+    Result<bool> take_answer(const Answer& answer);
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
     std::string appended_to(const std::string& file);

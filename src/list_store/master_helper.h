@@ -1,0 +1,10 @@
+// master_helper.sh, without its comments.
+#pragma once
+
+#include <string_view>
+
+namespace wq::list_store {
+
+std::string_view master_helper();
+
+}  // namespace wq::list_store
