@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,10 @@ struct Choice {
     bool operator==(const Choice&) const = default;
 };
 
-// `last`: number of the line that the worker ran last; 0: none.
-std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last);
+// `last`: number of the line that the worker ran last; 0: none. `ends`: made together with the choice, so
+// that what waited for these lines may be chosen.
+std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last,
+                             std::span<const End> ends = {});
 
 // Why choose() found nothing, for one that waits or leaves.
 struct Waiting {

@@ -67,7 +67,8 @@ class Source {
 
 // The source on the command line.
 struct SourceSpec {
-    enum class Kind : std::uint8_t { list, each, array };
+    // `shared`: a list that workers of `runtask` mark, "FILE" or "USER@HOST:FILE" (shared_run/).
+    enum class Kind : std::uint8_t { list, each, array, shared };
     Kind kind = Kind::list;
     std::string path;                  // of the list or --each's FILE; "-": standard input
     std::string indexes;               // for --array

@@ -11,7 +11,6 @@ namespace wq::shared_run {
 
 namespace {
 
-using shared_list::SharedList;
 using marked_list::Choice;
 using marked_list::Document;
 using marked_list::Edit;
@@ -20,9 +19,10 @@ using marked_list::LineKind;
 using marked_list::MarkedLine;
 using marked_list::Take;
 using marked_list::TryEnd;
+using shared_list::SharedList;
 
-// Each variable with a NUL behind it, as no value has one.
-constexpr const char* probe_command = R"(printf '%s\0' "$newtask" "$newid" "$jumpto")";
+// Each variable with a NUL behind it, as no value has one. The line follows as a comment, for the records.
+constexpr const char* probe_command = R"(printf '%s\0' "$newtask" "$newid" "$jumpto" # )";
 constexpr const char* forget_variables = "unset newtask newid jumpto\n";
 
 struct Jump {
@@ -92,10 +92,10 @@ void Dispatcher::take(const SeatLeft& event, Turn& turn) {
     Seat& seat = found->second;
     std::vector<End>& orphans = orphans_[seat.list];
     std::ranges::move(seat.ended, std::back_inserter(orphans));
-    if (seat.probe) turn.orders.push_back(Forget{*seat.probe});
+    if (seat.probe) turn.orders.emplace_back(Forget{*seat.probe});
     for (const auto& [ticket, line] : seat.running) {
         orphans.push_back({line.number, *seat.id, line.begun, {}, TryEnd::lost, 0, line.command});
-        turn.orders.push_back(Forget{ticket});
+        turn.orders.emplace_back(Forget{ticket});
     }
     if (List& list = lists_.at(seat.list); seat.id && list.store) (void)list.store->remove_sign(*seat.id);
     seats_.erase(found);
@@ -169,7 +169,7 @@ Status Dispatcher::serve(Turn& turn) {
 Result<Dispatcher::List*> Dispatcher::list_of(Seat& seat) {
     List& list = lists_.at(seat.list);
     if (list.list) return &list;
-    list.store = options_.store(list.place);
+    list.store = options_.store ? options_.store(list.place) : list_store::store_at(list.place, options_.say);
     auto shared = std::make_unique<SharedList>(*list.store, options_.say);
     if (auto opened = shared->open(); !opened) return opened.error();
     list.list = std::move(shared);
@@ -182,8 +182,9 @@ Status Dispatcher::join(WorkerId number, Seat& seat, List& list, Turn& turn) {
     seat.id = *joined;
     seat.beaten = Instant{};
     list.list->move_to(0, *joined);
-    turn.orders.push_back(RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
-                                                     " TASKFILE=" + taskfile::shell_quote(list.place.file)});
+    turn.orders.emplace_back(
+        RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
+                                   " TASKFILE=" + taskfile::shell_quote(list.place.file)});
     return beat(seat, list);
 }
 
@@ -208,7 +209,7 @@ Result<bool> Dispatcher::step(WorkerId number, Seat& seat, List& list, Turn& tur
     const auto made = list.list->change("seat " + std::to_string(number.value()), [&](const Document& lines) {
         for (End& end : seat.ended) end.stamp = list.list->stamp();
         std::vector<Edit> edits = edits_of(seat.ended);
-        seat.next = room ? choose(lines, *seat.id, list.list->place(*seat.id)) : std::nullopt;
+        seat.next = room ? choose(lines, *seat.id, list.list->place(*seat.id), seat.ended) : std::nullopt;
         if (seat.next && !seat.next->environment)
             edits.push_back(
                 Take{seat.next->number, *seat.id, list.list->stamp(),
@@ -228,15 +229,15 @@ void Dispatcher::order(WorkerId number, Seat& seat, List& list, const Choice& ch
     list.list->move_to(choice.number, *seat.id);
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
-        turn.orders.push_back(RunEnvironment{number, forget_variables + line.command});
-        turn.orders.push_back(RunLine{number, ticket, probe_command, choice.number});
+        turn.orders.emplace_back(RunEnvironment{number, forget_variables + line.command});
+        turn.orders.emplace_back(RunLine{number, ticket, probe_command + line.command, choice.number});
         seat.probe = ticket;
         return;
     }
     if (choice.replay != 0)
-        turn.orders.push_back(RunEnvironment{number, list.list->list().line(choice.replay).command});
+        turn.orders.emplace_back(RunEnvironment{number, list.list->list().line(choice.replay).command});
     seat.running[ticket] = {choice.number, line.tries.back().begun, line.command};
-    turn.orders.push_back(RunLine{number, ticket, line.command, choice.number});
+    turn.orders.emplace_back(RunLine{number, ticket, line.command, choice.number});
 }
 
 Status Dispatcher::beat(Seat& seat, List& list) {
@@ -281,7 +282,9 @@ bool Dispatcher::over() const {
     return std::ranges::all_of(seats_, [&](const auto& entry) {
         const Seat& seat = entry.second;
         if (!seat.id || seat.probe || !seat.running.empty()) return false;
-        return marked_list::why_waiting(lists_.at(seat.list).list->list(), *seat.id).may_become_free == 0;
+        const SharedList& list = *lists_.at(seat.list).list;
+        return !choose(list.list(), *seat.id, list.place(*seat.id)) &&
+               marked_list::why_waiting(list.list(), *seat.id).may_become_free == 0;
     });
 }
 

@@ -19,8 +19,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "list_store/list_place.h"
-#include "shared_list/shared_list.h"
 #include "marked_list/choice.h"
+#include "shared_list/shared_list.h"
 
 namespace wq::shared_run {
 
@@ -66,8 +66,8 @@ struct DispatcherOptions {
     bool waits_for_workers = false;  // others may join when all have left
     Duration poll = std::chrono::seconds(3);
     Duration lease = std::chrono::minutes(10);
-    // How stores are made; tests have their own.
-    std::function<std::unique_ptr<list_store::ListStore>(const list_store::ListPlace&)> store;
+    // How stores are made; empty: store_at(). Tests have their own.
+    std::function<std::unique_ptr<list_store::ListStore>(const list_store::ListPlace&)> store{};
     std::function<void(const std::string&)> say;  // on this thread
 };
 

@@ -30,6 +30,11 @@ bool is_lost(const core::Outcome& outcome) {
            outcome.ending == Ending::never_ran;
 }
 
+std::string name_of(const records::WorkerRecord& record) {
+    if (record.rank != records::no_rank) return record.host + " rank " + std::to_string(record.rank);
+    return record.host + " " + record.address;
+}
+
 }  // namespace
 
 void MarkingRecorder::task(stats::Recorded ended) {
@@ -67,7 +72,7 @@ void MarkingRecorder::worker(const records::WorkerRecord& record) {
     if (record.left_us != 0)
         source_->happened(SeatLeft{record.worker});
     else
-        source_->happened(SeatJoined{record.worker, record.host + " " + record.address,
+        source_->happened(SeatJoined{record.worker, name_of(record),
                                      static_cast<std::uint32_t>(record.offers.cores.rounded_down())});
 }
 

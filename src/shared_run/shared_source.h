@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/background_thread.h"
@@ -35,7 +36,10 @@ class SharedSource final : public run::Source {
     std::string name() const override { return name_; }
 
     // Something happened to a worker or a task of the run.
-    void happened(Event event) { events_.push_back(std::move(event)); }
+    template <class One>
+    void happened(One event) {
+        events_.emplace_back(std::move(event));
+    }
     // The ticket of a task of this source, which has ended.
     std::optional<std::uint64_t> take_ticket(TaskId task);
 

@@ -78,6 +78,15 @@ TEST(Choice, TakesABareSequentialTagForABarrier) {
     EXPECT_EQ(chosen("#a" + ran + "\n#:\ncd x #!\n", 0), "-");
 }
 
+TEST(Choice, TakesWhatTheEndOfALineFrees) {
+    const Document list = Document::read("#a #:g" + ran + "\nb #:g\n").value();
+    End end{1, 1, "01-01 00:00:00", "01-01 00:00:01", TryEnd::ok, 0, "a #:g"};
+    EXPECT_FALSE(choose(list, 1, 1));
+    EXPECT_EQ(choose(list, 1, 1, {&end, 1})->number, 2U);
+    end.end = TryEnd::error;
+    EXPECT_FALSE(choose(list, 1, 1, {&end, 1}));
+}
+
 TEST(Choice, SaysWhyItWaits) {
     const Document list = Document::read("#a #:g" + ran + "\nb #:g\nc #@7\nd" + error + "\ne #:\n").value();
     const Waiting why = why_waiting(list, 1);
