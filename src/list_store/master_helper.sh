@@ -205,12 +205,19 @@ BEGIN { ORS = ""; list = ENVIRON["list"]; size = ENVIRON["size"] + 0; at = 0; re
 END { if (bad) exit 1; go(size, 1) }
 '
 
+# What cannot be kept is seen later, but for an ACL where ls does not show that there is one.
+copy_attributes() {
+    cp --attributes-only --preserve=all "$list" "$new" 2>/dev/null && return
+    cp -p "$list" "$new" || return
+    if command -v setfacl >/dev/null; then getfacl "$list" 2>/dev/null | setfacl --set-file=- "$new" 2>/dev/null; fi
+    return 0
+}
+
 # Writes the next list aside.
 write_new() {
     new=$data/new
     [ ! -e "$new" ] || rm -f "$new"
-    cp --attributes-only --preserve=all "$list" "$new" 2>/dev/null || cp -p "$list" "$new" ||
-        { rm -f "$new"; fail write "$(probe)"; } || return
+    copy_attributes || { rm -f "$new"; fail write "$(probe)"; } || return
     text=$({ list=$list size=$list_bytes awk "$splice" <&4 >"$new" && to_disk "$new"; } 2>&1)
     made=$?
     # shellcheck disable=SC2046
@@ -279,7 +286,7 @@ overwrite() {
 finish_overwriting() {
     # shellcheck disable=SC2046
     set -- $(words "$data/in_place")
-    text=$({ cat "$data/in_place" 1<>"$list"; } 2>&1) || fail unfinished "$text" || return
+    text=$({ cat "$data/in_place" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
     cut "$list" "$3"
     to_disk "$list" || fail unfinished || return
     # shellcheck disable=SC2046
@@ -472,10 +479,16 @@ expand() {
     /*) ;;
     *) list=$PWD/$list ;;
     esac
-    if [ -h "$list" ]; then
-        text=$(readlink -f "$list" && echo .) || fail link || return
-        list=${text%?.}
-    fi
+    left_links=40
+    while [ -h "$list" ]; do
+        [ "$((left_links -= 1))" -gt 0 ] || fail link || return
+        text=$(readlink "$list" && echo .) || fail link || return
+        text=${text%?.}
+        case $text in
+        /*) list=$text ;;
+        *) list=${list%/*}/$text ;;
+        esac
+    done
 }
 
 start() {
