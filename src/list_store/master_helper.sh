@@ -328,7 +328,7 @@ take() {
         text=$({ dd bs=1 count="$1" >"$2"; } 2>&1) && return
     fi
     # What was not taken would be read as requests.
-    say bad write "${text%%"$newline"*}"
+    say bye write "${text%%"$newline"*}"
     exit 1
 }
 

@@ -98,12 +98,13 @@ Result<std::string> RemoteHelper::answer() {
         }
         if (said_waiting_ && say_) say_(has_lock(lock_of(master_)));
         waiting_since_.reset();
-        if (!text->starts_with("bad ")) return text;
+        const bool ends = text->starts_with("bye ");
+        if (!ends && !text->starts_with("bad ")) return text;
         // The shell's own words come by another way, perhaps a moment later; the answer does not wait for
         // them.
         drain_errors();
         const Error error = helper_problem(master_.host, master_.list, text->substr(4), errors_);
-        if (sent_ < outgoing_.size()) end(Duration{0});
+        if (ends) end(Duration{0});
         return error;
     }
 }
