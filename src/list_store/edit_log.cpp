@@ -4,16 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-#include "base/random_bits.h"
 #include "list_store/problem.h"
+#include "list_store/random_word.h"
 #include "list_store/whole_io.h"
 
 namespace wq::list_store {
@@ -22,12 +19,6 @@ namespace {
 
 constexpr std::string_view first_word = "LOG ";
 constexpr std::size_t longest_name = 64;
-
-std::string random_name() {
-    std::array<char, 20> text{};
-    std::snprintf(text.data(), text.size(), "%016" PRIx64, random_bits());
-    return text.data();
-}
 
 // nullopt: no log, such as an empty file after a crash.
 std::optional<std::string> name_in(int file) {
@@ -61,7 +52,7 @@ Result<EditLog> EditLog::begin(const Paths& paths, std::string_view records) {
     const std::string aside = paths.edits + ".new";
     Descriptor file(
         ::open(aside.c_str(), O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-    std::string name = random_name();
+    std::string name = random_word();
     std::string text(first_word);
     text.append(name).append("\n").append(records);
     if (!file.valid() || !write_all(file.get(), text) || ::fsync(file.get()) != 0 ||

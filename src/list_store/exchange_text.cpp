@@ -19,8 +19,12 @@ class Words {
   public:
     explicit Words(std::string_view text) : rest_(text) {}
 
-    bool has_more() const { return !rest_.empty(); }
+    bool has_more() {
+        rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size()));
+        return !rest_.empty();
+    }
     std::string_view next() {
+        has_more();
         const std::size_t end = std::min(rest_.find(' '), rest_.size());
         const std::string_view word = rest_.substr(0, end);
         rest_.remove_prefix(std::min(end + 1, rest_.size()));

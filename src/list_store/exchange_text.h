@@ -1,4 +1,4 @@
-// Requests and answers of a list at a master, as the helper there speaks (master_helper.sh).
+// Requests and answers of a list at a master, as the helper there speaks (master/*.sh).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// master_helper.sh, without its comments.
+// The shell script of master/*.sh, without its comments.
 #pragma once
 
 #include <string_view>

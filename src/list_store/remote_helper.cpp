@@ -8,13 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cinttypes>
-#include <cstdio>
 #include <utility>
 
-#include "base/random_bits.h"
 #include "base/units.h"
 #include "list_store/master_helper.h"
+#include "list_store/random_word.h"
 #include "list_store/ssh_problem.h"
 
 namespace wq::list_store {
@@ -25,13 +23,7 @@ constexpr std::chrono::seconds lock_patience{2};
 constexpr std::chrono::seconds end_patience{1};
 constexpr std::size_t most_greeting = 1 << 20;  // what a login shell may print
 constexpr std::size_t most_errors = 16 << 10;
-constexpr std::size_t piece = 64 << 10;
-
-std::string random_mark() {
-    std::array<char, 24> text{};
-    std::snprintf(text.data(), text.size(), "wq%016" PRIx64, random_bits());
-    return text.data();
-}
+constexpr std::size_t read_at_once = 64 << 10;
 
 // ssh takes the first value of each option: the user's come first.
 std::vector<std::string> ssh_words(const Master& master) {
@@ -58,7 +50,7 @@ std::string start_command(std::size_t helper_bytes) {
 }
 
 RemoteHelper::RemoteHelper(const Master& master, const Say& say, SshProcess process)
-    : master_(master), say_(say), process_(std::move(process)), mark_(random_mark()) {}
+    : master_(master), say_(say), process_(std::move(process)), mark_("wq" + random_word()) {}
 
 RemoteHelper::~RemoteHelper() {
     end(end_patience);
@@ -98,12 +90,13 @@ Result<std::string> RemoteHelper::answer() {
         }
         if (said_waiting_ && say_) say_(has_lock(lock_of(master_)));
         waiting_since_.reset();
-        if (!text->starts_with("bad ")) return text;
+        const bool ends = text->starts_with("bye ");
+        if (!ends && !text->starts_with("bad ")) return text;
         // The shell's own words come by another way, perhaps a moment later; the answer does not wait for
         // them.
         drain_errors();
         const Error error = helper_problem(master_.host, master_.list, text->substr(4), errors_);
-        if (sent_ < outgoing_.size()) end(Duration{0});
+        if (ends) end(Duration{0});
         return error;
     }
 }
@@ -178,7 +171,7 @@ RemoteHelper::Step RemoteHelper::step(Instant limit) {
 // False: nothing more will come.
 bool RemoteHelper::receive(int from, std::string& into) {
     if (from < 0) return false;
-    std::array<char, piece> bytes;
+    std::array<char, read_at_once> bytes;
     const ssize_t got = ::read(from, bytes.data(), bytes.size());
     if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
     into.append(bytes.data(), static_cast<std::size_t>(got));

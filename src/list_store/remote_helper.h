@@ -1,4 +1,4 @@
-// The helper at a master (master_helper.sh), through one ssh process that is kept for all requests.
+// The helper at a master (master/*.sh), through one ssh process that is kept for all requests.
 #pragma once
 
 #include <chrono>

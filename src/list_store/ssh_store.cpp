@@ -1,16 +1,13 @@
 #include "list_store/ssh_store.h"
 
-#include <array>
 #include <chrono>
-#include <cinttypes>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
-#include "base/random_bits.h"
 #include "list_store/local_exchange.h"
 #include "list_store/local_signs.h"
 #include "list_store/old_files.h"
+#include "list_store/random_word.h"
 
 namespace wq::list_store {
 
@@ -33,12 +30,6 @@ constexpr std::string_view torn = " torn";
 
 bool is_torn(const Answer& answer) {
     return answer.now.file.ends_with(torn);
-}
-
-std::string name_of_log() {
-    std::array<char, 20> text{};
-    std::snprintf(text.data(), text.size(), "%016" PRIx64, random_bits());
-    return text.data();
 }
 
 }  // namespace
@@ -106,7 +97,7 @@ Result<Answer> SshStore::exchange_once(const Request& request, SendFile file) {
     // A crash cut the log's last line off: what is appended must not continue it.
     if (log_is_torn_ && !request.new_log && (request.rewrite || !request.records.empty()))
         sent.records.insert(0, "\n");
-    auto words = ask(exchange_request(sent, file, name_of_log()));
+    auto words = ask(exchange_request(sent, file, random_word()));
     if (!words) return words.error();
     const auto head = answer_head(*words);
     if (!head) return broken();

@@ -113,6 +113,7 @@ class Masters {
         if (way == Way::busybox) {
             for (const std::string& name : utilities())
                 programs->link(name, where_is(name == "flock" ? name : "busybox"));
+            programs->link_all({"getfacl", "setfacl"});
         } else if (way == Way::bash) {
             programs->link("sh", where_is("bash"));
             for (const std::string& name : utilities())
