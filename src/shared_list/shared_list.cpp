@@ -96,10 +96,14 @@ Result<Answer> SharedList::exchange(const Request& request) {
 Status SharedList::look() {
     const auto answer = exchange({});
     if (!answer) return answer.error();
-    if (current_ && log_.last_file() == answer->now.file) apply_news();
-    if (current_ && log_.last_file() == answer->now.file) return success();
-    if (!answer->file) return read_file();
-    const auto taken = take_answer(*answer);
+    return follow(*answer);
+}
+
+Status SharedList::follow(const Answer& answer) {
+    if (current_ && log_.last_file() == answer.now.file) apply_news();
+    if (current_ && log_.last_file() == answer.now.file) return success();
+    if (!answer.file) return read_file();
+    const auto taken = take_answer(answer);
     if (!taken) return taken.error();
     return *taken ? success() : read_file();
 }
@@ -222,11 +226,14 @@ std::string SharedList::line_of(const Record& record) const {
     return (log_.torn() ? "\n" : "") + marked_list::to_line(record) + "\n";
 }
 
-// list_ already has the change. False: others were faster.
+// list_ already has the change. False: others were faster; what they did is in refused_.
 Result<bool> SharedList::make(Request request) {
-    const auto answer = exchange(request);
+    auto answer = exchange(request);
     if (!answer) return answer.error();
-    if (!answer->changed) return false;
+    if (!answer->changed) {
+        refused_ = std::move(*answer);
+        return false;
+    }
     if (request.new_log) {
         if (auto begun = log_.begin(request.records); !begun) return begun.error();
     } else if (auto taken = log_.append(request.records); !taken) {
@@ -269,7 +276,8 @@ Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const D
         const auto made = edits.empty() ? Result<bool>(false) : tell(purpose, edits, {});
         if (!made) return made.error();
         if (*made) return edits;
-        if (auto looked = look(); !looked) return looked.error();
+        const Status news = edits.empty() ? look() : follow(std::exchange(refused_, {}));
+        if (!news) return news.error();
         looked_now = true;
     }
 }
@@ -305,7 +313,7 @@ Status SharedList::copy_old_files() {
         const auto made = tell("old files", std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
-        if (auto looked = look(); !looked) return looked;
+        if (auto news = follow(std::exchange(refused_, {})); !news) return news;
     }
     return success();
 }

@@ -13,10 +13,10 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/record_log.h"
 #include "list_store/list_store.h"
 #include "marked_list/document.h"
 #include "marked_list/edit.h"
+#include "shared_list/record_log.h"
 
 namespace wq::shared_list {
 
