@@ -76,6 +76,7 @@ class SharedList {
     };
     Result<Answer> exchange(const Request& request);
     Status look();
+    Status follow(const Answer& answer);
     Status read_file();
     Result<bool> take_answer(const Answer& answer);
     Status take_file(const Answer& answer);
@@ -105,6 +106,7 @@ class SharedList {
     bool joined_ = false;
     std::map<std::string, Pending> pending_;  // by purpose
     std::vector<OldFile> old_;                // as of the last answer
+    Answer refused_;                          // of a change that others were faster than
     std::map<marked_list::WorkerId, std::uint64_t> places_;
     Instant written_at_{};
     Duration rewriting_{0};
