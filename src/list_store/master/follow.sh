@@ -22,7 +22,7 @@ is_late() {
     read_ahead
     case $newline$ahead in
     *"${newline}FILE "*) return 1 ;; # the list is another file
-    *"$newline"*"$newline"*) return ;;
+    *"$newline"*"$newline"*) late=1 && return ;;
     esac
     return 1
 }

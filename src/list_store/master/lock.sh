@@ -3,7 +3,7 @@
 
 lock() {
     command exec 9>>"$list.lock" || command exec 9<"$list.lock" || fail lock || return
-    text=$(flock -w 2 9 2>&1) && return
+    flock -w 2 9 2>/dev/null && return
     say waiting
     text=$(flock 9 2>&1) || fail lock "$text"
 }

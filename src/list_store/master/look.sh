@@ -16,15 +16,19 @@ look() {
     [ -e "$1" ] || set --
     names=
     for file; do names="$names ${file##*/}"; done
+    if renew_twin; then set -- "$twin" "$@"; else set -- "$data/edits" "$@"; fi
     # shellcheck disable=SC2046  # words
     set -- $(words "$list" "$data/edits" "$@")
-    [ $# -ge 14 ] || fail look || return
+    [ $# -ge 21 ] || fail look || return
     id=$1_$3_$4.${6#*.}
     inode=$1
     links=$2
     list_bytes=$3
     log_bytes=${10}
-    shift 14
+    twin_id=
+    [ "$4.${6#*.}" != "${18}.${20#*.}" ] || [ -z "$twin" ] || twin_id=$id
+    looks=$most_quick_looks
+    shift 21
     look_at_old "$@"
 }
 

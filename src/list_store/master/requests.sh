@@ -41,20 +41,23 @@ receive() {
 # COPIED_OLD...
 exchange() {
     receive
-    if is_late; then
+    why=
+    late=
+    is_late || exchange_locked
+    if [ "$why" ]; then
+        say bad "$why"
+    elif [ "$late" ]; then
         refuse
     else
-        exchange_locked
-        if [ "$why" ]; then say bad "$why"; else answer; fi
+        answer
     fi
     exec 4<&- 5<&- 7<&-
 }
 
 exchange_locked() {
-    why=
     changed=0
     unsynced=
-    if lock && look; then
+    if lock && ! is_late && { quick_look || look; }; then
         change_if_known
         whole=0
         from=$known_bytes

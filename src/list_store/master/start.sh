@@ -58,8 +58,9 @@ probe_tools() {
     has_dd=
     ! dd if=/dev/null of=/dev/null iflag=fullblock,skip_bytes,count_bytes count=0 2>/dev/null || has_dd=1
     dd if=/dev/null conv=fsync 2>/dev/null >>"$list" || to_disk() { sync; }
+    probe_twin
     # Of helpers that were killed.
-    find "$data" \( -name 'received.*' -o -name '.now.*' \) -mtime +1 -exec rm -f {} +
+    find "$data" \( -name 'received.*' -o -name 'twin.*' -o -name '.now.*' \) -mtime +1 -exec rm -f {} +
 }
 
 read -r mark left
@@ -71,6 +72,7 @@ done
 if start; then
     say ready
     serve
+    [ -z "$twin" ] || rm -f "$twin"
 else
     say bad "$why"
 fi
