@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Workers of one list by ssh, while workers, ssh processes and helpers at the master are killed at random: every line's trail is
+right, and each line ran once unless its worker died."""
+
+import os
+import random
+import re
+import signal
+import time
+from collections import Counter
+
+import ssh_support as support
+from ssh_support import Case
+
+WORKERS = 8
+LINES = 5000 // (10 if support.EVERY > 1 else 1)
+TRY = re.compile(r"# worker (\d+) # \(" + support.STAMP + r" \.\.\.( (?:line[+-]\d+ )?" + support.STAMP + r"\) #(ok|error\d+|lost))?")
+
+
+def command_line(process):
+    try:
+        with open(f"/proc/{process}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+class Kills(Case):
+    def victims(self):
+        """(worker programs, ssh processes, helpers at the master) of this test."""
+        workers = [process.pid for process in self.started if process.poll() is None]
+        mine = support.tagged(self.mark)
+        connections = [process for process in mine if command_line(process).startswith("ssh ")]
+        helpers = []
+        for name in os.listdir("/proc"):  # sshd gives them another environment
+            if name.isdigit() and command_line(int(name)).startswith("sh -c s=$(dd") and self.is_ours(int(name)):
+                helpers.append(int(name))
+        return workers, connections, helpers
+
+    def is_ours(self, process):
+        """Whether it is a descendant of the test's sshd."""
+        while process > 1:
+            if process == self.server.daemon.pid:
+                return True
+            try:
+                with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+                    process = int(file.read().rpartition(")")[2].split()[1])
+            except OSError:
+                return False
+        return False
+
+    def start_worker(self):
+        return self.start("--once", "--lease", "3", "--poll", "0.2", self.remote())
+
+    def test_each_line_runs_once_unless_its_worker_died(self):
+        seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
+        print(f"seed {seed}", flush=True)
+        chance = random.Random(seed)
+        self.write("tasks.sh", "".join(f"echo {n} >> {self.folder}/out\n" for n in range(LINES)))
+        for _ in range(WORKERS):
+            self.start_worker()
+        killed, cut = 0, 0
+        end = time.monotonic() + support.DEADLINE * 3
+        while any(process.poll() is None for process in self.started):
+            self.assertLess(time.monotonic(), end, self.read("tasks.sh")[-2000:])
+            workers, connections, helpers = self.victims()
+            kind = chance.randrange(10)
+            if kind == 0 and workers and killed < 12:
+                os.kill(chance.choice(workers), signal.SIGKILL)
+                killed += 1
+                self.start_worker()
+            elif kind < 3 and cut < 40 and (connections or helpers):
+                try:
+                    os.kill(chance.choice(connections if kind == 1 and connections else helpers or connections), signal.SIGKILL)
+                    cut += 1
+                except ProcessLookupError:
+                    pass
+            try:
+                self.started[-1].wait(chance.random() * 0.2)
+            except support.subprocess.TimeoutExpired:
+                pass
+        # Those that lost the master when the last lines ended.
+        self.run_to_end("--once", "--lease", "3", "--poll", "0.2", self.remote(), code=None)
+        self.check(killed, cut)
+
+    def check(self, killed, cut):
+        ran = Counter(self.lines("out"))
+        lines = self.read("tasks.sh").splitlines()
+        lost = 0
+        for number in range(LINES):
+            mine = [line for line in lines if re.match(rf"#?echo {number} >> ", line)]
+            self.assertEqual(len(mine), 1, f"line {number}")
+            tries = TRY.findall(mine[0])
+            ends = [end for _, _, end in tries]
+            self.assertEqual(ends[-1:], ["ok"], mine[0])
+            self.assertEqual(set(ends[:-1]) - {"lost"}, set(), mine[0])
+            lost += len(ends) - 1
+            self.assertGreaterEqual(ran[str(number)], 1, mine[0])
+            self.assertLessEqual(ran[str(number)], len(ends), mine[0])
+        self.assertFalse([line for line in lines if line.startswith("#?line:")])
+        self.assertGreater(killed, 0)
+        self.assertLessEqual(lost, killed)
+        print(f"{LINES} lines, {killed} workers killed, {cut} connections cut, {lost} lines lost with their worker and run again", flush=True)
+
+
+if __name__ == "__main__":
+    support.main()
