@@ -203,6 +203,11 @@ void CommandHost::stop() {
     if (control_.valid()) ::shutdown(control_.get(), SHUT_WR);  // as if the rank were gone
 }
 
+void CommandHost::shut_down() {
+    const std::lock_guard lock(mutex_);
+    if (control_.valid()) ::shutdown(control_.get(), SHUT_WR);
+}
+
 void CommandHost::end() {
     {
         const std::lock_guard lock(mutex_);

@@ -63,7 +63,10 @@ class CommandHost {
     bool has_end() const { return !ends_.empty(); }
     pid_t command() const { return command_; }  // -1: none runs
     pid_t pid() const { return pid_; }          // of the host; -1: it is gone
-    // On any thread: ends the host with all that runs, and starts no other one.
+    // On any thread: ends the host with all that runs, as if it had been killed; the next start() starts
+    // another one.
+    void shut_down();
+    // On any thread: the same, and no other one is started.
     void stop();
 
     // Readable once the command has ended, or the host.

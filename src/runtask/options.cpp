@@ -32,7 +32,8 @@ po::options_description visible_options() {
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
     add("master,m", text("[USER@]HOST"),
         "the machine that has FILE, reached by ssh without a password (default: $MASTER_SERVER; this "
-        "machine, if neither is given, or if it is "")");
+        "machine, if neither is given, or if it is "
+        ")");
     add("name,n", text("TEXT"),
         "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses)");
     add("id,i", text("K"), "id of this worker (default: the next free one)");
