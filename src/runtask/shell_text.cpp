@@ -82,11 +82,11 @@ std::string task_step(std::string_view line, std::string_view options, const She
            " ); \\command printf '%s\\0' t $? >" + paths.answer;
 }
 
-std::string background_step(std::string_view line, std::string_view options, const std::string& output,
-                            std::uint64_t key, const ShellPaths& paths) {
-    return "( ( " + read_line(paths.go, paths.is_bash) + " || \\command exit; " + std::string(forget_step) +
-           "\\command export " + task_key_variable + "=" + std::to_string(key) + "; " +
-           evaluated(line, options) + " ) </dev/null >>" + output +
+std::string background_step(std::string_view line, std::string_view options, const BackgroundTask& task,
+                            const ShellPaths& paths) {
+    return "( ( " + read_line(task.go, paths.is_bash) + " || \\command exit; " + std::string(forget_step) +
+           "\\command export " + task_key_variable + "=" + std::to_string(task.key) + "; " +
+           evaluated(line, options) + " ) </dev/null >>" + task.output +
            " 2>&1 & \\command printf '%s\\0' s \"$!\" >" + paths.answer +
            " ); \\command printf '%s\\0' o 0 >" + paths.answer;
 }

@@ -22,7 +22,6 @@ struct ShellPaths {
     std::string wake;    // a pipe: a byte '\n' for each step
     std::string step;    // a file: the step, one line
     std::string answer;  // a pipe
-    std::string go;      // a pipe: a byte '\n' lets a task in the background begin
     bool is_bash = false;
 };
 
@@ -37,10 +36,14 @@ std::string environment_step(std::string_view line, std::string_view options, co
 // In a subshell that the shell waits for.
 std::string task_step(std::string_view line, std::string_view options, const ShellPaths& paths);
 // In a subshell that it does not wait for, and that is forked twice: its parent ends at once, so that the
-// nearest subreaper gets to know its end. It begins when it reads `go`, after its parent has ended. `output`:
-// a file to append to. `key`: the value of task_key_variable for what it executes.
-std::string background_step(std::string_view line, std::string_view options, const std::string& output,
-                            std::uint64_t key, const ShellPaths& paths);
+// nearest subreaper gets to know its end.
+struct BackgroundTask {
+    std::uint64_t key = 0;  // value of task_key_variable, for what it executes
+    std::string output;     // a file to append to
+    std::string go;         // a pipe: with a byte '\n' it begins; give it after its parent has ended
+};
+std::string background_step(std::string_view line, std::string_view options, const BackgroundTask& task,
+                            const ShellPaths& paths);
 
 inline constexpr const char* task_key_variable = "RUNTASK_TASK";
 

@@ -119,11 +119,9 @@ Status WorkerShell::run_steps() {
 
 Status WorkerShell::start_shell() {
     step_.reset(::memfd_create("runtask", MFD_CLOEXEC));
-    if (!step_.valid() || !open_pipe(wake_read_, wake_) || !open_pipe(go_read_, go_) ||
-        !open_pipe(answer_, answer_write_))
+    if (!step_.valid() || !open_pipe(wake_read_, wake_) || !open_pipe(answer_, answer_write_))
         return shell_error("open a pipe");
-    // Of our ends: the shell opens others.
-    for (const Descriptor* end : {&answer_, &go_read_}) ::fcntl(end->get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(answer_.get(), F_SETFL, O_NONBLOCK);
     paths_ = {path_of(wake_read_), path_of(step_), path_of(answer_write_), path_of(go_read_),
               settings_.shell.ends_with("bash")};
     answer_text_.clear();
@@ -166,8 +164,7 @@ Status WorkerShell::begin_task() {
         return success();
     }
     early_end_.reset();
-    char unread = 0;  // by an earlier one that was killed
-    while (::read(go_read_.get(), &unread, 1) > 0) continue;
+    if (!open_pipe(task.go_read, task.go)) return shell_error("open a pipe");
     if (!task.output.valid()) task.output = open_output_file();
     return task.output.valid() ? success() : Status(shell_error("open a file in TMPDIR for a line's output"));
 }
@@ -185,6 +182,11 @@ std::string WorkerShell::text_of(const Step& step) const {
             break;
     }
     return environment_step(step.line, options_, paths_);
+}
+
+BackgroundTask WorkerShell::background_of(TaskKey key) const {
+    const Task& task = tasks_.at(key);
+    return {key, path_of(task.output), path_of(task.go_read)};
 }
 
 Status WorkerShell::tell(const std::string& text) {
@@ -235,7 +237,7 @@ void WorkerShell::on_orphan() {
     // Its parent may have reaped it.
     const bool lives = task.pid > 0 && ::kill(task.pid, 0) == 0;
     if (!lives) return end_task(current_.key, cannot_start_exit_code);
-    if (::write(go_.get(), "\n", 1) != 1) ::kill(task.pid, SIGKILL);
+    if (::write(task.go.get(), "\n", 1) != 1) ::kill(task.pid, SIGKILL);
 }
 
 void WorkerShell::read_ends() {

@@ -87,7 +87,9 @@ class WorkerShell {
         std::string line;
     };
     struct Task {
-        pid_t pid = 0;  // in the background
+        // In the background:
+        pid_t pid = 0;
+        Descriptor go_read, go;
         std::optional<Instant> limit;
         bool timed_out = false;
         Descriptor output;
@@ -99,6 +101,7 @@ class WorkerShell {
     Status begin_task();
     Status tell(const std::string& text);
     std::string text_of(const Step& step) const;
+    BackgroundTask background_of(TaskKey key) const;
     void read_answers();
     void on_answer(const ShellAnswer& answer);
     void on_line(const LineAnswer& answer);
@@ -117,7 +120,7 @@ class WorkerShell {
     process::CommandHost host_;
     Descriptor null_;
 
-    Descriptor wake_read_, wake_, go_read_, go_, step_, answer_, answer_write_;
+    Descriptor wake_read_, wake_, step_, answer_, answer_write_;
     ShellPaths paths_;
     std::string answer_text_;
     pid_t shell_ = -1;
