@@ -122,8 +122,7 @@ Status WorkerShell::start_shell() {
     if (!step_.valid() || !open_pipe(wake_read_, wake_) || !open_pipe(answer_, answer_write_))
         return shell_error("open a pipe");
     ::fcntl(answer_.get(), F_SETFL, O_NONBLOCK);
-    paths_ = {path_of(wake_read_), path_of(step_), path_of(answer_write_), path_of(go_read_),
-              settings_.shell.ends_with("bash")};
+    paths_ = {path_of(wake_read_), path_of(step_), path_of(answer_write_), settings_.shell.ends_with("bash")};
     answer_text_.clear();
     process::CommandLine command{settings_.shell,
                                  {settings_.shell, "-c", shell_program(paths_), "runtask"},
@@ -174,8 +173,7 @@ std::string WorkerShell::text_of(const Step& step) const {
         case State::task:
             return task_step(step.line, options_, paths_);
         case State::starting:
-            return background_step(step.line, options_, path_of(tasks_.at(step.key).output), step.key,
-                                   paths_);
+            return background_step(step.line, options_, background_of(step.key), paths_);
         case State::idle:
         case State::environment:
         case State::replay:
