@@ -20,14 +20,14 @@ _work_queue_run() {
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --retries | --max-losses | --reconnect-timeout | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
-        --storage-timeout | --index-variable | --threads-per-core | --why | --grow | --grow-options)
+        --storage-timeout | --index-variable | --threads-per-core | --why | --grow | --grow-options | --poll | --lease)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "--array --bind --cores --disk --dry-run --each --gpus --grace --grow --grow-options
-                --halt-on-failure --help --index-variable --json --keep-hosts --listen --manager-only --max-losses --memory --monitor
-                --monitor-output --name --output --output-limit --plots --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shell --speculate --stats-log
+                --halt-on-failure --help --index-variable --json --keep-hosts --lease --listen --manager-only --max-losses --memory --monitor
+                --monitor-output --name --once --output --output-limit --plots --poll --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shared-list --shell --speculate --stats-log
                 --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -v" \
                 -- "$word")
         else

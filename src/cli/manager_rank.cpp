@@ -11,6 +11,7 @@
 #include "cli/listening.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
+#include "cli/shared_list.h"
 #include "machine/batch_share.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
@@ -21,6 +22,7 @@
 #include "run/own_worker.h"
 #include "run/rank_loop.h"
 #include "run/task_index.h"
+#include "shared_run/marking_recorder.h"
 
 namespace wq::cli {
 
@@ -70,6 +72,8 @@ class Run {
         reactor.expected_workers = expected_workers(rank);
         reactor.seal_batches = rank.tickets != nullptr;
         if (rank.options.listen) listen(reactor);
+        // A line is for one worker. When that worker leaves, the list's dispatcher takes the line back.
+        if (rank.options.source.kind == run::SourceSpec::Kind::shared) reactor.wait_for_fitting = true;
         manager::ManagerOptions options;
         options.reactor = reactor;
         options.ranks = static_cast<std::uint32_t>(rank.session.size());
@@ -91,7 +95,7 @@ class Run {
         if (listening_) manager_->expect_tcp_workers(listening_->workers());
         run::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
                                   rank.options.monitoring.measures, std::move(categories)};
-        source_ = run::open_source(rank.options.source, std::move(source), tasks_).or_throw();
+        open_source(std::move(source));
         if (!rank.options.manager_only) own_worker_.emplace(rank.worker, rank.launcher, rank.tickets);
     }
 
@@ -160,6 +164,23 @@ class Run {
         std::unique_ptr<run::TaskIndex> listed;
         if (place_.resumed) listed = run::TaskIndex::read(rank_.options.source).or_throw();
         recorder_ = stats::open_recorder(options, listed.get()).or_throw();
+        if (rank_.options.source.kind != run::SourceSpec::Kind::shared) return;
+        auto marks = std::make_unique<shared_run::MarkingRecorder>(std::move(recorder_));
+        marks_ = marks.get();
+        recorder_ = std::move(marks);
+    }
+
+    void open_source(run::SourceOptions options) {
+        if (rank_.options.source.kind != run::SourceSpec::Kind::shared) {
+            source_ = run::open_source(rank_.options.source, std::move(options), tasks_).or_throw();
+            return;
+        }
+        auto shared = open_shared_list(rank_.options, tasks_, [this](const std::string& text) {
+                          progress_.say(text);
+                      }).or_throw();
+        shared_ = shared.get();
+        source_ = std::move(shared);
+        marks_->tell(shared_);
     }
 
     // More workers may join at any time, so a task that fits no worker waits.
@@ -215,7 +236,18 @@ class Run {
                 }};
     }
 
+    // A line that failed here may have succeeded on another worker: the list says it.
+    Status close_shared_list(const core::Finished& finished, ExitCode& code) {
+        if (shared_ == nullptr) return success();
+        const auto failed = shared_->close();
+        if (!failed) return failed.error();
+        if (!finished.stopped && (code == ExitCode::ok || code == ExitCode::tasks_failed))
+            code = *failed ? ExitCode::tasks_failed : ExitCode::ok;
+        return success();
+    }
+
     Status write_failed_list() {
+        if (shared_ != nullptr) return success();
         const std::string path = place_.directory.file("failed.sh");
         const IntervalSet& failed = manager_->reactor().ledger().failed();
         if (!failed.empty())
@@ -236,7 +268,8 @@ class Run {
         const Status written = recorder_->close();
         unrecorded_ = recorder_->unrecorded();
         const Status listed = write_failed_list();
-        for (const Status* status : {&listed, &read, &written}) {
+        const Status marked = close_shared_list(finished, code);
+        for (const Status* status : {&listed, &marked, &read, &written}) {
             if (*status) continue;
             code = status->error().code;
             message = status->error().message;
@@ -254,6 +287,7 @@ class Run {
         summary.code = code;
         summary.stopped = finished.stopped;
         summary.run_directory = place_.directory.path();
+        if (shared_ != nullptr) summary.shared_list = shared_->name();
         summary.failures = &manager_->records().failures();
         summary.categories = report::category_figures(*manager_, rank_.options.monitoring.measures);
         summary.succeeded_earlier = manager_->records().succeeded_earlier();
@@ -291,6 +325,8 @@ class Run {
     std::unique_ptr<manager::Manager> manager_;
     std::optional<BackgroundThread> files_;  // ends before the manager, because it serves the manager
     std::unique_ptr<run::Source> source_;
+    shared_run::MarkingRecorder* marks_ = nullptr;  // recorder_, for a shared list
+    shared_run::SharedSource* shared_ = nullptr;    // source_, likewise
     std::optional<run::OwnWorker> own_worker_;
     std::optional<BackgroundThread> live_files_{std::in_place};
     report::LiveReport live_report_{*live_files_, place_.directory.path(), live_content(), started_.instant};

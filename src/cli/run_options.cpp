@@ -39,6 +39,12 @@ po::options_description visible_run_options() {
         "run CMD (after --) for each index, e.g. 1-1000000:2,8, which replaces {} or is appended")(
         "index-variable", po::value<std::string>()->value_name("NAME"),
         "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID")(
+        "shared-list", "TASKLIST, [USER@HOST:]FILE, is one that workers of runtask share and mark")(
+        "once", "with --shared-list: end when nothing is left to run (default: wait for more lines)")(
+        "poll", po::value<std::string>()->value_name("TIME"),
+        "with --shared-list: how often it is read while nothing can run (default: 3)")(
+        "lease", po::value<std::string>()->value_name("TIME"),
+        "with --shared-list: others may run our lines when we gave no sign for TIME (default: 10m)")(
         "shell", po::value<std::string>()->value_name("PATH"),
         "shell for lines that need one (default: bash, else sh)");
     po::options_description needs("Resources and limits of a task, unless its line says otherwise",
@@ -254,6 +260,8 @@ Status convert(const po::variables_map& given, RunOptions& run) {
                               " before the end: give more than that"));
         run.walltime = walltime;
     }
+    check(take(given, "poll", run.shared.poll, duration()));
+    check(take(given, "lease", run.shared.lease, duration()));
     check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
     check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
     check(take_port(given, run.listen));
@@ -287,6 +295,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     for (const char* const option : {"name", "reconnect-timeout"})
         if (given.count(option) != 0 && !run.listen)
             return usage_error("--" + std::string(option) + " needs --listen");
+    run.shared.once = given.count("once") != 0;
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
     run.halt_on_failure = given.count("halt-on-failure") != 0;
@@ -329,6 +338,24 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     if (each) source.path = given["each"].as<std::string>();
     if (array) source.indexes = given["array"].as<std::string>();
     if (!lists.empty()) source.path = lists.front();
+    return success();
+}
+
+Status check_shared(const po::variables_map& given, run::SourceSpec& source) {
+    if (given.count("shared-list") == 0) {
+        for (const char* const option : {"once", "poll", "lease"})
+            if (given.count(option) != 0)
+                return usage_error("--" + std::string(option) + " needs --shared-list");
+        return success();
+    }
+    if (source.kind != run::SourceSpec::Kind::list || source.path == "-")
+        return usage_error("--shared-list needs a task list in a file");
+    for (const char* const option : {"resume", "resume-failed", "dry-run"})
+        if (given.count(option) != 0)
+            return usage_error("--" + std::string(option) +
+                               ": the shared list itself says what is done; see " +
+                               (std::string(option) == "dry-run" ? "runtask --check" : "runtask --status"));
+    source.kind = run::SourceSpec::Kind::shared;
     return success();
 }
 
@@ -431,6 +458,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     if (given.count("why") != 0) return why_command(given);
     if (Status bad = convert(given, command.run); !bad) return bad.error();
     if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
+    if (Status bad = check_shared(given, command.run.source); !bad) return bad.error();
     return command;
 }
 
@@ -452,6 +480,7 @@ std::string help_text() {
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
             "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
             "  work_queue_run --grow slurm:20 tasks.sh            and submit up to 20\n"
+            "  work_queue_run --shared-list --once host:tasks.sh  as a worker of runtask\n"
             "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
             "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"

@@ -26,8 +26,16 @@ struct Grow {
     std::string options;  // more of work_queue_factory's, as a shell reads them
 };
 
+// A list that workers of `runtask` mark, too.
+struct SharedList {
+    bool once = false;  // end when nothing is left that a worker of the run may run
+    Duration poll = std::chrono::seconds(3);
+    Duration lease = std::chrono::minutes(10);
+};
+
 struct RunOptions {
     run::SourceSpec source;
+    SharedList shared;  // for a source of that kind
     run::TaskDefaults defaults;
     std::string run_directory;  // empty: derived from the source's name
     bool resume = false;

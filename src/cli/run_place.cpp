@@ -46,6 +46,8 @@ std::string base_name(const run::SourceSpec& source) {
     switch (source.kind) {
         case run::SourceSpec::Kind::array:
             return "array.wq";
+        case run::SourceSpec::Kind::shared:  // perhaps on another machine
+            return fs::path(source.path.substr(source.path.rfind(':') + 1)).filename().string() + ".wq";
         case run::SourceSpec::Kind::each:
         case run::SourceSpec::Kind::list:
             if (source.path == "-") return "stdin.wq";
@@ -93,12 +95,21 @@ std::string newest_run(const fs::path& base) {
     return newest.string();
 }
 
+// The list knows what is done: each run of it is a new one.
+std::string unused(const std::string& own) {
+    std::string path = own;
+    std::error_code ignored;
+    for (int number = 2; fs::exists(path, ignored); ++number) path = own + "-" + std::to_string(number);
+    return path;
+}
+
 }  // namespace
 
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id) {
     if (!options.run_directory.empty()) return options.run_directory;
     const std::string base = base_name(options.source);
     const std::string own = job_id.empty() ? base : base + "-" + job_id;
+    if (options.source.kind == run::SourceSpec::Kind::shared) return unused(own);
     if (!options.resume || has_journal(own)) return own;
     const std::string newest = newest_run(base);
     return newest.empty() ? own : newest;

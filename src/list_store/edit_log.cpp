@@ -1,61 +1,94 @@
 #include "list_store/edit_log.h"
 
-#include <algorithm>
-#include <ranges>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "list_store/problem.h"
+#include "list_store/random_word.h"
+#include "list_store/whole_io.h"
 
 namespace wq::list_store {
 
 namespace {
 
-constexpr std::string_view file_word = "FILE ";
+constexpr std::string_view first_word = "LOG ";
+constexpr std::size_t longest_name = 64;
+
+// nullopt: no log, such as an empty file after a crash.
+std::optional<std::string> name_in(int file) {
+    std::string head;
+    if (!read_range(file, 0, first_word.size() + longest_name, head)) return std::nullopt;
+    const std::size_t end = head.find('\n');
+    if (!head.starts_with(first_word) || end == std::string::npos || end == first_word.size())
+        return std::nullopt;
+    return head.substr(first_word.size(), end - first_word.size());
+}
+
+bool ends_amid_line(int file, std::uint64_t bytes) {
+    std::string last;
+    return bytes > 0 && read_range(file, bytes - 1, bytes, last) && last != "\n";
+}
 
 }  // namespace
 
-Status EditLog::begin(std::string_view bytes) {
-    *this = EditLog();
-    return append(bytes);
+Result<EditLog> EditLog::open(const Paths& paths) {
+    Descriptor file(::open(paths.edits.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+    if (!file.valid() && errno != ENOENT) return problem("open", paths.edits);
+    auto name = file.valid() ? name_in(file.get()) : std::nullopt;
+    struct stat found {};
+    if (!name || ::fstat(file.get(), &found) != 0) return begin(paths, {});
+    return EditLog(paths.edits, std::move(file), std::move(*name), static_cast<std::uint64_t>(found.st_size));
 }
 
-Status EditLog::append(std::string_view bytes) {
-    while (!bytes.empty()) {
-        const std::size_t end = bytes.find('\n');
-        if (end == std::string_view::npos) {
-            partial_ += bytes;
-            break;
-        }
-        const std::string line = std::exchange(partial_, {}) + std::string(bytes.substr(0, end));
-        bytes.remove_prefix(end + 1);
-        if (auto taken = take_line(line); !taken) return taken;
+Result<EditLog> EditLog::begin(const Paths& paths, std::string_view records) {
+    std::error_code ignored;  // what fails here fails below
+    std::filesystem::create_directories(paths.folder, ignored);
+    const std::string aside = paths.edits + ".new";
+    Descriptor file(
+        ::open(aside.c_str(), O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+    std::string name = random_word();
+    std::string text(first_word);
+    text.append(name).append("\n").append(records);
+    if (!file.valid() || !write_all(file.get(), text) || ::fsync(file.get()) != 0 ||
+        ::rename(aside.c_str(), paths.edits.c_str()) != 0) {
+        const int code = errno;
+        ::unlink(aside.c_str());
+        return problem("write", aside, code);
     }
-    return success();
+    sync_folder(paths.folder);
+    return EditLog(paths.edits, std::move(file), std::move(name), text.size());
 }
 
-Status EditLog::take_line(std::string_view line) {
-    if (line.starts_with(file_word)) {
-        files_.push_back({std::string(line.substr(file_word.size())), records_.size()});
+Result<std::string> EditLog::read(std::uint64_t from) const {
+    std::string bytes;
+    if (!read_range(file_.get(), from, bytes_, bytes)) return problem("read", path_);
+    return bytes;
+}
+
+Status EditLog::append(std::string_view records) {
+    std::string text = ends_amid_line(file_.get(), bytes_) ? "\n" : "";
+    text.append(records);
+    const ssize_t put = ::write(file_.get(), text.data(), text.size());
+    if (put == static_cast<ssize_t>(text.size())) {
+        bytes_ += text.size();
         return success();
     }
-    auto record = marked_list::record_of(line);
-    if (!record) return success();  // torn, or the log's name
-    if (record->sequence < next_)
-        return Error{ExitCode::bad_input,
-                     "two workers changed the list at the same time: its file system does not lock "
-                     "(flock); keep the list on a local disk of the master, and let all workers use ssh"};
-    next_ = record->sequence + 1;
-    records_.push_back(std::move(*record));
-    return success();
+    const int code = put < 0 ? errno : ENOSPC;
+    if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0)
+        return Error{ExitCode::unreachable,
+                     problem("write", path_, code).message + "; half a record may stand at its end"};
+    return problem("write", path_, code);
 }
 
-std::optional<std::size_t> EditLog::records_in(std::string_view identity) const {
-    for (const File& file : std::ranges::reverse_view(files_)) {
-        if (file.identity == identity) return file.records;
-    }
-    return std::nullopt;
-}
-
-bool EditLog::has(std::string_view token) const {
-    return std::ranges::any_of(std::ranges::reverse_view(records_),
-                               [&](const marked_list::Record& record) { return record.token == token; });
+Status EditLog::sync() const {
+    if (::fdatasync(file_.get()) == 0) return success();
+    return Error{ExitCode::unreachable, problem("store on the disk", path_).message};
 }
 
 }  // namespace wq::list_store

@@ -1,56 +1,40 @@
-// Reads the log beside a list: records, and after which of them the list was rewritten.
+// The log of a list, FILE.runtask/edits. All but sync() and read() need the list's lock.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "marked_list/edit.h"
+#include "list_store/paths.h"
 
 namespace wq::list_store {
 
 class EditLog {
   public:
-    // Forgets all, and begins with these bytes.
-    Status begin(std::string_view bytes);
-    // More bytes. Error bad_input: two records have one number, so that the lock did not lock.
-    Status append(std::string_view bytes);
+    // Begins one if there is none.
+    static Result<EditLog> open(const Paths& paths);
+    // Puts a new log in the place of the present one.
+    static Result<EditLog> begin(const Paths& paths, std::string_view records);
 
-    // Whether the last line lacks its LF: a writer was interrupted; the next one begins with LF.
-    bool torn() const { return !partial_.empty(); }
-    std::uint64_t next_sequence() const { return next_; }
+    const std::string& name() const { return name_; }
+    std::uint64_t bytes() const { return bytes_; }
 
-    const std::vector<marked_list::Record>& records() const { return records_; }
-    // How many of the records the file with this identity has; the last rewriting counts. nullopt: no worker
-    // wrote it.
-    std::optional<std::size_t> records_in(std::string_view identity) const;
-    // How many of the records are in the list as it was last rewritten.
-    std::size_t written() const { return files_.empty() ? 0 : files_.back().records; }
-    // Rewritings that are known, and how many records the list had then.
-    std::size_t files() const { return files_.size(); }
-    std::size_t records_at(std::size_t file) const { return files_[file].records; }
-    // Identity of the list as it was last rewritten; "": never.
-    std::string_view last_file() const {
-        return files_.empty() ? std::string_view() : files_.back().identity;
-    }
-    // The store has written the list with all records.
-    void rewritten(const std::string& identity) { files_.push_back({identity, records_.size()}); }
-    bool has(std::string_view token) const;
+    Result<std::string> read(std::uint64_t from) const;
+    // All or nothing. A last line that a crash cut off is ended first.
+    Status append(std::string_view records);
+    // On the disk. Error `unreachable`: it may be there or not.
+    Status sync() const;
 
   private:
-    struct File {
-        std::string identity;
-        std::size_t records;
-    };
-    Status take_line(std::string_view line);
+    EditLog(std::string path, Descriptor file, std::string name, std::uint64_t bytes)
+        : path_(std::move(path)), file_(std::move(file)), name_(std::move(name)), bytes_(bytes) {}
 
-    std::string partial_;
-    std::vector<marked_list::Record> records_;
-    std::vector<File> files_;
-    std::uint64_t next_ = 1;
+    std::string path_;
+    Descriptor file_;
+    std::string name_;
+    std::uint64_t bytes_ = 0;
 };
 
 }  // namespace wq::list_store

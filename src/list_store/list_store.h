@@ -6,6 +6,7 @@
 //   FILE.runtask/edits  the log: what workers did to the list since it was last rewritten, and before
 //   FILE.runtask/alive/K   one for each worker that lives, touched by it
 //   FILE.runtask/old/N.SIZE   earlier files of the list (links), and how many bytes of them are in the list
+// If the name of the list is a symbolic link, FILE is what it leads to: all names of a list share one lock.
 //
 // Why a log: rewriting a list of 100,000 lines (5 MB) for each task takes 10 ms and more; an appended record
 // takes 0.2 ms with its fdatasync, is what other workers need to follow, and says after a lost connection
@@ -41,7 +42,10 @@ struct Version {
 
 struct Request {
     Version known;
-    bool send_file = false;  // send the list
+    bool send_file = false;  // send the list, also if its identity is the known one
+    // Do not send a list of another identity if the log's new part has its line `FILE IDENTITY`: who follows
+    // the log can make it.
+    bool follows_log = false;
 
     // The change, made if `known` is how things are, and not otherwise. Records are appended first.
     std::string records;                       // whole lines; "": none
@@ -54,8 +58,8 @@ struct Request {
 
 // Bytes that somebody appended to an earlier file of the list, who had opened it before it was replaced.
 struct OldFile {
-    std::string name;
-    std::string appended;
+    std::string name;      // its number, and how many bytes are in the list with and without these
+    std::string appended;  // whole lines; a last one without LF waits until it has one
 };
 
 struct Answer {
@@ -65,7 +69,7 @@ struct Answer {
     // appended.
     bool whole_log = false;
     std::string log;
-    std::optional<std::string> file;  // if asked for
+    std::optional<std::string> file;  // if asked for, or if its identity is not the known one
     std::vector<OldFile> old;
     Duration rewriting{0};  // how long the rewriting took
 };
@@ -95,7 +99,8 @@ class ListStore {
     virtual Status open() = 0;
 
     // Error: the connection was lost (unreachable; whether the change was made is unknown; the next call
-    // connects anew), or the change could not be made and nothing was (a full disk, no permission).
+    // connects anew), or the change could not be made and nothing was (a full disk, no permission). A disk
+    // that fails while it stores the change is `unreachable`, too.
     virtual Result<Answer> exchange(const Request& request) = 0;
 
     // Writes the sign of a worker. `lease`: see Sign.

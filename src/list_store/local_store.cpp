@@ -1,1 +1,120 @@
-#include "list_store/list_store.h"
+#include "list_store/local_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/descriptor.h"
+#include "base/units.h"
+#include "list_store/file_lock.h"
+#include "list_store/local_exchange.h"
+#include "list_store/local_signs.h"
+#include "list_store/paths.h"
+#include "list_store/problem.h"
+
+namespace wq::list_store {
+
+namespace {
+
+class HeldHere final : public ListStore::Held {
+  public:
+    explicit HeldHere(FileLock lock) : lock_(std::move(lock)) {}
+
+  private:
+    FileLock lock_;
+};
+
+Error never_opened() {
+    return {ExitCode::internal, "a list that was not opened"};
+}
+
+// Opened for both, as root passes access() of a file system that is mounted read-only.
+Status make_list(const std::string& path) {
+    struct stat found {};
+    if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
+        return Error{ExitCode::bad_input,
+                     line_for_message(path) + " is no regular file; name a file, the list of tasks"};
+    const Descriptor list(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+    return list.valid() ? success() : problem("read and write", path);
+}
+
+Status make_folders(const Paths& paths) {
+    if (::access(paths.directory.c_str(), W_OK | X_OK) != 0)
+        return problem("write in the folder of the list,", paths.directory);
+    for (const std::string& folder : {paths.alive, paths.old}) {
+        std::error_code error;
+        std::filesystem::create_directories(folder, error);
+        if (error) return problem("make", folder, error.value());
+        if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) return problem("write in", folder);
+    }
+    return success();
+}
+
+}  // namespace
+
+struct LocalStore::Opened {
+    Paths paths;
+};
+
+LocalStore::LocalStore(std::string file, std::function<void(const std::string&)> say)
+    : name_(std::move(file)), say_(std::move(say)) {}
+
+LocalStore::~LocalStore() = default;
+
+Status LocalStore::open() {
+    opened_.reset();
+    auto paths = paths_of(name_);
+    if (!paths) return paths.error();
+    if (const Status made = make_list(paths->file); !made) return made;
+    if (const Status made = make_folders(*paths); !made) return made;
+    opened_ = std::make_unique<Opened>(Opened{std::move(*paths)});
+    return success();
+}
+
+Result<Answer> LocalStore::exchange(const Request& request) {
+    if (!opened_) return never_opened();
+    auto lock = FileLock::take(opened_->paths.lock, say_);
+    if (!lock) return lock.error();
+    auto exchanged = exchange_locked(opened_->paths, request);
+    lock->release();
+    if (!exchanged) return exchanged.error();
+    if (exchanged->unsynced)
+        if (const Status synced = exchanged->unsynced->sync(); !synced) return synced.error();
+    return std::move(exchanged->answer);
+}
+
+Status LocalStore::beat(marked_list::WorkerId worker, Duration lease) {
+    return opened_ ? write_sign(opened_->paths.alive, worker, lease) : never_opened();
+}
+
+Status LocalStore::remove_sign(marked_list::WorkerId worker) {
+    return opened_ ? list_store::remove_sign(opened_->paths.alive, worker) : never_opened();
+}
+
+Result<std::vector<Sign>> LocalStore::signs() {
+    if (!opened_) return never_opened();
+    return read_signs(opened_->paths.alive);
+}
+
+Result<MasterTime> LocalStore::time() {
+    const WallMicros now = wall_now();
+    const auto seconds = static_cast<std::time_t>(now / micros_per_second);
+    std::tm local{};
+    ::localtime_r(&seconds, &local);
+    return MasterTime{now, std::chrono::seconds(local.tm_gmtoff)};
+}
+
+Result<std::unique_ptr<ListStore::Held>> LocalStore::hold() {
+    if (!opened_) return never_opened();
+    auto lock = FileLock::take(opened_->paths.lock, say_);
+    if (!lock) return lock.error();
+    return std::unique_ptr<Held>(std::make_unique<HeldHere>(std::move(*lock)));
+}
+
+}  // namespace wq::list_store

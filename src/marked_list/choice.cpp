@@ -70,16 +70,27 @@ bool is_passed(const MarkedLine& line, const Blockers& above) {
     return line.kind == LineKind::barrier && above.blocks(line, group) == 0;
 }
 
+// How the try that runs ends with the choice.
+TryEnd end_of(const MarkedLine& line, std::span<const End> ends) {
+    if (line.kind != LineKind::running || ends.empty()) return TryEnd::running;
+    const Try& attempt = line.tries.back();
+    const auto end = std::ranges::find_if(ends, [&](const End& one) {
+        return one.worker == attempt.worker && one.begun == attempt.begun && one.command == line.command;
+    });
+    return end == ends.end() ? TryEnd::running : end->end;
+}
+
 }  // namespace
 
-std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last) {
+std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last,
+                             std::span<const End> ends) {
     Blockers above;
     std::string group;
     std::uint64_t environment = 0;
     for (const std::uint64_t number : list.live_lines()) {
         if (above.all_blocked()) return std::nullopt;
         const MarkedLine& line = list.line(number);
-        if (is_passed(line, above)) continue;
+        if (is_passed(line, above) || end_of(line, ends) == TryEnd::ok) continue;
         const bool may = line.kind != LineKind::running && line.kind != LineKind::barrier &&
                          allows(line, worker) && above.blocks(line, group) == 0;
         if (line.kind == LineKind::environment) {
@@ -119,6 +130,20 @@ Waiting why_waiting(const Document& list, WorkerId worker) {
     }
     if (why.running != 0) why.may_become_free = why.blocked;
     return why;
+}
+
+std::map<std::uint64_t, Block> blocked_lines(const Document& list) {
+    std::map<std::uint64_t, Block> blocked;
+    Blockers above;
+    for (const std::uint64_t number : list.live_lines()) {
+        const MarkedLine& line = list.line(number);
+        if (line.kind == LineKind::environment || is_passed(line, above)) continue;
+        std::string group;
+        const std::uint64_t by = line.kind == LineKind::open ? above.blocks(line, group) : 0;
+        if (by != 0) blocked[number] = {by, group};
+        above.add(number, line);
+    }
+    return blocked;
 }
 
 }  // namespace wq::marked_list

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,10 @@ struct Choice {
     bool operator==(const Choice&) const = default;
 };
 
-// `last`: number of the line that the worker ran last; 0: none.
-std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last);
+// `last`: number of the line that the worker ran last; 0: none. `ends`: made together with the choice, so
+// that what waited for these lines may be chosen.
+std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last,
+                             std::span<const End> ends = {});
 
 // Why choose() found nothing, for one that waits or leaves.
 struct Waiting {
@@ -42,5 +46,12 @@ struct Waiting {
     std::uint64_t may_become_free = 0;
 };
 Waiting why_waiting(const Document& list, WorkerId worker);
+
+// Open lines that their groups block, each with the first line that does, and in which group ("": a barrier).
+struct Block {
+    std::uint64_t by = 0;
+    std::string group;
+};
+std::map<std::uint64_t, Block> blocked_lines(const Document& list);
 
 }  // namespace wq::marked_list

@@ -230,6 +230,16 @@ void Document::undo_change() {
     }
 }
 
+std::vector<Edit> release(const Document& list, WorkerId worker, const std::string& stamp) {
+    std::vector<Edit> edits;
+    for (const std::uint64_t number : list.live_lines()) {
+        const MarkedLine& line = list.line(number);
+        if (line.kind != LineKind::running || line.tries.back().worker != worker) continue;
+        edits.push_back(End{number, worker, line.tries.back().begun, stamp, TryEnd::lost, 0, line.command});
+    }
+    return edits;
+}
+
 std::string Document::audit() const {
     Document fresh;
     if (auto read = Document::read(bytes()))

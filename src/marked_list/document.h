@@ -106,4 +106,7 @@ class Document {
     std::optional<Before> before_;
 };
 
+// Edits after which the lines that the worker runs wait again.
+std::vector<Edit> release(const Document& list, WorkerId worker, const std::string& stamp);
+
 }  // namespace wq::marked_list

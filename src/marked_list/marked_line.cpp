@@ -66,7 +66,10 @@ void read_hash_line(std::string_view text, MarkedLine& line) {
     const TryEnd last = trail.tries.back().end;
     // A failed line that somebody made a comment is given up.
     if (last != TryEnd::running && last != TryEnd::ok) return;
-    line.command = trail.before.substr(1);
+    // Nobody begins an empty line or a comment.
+    const std::string_view command = trim(trail.before.substr(1));
+    if (command.empty() || command.starts_with('#')) return;
+    line.command = command;
     line.tries = std::move(trail.tries);
     read_tags(line);
     line.kind = last == TryEnd::ok ? LineKind::done : LineKind::running;

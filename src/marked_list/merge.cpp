@@ -18,14 +18,17 @@ class Marks {
         }
     }
 
+    bool stands_already(const Append& edit) const {
+        return has(parse_line(edit.text.substr(0, edit.text.find('\n'))).command);
+    }
+
     bool stands(const Edit& edit) const {
         if (const auto* join = std::get_if<Join>(&edit))
             return has(worker_line(join->worker, join->name, join->stamp));
         if (const auto* take = std::get_if<Take>(&edit))
             return has(begun_key(take->worker, take->stamp, take->searched));
         if (const auto* end = std::get_if<End>(&edit)) return stands(*end);
-        const std::string& text = std::get<Append>(edit).text;
-        return has(parse_line(text.substr(0, text.find('\n'))).command);
+        return false;  // the same line may stand there for another reason
     }
 
   private:
@@ -63,6 +66,9 @@ Result<Merged> merge(std::string_view bytes, std::span<const Edit> history) {
         if (marks.stands(history[at])) first = at + 1;
     }
     for (const Edit& edit : history.subspan(first)) {
+        if (const auto* append = std::get_if<Append>(&edit);
+            append != nullptr && marks.stands_already(*append))
+            continue;
         merged.list.apply(edit);
         ++merged.made_again;
     }

@@ -44,7 +44,13 @@ bool something_to_mend(const Summary& summary) {
 }
 
 // Empty: nothing is left to do.
+std::string how_to_go_on_with(const std::string& list) {
+    return "What failed or waits is marked in the list: runtask --status " + list + "\n";
+}
+
 std::string how_to_go_on(const Summary& summary) {
+    if (!summary.shared_list.empty())
+        return something_to_mend(summary) || summary.stopped ? how_to_go_on_with(summary.shared_list) : "";
     const bool stopped = summary.stopped ? *summary.stopped != core::StopReason::halted
                                          : summary.code == ExitCode::interrupted;
     if (stopped) return "To continue, run: " + command_to_go_on(summary.started, "--resume") + "\n";
@@ -193,7 +199,8 @@ std::string summary_text(const Summary& summary) {
     text += failures_text(*summary.failures);
     if (const std::uint64_t earlier = failed_earlier(summary); earlier > 0)
         text += count_of(earlier, "task") + " failed in an earlier run; --resume-failed retries them\n";
-    if (summary.stats.tasks_failed > 0) text += "Failed lines: " + summary.run_directory + "/failed.sh\n";
+    if (summary.stats.tasks_failed > 0 && summary.shared_list.empty())
+        text += "Failed lines: " + summary.run_directory + "/failed.sh\n";
     return text + "Results and statistics: " + summary.run_directory + "\n" + how_to_go_on(summary);
 }
 

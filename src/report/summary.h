@@ -38,6 +38,7 @@ struct Summary {
     ExitCode code = ExitCode::ok;
     std::optional<core::StopReason> stopped;
     std::string run_directory;
+    std::string shared_list;  // the list that is marked, and so says what is left to do; empty: none is
     StartedAs started;
     std::vector<std::string> plots;  // paths
     const manager::Failures* failures = nullptr;

@@ -174,6 +174,7 @@ void ManagerLoop::wait(bool moved) {
     const Instant before = instant_now();
     std::optional<Instant> next = parts_.manager.wakeup();
     if (parts_.own_worker != nullptr) earliest(next, parts_.own_worker->worker().wakeup());
+    earliest(next, parts_.source.wakeup());
     earliest(next, parts_.deadline.drain_at);
     earliest(next, parts_.each_turn(before));
     waiter_.clear();

@@ -255,11 +255,15 @@ std::string SourceSpec::name() const {
 
 // Uses the file's name, not its folder: a project that was moved or is mounted elsewhere is the same.
 std::uint64_t SourceSpec::fingerprint() const {
-    const std::string of = kind == Kind::list ? "" : taskfile::CommandTemplate(command).describe();
+    const std::string of =
+        kind == Kind::list || kind == Kind::shared ? "" : taskfile::CommandTemplate(command).describe();
     if (kind == Kind::array)  // another index range is the same source
         return taskfile::content_key("array " + of, 0);
     const std::string file = path == "-" ? path : std::filesystem::path(path).filename().string();
-    return taskfile::content_key((kind == Kind::each ? "each " + of + " " : "list ") + file, 0);
+    const std::string word = kind == Kind::each     ? "each " + of + " "
+                             : kind == Kind::shared ? "shared "
+                                                    : "list ";
+    return taskfile::content_key(word + file, 0);
 }
 
 namespace {
@@ -301,6 +305,8 @@ Result<bool> for_each_line(const SourceSpec& spec, F&& task, G&& category) {
 
 Result<SourceSummary> check_source(const SourceSpec& spec) {
     SourceSummary summary;
+    summary.complete = spec.kind != SourceSpec::Kind::shared;
+    if (!summary.complete) return summary;
     if (spec.kind == SourceSpec::Kind::array) {
         const auto indexes = taskfile::IndexSet::parse(spec.indexes);
         if (!indexes) return indexes.error();

@@ -50,6 +50,9 @@ class Source {
     // wait; after false, the descriptor becomes readable when something comes.
     virtual bool has_more() { return false; }
 
+    // When read() has something to do although nothing happens; nullopt: never.
+    virtual std::optional<Instant> wakeup() const { return std::nullopt; }
+
     // An endless stream is read only as fast as its tasks end.
     virtual bool paced() const { return descriptor() >= 0; }
 
@@ -64,7 +67,8 @@ class Source {
 
 // The source on the command line.
 struct SourceSpec {
-    enum class Kind : std::uint8_t { list, each, array };
+    // `shared`: a list that workers of `runtask` mark, "FILE" or "USER@HOST:FILE" (shared_run/).
+    enum class Kind : std::uint8_t { list, each, array, shared };
     Kind kind = Kind::list;
     std::string path;                  // of the list or --each's FILE; "-": standard input
     std::string indexes;               // for --array

@@ -15,6 +15,7 @@ namespace wq::testing {
 struct MemoryMaster {
     std::string file;
     std::uint64_t inode = 1;
+    std::uint64_t last_inode = 1;
     std::string log_name;
     std::string log;
     std::map<marked_list::WorkerId, list_store::Sign> signs;
@@ -25,7 +26,7 @@ struct MemoryMaster {
     // As an editor does.
     void edit(std::string text) {
         file = std::move(text);
-        ++inode;
+        inode = ++last_inode;
     }
 };
 
@@ -103,7 +104,7 @@ class MemoryStore : public list_store::ListStore {
         if (!request.rewrite) return true;
         const std::uint64_t before = master_.inode;
         const std::string text = spliced(master_.file, request.splices);
-        if (!request.splices.empty()) ++master_.inode;
+        if (!request.splices.empty()) master_.inode = ++master_.last_inode;
         std::string old_file = std::exchange(master_.file, text);
         master_.log += "FILE " + master_.identity() + "\n";
         if (dies) {

@@ -1,4 +1,4 @@
-#include "list_store/shared_list.h"
+#include "shared_list/shared_list.h"
 
 #include <algorithm>
 #include <ctime>
@@ -8,10 +8,11 @@
 #include "base/random_bits.h"
 #include "marked_list/merge.h"
 
-namespace wq::list_store {
+namespace wq::shared_list {
 
 namespace {
 
+using list_store::Sign;
 using marked_list::Document;
 using marked_list::Edit;
 using marked_list::Record;
@@ -77,6 +78,7 @@ std::string SharedList::stamp() const {
 Result<Answer> SharedList::exchange(const Request& request) {
     Request sent = request;
     sent.known = known_;
+    sent.follows_log = true;
     auto answer = store_.exchange(sent);
     if (!answer) return answer.error();
     if (answer->whole_log) {
@@ -94,9 +96,16 @@ Result<Answer> SharedList::exchange(const Request& request) {
 Status SharedList::look() {
     const auto answer = exchange({});
     if (!answer) return answer.error();
-    if (current_ && log_.last_file() == answer->now.file) apply_news();
-    if (current_ && log_.last_file() == answer->now.file) return success();
-    return read_file();
+    return follow(*answer);
+}
+
+Status SharedList::follow(const Answer& answer) {
+    if (current_ && log_.last_file() == answer.now.file) apply_news();
+    if (current_ && log_.last_file() == answer.now.file) return success();
+    if (!answer.file) return read_file();
+    const auto taken = take_answer(answer);
+    if (!taken) return taken.error();
+    return *taken ? success() : read_file();
 }
 
 // Until the file that was read is known to the log, or the log was told of it.
@@ -106,12 +115,18 @@ Status SharedList::read_file() {
         request.send_file = true;
         const auto answer = exchange(request);
         if (!answer) return answer.error();
-        if (!answer->file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
-        if (log_.records_in(answer->now.file)) return take_file(*answer);
-        const auto adopted = adopt(*answer);
-        if (!adopted) return adopted.error();
-        if (*adopted) return success();
+        const auto taken = take_answer(*answer);
+        if (!taken) return taken.error();
+        if (*taken) return success();
     }
+}
+
+// False: others were faster.
+Result<bool> SharedList::take_answer(const Answer& answer) {
+    if (!answer.file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
+    if (!log_.records_in(answer.now.file)) return adopt(answer);
+    if (auto taken = take_file(answer); !taken) return taken.error();
+    return true;
 }
 
 Status SharedList::take_file(const Answer& answer) {
@@ -125,10 +140,15 @@ Status SharedList::take_file(const Answer& answer) {
     return success();
 }
 
-// The place follows its line.
+// Places follow their lines.
 void SharedList::set_list(Document list) {
-    place_ = moved_place(list_, place_, list);
+    for (auto& [worker, place] : places_) place = moved_place(list_, place, list);
     list_ = std::move(list);
+}
+
+// Lines were put in front.
+void SharedList::move_places(std::uint64_t lines) {
+    for (auto& [worker, place] : places_) place += place != 0 ? lines : 0;
 }
 
 // A file that no worker wrote. False: others were faster.
@@ -139,6 +159,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     auto merged = marked_list::merge(*answer.file, *edits);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     set_list(std::move(merged->list));
+    current_ = false;  // until the log is told
     Record told = record({});
     told.reread = appended.empty();
     if (!appended.empty()) told.edits.push_back(marked_list::Append{std::move(appended)});
@@ -194,7 +215,7 @@ void SharedList::apply_news() {
         }
         for (const Edit& edit : next.edits) list_.apply(edit);
     }
-    if (place_ != 0) place_ += list_.lines_inserted_in_front() - inserted;
+    move_places(list_.lines_inserted_in_front() - inserted);
 }
 
 Record SharedList::record(std::vector<Edit> edits) {
@@ -205,11 +226,14 @@ std::string SharedList::line_of(const Record& record) const {
     return (log_.torn() ? "\n" : "") + marked_list::to_line(record) + "\n";
 }
 
-// list_ already has the change. False: others were faster.
+// list_ already has the change. False: others were faster; what they did is in refused_.
 Result<bool> SharedList::make(Request request) {
-    const auto answer = exchange(request);
+    auto answer = exchange(request);
     if (!answer) return answer.error();
-    if (!answer->changed) return false;
+    if (!answer->changed) {
+        refused_ = std::move(*answer);
+        return false;
+    }
     if (request.new_log) {
         if (auto begun = log_.begin(request.records); !begun) return begun.error();
     } else if (auto taken = log_.append(request.records); !taken) {
@@ -234,27 +258,32 @@ void SharedList::rewrite_if_due(Request& request) {
     request.splices = list_.splices();
 }
 
-Result<std::vector<Edit>> SharedList::change(const Decide& decide) {
-    for (;;) {
-        if (pending_ || !current_) {
+Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const Decide& decide) {
+    for (bool looked_now = false;;) {
+        const auto pending = pending_.find(purpose);
+        if (pending != pending_.end() || !current_) {
             if (auto looked = look(); !looked) return looked.error();
+            looked_now = true;
+        }
+        if (pending != pending_.end()) {
+            const Pending sent = std::move(pending->second);
+            pending_.erase(pending);
+            if (log_.has(sent.token)) return sent.edits;
         }
         if (auto copied = copy_old_files(); !copied) return copied.error();
-        if (const auto pending = std::exchange(pending_, std::nullopt); pending && log_.has(pending->token)) {
-            const bool asked = !std::holds_alternative<marked_list::Append>(pending->edits.front());
-            if (asked) return pending->edits;
-        }
         std::vector<Edit> edits = decide(list_);
-        if (edits.empty()) return edits;
-        const auto made = tell(edits, {});
+        if (edits.empty() && looked_now) return edits;
+        const auto made = edits.empty() ? Result<bool>(false) : tell(purpose, edits, {});
         if (!made) return made.error();
         if (*made) return edits;
-        if (auto looked = look(); !looked) return looked.error();
+        const Status news = edits.empty() ? look() : follow(std::exchange(refused_, {}));
+        if (!news) return news.error();
+        looked_now = true;
     }
 }
 
 // Makes the edits here, and there with the request, or takes them back.
-Result<bool> SharedList::tell(std::vector<Edit> edits, Request request) {
+Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edits, Request request) {
     Record told = record(std::move(edits));
     request.records = line_of(told);
     const std::uint64_t inserted = list_.lines_inserted_in_front();
@@ -264,12 +293,12 @@ Result<bool> SharedList::tell(std::vector<Edit> edits, Request request) {
     const auto made = make(std::move(request));
     if (made && *made) {
         list_.keep_change();
-        if (place_ != 0) place_ += list_.lines_inserted_in_front() - inserted;
+        move_places(list_.lines_inserted_in_front() - inserted);
         return true;
     }
     list_.undo_change();
     if (!made && made.error().code == ExitCode::unreachable)
-        pending_ = {std::move(told.token), std::move(told.edits)};
+        pending_[purpose] = {std::move(told.token), std::move(told.edits)};
     return made;
 }
 
@@ -281,16 +310,16 @@ Status SharedList::copy_old_files() {
             edits.push_back(marked_list::Append{old.appended});
             request.copied_old.push_back(old.name);
         }
-        const auto made = tell(std::move(edits), std::move(request));
+        const auto made = tell("old files", std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
-        if (auto looked = look(); !looked) return looked;
+        if (auto news = follow(std::exchange(refused_, {})); !news) return news;
     }
     return success();
 }
 
 Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerId> wanted) {
-    const auto made = change([&](const Document& list) {
+    const auto made = change("join", [&](const Document& list) {
         const auto next = static_cast<WorkerId>(list.last_worker() + 1);
         return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, stamp()}};
     });
@@ -348,4 +377,4 @@ Status SharedList::write_now(bool whole_new_log) {
     }
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list

@@ -6,18 +6,25 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
-#include "list_store/edit_log.h"
 #include "list_store/list_store.h"
 #include "marked_list/document.h"
 #include "marked_list/edit.h"
+#include "shared_list/record_log.h"
 
-namespace wq::list_store {
+namespace wq::shared_list {
+
+using list_store::Answer;
+using list_store::ListStore;
+using list_store::OldFile;
+using list_store::Request;
+using list_store::Version;
 
 class SharedList {
   public:
@@ -31,10 +38,12 @@ class SharedList {
     const marked_list::Document& list() const { return list_; }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
-    // again. Returns the edits that were made; none: `decide` wanted none. After the error `unreachable` it
-    // is unknown whether the change was made: the next call finds out, and if so returns its edits.
+    // again. Returns the edits that were made; none: `decide` wanted none.
+    //
+    // After the error `unreachable` it is unknown whether the change was made. The next call for the same
+    // purpose finds out; if so, it returns the edits that were made then, and asks nothing.
     using Decide = std::function<std::vector<marked_list::Edit>(const marked_list::Document&)>;
-    Result<std::vector<marked_list::Edit>> change(const Decide& decide);
+    Result<std::vector<marked_list::Edit>> change(const std::string& purpose, const Decide& decide);
 
     // Joins as `wanted`, or as the next worker; returns the id.
     Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
@@ -49,10 +58,13 @@ class SharedList {
     std::optional<Instant> unsettled() const;
     Status settle();
 
-    // A line's number that is kept right when lines are put in front, or the list is edited by others. 0: no
-    // line, or it is gone.
-    void move_to(std::uint64_t number) { place_ = number; }
-    std::uint64_t place() const { return place_; }
+    // The line that a worker ran last. The number follows when lines are put in front, or the list is edited
+    // by others. 0: none, or it is gone.
+    void move_to(std::uint64_t number, marked_list::WorkerId worker = 0) { places_[worker] = number; }
+    std::uint64_t place(marked_list::WorkerId worker = 0) const {
+        const auto place = places_.find(worker);
+        return place == places_.end() ? 0 : place->second;
+    }
 
     // "MM-DD HH:MM:SS" of the master's clock.
     std::string stamp() const;
@@ -64,15 +76,18 @@ class SharedList {
     };
     Result<Answer> exchange(const Request& request);
     Status look();
+    Status follow(const Answer& answer);
     Status read_file();
+    Result<bool> take_answer(const Answer& answer);
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
     std::string appended_to(const std::string& file);
     Status copy_old_files();
-    Result<bool> tell(std::vector<marked_list::Edit> edits, Request request);
+    Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
     Result<std::vector<marked_list::Edit>> history();
     void apply_news();
     void set_list(marked_list::Document list);
+    void move_places(std::uint64_t lines);
     marked_list::Record record(std::vector<marked_list::Edit> edits);
     std::string line_of(const marked_list::Record& record) const;
     void rewrite_if_due(Request& request);
@@ -83,15 +98,16 @@ class SharedList {
     ListStore& store_;
     std::function<void(const std::string&)> say_;
     Version known_;
-    EditLog log_;
+    RecordLog log_;
     marked_list::Document list_;
     bool current_ = false;        // list_ is a copy of the list, up to applied_
     std::size_t applied_ = 0;     // records of log_ that list_ has
     std::size_t files_seen_ = 0;  // rewritings of log_ that list_ knows of
     bool joined_ = false;
-    std::optional<Pending> pending_;
-    std::vector<OldFile> old_;  // as of the last answer
-    std::uint64_t place_ = 0;
+    std::map<std::string, Pending> pending_;  // by purpose
+    std::vector<OldFile> old_;                // as of the last answer
+    Answer refused_;                          // of a change that others were faster than
+    std::map<marked_list::WorkerId, std::uint64_t> places_;
     Instant written_at_{};
     Duration rewriting_{0};
     std::string token_;
@@ -100,4 +116,4 @@ class SharedList {
     Instant clock_read_{};
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list

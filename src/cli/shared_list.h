@@ -1,0 +1,19 @@
+// The source of `--shared-list`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/run_options.h"
+#include "manager/task_table.h"
+#include "shared_run/shared_source.h"
+
+namespace wq::cli {
+
+// `say`: see shared_run::SharedSource. Error usage: the list's place makes no sense.
+Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(
+    const RunOptions& options, manager::TaskTable& tasks, std::function<void(const std::string&)> say);
+
+}  // namespace wq::cli

@@ -1,0 +1,28 @@
+// Where a shared list is, as users write it: "tasks.sh", "user@host:tasks.sh".
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "list_store/list_store.h"
+
+namespace wq::list_store {
+
+struct ListPlace {
+    std::string host;  // "user@host"; empty: this machine
+    std::string file;
+    bool operator==(const ListPlace&) const = default;
+};
+
+// The host ends at the first ':' before any '/'; that of an IPv6 address stands in brackets. `host`: of a
+// word that names none. Error usage: an empty file or host, a host that ssh would take for an option.
+Result<ListPlace> list_place(const std::string& word, const std::string& host);
+
+std::string name_of(const ListPlace& place);
+
+// The store there; it is not opened yet. `say`: see SharedList.
+std::unique_ptr<ListStore> store_at(const ListPlace& place, std::function<void(const std::string&)> say);
+
+}  // namespace wq::list_store

@@ -1,0 +1,163 @@
+#include "list_store/local_exchange.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "list_store/identity.h"
+#include "list_store/new_list.h"
+#include "list_store/old_files.h"
+#include "list_store/problem.h"
+#include "list_store/whole_io.h"
+
+namespace wq::list_store {
+
+namespace {
+
+constexpr int most_tries = 5;
+
+// How things are.
+struct Seen {
+    struct stat list {};
+    EditLog log;
+    Version version() const { return {log.name(), log.bytes(), identity_of(list)}; }
+};
+
+Result<Seen> look(const Paths& paths) {
+    auto log = EditLog::open(paths);
+    if (!log) return log.error();
+    if (is_half_written(paths))
+        if (const Status finished = finish_overwriting(paths, *log); !finished) return finished.error();
+    const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+    struct stat found {};
+    if (!list.valid() || ::fstat(list.get(), &found) != 0) return problem("open", paths.file);
+    return Seen{found, std::move(*log)};
+}
+
+// The bytes of the list, and its identity. It is read again if somebody wrote to it meanwhile.
+Result<std::string> read_list(const Paths& paths, std::string& identity) {
+    std::string bytes;
+    for (int i = 0; i < most_tries; ++i) {
+        const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CLOEXEC));
+        struct stat before {};
+        struct stat after {};
+        if (!list.valid() || ::fstat(list.get(), &before) != 0 ||
+            !read_range(list.get(), 0, static_cast<std::uint64_t>(before.st_size), bytes) ||
+            ::fstat(list.get(), &after) != 0)
+            return problem("read", paths.file);
+        identity = identity_of(before);
+        if (identity == identity_of(after)) break;
+    }
+    return bytes;
+}
+
+Status answer_with_log(const Request& request, const EditLog& log, Answer& answer) {
+    answer.whole_log = request.known.log != log.name() || request.known.log_bytes > log.bytes();
+    auto part = log.read(answer.whole_log ? 0 : request.known.log_bytes);
+    if (!part) return part.error();
+    answer.log = std::move(*part);
+    return success();
+}
+
+Status answer_with_file(const Paths& paths, const Request& request, Answer& answer) {
+    const bool differs = answer.now.file != request.known.file &&
+                         !(request.follows_log && log_has_file(answer.log, answer.now.file));
+    if (!request.send_file && !differs) return success();
+    auto bytes = read_list(paths, answer.now.file);
+    if (!bytes) return bytes.error();
+    answer.file = std::move(*bytes);
+    return success();
+}
+
+// Records and `more` are the log's next lines, or all that a new log has.
+Status enter(const Paths& paths, const Request& request, const std::string& more, EditLog& log) {
+    const std::string lines = request.records + more;
+    if (!request.new_log) return lines.empty() ? success() : log.append(lines);
+    auto begun = EditLog::begin(paths, lines);
+    if (!begun) return begun.error();
+    log = std::move(*begun);
+    return success();
+}
+
+Status enter_synced(const Paths& paths, const Request& request, const std::string& more, EditLog& log) {
+    const Status entered = enter(paths, request, more, log);
+    return entered ? log.sync() : entered;
+}
+
+// False: somebody edited the list just now; nothing was done.
+Result<bool> rewrite(const Paths& paths, const Request& request, OldFiles& old, Seen& seen) {
+    const auto fresh = NewList::write(paths, seen.list, request.splices);
+    if (!fresh) return fresh.error();
+    const auto now = stat_of(paths.file);
+    if (!now || identity_of(*now) != request.known.file) {
+        fresh->drop();
+        return false;
+    }
+    const bool has_other_names = now->st_nlink > 1 + old.links_of_list();
+    const bool renamed = fresh->has_all_attributes() && !has_other_names;
+    const std::string line = renamed ? "FILE " + fresh->identity() + "\n" : "";
+    if (const Status entered = enter_synced(paths, request, line, seen.log); !entered) {
+        fresh->drop();
+        return entered.error();
+    }
+    if (renamed) old.keep_list();
+    if (!renamed || !fresh->put_in_place())
+        if (const Status done = overwrite(paths, seen.log); !done) return done.error();
+    return true;
+}
+
+Result<bool> make_change(const Paths& paths, const Request& request, Seen& seen, bool& unsynced) {
+    OldFiles old(paths, seen.list);
+    if (request.rewrite) {
+        const auto rewritten = rewrite(paths, request, old, seen);
+        if (!rewritten || !*rewritten) return rewritten;
+    } else {
+        // A copied part may be forgotten only when the log has it for good.
+        const bool now = !request.copied_old.empty();
+        const Status entered =
+            now ? enter_synced(paths, request, {}, seen.log) : enter(paths, request, {}, seen.log);
+        if (!entered) return entered.error();
+        unsynced = !now && !request.new_log;
+    }
+    for (const std::string& name : request.copied_old)
+        if (const Status noted = old.copied(name); !noted) return noted.error();
+    return true;
+}
+
+}  // namespace
+
+bool log_has_file(const std::string& log, const std::string& identity) {
+    const std::string line = "FILE " + identity + "\n";
+    return log.starts_with(line) || log.find("\n" + line) != std::string::npos;
+}
+
+Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
+    auto seen = look(paths);
+    if (!seen) return seen.error();
+    Exchanged result;
+    Answer& answer = result.answer;
+    bool unsynced = false;
+    if (!request.empty() && request.known == seen->version()) {
+        const Instant begun = instant_now();
+        const auto made = make_change(paths, request, *seen, unsynced);
+        if (!made) return made.error();
+        answer.changed = *made;
+        if (request.rewrite && *made) answer.rewriting = instant_now() - begun;
+    }
+    const auto list = stat_of(paths.file);
+    if (!list) return problem("read", paths.file);
+    seen->list = *list;
+    answer.now = seen->version();
+    answer.old = OldFiles(paths, seen->list).appended();
+    if (!answer.changed) {
+        if (const Status logged = answer_with_log(request, seen->log, answer); !logged) return logged.error();
+    }
+    if (!answer.changed || request.send_file) {
+        if (const Status sent = answer_with_file(paths, request, answer); !sent) return sent.error();
+    }
+    if (unsynced) result.unsynced = std::move(seen->log);
+    return result;
+}
+
+}  // namespace wq::list_store

@@ -1,0 +1,24 @@
+// One exchange with a list on this machine, by one who holds its lock.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "list_store/edit_log.h"
+#include "list_store/list_store.h"
+#include "list_store/paths.h"
+
+namespace wq::list_store {
+
+struct Exchanged {
+    Answer answer;
+    // To be synced once the lock is released, so that the syncs of several workers overlap.
+    std::optional<EditLog> unsynced;
+};
+
+Result<Exchanged> exchange_locked(const Paths& paths, const Request& request);
+
+// Whether a list of this identity need not be sent, see Request::follows_log.
+bool log_has_file(const std::string& log, const std::string& identity);
+
+}  // namespace wq::list_store

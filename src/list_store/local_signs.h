@@ -1,0 +1,22 @@
+// Signs of life as files: FILE.runtask/alive/K has the lease in seconds, and was touched when the worker
+// last gave a sign.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "list_store/list_store.h"
+
+namespace wq::list_store {
+
+Status write_sign(const std::string& folder, marked_list::WorkerId worker, Duration lease);
+Status remove_sign(const std::string& folder, marked_list::WorkerId worker);
+Result<std::vector<Sign>> read_signs(const std::string& folder);
+
+// The text of a sign, always equally long so that it is written over and never empty; and back.
+std::string text_of_lease(Duration lease);
+Duration lease_of_text(const std::string& text);
+
+}  // namespace wq::list_store

@@ -1,0 +1,35 @@
+// A shared list on this machine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "list_store/list_store.h"
+
+namespace wq::list_store {
+
+class LocalStore final : public ListStore {
+  public:
+    // `say` gets lines for the user, such as that it waits for the lock.
+    LocalStore(std::string file, std::function<void(const std::string&)> say);
+    ~LocalStore() override;
+
+    std::string name() const override { return name_; }
+    Status open() override;
+    Result<Answer> exchange(const Request& request) override;
+    Status beat(marked_list::WorkerId worker, Duration lease) override;
+    Status remove_sign(marked_list::WorkerId worker) override;
+    Result<std::vector<Sign>> signs() override;
+    Result<MasterTime> time() override;
+    Result<std::unique_ptr<Held>> hold() override;
+
+  private:
+    struct Opened;
+    std::string name_;
+    std::function<void(const std::string&)> say_;
+    std::unique_ptr<Opened> opened_;  // null: open() did not succeed
+};
+
+}  // namespace wq::list_store

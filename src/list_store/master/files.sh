@@ -1,0 +1,46 @@
+# shellcheck shell=sh disable=SC2034,SC2154  # variables of the other parts
+# Files of the list, with what each master has.
+
+# Seven words for each file: inode, links, bytes, seconds of its last change, -, -.FRACTION, -
+words() { stat -c '%i %h %s %Y %y' "$@"; }
+
+# Without GNU's or BusyBox's stat a list is known by its checksum.
+words_by_ls() {
+    for file; do
+        IFS=' ' read -r inode mode links owner group bytes rest <<END
+$(ls -lnid "$file")
+END
+        sum=0
+        case $file in
+        "$list" | "$data/new") IFS=' ' read -r sum rest <<END
+$(cksum <"$file")
+END
+            ;;
+        esac
+        echo "$inode $links $bytes c$sum - -.0 -"
+    done
+}
+
+to_disk() { dd if=/dev/null conv=fsync 2>/dev/null >>"$1"; }
+
+folder_to_disk() { sync "$1" 2>/dev/null || sync; }
+
+# bytes FROM COUNT: of standard input
+bytes() {
+    if [ "$has_dd" ]; then
+        dd bs=65536 iflag=skip_bytes,count_bytes,fullblock skip="$1" count="$2" 2>/dev/null
+    else
+        tail -c "+$(($1 + 1))" | head -c "$2"
+    fi
+}
+
+# Exactly so many, also if somebody cuts the file meanwhile.
+padded_bytes() { { bytes "$1" "$2"; head -c "$2" /dev/zero; } | head -c "$2"; }
+
+# Mode (with the sign of an ACL), owner and group.
+attributes() {
+    IFS=' ' read -r mode links owner group rest <<END
+$(ls -lnd "$1")
+END
+    printf '%s\n' "$mode $owner $group"
+}

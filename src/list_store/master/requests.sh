@@ -1,0 +1,140 @@
+# shellcheck shell=sh disable=SC2034,SC2154  # variables of the other parts
+# Requests and their answers.
+
+# take BYTES FILE: that come on standard input
+take() {
+    if [ "$has_dd" ]; then
+        text=$({ dd bs=65536 iflag=fullblock,count_bytes count="$1" >"$2"; } 2>&1) && return
+    else
+        text=$({ dd bs=1 count="$1" >"$2"; } 2>&1) && return
+    fi
+    # What was not taken would be read as requests.
+    say bye write "${text%%"$newline"*}"
+    exit 1
+}
+
+receive() {
+    lines=
+    separator=
+    left=$record_lines
+    while [ "$left" -gt 0 ]; do
+        IFS= read -r text || exit 1
+        lines=$lines$separator$text
+        separator=$newline
+        left=$((left - 1))
+    done
+    aside=$data/received.$$.$mark
+    [ -d "$data" ] || mkdir -p "$data"
+    if [ "$record_lines" -eq 0 ] && [ "$record_bytes" -gt 0 ]; then
+        take "$record_bytes" "$aside"
+        exec 5<"$aside"
+        rm -f "$aside"
+    fi
+    if [ "$plan_bytes" != - ]; then
+        take "$plan_bytes" "$aside"
+        exec 4<"$aside"
+        rm -f "$aside"
+    fi
+}
+
+# send_file wants_change LOG LOG_BYTES FILE_ID new_name record_lines record_bytes plan_bytes new_bytes wants_new_log
+# COPIED_OLD...
+exchange() {
+    receive
+    why=
+    changed=0
+    unsynced=
+    if lock && look; then
+        sent=$log_bytes
+        if [ "$known_log" = "$log" ] && [ "$known_bytes" -le "$log_bytes" ]; then whole=0 from=$known_bytes; else whole=1 from=0; fi
+        if [ "$wants_change" = 1 ] && [ "$known_log $known_bytes $known_id" = "$log $log_bytes $id" ]; then
+            change
+            if [ "$changed" = 1 ]; then sent=0 from=0; else look; fi
+        fi
+        # Opened while they are these files.
+        [ "$why" ] || command exec 8<"$data/edits" 7<"$list" || fail readonly
+    fi
+    unlock
+    [ -z "$unsynced" ] || [ "$why" ] || to_disk "$data/edits" || fail sync
+    if [ "$why" ]; then say bad "$why"; else answer; fi
+    exec 4<&- 5<&- 7<&- 8<&-
+}
+
+answer() {
+    file=-
+    if [ "$send_file" = 1 ] || { [ "$send_file$changed" = 20 ] && [ "$known_id" != "$id" ]; }; then
+        file=${id#*_}
+        file=${file%%_*}
+    fi
+    say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$grown"
+    [ "$sent" -eq "$from" ] || bytes "$from" "$((sent - from))" <&8
+    for name in $grown; do
+        old=${name#*.}
+        padded_bytes "${old%-*}" "$((${name#*-} - ${old%-*}))" <"$data/old/${name%-*}"
+    done
+    [ "$file" = - ] || send_list
+}
+
+# With its identity afterwards: somebody may have edited it meanwhile.
+send_list() {
+    padded_bytes 0 "$file" <&7
+    # shellcheck disable=SC2046
+    set -- $(words "$list")
+    say "$1_$3_$4.${6#*.}"
+}
+
+beat() {
+    [ -d "$data/alive" ] || mkdir -p "$data/alive"
+    # Written over, never empty.
+    if printf '%-20s\n' "$2" 1<>"$data/alive/$1"; then say ok; else say bad write "$(probe)"; fi
+}
+
+# The ages are by the clock that touches the files: that of the master, or of its file server.
+signs() {
+    found=
+    if cd "$data/alive" && printf '\n' >".now.$$" && [ "$has_stat" ]; then
+        found=$(stat -c '%n %Y %y' ".now.$$" [0-9]* 2>/dev/null)
+    fi
+    rm -f "$data/alive/.now.$$"
+    # shellcheck disable=SC2086
+    set -- $found
+    text=
+    while [ $# -ge 5 ]; do
+        lease=0
+        [ ! -f "$1" ] || IFS=' ' read -r lease rest <"$1"
+        text="$text $1 $2.${4#*.} ${lease:-0}"
+        shift 5
+    done
+    cd / || :
+    say ok "$text"
+}
+
+hold() {
+    why=
+    if lock; then say held; else say bad "$why"; fi
+    read -r text
+    exit 0
+}
+
+serve() {
+    while read -r verb words; do
+        # shellcheck disable=SC2086
+        set -- $words
+        case $verb in
+        exchange)
+            send_file=$1 wants_change=$2 known_log=$3 known_bytes=$4 known_id=$5 new_name=$6 record_lines=$7
+            record_bytes=$8 plan_bytes=$9
+            shift 9
+            new_bytes=$1 wants_new_log=$2
+            shift 2
+            copied=$*
+            exchange ;;
+        beat) beat "$1" "$2" ;;
+        unsign) if rm -f "$data/alive/$1"; then say ok; else say bad write; fi ;;
+        signs) signs ;;
+        time) say ok "$(date '+%s %z')" ;;
+        hold) hold ;;
+        *) say bad request ;;
+        esac
+    done
+}

@@ -1,0 +1,108 @@
+#include "list_store/new_list.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "list_store/attributes.h"
+#include "list_store/identity.h"
+#include "list_store/problem.h"
+#include "list_store/whole_io.h"
+
+namespace wq::list_store {
+
+namespace {
+
+bool write_spliced(int source, std::uint64_t bytes, const std::vector<marked_list::Splice>& splices, int to) {
+    std::uint64_t at = 0;
+    for (const auto& splice : splices) {
+        if (!copy_range(source, at, splice.offset, to) || !write_all(to, splice.text)) return false;
+        at = splice.offset + splice.length;
+    }
+    return copy_range(source, at, bytes, to);
+}
+
+bool are_ascending(std::uint64_t bytes, const std::vector<marked_list::Splice>& splices) {
+    std::uint64_t at = 0;
+    for (const auto& splice : splices) {
+        if (splice.offset < at || splice.offset > bytes || splice.length > bytes - splice.offset)
+            return false;
+        at = splice.offset + splice.length;
+    }
+    return true;
+}
+
+// Over the old bytes, and only then cut: a full disk or a crash leaves as much as possible.
+bool copy_over(int source, std::uint64_t bytes, int list) {
+    // Room first; a file system that cannot do that finds it missing while it writes.
+    if (bytes > 0 && ::fallocate(list, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT))
+        return false;
+    return copy_range(source, 0, bytes, list) && ::ftruncate(list, static_cast<off_t>(bytes)) == 0 &&
+           ::fsync(list) == 0;
+}
+
+}  // namespace
+
+Result<NewList> NewList::write(const Paths& paths, const struct stat& list,
+                               const std::vector<marked_list::Splice>& splices) {
+    const auto bytes = static_cast<std::uint64_t>(list.st_size);
+    if (!are_ascending(bytes, splices))
+        return Error{ExitCode::internal, "changes of the list that do not fit to it"};
+    const Descriptor source(::open(paths.file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!source.valid()) return problem("read", paths.file);
+    const int flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+    const Descriptor file(::open(paths.fresh.c_str(), flags, 0600));
+    if (!file.valid()) return problem("write", paths.fresh);
+    struct stat made {};
+    const bool wrote = write_spliced(source.get(), bytes, splices, file.get());
+    const bool has_all = wrote && copy_attributes(source.get(), list, file.get());
+    if (!wrote || ::fsync(file.get()) != 0 || ::fstat(file.get(), &made) != 0) {
+        const int code = errno;
+        ::unlink(paths.fresh.c_str());
+        return problem("write", paths.fresh, code);
+    }
+    return NewList(paths, identity_of(made), has_all);
+}
+
+Status NewList::put_in_place() const {
+    if (::rename(paths_->fresh.c_str(), paths_->file.c_str()) != 0) return problem("replace", paths_->file);
+    sync_folder(paths_->directory);
+    return success();
+}
+
+void NewList::drop() const {
+    ::unlink(paths_->fresh.c_str());
+}
+
+Status overwrite(const Paths& paths, EditLog& log) {
+    if (::rename(paths.fresh.c_str(), paths.in_place.c_str()) != 0) return problem("rename", paths.fresh);
+    sync_folder(paths.folder);
+    return finish_overwriting(paths, log);
+}
+
+bool is_half_written(const Paths& paths) {
+    return ::access(paths.in_place.c_str(), F_OK) == 0;
+}
+
+Status finish_overwriting(const Paths& paths, EditLog& log) {
+    const Descriptor source(::open(paths.in_place.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor list(::open(paths.file.c_str(), O_WRONLY | O_CLOEXEC));
+    struct stat whole {};
+    struct stat made {};
+    if (!source.valid() || ::fstat(source.get(), &whole) != 0) return problem("read", paths.in_place);
+    if (!list.valid() || !copy_over(source.get(), static_cast<std::uint64_t>(whole.st_size), list.get()) ||
+        ::fstat(list.get(), &made) != 0)
+        // What it says may be made already, since the next exchange goes on with it.
+        return Error{ExitCode::unreachable,
+                     problem("complete", paths.file).message + "; all of it is in " + paths.in_place};
+    if (const Status logged = log.append("FILE " + identity_of(made) + "\n"); !logged) return logged;
+    if (const Status synced = log.sync(); !synced) return synced;
+    ::unlink(paths.in_place.c_str());
+    return success();
+}
+
+}  // namespace wq::list_store

@@ -1,0 +1,46 @@
+// The next list, written aside from the present one and what differs, and put in its place.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "list_store/edit_log.h"
+#include "list_store/paths.h"
+#include "marked_list/document.h"
+
+namespace wq::list_store {
+
+class NewList {
+  public:
+    // On the disk, as Paths::fresh, with mode, owner, ACL and other attributes of the list.
+    static Result<NewList> write(const Paths& paths, const struct stat& list,
+                                 const std::vector<marked_list::Splice>& splices);
+
+    const std::string& identity() const { return identity_; }
+    // Renaming it over the list keeps everything; otherwise, it is to be copied over the list.
+    bool has_all_attributes() const { return has_all_attributes_; }
+    // Atomic. Error: the list is as before, for example in a folder such as /tmp that only owners may rename
+    // in.
+    Status put_in_place() const;
+    void drop() const;
+
+  private:
+    NewList(const Paths& paths, std::string identity, bool has_all)
+        : paths_(&paths), identity_(std::move(identity)), has_all_attributes_(has_all) {}
+
+    const Paths* paths_;
+    std::string identity_;
+    bool has_all_attributes_ = false;
+};
+
+// For a list that other names lead to (hard links), or whose owner we cannot keep: its file stays, and is
+// written over. After a crash amid it, finish_overwriting() does that from the complete file aside.
+Status overwrite(const Paths& paths, EditLog& log);
+bool is_half_written(const Paths& paths);
+Status finish_overwriting(const Paths& paths, EditLog& log);
+
+}  // namespace wq::list_store

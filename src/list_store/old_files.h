@@ -1,0 +1,52 @@
+// Earlier files of a list, kept as links for a while: who had one open, such as `>>` of a long command,
+// appends to it after it was replaced.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "list_store/list_store.h"
+#include "list_store/paths.h"
+
+namespace wq::list_store {
+
+// Bytes of an old file after the first `copied`, up to its last whole line; nullopt: there is none yet.
+std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string bytes);
+
+class OldFiles {
+  public:
+    // `list`: the present file. A link to it is no old file: a crash left it.
+    OldFiles(const Paths& paths, const struct stat& list);
+
+    // What was appended to them, in whole lines.
+    std::vector<OldFile> appended() const;
+    // Links of the list in this folder.
+    nlink_t links_of_list() const { return links_of_list_.size(); }
+
+    // OldFile::name: remembers that the bytes are in the list.
+    Status copied(const std::string& name) const;
+    // Keeps the present file, which is about to be replaced. Best effort: not every file system has links.
+    void keep_list();
+
+  private:
+    struct Kept {
+        std::uint64_t number = 0;
+        std::uint64_t copied = 0;  // so many bytes are in the list
+        std::uint64_t bytes = 0;
+        bool has_more() const { return bytes > copied; }
+    };
+    std::string path(std::uint64_t number, std::uint64_t copied) const;
+    void remove_oldest();
+
+    const Paths& paths_;
+    struct stat list_;
+    std::vector<Kept> kept_;  // by number
+    std::vector<std::string> links_of_list_;
+};
+
+}  // namespace wq::list_store

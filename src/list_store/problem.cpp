@@ -1,0 +1,41 @@
+#include "list_store/problem.h"
+
+#include <cstring>
+
+#include "base/units.h"
+
+namespace wq::list_store {
+
+std::string remedy(int code) {
+    switch (code) {
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
+            return "nothing was changed: make room on that disk";
+        case EACCES:
+        case EPERM:
+            return "get write permission for it and its folder, or use a copy of the list";
+        case EROFS:
+            return "use a copy of the list on a disk that can be written";
+        case ENOENT:
+        case ENOTDIR:
+            return "make its folder first";
+        case ENOLCK:
+        case ENOSYS:
+        case EOPNOTSUPP:
+            return "its file system has no locks: put the list on a local disk of one machine and name it as "
+                   "HOST:FILE";
+        default:
+            return {};
+    }
+}
+
+Error problem(const std::string& what, const std::string& path, int code) {
+    const bool denied = code == EACCES || code == EPERM || code == EROFS;
+    const std::string help = remedy(code);
+    return {denied ? ExitCode::not_allowed : ExitCode::bad_input,
+            "cannot " + what + " " + line_for_message(path, 400) + ": " + std::strerror(code) +
+                (help.empty() ? "" : "; " + help)};
+}
+
+}  // namespace wq::list_store

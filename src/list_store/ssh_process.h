@@ -1,0 +1,44 @@
+// An ssh process that this one talks to by its standard input and output.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace wq::list_store {
+
+// The words of the variable RUNTASK_SSH ("ssh -F FILE -p 2222"), or "ssh".
+std::vector<std::string> ssh_command();
+
+class SshProcess {
+  public:
+    // In a session of its own: Ctrl-C is for the worker, which still has an end to record.
+    static Result<SshProcess> start(const std::vector<std::string>& words);
+    SshProcess(SshProcess&& other) noexcept;
+    SshProcess& operator=(SshProcess&&) = delete;
+    ~SshProcess();
+
+    int in() const { return in_.get(); }  // a socket; none of the three blocks
+    int out() const { return out_.get(); }
+    int errors() const { return errors_.get(); }
+
+    void close_in() { in_.reset(); }
+    void close_errors() { errors_.reset(); }
+    // Waits for its end, at most so long; then ends it. Returns its exit code; 128 + the signal that ended
+    // it.
+    int end(Duration limit);
+
+  private:
+    SshProcess() = default;
+    pid_t child_ = -1;
+    Descriptor in_;
+    Descriptor out_;
+    Descriptor errors_;
+};
+
+}  // namespace wq::list_store

@@ -1,0 +1,45 @@
+// A shared list at a master that has sshd, a POSIX shell and flock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "list_store/exchange_text.h"
+#include "list_store/list_store.h"
+#include "list_store/remote_helper.h"
+
+namespace wq::list_store {
+
+class SshStore final : public ListStore {
+  public:
+    // `host`: "user@host"; `file`: there, from the home directory if it is not absolute. `ssh`: the command
+    // with its options, see ssh_command(). `say` gets lines for the user.
+    SshStore(std::string host, std::string file, std::function<void(const std::string&)> say,
+             std::vector<std::string> ssh = ssh_command());
+
+    std::string name() const override { return master_.host + ":" + master_.list; }
+    Status open() override;
+    Result<Answer> exchange(const Request& request) override;
+    Status beat(marked_list::WorkerId worker, Duration lease) override;
+    Status remove_sign(marked_list::WorkerId worker) override;
+    Result<std::vector<Sign>> signs() override;
+    Result<MasterTime> time() override;
+    Result<std::unique_ptr<Held>> hold() override;
+
+  private:
+    Result<std::string> ask(const std::string& request);
+    Result<Answer> exchange_once(const Request& request, SendFile file);
+    Result<Answer> received(const AnswerHead& head);
+    Status receive_old(const AnswerHead& head, Answer& answer);
+    Status fetch_list(Answer& answer);
+    Error broken();
+
+    Master master_;
+    Say say_;
+    std::unique_ptr<RemoteHelper> helper_;  // null: not connected
+    bool log_is_torn_ = false;              // what was seen last of the log has no line end
+};
+
+}  // namespace wq::list_store

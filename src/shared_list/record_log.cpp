@@ -1,0 +1,61 @@
+#include "shared_list/record_log.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace wq::shared_list {
+
+namespace {
+
+constexpr std::string_view file_word = "FILE ";
+
+}  // namespace
+
+Status RecordLog::begin(std::string_view bytes) {
+    *this = RecordLog();
+    return append(bytes);
+}
+
+Status RecordLog::append(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const std::size_t end = bytes.find('\n');
+        if (end == std::string_view::npos) {
+            partial_ += bytes;
+            break;
+        }
+        const std::string line = std::exchange(partial_, {}) + std::string(bytes.substr(0, end));
+        bytes.remove_prefix(end + 1);
+        if (auto taken = take_line(line); !taken) return taken;
+    }
+    return success();
+}
+
+Status RecordLog::take_line(std::string_view line) {
+    if (line.starts_with(file_word)) {
+        files_.push_back({std::string(line.substr(file_word.size())), records_.size()});
+        return success();
+    }
+    auto record = marked_list::record_of(line);
+    if (!record) return success();  // torn, or the log's name
+    if (record->sequence < next_)
+        return Error{ExitCode::bad_input,
+                     "two workers changed the list at the same time: its file system does not lock "
+                     "(flock); keep the list on a local disk of the master, and let all workers use ssh"};
+    next_ = record->sequence + 1;
+    records_.push_back(std::move(*record));
+    return success();
+}
+
+std::optional<std::size_t> RecordLog::records_in(std::string_view identity) const {
+    for (const File& file : std::ranges::reverse_view(files_)) {
+        if (file.identity == identity) return file.records;
+    }
+    return std::nullopt;
+}
+
+bool RecordLog::has(std::string_view token) const {
+    return std::ranges::any_of(std::ranges::reverse_view(records_),
+                               [&](const marked_list::Record& record) { return record.token == token; });
+}
+
+}  // namespace wq::shared_list

@@ -1,0 +1,56 @@
+// Reads the log beside a list: records, and after which of them the list was rewritten.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "marked_list/edit.h"
+
+namespace wq::shared_list {
+
+class RecordLog {
+  public:
+    // Forgets all, and begins with these bytes.
+    Status begin(std::string_view bytes);
+    // More bytes. Error bad_input: two records have one number, so that the lock did not lock.
+    Status append(std::string_view bytes);
+
+    // Whether the last line lacks its LF: a writer was interrupted; the next one begins with LF.
+    bool torn() const { return !partial_.empty(); }
+    std::uint64_t next_sequence() const { return next_; }
+
+    const std::vector<marked_list::Record>& records() const { return records_; }
+    // How many of the records the file with this identity has; the last rewriting counts. nullopt: no worker
+    // wrote it.
+    std::optional<std::size_t> records_in(std::string_view identity) const;
+    // How many of the records are in the list as it was last rewritten.
+    std::size_t written() const { return files_.empty() ? 0 : files_.back().records; }
+    // Rewritings that are known, and how many records the list had then.
+    std::size_t files() const { return files_.size(); }
+    std::size_t records_at(std::size_t file) const { return files_[file].records; }
+    // Identity of the list as it was last rewritten; "": never.
+    std::string_view last_file() const {
+        return files_.empty() ? std::string_view() : files_.back().identity;
+    }
+    // The store has written the list with all records.
+    void rewritten(const std::string& identity) { files_.push_back({identity, records_.size()}); }
+    bool has(std::string_view token) const;
+
+  private:
+    struct File {
+        std::string identity;
+        std::size_t records;
+    };
+    Status take_line(std::string_view line);
+
+    std::string partial_;
+    std::vector<marked_list::Record> records_;
+    std::vector<File> files_;
+    std::uint64_t next_ = 1;
+};
+
+}  // namespace wq::shared_list

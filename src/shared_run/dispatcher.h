@@ -1,0 +1,145 @@
+// Gives the lines of shared lists to the workers of one run, and marks them: what `runtask` does for itself,
+// for all workers of a manager. It blocks in the stores of the lists, so it has a thread of its own
+// (shared_source.h).
+//
+// A worker of the run has a seat. It runs as many lines at once as it has cores; `#!` lines one by one, each
+// followed by a probe, a task that tells what the line has set.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "list_store/list_place.h"
+#include "marked_list/choice.h"
+#include "shared_list/shared_list.h"
+
+namespace wq::shared_run {
+
+// ---- what happens in the run ----
+
+struct SeatJoined {
+    WorkerId seat;
+    std::string name;        // for the list: host and address
+    std::uint32_t jobs = 1;  // lines that it runs at once
+};
+struct SeatLeft {
+    WorkerId seat;
+};
+struct LineEnded {
+    std::uint64_t ticket = 0;
+    marked_list::TryEnd end = marked_list::TryEnd::ok;
+    int exit_code = 0;
+    std::string output;  // of a probe
+};
+using Event = std::variant<SeatJoined, SeatLeft, LineEnded>;
+
+// ---- what the run shall do ----
+
+struct RunEnvironment {
+    WorkerId seat;
+    std::string text;
+};
+// `environment`: after all earlier RunEnvironment of the seat.
+struct RunLine {
+    WorkerId seat;
+    std::uint64_t ticket = 0;
+    std::string command;
+    std::uint64_t number = 0;  // in the list, from 1
+};
+struct Forget {  // the seat left: its lines shall not run elsewhere
+    std::uint64_t ticket = 0;
+};
+using Order = std::variant<RunEnvironment, RunLine, Forget>;
+
+struct DispatcherOptions {
+    list_store::ListPlace place;     // of the first list
+    bool once = false;               // ends when nothing is left that a worker of the run may run
+    bool waits_for_workers = false;  // others may join when all have left
+    Duration poll = std::chrono::seconds(3);
+    Duration lease = std::chrono::minutes(10);
+    // How stores are made; empty: store_at(). Tests have their own.
+    std::function<std::unique_ptr<list_store::ListStore>(const list_store::ListPlace&)> store{};
+    std::function<void(const std::string&)> say;  // on this thread
+};
+
+struct Turn {
+    std::vector<Order> orders;
+    Instant next;       // of the next turn, if nothing happens before
+    bool over = false;  // nothing is left to do
+    // The list cannot be used; the orders hold all the same. After `unreachable` the next turn goes on.
+    std::optional<Error> problem;
+};
+
+class Dispatcher {
+  public:
+    explicit Dispatcher(DispatcherOptions options) : options_(std::move(options)) {}
+
+    // Takes events, and gives lines to seats with room.
+    Turn turn(const std::vector<Event>& events);
+
+    // Takes events of the end of a run, and gives nothing.
+    void note(const std::vector<Event>& events);
+    // The run ends: lines that still run are `#lost`, and signs are removed.
+    Status close();
+    // Whether a line has failed, or waits for one that has.
+    bool failed() const;
+
+  private:
+    struct Line {
+        std::uint64_t number = 0;
+        std::string begun;
+        std::string command;
+    };
+    struct Seat {
+        std::string name;
+        std::uint32_t jobs = 1;
+        std::string list;  // name of the place
+        std::optional<marked_list::WorkerId> wanted;
+        std::optional<marked_list::WorkerId> id;  // none: it has not joined the list
+        std::map<std::uint64_t, Line> running;    // by ticket
+        std::optional<std::uint64_t> probe;       // ticket; nothing new begins before it has ended
+        std::optional<marked_list::Choice> next;  // what the last change has begun
+        std::vector<marked_list::End> ended;      // not yet marked
+        Instant beaten{};
+    };
+    struct List {
+        list_store::ListPlace place;
+        std::unique_ptr<list_store::ListStore> store;
+        std::unique_ptr<shared_list::SharedList> list;
+    };
+
+    void take(const SeatJoined& event, Turn& turn);
+    void take(const SeatLeft& event, Turn& turn);
+    void take(const LineEnded& event, Turn& turn);
+    void take_probe(Seat& seat, const std::string& output);
+    Status serve(Turn& turn);
+    Result<List*> list_of(Seat& seat);
+    Status join(WorkerId number, Seat& seat, List& list, Turn& turn);
+    Status give_lines(WorkerId number, Seat& seat, Turn& turn);
+    Result<bool> step(WorkerId number, Seat& seat, List& list, Turn& turn);
+    void order(WorkerId number, Seat& seat, List& list, const marked_list::Choice& choice, Turn& turn);
+    Status beat(Seat& seat, List& list);
+    Status release_lost(List& list);
+    Status mark_ended(List& list, const std::string& purpose, std::vector<marked_list::End>& ends);
+    bool over() const;
+
+    DispatcherOptions options_;
+    std::map<std::string, List> lists_;  // by name of the place
+    std::map<WorkerId, Seat> seats_;
+    std::map<std::string, std::vector<marked_list::End>> orphans_;  // of seats that left, by list
+    std::uint64_t tickets_ = 0;
+    Instant signs_read_{};
+    Instant refreshed_{};
+    bool had_seats_ = false;
+};
+
+}  // namespace wq::shared_run

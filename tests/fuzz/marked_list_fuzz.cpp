@@ -1,0 +1,149 @@
+// A shared list, and what workers do to it. Any bytes are a list or refused; whatever edits follow, what is
+// kept beside the lines is right, the splices make the file, an edit that is taken back leaves no trace, a
+// task is never lost, and a reset list has no marks. Records come back the same; any line is a record or
+// none.
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "marked_list/choice.h"
+#include "marked_list/document.h"
+#include "marked_list/group_graph.h"
+#include "marked_list/merge.h"
+#include "marked_list/rehearsal.h"
+#include "marked_list/reset.h"
+#include "marked_list/status_table.h"
+#include "require.h"
+
+namespace {
+
+using wq::fuzz::require;
+using namespace wq::marked_list;
+
+// Takes numbers from the end of the input.
+class Numbers {
+  public:
+    explicit Numbers(std::string_view bytes) : rest_(bytes) {}
+    bool any() const { return !rest_.empty(); }
+    std::uint64_t below(std::uint64_t limit) {
+        if (rest_.empty() || limit == 0) return 0;
+        const auto byte = static_cast<unsigned char>(rest_.back());
+        rest_.remove_suffix(1);
+        return byte % limit;
+    }
+    std::string stamp() {
+        std::string text = "01-01 00:00:00";
+        const std::uint64_t second = ++seconds_ % 60;
+        text[12] = static_cast<char>('0' + second / 10);
+        text[13] = static_cast<char>('0' + second % 10);
+        return text;
+    }
+
+  private:
+    std::string_view rest_;
+    std::uint64_t seconds_ = 0;
+};
+
+Edit edit_of(const Document& list, Numbers& numbers) {
+    const auto worker = static_cast<WorkerId>(numbers.below(3));
+    const std::uint64_t number = 1 + numbers.below(list.lines() + 2);
+    const bool there = number <= list.lines();
+    switch (numbers.below(4)) {
+        case 0:
+            return Join{worker, "host", numbers.stamp()};
+        case 1:
+            return Take{number, worker, numbers.stamp(),
+                        there ? std::string(searched_text(list.line(number).text)) : "x"};
+        case 2: {
+            End end{
+                number, worker, numbers.stamp(), numbers.stamp(), static_cast<TryEnd>(1 + numbers.below(3)),
+                0,      "gone"};
+            if (!there || list.line(number).tries.empty()) return end;
+            end.worker = list.line(number).tries.back().worker;
+            end.begun = list.line(number).tries.back().begun;
+            end.command = list.line(number).command;
+            return end;
+        }
+        default:
+            return Append{"added\n"};
+    }
+}
+
+std::multiset<std::string> tasks_of(const Document& list) {
+    std::multiset<std::string> tasks;
+    for (std::uint64_t number = 1; number <= list.lines(); ++number) {
+        const LineKind kind = list.line(number).kind;
+        if (kind == LineKind::open || kind == LineKind::running || kind == LineKind::done)
+            tasks.insert(list.line(number).command);
+    }
+    return tasks;
+}
+
+std::string spliced(std::string_view file, const std::vector<Splice>& splices) {
+    std::string text;
+    std::uint64_t at = 0;
+    for (const Splice& splice : splices) {
+        require(splice.offset >= at && splice.offset + splice.length <= file.size(),
+                "splices lie in the file, in order");
+        text += std::string(file.substr(at, splice.offset - at)) + splice.text;
+        at = splice.offset + splice.length;
+    }
+    return text + std::string(file.substr(at));
+}
+
+void check_reports(const Document& list) {
+    (void)status_table(list, "list", {{0, "now"}}, 5);
+    (void)graph_dot(group_graph(list), "list");
+    if (list.lines() < 40) (void)rehearsal_text(list, rehearse(list, 3));
+    const auto choice = choose(list, 1, 0);
+    if (choice)
+        require(
+            list.line(choice->number).kind == (choice->environment ? LineKind::environment : LineKind::open),
+            "a choice waits");
+}
+
+void check_edits(std::string_view bytes, Numbers numbers) {
+    auto read = Document::read(bytes);
+    if (!read) return;
+    Document list = std::move(*read);
+    require(list.bytes() == bytes, "a list is kept as it is");
+    std::multiset<std::string> tasks = tasks_of(list);
+    std::vector<Edit> history;
+    for (int step = 0; step < 40 && numbers.any(); ++step) {
+        const std::string before = list.bytes();
+        const Edit edit = edit_of(list, numbers);
+        list.begin_change();
+        list.apply(edit);
+        require(spliced(bytes, list.splices()) == list.bytes(), "the splices make the file");
+        list.undo_change();
+        require(list.bytes() == before, "what is taken back leaves no trace");
+        list.apply(edit);
+        require(list.audit().empty(), "what is kept beside the lines is right");
+        if (std::holds_alternative<Append>(edit)) tasks.insert("added");
+        history.push_back(edit);
+    }
+    require(tasks_of(list) == tasks, "no task is lost");
+    check_reports(list);
+    const std::string fresh = reset(list, 0);
+    const Document as_new = Document::read(fresh).value();
+    for (std::uint64_t number = 1; number <= as_new.lines(); ++number)
+        require(as_new.line(number).kind != LineKind::running, "a reset list has nothing that runs");
+    require(merge(bytes, history).ok(), "a list that was read can be merged");
+    for (const Edit& edit : history) {
+        const Record record{7, "token", {edit}, false};
+        require(record_of(to_line(record)) == record, "a record comes back the same");
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    (void)record_of(bytes);
+    const std::size_t cut = bytes.rfind('\n');
+    check_edits(bytes.substr(0, cut), Numbers(cut == std::string_view::npos ? bytes : bytes.substr(cut)));
+    return 0;
+}

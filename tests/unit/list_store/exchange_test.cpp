@@ -1,0 +1,224 @@
+// What an exchange with a list does, by each way to it.
+#include <filesystem>
+#include <string>
+
+#include "stores.h"
+
+namespace wq::list_store {
+namespace {
+
+using test::read_file;
+using test::write_file;
+
+class Exchange : public EveryWay {};
+
+std::string log_of(const std::string& list) {
+    return read_file(list + ".runtask/edits");
+}
+
+TEST_P(Exchange, MakesAMissingList) {
+    auto store = opened(list());
+    EXPECT_TRUE(std::filesystem::exists(list()));
+    const Answer answer = ask(*store, Request{});
+    EXPECT_FALSE(answer.changed);
+    EXPECT_EQ(answer.file, "");
+    EXPECT_TRUE(answer.whole_log);
+    EXPECT_EQ(answer.log, "LOG " + answer.now.log + "\n");
+    EXPECT_EQ(answer.now.log_bytes, answer.log.size());
+    EXPECT_EQ(log_of(list()), answer.log);
+    EXPECT_TRUE(answer.old.empty());
+}
+
+TEST_P(Exchange, AppendsIfNothingElseHappened) {
+    write_file(list(), "echo a\n");
+    auto store = opened(list());
+    const Version before = version(*store);
+    const Answer first = ask(*store, append(before, "one\ntwo\n"));
+    EXPECT_TRUE(first.changed);
+    EXPECT_EQ(first.log, "");
+    EXPECT_FALSE(first.file.has_value());
+    EXPECT_EQ(first.now.log_bytes, before.log_bytes + 8);
+    const Answer late = ask(*store, append(before, "three\n"));
+    EXPECT_FALSE(late.changed);
+    EXPECT_FALSE(late.whole_log);
+    EXPECT_EQ(late.log, "one\ntwo\n");
+    EXPECT_EQ(late.now, first.now);
+    EXPECT_TRUE(ask(*store, append(late.now, "three\n")).changed);
+    EXPECT_EQ(log_of(list()), "LOG " + before.log + "\none\ntwo\nthree\n");
+    EXPECT_EQ(read_file(list()), "echo a\n");
+}
+
+TEST_P(Exchange, AlternatesWithAWorkerOfThisMachine) {
+    if (GetParam() == Way::bare) GTEST_SKIP() << "a master without stat knows files by other identities";
+    write_file(list(), "echo a\n");
+    auto mine = opened(list());
+    auto other = opened(Way::local, list());
+    Version known = version(*mine);
+    EXPECT_EQ(version(*other), known);
+    for (int i = 0; i < 10; ++i) {
+        ListStore& store = i % 2 == 0 ? *mine : *other;
+        Answer answer = ask(store, append(known, "record " + std::to_string(i) + "\n"));
+        ASSERT_TRUE(answer.changed) << i;
+        answer = ask(store, rewriting(answer.now,
+                                      {{5, 1, std::string(static_cast<std::size_t>(i), 'x')}, {6, 0, "y"}}));
+        ASSERT_TRUE(answer.changed) << i;
+        known = answer.now;
+        write_file(list(), "echo a\n");
+        known.file = ask(store, append(known, "")).now.file;
+    }
+    EXPECT_EQ(version(*mine), version(*other));
+}
+
+TEST_P(Exchange, AnswersAForeignEditAndDoesNotOverwriteIt) {
+    write_file(list(), "echo a\n");
+    auto store = opened(list());
+    const Version before = version(*store);
+    write_file(list(), "echo a\necho b\n");
+    Request request = rewriting(before, {{0, 0, "#"}});
+    request.records = "record\n";
+    const Answer answer = ask(*store, request);
+    EXPECT_FALSE(answer.changed);
+    EXPECT_EQ(answer.file, "echo a\necho b\n");
+    EXPECT_EQ(answer.log, "");
+    EXPECT_NE(answer.now.file, before.file);
+    EXPECT_EQ(read_file(list()), "echo a\necho b\n");
+    // The same bytes in another file are another edit.
+    std::filesystem::copy_file(list(), list() + ".copy");
+    std::filesystem::rename(list() + ".copy", list());
+    EXPECT_TRUE(ask(*store, append(answer.now, "")).file.has_value());
+}
+
+TEST_P(Exchange, SendsTheListIfAsked) {
+    write_file(list(), "echo a\n");
+    auto store = opened(list());
+    Request request;
+    request.known = version(*store);
+    EXPECT_FALSE(ask(*store, request).file.has_value());
+    request.send_file = true;
+    EXPECT_EQ(ask(*store, request).file, "echo a\n");
+    request.records = "record\n";
+    const Answer answer = ask(*store, request);
+    EXPECT_TRUE(answer.changed);
+    EXPECT_EQ(answer.file, "echo a\n");
+}
+
+TEST_P(Exchange, WhoFollowsTheLogNeedsNoListThatARewriteMade) {
+    write_file(list(), "echo a\n");
+    auto store = opened(list());
+    auto other = opened(list());
+    Request follow;
+    follow.known = version(*other);
+    follow.follows_log = true;
+    Request change = rewriting(version(*store), {{0, 0, "#"}});
+    change.records = "record\n";
+    const Answer changed = ask(*store, change);
+    ASSERT_TRUE(changed.changed);
+    Answer answer = ask(*other, follow);
+    EXPECT_EQ(answer.now, changed.now);
+    EXPECT_FALSE(answer.file.has_value());
+    EXPECT_EQ(answer.log, "record\nFILE " + changed.now.file + "\n");
+    follow.known = answer.now;
+    write_file(list(), "edited\n");
+    answer = ask(*other, follow);
+    EXPECT_EQ(answer.file, "edited\n");
+}
+
+TEST_P(Exchange, BeginsANewLog) {
+    auto store = opened(list());
+    const Version before = version(*store);
+    Request request = append(before, "last\n");
+    const Version second = ask(*store, request).now;
+    request = append(second, "first\n");
+    request.new_log = true;
+    const Answer answer = ask(*store, request);
+    EXPECT_TRUE(answer.changed);
+    EXPECT_NE(answer.now.log, before.log);
+    EXPECT_EQ(log_of(list()), "LOG " + answer.now.log + "\nfirst\n");
+    EXPECT_EQ(answer.now.log_bytes, log_of(list()).size());
+    const Answer late = ask(*store, append(second, "late\n"));
+    EXPECT_FALSE(late.changed);
+    EXPECT_TRUE(late.whole_log);
+    EXPECT_EQ(late.log, log_of(list()));
+}
+
+TEST_P(Exchange, BeginsALogByItselfIfThereIsNone) {
+    auto store = opened(list());
+    const Version before = version(*store);
+    std::filesystem::remove_all(list() + ".runtask");
+    const Answer answer = ask(*store, append(before, "record\n"));
+    EXPECT_FALSE(answer.changed);
+    EXPECT_TRUE(answer.whole_log);
+    EXPECT_NE(answer.now.log, before.log);
+    write_file(list() + ".runtask/edits", "");
+    const Answer again = ask(*store, append(answer.now, "record\n"));
+    EXPECT_FALSE(again.changed);
+    EXPECT_TRUE(ask(*store, append(again.now, "record\n")).changed);
+    EXPECT_EQ(log_of(list()), "LOG " + again.now.log + "\nrecord\n");
+}
+
+TEST_P(Exchange, ARecordDoesNotContinueALineThatACrashCutOff) {
+    auto store = opened(list());
+    const Version before = version(*store);
+    write_file(list() + ".runtask/edits", log_of(list()) + "half a rec");
+    const Answer answer = ask(*store, append(before, "whole\n"));
+    EXPECT_FALSE(answer.changed);
+    EXPECT_EQ(answer.log, "half a rec");
+    const Answer next = ask(*store, append(answer.now, "whole\n"));
+    EXPECT_TRUE(next.changed);
+    EXPECT_EQ(log_of(list()), "LOG " + before.log + "\nhalf a rec\nwhole\n");
+    EXPECT_EQ(next.now.log_bytes, log_of(list()).size());
+    EXPECT_TRUE(ask(*store, append(next.now, "more\n")).changed);
+}
+
+TEST_P(Exchange, KeepsEveryByteOfRecords) {
+    auto store = opened(list());
+    std::string all;
+    for (int i = 1; i < 256; ++i)
+        if (i != '\n') all.push_back(static_cast<char>(i));
+    Version known = version(*store);
+    std::string expected = "LOG " + known.log + "\n";
+    for (const std::string& records : std::vector<std::string>{
+             all + "\n", "\n\n \t \n\\\n$HOME `x` \"'*\n-n\n", std::string(1 << 20, 'z') + all + "\n"}) {
+        const Answer answer = ask(*store, append(known, records));
+        ASSERT_TRUE(answer.changed);
+        known = answer.now;
+        expected += records;
+    }
+    EXPECT_EQ(log_of(list()), expected);
+    EXPECT_EQ(known.log_bytes, expected.size());
+    EXPECT_EQ(ask(*store, Request{}).log, expected);
+}
+
+TEST_P(Exchange, NamesThatMeanSomethingToAShell) {
+    for (const std::string& name :
+         std::vector<std::string>{" two  blanks ", "it's", "\"$HOME\" `id` $(id) \\", "a\nb", "-n", "*", "~",
+                                  "\xff\xfe", "[a]", "end\n"}) {
+        const std::string path = folder_ / name;
+        auto store = opened(path);
+        Version known = version(*store);
+        known = ask(*store, append(known, "record\n")).now;
+        const Answer answer = ask(*store, rewriting(known, {{0, 0, "echo\n"}}));
+        EXPECT_TRUE(answer.changed) << name;
+        EXPECT_EQ(read_file(path), "echo\n") << name;
+        EXPECT_EQ(log_of(path), "LOG " + known.log + "\nrecord\nFILE " + answer.now.file + "\n") << name;
+    }
+}
+
+TEST_P(Exchange, TheHomeOfTheMaster) {
+    if (GetParam() == Way::ssh) GTEST_SKIP() << "the home is the user's own";
+    setenv("HOME", folder_.path().c_str(), 1);
+    auto store = opened("~/tasks.sh");
+    EXPECT_TRUE(std::filesystem::exists(list()));
+    const Status none = masters_.store(GetParam(), "~no-such-user/x", {})->open();
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().code, ExitCode::bad_input);
+    EXPECT_NE(none.error().message.find("user"), std::string::npos) << none.error().message;
+    const Status bad = masters_.store(GetParam(), "~$(touch " + list() + ".x)/x", {})->open();
+    EXPECT_FALSE(bad.ok());
+    EXPECT_FALSE(std::filesystem::exists(list() + ".x"));
+}
+
+WQ_EVERY_WAY(Exchange);
+
+}  // namespace
+}  // namespace wq::list_store

@@ -1,0 +1,118 @@
+// Who had the list open when it was rewritten, and appends to it afterwards, loses nothing.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "base/descriptor.h"
+#include "stores.h"
+
+namespace wq::list_store {
+namespace {
+
+using test::read_file;
+using test::write_file;
+
+class OldLists : public EveryWay {
+  protected:
+    static Descriptor opened_for_appending(const std::string& path) {
+        return Descriptor(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    }
+    static void write_to(const Descriptor& file, const std::string& text) {
+        ASSERT_EQ(write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    }
+    std::size_t kept() const {
+        std::size_t count = 0;
+        for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator(list() + ".runtask/old"))
+            ++count;
+        return count;
+    }
+};
+
+TEST_P(OldLists, WhatIsAppendedToOneIsAnsweredUntilItIsCopied) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    const Descriptor late = opened_for_appending(list());
+    Answer answer = ask(*store, rewriting(version(*store), {{0, 0, "#"}}));
+    ASSERT_TRUE(answer.changed);
+    EXPECT_TRUE(answer.old.empty());
+    write_to(late, "b\nc");
+    answer = ask(*store, append(answer.now, ""));
+    ASSERT_EQ(answer.old.size(), 1U);
+    EXPECT_EQ(answer.old[0].appended, "b\n");
+    // It stays until it is copied, and others see it as well.
+    EXPECT_EQ(ask(*opened(list()), Request{}).old.size(), 1U);
+    Request request = append(answer.now, "copied\n");
+    request.copied_old = {answer.old[0].name};
+    answer = ask(*store, request);
+    ASSERT_TRUE(answer.changed);
+    answer = ask(*store, append(answer.now, ""));
+    EXPECT_TRUE(answer.old.empty());
+    write_to(late, "c\n");
+    answer = ask(*store, append(answer.now, ""));
+    ASSERT_EQ(answer.old.size(), 1U);
+    EXPECT_EQ(answer.old[0].appended, "cc\n");
+}
+
+TEST_P(OldLists, OneThatIsCopiedByAnotherIsNotCopiedTwice) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    auto other = opened(list());
+    const Descriptor late = opened_for_appending(list());
+    ASSERT_TRUE(ask(*store, rewriting(version(*store), {{0, 0, "#"}})).changed);
+    write_to(late, "b\n");
+    const Answer seen = ask(*store, Request{});
+    const Answer seen_too = ask(*other, Request{});
+    Request request = append(seen.now, "copied\n");
+    request.copied_old = {seen.old.at(0).name};
+    EXPECT_TRUE(ask(*store, request).changed);
+    const Answer answer = ask(*other, request);
+    EXPECT_FALSE(answer.changed);
+    EXPECT_TRUE(answer.old.empty());
+    EXPECT_EQ(seen_too.old.at(0).name, seen.old.at(0).name);
+}
+
+TEST_P(OldLists, NotMoreAreKeptThanThirtyTwo) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    Answer answer = ask(*store, Request{});
+    const Descriptor first = opened_for_appending(list());
+    for (int i = 0; i < 36; ++i) {
+        answer = ask(*store, rewriting(answer.now, {{0, 0, "#"}}));
+        ASSERT_TRUE(answer.changed) << i;
+        if (i == 0) write_to(first, "b\n");
+    }
+    EXPECT_LE(kept(), 33U);
+    EXPECT_GE(kept(), 30U);
+    // Not that one: its bytes are nowhere else.
+    answer = ask(*store, append(answer.now, ""));
+    ASSERT_EQ(answer.old.size(), 1U);
+    EXPECT_EQ(answer.old[0].appended, "b\n");
+}
+
+TEST_P(OldLists, ALinkThatACrashLeftIsTheListItself) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    Answer answer = ask(*store, Request{});
+    std::filesystem::create_hard_link(list(), list() + ".runtask/old/1.2");
+    const Descriptor late = opened_for_appending(list());
+    write_to(late, "b\n");
+    answer = ask(*store, Request{});
+    EXPECT_TRUE(answer.old.empty());
+    EXPECT_EQ(answer.file, "a\nb\n");
+    answer = ask(*store, rewriting(answer.now, {{0, 0, "#"}}));
+    ASSERT_TRUE(answer.changed);
+    EXPECT_TRUE(answer.old.empty());
+    EXPECT_EQ(std::filesystem::hard_link_count(list()), 1U);  // renamed over, not written over
+    write_to(late, "c\n");
+    answer = ask(*store, append(answer.now, ""));
+    ASSERT_EQ(answer.old.size(), 1U);
+    EXPECT_EQ(answer.old[0].appended, "c\n");
+}
+
+WQ_EVERY_WAY(OldLists);
+
+}  // namespace
+}  // namespace wq::list_store

@@ -1,0 +1,303 @@
+#include "shared_list/shared_list.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <regex>
+
+#include "marked_list/choice.h"
+#include "support/memory_store.h"
+
+namespace {
+
+using namespace wq;
+using namespace wq::shared_list;
+using namespace wq::marked_list;
+using wq::testing::MemoryMaster;
+using wq::testing::MemoryStore;
+
+// One worker, as the program is: joins, takes, ends.
+class Worker {
+  public:
+    explicit Worker(MemoryMaster& master) : store(master), list(store, [](const std::string&) {}) {}
+
+    Status open() {
+        if (auto opened = list.open(); !opened) return opened;
+        const auto joined = list.join("host", std::nullopt);
+        if (!joined) return joined.error();
+        id = *joined;
+        return store.beat(id, std::chrono::seconds(60));
+    }
+
+    // Ends what it runs, and takes the next line. Returns the command that it begins; "": none.
+    Result<std::string> step(TryEnd end = TryEnd::ok) {
+        const auto made = list.change("step", [&](const Document& lines) {
+            std::vector<Edit> edits;
+            if (running) edits.push_back(end_of(*running, end));
+            if (const auto choice = choose(lines, id, 0))
+                edits.push_back(Take{choice->number, id, next_stamp(), lines.line(choice->number).command});
+            return edits;
+        });
+        if (!made) return made.error();
+        running.reset();
+        for (const Edit& edit : *made) {
+            if (const auto* take = std::get_if<Take>(&edit)) running = *take;
+        }
+        return running ? running->searched : std::string();
+    }
+
+    // Each mark has its own time, as those of one worker have in a real list.
+    std::string next_stamp() {
+        static int seconds = 0;
+        ++seconds;
+        const auto two = [](int n) { return std::string(n < 10 ? "0" : "") + std::to_string(n); };
+        return "01-" + two(1 + seconds / 86400 % 28) + " " + two(seconds / 3600 % 24) + ":" +
+               two(seconds / 60 % 60) + ":" + two(seconds % 60);
+    }
+    Edit end_of(const Take& take, TryEnd end) {
+        return End{take.number,  take.worker, take.stamp, next_stamp(), end, end == TryEnd::error ? 1 : 0,
+                   take.searched};
+    }
+
+    // Also lines that the worker began without learning it.
+    std::vector<Edit> release(const Document& lines, WorkerId lost) {
+        std::vector<Edit> edits;
+        for (const std::uint64_t number : lines.live_lines()) {
+            const MarkedLine& line = lines.line(number);
+            if (line.kind == LineKind::running && line.tries.back().worker == lost)
+                edits.push_back(end_of({number, lost, line.tries.back().begun, line.command}, TryEnd::lost));
+        }
+        return edits;
+    }
+
+    MemoryStore store;
+    SharedList list;
+    WorkerId id = 0;
+    std::optional<Take> running;
+};
+
+// Times are masked.
+std::string masked(const std::string& text) {
+    return std::regex_replace(text, std::regex("01-01 \\d\\d:\\d\\d:\\d\\d"), "T");
+}
+
+std::string tasks(int count) {
+    std::string text;
+    for (int at = 0; at < count; ++at) text += "task" + std::to_string(at) + "\n";
+    return text;
+}
+
+TEST(SharedList, IsMarkedInTheFile) {
+    MemoryMaster master;
+    master.file = "a\nb\n";
+    Worker worker(master);
+    ASSERT_TRUE(worker.open());
+    EXPECT_EQ(*worker.step(), "a");
+    EXPECT_EQ(*worker.step(TryEnd::error), "b");
+    EXPECT_EQ(*worker.step(), "");
+    EXPECT_EQ(masked(master.file),
+              "#LASTWORKER 0\na # worker 0 # (T ... T) #error1\n#b # worker 0 # (T ... T) #ok\n# worker 0: "
+              "host (T)\n");
+    EXPECT_FALSE(worker.list.unsettled());
+}
+
+TEST(SharedList, IsFollowedWithoutReadingTheFileAgain) {
+    MemoryMaster master;
+    master.file = tasks(50);
+    Worker first(master), second(master);
+    ASSERT_TRUE(first.open());
+    ASSERT_TRUE(second.open());
+    const std::uint64_t sent = second.store.files_sent;
+    std::map<std::string, int> begun;
+    for (int at = 0; at < 26; ++at) {
+        ++begun[*first.step()];
+        ++begun[*second.step()];
+    }
+    begun.erase("");
+    EXPECT_EQ(begun.size(), 50U);
+    for (const auto& [task, times] : begun) EXPECT_EQ(times, 1) << task;
+    EXPECT_EQ(first.store.files_sent + second.store.files_sent, sent + 1);
+    EXPECT_GT(first.store.conflicts + second.store.conflicts, 0U);
+    EXPECT_EQ(first.list.list().audit(), "");
+    ASSERT_TRUE(first.list.refresh());
+    EXPECT_EQ(first.list.list().bytes(), master.file);
+}
+
+TEST(SharedList, AppendedLinesDoNotMakeOthersReadTheFile) {
+    MemoryMaster master;
+    master.file = tasks(3);
+    Worker first(master), second(master);
+    ASSERT_TRUE(first.open());
+    ASSERT_TRUE(second.open());
+    ASSERT_TRUE(first.list.refresh());
+    master.edit(master.file + "more\n");
+    ASSERT_TRUE(first.list.refresh());
+    const std::uint64_t sent = second.store.files_sent;
+    ASSERT_TRUE(second.list.refresh());
+    EXPECT_EQ(second.store.files_sent, sent);
+    EXPECT_EQ(second.list.list().bytes(), master.file);
+}
+
+TEST(SharedList, TakesLinesThatWereAppendedToAReplacedFile) {
+    MemoryMaster master;
+    master.file = tasks(1);
+    Worker worker(master);
+    ASSERT_TRUE(worker.open());
+    master.old.push_back({"1.20", "late\n"});
+    ASSERT_TRUE(worker.list.refresh());
+    EXPECT_TRUE(master.old.empty());
+    EXPECT_EQ(*worker.step(), "task0");
+    EXPECT_EQ(*worker.step(), "late");
+}
+
+TEST(SharedList, AnEditorsOldCopyUndoesNothingWhileWorkersLive) {
+    MemoryMaster master;
+    master.file = tasks(4);
+    Worker worker(master);
+    ASSERT_TRUE(worker.open());
+    ASSERT_EQ(*worker.step(), "task0");
+    const std::string read = master.file;
+    ASSERT_EQ(*worker.step(), "task1");
+    master.edit(read + "added\n");
+    EXPECT_EQ(*worker.step(), "task2");
+    EXPECT_EQ(worker.list.list().line(2).kind, LineKind::done);
+    EXPECT_EQ(worker.list.list().line(3).kind, LineKind::done);
+    EXPECT_NE(master.file.find("\nadded\n"), std::string::npos);
+}
+
+TEST(SharedList, AListThatWasResetWhileNobodyLivesStaysReset) {
+    MemoryMaster master;
+    master.file = tasks(2);
+    {
+        Worker worker(master);
+        ASSERT_TRUE(worker.open());
+        ASSERT_EQ(*worker.step(), "task0");
+        ASSERT_EQ(*worker.step(), "task1");
+        ASSERT_TRUE(worker.store.remove_sign(worker.id));
+    }
+    master.edit(tasks(2));
+    Worker worker(master);
+    ASSERT_TRUE(worker.open());
+    EXPECT_EQ(*worker.step(), "task0");
+}
+
+TEST(SharedList, WhatWasNeverWrittenToTheFileIsNotLost) {
+    MemoryMaster master;
+    master.file = tasks(2);
+    {
+        Worker worker(master);
+        ASSERT_TRUE(worker.open());
+        worker.store.fault = MemoryStore::Fault::dies_before_rename;
+        ASSERT_FALSE(worker.step());
+        ASSERT_TRUE(worker.store.remove_sign(worker.id));
+    }
+    Worker next(master);
+    ASSERT_TRUE(next.open());
+    EXPECT_EQ(*next.step(), "task1");
+}
+
+TEST(SharedList, AChangeWhoseAnswerWasLostIsMadeOnce) {
+    for (const auto fault : {MemoryStore::Fault::lost_before, MemoryStore::Fault::lost_after}) {
+        MemoryMaster master;
+        master.file = tasks(3);
+        Worker worker(master);
+        ASSERT_TRUE(worker.open());
+        ASSERT_EQ(*worker.step(), "task0");
+        worker.store.fault = fault;
+        EXPECT_FALSE(worker.step());
+        EXPECT_EQ(*worker.step(), "task1");
+        EXPECT_EQ(*worker.step(), "task2");
+        EXPECT_EQ(*worker.step(), "");
+        EXPECT_EQ(master.file.find("#?line"), std::string::npos) << master.file;
+    }
+}
+
+TEST(SharedList, ALockThatDoesNotLockIsNoticed) {
+    MemoryMaster master;
+    master.file = tasks(2);
+    Worker worker(master);
+    ASSERT_TRUE(worker.open());
+    const std::string log = master.log;
+    ASSERT_TRUE(worker.step());
+    master.log += log.substr(log.find('\n', log.find("join") - 30) + 1);
+    const auto looked = worker.list.refresh();
+    ASSERT_FALSE(looked);
+    EXPECT_NE(looked.error().message.find("does not lock"), std::string::npos);
+}
+
+TEST(SharedList, IsReset) {
+    MemoryMaster master;
+    master.file = tasks(2);
+    Worker worker(master);
+    ASSERT_TRUE(worker.open());
+    ASSERT_TRUE(worker.step());
+    ASSERT_TRUE(worker.list.replace([](const Document&) { return tasks(2); }));
+    EXPECT_EQ(master.file, tasks(2));
+    EXPECT_EQ(worker.list.list().bytes(), tasks(2));
+}
+
+// Workers that come, die and lose answers, files that are edited: each task is begun once, unless its worker
+// died, and is done at the end.
+TEST(SharedList, RunsEachLineOnceWhateverHappens) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        std::mt19937_64 random(seed);
+        const auto one_in = [&](std::uint64_t n) { return random() % n == 0; };
+        MemoryMaster master;
+        master.file = tasks(30);
+        std::map<std::string, int> begun, died;
+        int added = 0;
+        std::string read = master.file;  // by an editor
+        std::vector<std::unique_ptr<Worker>> workers;
+        const auto join = [&] {
+            workers.push_back(std::make_unique<Worker>(master));
+            ASSERT_TRUE(workers.back()->open());
+        };
+        join();
+        for (int step = 0; step < 400; ++step) {
+            if (workers.size() < 4 && one_in(10)) join();
+            Worker& worker = *workers[random() % workers.size()];
+            if (one_in(9)) worker.store.fault = static_cast<MemoryStore::Fault>(1 + random() % 3);
+            if (one_in(20)) read = master.file;
+            if (one_in(25)) {
+                const std::string line = "added" + std::to_string(added++) + "\n";
+                master.edit((one_in(2) ? read : master.file) + line);
+            }
+            const auto command = worker.step();
+            if (command && !command->empty()) ++begun[*command];
+            if (workers.size() > 1 && one_in(30)) {  // it dies; another one finds that
+                if (worker.running) ++died[worker.running->searched];
+                const WorkerId id = worker.id;
+                std::erase_if(workers, [&](const auto& one) { return one.get() == &worker; });
+                Worker& other = *workers.front();
+                other.store.fault = MemoryStore::Fault::none;
+                const auto released = other.list.change(
+                    "release", [&](const Document& list) { return other.release(list, id); });
+                ASSERT_TRUE(released);
+            }
+        }
+        for (auto& worker : workers) {
+            worker->store.fault = MemoryStore::Fault::none;
+            const auto command = worker->step();
+            ASSERT_TRUE(command) << seed;
+            ++begun[*command];
+        }
+        Worker& last = *workers.front();
+        for (;;) {
+            const auto command = last.step();
+            ASSERT_TRUE(command);
+            if (command->empty()) break;
+            ++begun[*command];
+        }
+        for (auto& worker : workers) ASSERT_TRUE(worker->list.refresh());
+        for (auto& worker : workers) EXPECT_EQ(worker->list.list().bytes(), last.list.list().bytes()) << seed;
+        for (int at = 0; at < 30; ++at) {
+            const std::string task = "task" + std::to_string(at);
+            EXPECT_GE(begun[task], 1) << seed << " " << task << "\n" << master.file << master.log;
+            EXPECT_LE(begun[task], 1 + died[task]) << seed << " " << task << "\n" << master.file;
+        }
+    }
+}
+
+}  // namespace
