@@ -41,23 +41,41 @@ receive() {
 # COPIED_OLD...
 exchange() {
     receive
+    if is_late; then
+        refuse
+    else
+        exchange_locked
+        if [ "$why" ]; then say bad "$why"; else answer; fi
+    fi
+    exec 4<&- 5<&- 7<&-
+}
+
+exchange_locked() {
     why=
     changed=0
     unsynced=
     if lock && look; then
+        change_if_known
+        whole=0
+        from=$known_bytes
         sent=$log_bytes
-        if [ "$known_log" = "$log" ] && [ "$known_bytes" -le "$log_bytes" ]; then whole=0 from=$known_bytes; else whole=1 from=0; fi
-        if [ "$wants_change" = 1 ] && [ "$known_log $known_bytes $known_id" = "$log $log_bytes $id" ]; then
-            change
-            if [ "$changed" = 1 ]; then sent=0 from=0; else look; fi
+        if [ "$changed" = 1 ]; then
+            from=$sent
+        elif [ "$known_log" != "$log" ] || [ "$known_bytes" -gt "$log_bytes" ]; then
+            whole=1
+            from=0
         fi
-        # Opened while they are these files.
-        [ "$why" ] || command exec 8<"$data/edits" 7<"$list" || fail readonly
+        # They are opened while they are these files.
+        [ "$why" ] || { ready_log && command exec 7<"$list"; } || fail readonly
     fi
     unlock
     [ -z "$unsynced" ] || [ "$why" ] || to_disk "$data/edits" || fail sync
-    if [ "$why" ]; then say bad "$why"; else answer; fi
-    exec 4<&- 5<&- 7<&- 8<&-
+}
+
+change_if_known() {
+    [ "$wants_change" = 1 ] && [ "$known_log $known_bytes $known_id" = "$log $log_bytes $id" ] || return 0
+    # If not, somebody has just edited the list.
+    change && [ "$changed" = 0 ] && look
 }
 
 answer() {
@@ -67,7 +85,7 @@ answer() {
         file=${file%%_*}
     fi
     say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$grown"
-    [ "$sent" -eq "$from" ] || bytes "$from" "$((sent - from))" <&8
+    send_log
     for name in $grown; do
         old=${name#*.}
         padded_bytes "${old%-*}" "$((${name#*-} - ${old%-*}))" <"$data/old/${name%-*}"
