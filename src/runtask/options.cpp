@@ -49,6 +49,7 @@ po::options_description visible_options() {
     add("release", text("K"), "worker K is gone: the lines that it was running wait again");
     add("status", "print what is done, running, failed and waiting");
     add("check", "print what would run where, and what can never run");
+    add("dot", "with --check: print what waits for what as a graph for Graphviz");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return all;
@@ -133,13 +134,11 @@ Status take_place(const po::variables_map& given, const Environment& environment
         file = files.front();
     }
     if (file.empty()) return usage_error("give a task list: FILE, or HOST:FILE (or set TASK_FILE)");
-    options.master =
+    const std::string master =
         given.count("master") > 0 ? given["master"].as<std::string>() : environment("MASTER_SERVER");
-    options.list = parse_place(file, options.master);
-    if (options.list.path.empty()) return usage_error("'" + file + "' names a host, but no file");
-    if (options.list.host.starts_with('-'))  // ssh would read it as an option
-        return usage_error("'" + options.list.host + "' is no host name");
-    options.master = options.list.host;
+    auto place = list_store::list_place(file, master);
+    if (!place) return usage_error(place.error().message);
+    options.list = std::move(*place);
     return success();
 }
 
@@ -152,6 +151,8 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
     if (auto done = take_numbers(given, options); !done) return done;
     if (auto done = take_times(given, options); !done) return done;
     options.once = given.count("once") > 0;
+    options.dot = given.count("dot") > 0;
+    if (options.dot && options.mode != Options::Mode::check) return usage_error("--dot is for --check");
     options.name = given.count("name") > 0 ? given["name"].as<std::string>() : environment("WORKER_NAME");
     return take_place(given, environment, options);
 }

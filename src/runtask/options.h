@@ -8,16 +8,15 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "list_store/list_place.h"
 #include "marked_list/marked_line.h"
-#include "runtask/place.h"
 
 namespace wq::runtask {
 
 struct Options {
     enum class Mode { run, help, version, lock, reset, release, status, check };
     Mode mode = Mode::run;
-    Place list;
-    std::string master;  // of lists without a host, that a line jumps to; empty: this machine
+    list_store::ListPlace list;
 
     std::string name;  // of the worker; empty: a default
     std::optional<marked_list::WorkerId> id;
@@ -28,6 +27,7 @@ struct Options {
     Duration lease = std::chrono::minutes(10);  // 0: never
     Duration poll = std::chrono::seconds(3);    // how often to look for new lines
     std::uint64_t reset_from = 0;               // Mode::reset
+    bool dot = false;                           // Mode::check: the graph of groups alone
     marked_list::WorkerId released = 0;         // Mode::release
 };
 

@@ -8,6 +8,7 @@
 namespace wq::runtask {
 namespace {
 
+using list_store::ListPlace;
 using ::testing::HasSubstr;
 using Mode = Options::Mode;
 
@@ -28,7 +29,7 @@ std::string refusal(std::vector<const char*> words) {
 TEST(RuntaskOptions, DefaultsAreTheDocuments) {
     const auto options = parsed({"tasks.sh"}).or_throw();
     EXPECT_EQ(options.mode, Mode::run);
-    EXPECT_EQ(options.list, (Place{"", "tasks.sh"}));
+    EXPECT_EQ(options.list, (ListPlace{"", "tasks.sh"}));
     EXPECT_EQ(options.name, "");
     EXPECT_FALSE(options.id || options.once || options.timeout);
     EXPECT_EQ(options.jobs, 1U);
@@ -41,7 +42,7 @@ TEST(RuntaskOptions, MayFollowTheFile) {
     const auto options = parsed({"~/list.sh", "-m", "master@host", "-n", "me", "-i", "7", "--once", "--jobs",
                                  "4", "--retries", "2", "--timeout", "1h", "--lease", "0", "--poll", "0.5"})
                              .or_throw();
-    EXPECT_EQ(options.list, (Place{"master@host", "~/list.sh"}));
+    EXPECT_EQ(options.list, (ListPlace{"master@host", "~/list.sh"}));
     EXPECT_EQ(options.name, "me");
     EXPECT_EQ(options.id, 7U);
     EXPECT_TRUE(options.once);
@@ -54,17 +55,17 @@ TEST(RuntaskOptions, MayFollowTheFile) {
 
 TEST(RuntaskOptions, HostOfTheFileBeatsMasterBeatsVariable) {
     const std::map<std::string, std::string> variables{{"MASTER_SERVER", "variable"}};
-    EXPECT_EQ(parsed({"a:f", "-m", "b"}, variables).or_throw().list, (Place{"a", "f"}));
-    EXPECT_EQ(parsed({"f", "-m", "b"}, variables).or_throw().list, (Place{"b", "f"}));
-    EXPECT_EQ(parsed({"f"}, variables).or_throw().list, (Place{"variable", "f"}));
-    EXPECT_EQ(parsed({"f", "-m", ""}, variables).or_throw().list, (Place{"", "f"}));
+    EXPECT_EQ(parsed({"a:f", "-m", "b"}, variables).or_throw().list, (ListPlace{"a", "f"}));
+    EXPECT_EQ(parsed({"f", "-m", "b"}, variables).or_throw().list, (ListPlace{"b", "f"}));
+    EXPECT_EQ(parsed({"f"}, variables).or_throw().list, (ListPlace{"variable", "f"}));
+    EXPECT_EQ(parsed({"f", "-m", ""}, variables).or_throw().list, (ListPlace{"", "f"}));
 }
 
 TEST(RuntaskOptions, VariablesStandForWhatIsNotGiven) {
     const std::map<std::string, std::string> variables{{"TASK_FILE", "h:list"}, {"WORKER_NAME", "w"}};
-    EXPECT_EQ(parsed({}, variables).or_throw().list, (Place{"h", "list"}));
+    EXPECT_EQ(parsed({}, variables).or_throw().list, (ListPlace{"h", "list"}));
     EXPECT_EQ(parsed({}, variables).or_throw().name, "w");
-    EXPECT_EQ(parsed({"f", "-n", "n"}, variables).or_throw().list, (Place{"", "f"}));
+    EXPECT_EQ(parsed({"f", "-n", "n"}, variables).or_throw().list, (ListPlace{"", "f"}));
     EXPECT_EQ(parsed({"f", "-n", "n"}, variables).or_throw().name, "n");
 }
 
@@ -75,7 +76,7 @@ TEST(RuntaskOptions, ResetTakesALineOrNone) {
     const auto options = parsed({"--reset", "f"}).or_throw();
     EXPECT_EQ(options.mode, Mode::reset);
     EXPECT_EQ(options.reset_from, 0U);
-    EXPECT_EQ(options.list.path, "f");
+    EXPECT_EQ(options.list.file, "f");
 }
 
 TEST(RuntaskOptions, OtherModes) {
@@ -100,34 +101,13 @@ TEST(RuntaskOptions, RefusalsNameTheRemedy) {
     EXPECT_THAT(refusal({"f", "--reset=x"}), HasSubstr("--reset"));
     EXPECT_THAT(refusal({"f", "--serve"}), HasSubstr("start runtask on each machine"));
     EXPECT_THAT(refusal({"f", "--onc"}), HasSubstr("--once"));
-    EXPECT_THAT(refusal({"host:"}), HasSubstr("names a host, but no file"));
-    EXPECT_THAT(refusal({"-m", "-oProxyCommand=x", "f"}), HasSubstr("no host name"));
+    EXPECT_THAT(refusal({"host:"}), HasSubstr("names no file"));
+    EXPECT_THAT(refusal({"-m", "-oProxyCommand=x", "f"}), HasSubstr("is no host"));
 }
 
 TEST(RuntaskOptions, HelpFitsTheTerminal) {
     std::istringstream lines(help());
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
-}
-
-TEST(RuntaskPlace, HostEndsAtTheFirstColonBeforeAnySlash) {
-    EXPECT_EQ(parse_place("C:x", ""), (Place{"C", "x"}));
-    EXPECT_EQ(parse_place("u@h:a:b", "m"), (Place{"u@h", "a:b"}));
-    EXPECT_EQ(parse_place("./a:b", ""), (Place{"", "./a:b"}));
-    EXPECT_EQ(parse_place("./a:b", "m"), (Place{"m", "./a:b"}));
-    EXPECT_EQ(parse_place("/x/a:b", ""), (Place{"", "/x/a:b"}));
-    EXPECT_EQ(parse_place("h:/x", ""), (Place{"h", "/x"}));
-    EXPECT_EQ(parse_place("h:~/x", ""), (Place{"h", "~/x"}));
-    EXPECT_EQ(parse_place(":x", ""), (Place{"", ":x"}));
-    EXPECT_EQ(parse_place("", "m"), (Place{"m", ""}));
-}
-
-TEST(RuntaskPlace, AddressesWithColonsStandInBrackets) {
-    EXPECT_EQ(parse_place("[::1]:f", ""), (Place{"::1", "f"}));
-    EXPECT_EQ(parse_place("user@[fe80::1]:~/f:g", ""), (Place{"user@fe80::1", "~/f:g"}));
-    EXPECT_EQ(parse_place("a[1]:f", ""), (Place{"a[1]", "f"}));
-    EXPECT_EQ(parse_place("./[x]:f", ""), (Place{"", "./[x]:f"}));
-    for (const char* text : {"[::1]:f", "user@[fe80::1]:f", "h:f", "u@h:f", "f"})
-        EXPECT_EQ(to_text(parse_place(text, "")), text);
 }
 
 }  // namespace

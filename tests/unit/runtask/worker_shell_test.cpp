@@ -162,8 +162,7 @@ TEST_P(Shells, OptionsOfTheShell) {
     environment("set +e; set -u; set -a; set -f; set -C; a=1");
     EXPECT_NE(task("echo $nosuchvariable"), 0);
     EXPECT_EQ(output("env | grep ^a="), "a=1\n");
-    EXPECT_EQ(environment("IFS='c;'; printf() { false; }; alias read=false unset=false").exit_code,
-              0);
+    EXPECT_EQ(environment("IFS='c;'; printf() { false; }; alias read=false unset=false").exit_code, 0);
     EXPECT_EQ(task("true"), 0);
 }
 
