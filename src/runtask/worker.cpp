@@ -27,6 +27,7 @@ using marked_list::TryEnd;
 
 constexpr Duration least_pause = std::chrono::seconds(1);
 constexpr Duration most_pause = std::chrono::seconds(30);
+constexpr int most_idle_moves = 2;
 // A terminal's key reaches the line and us; the line may be faster.
 constexpr Duration signals_together = std::chrono::milliseconds(50);
 constexpr std::array stop_codes{128 + SIGHUP, 128 + SIGINT, 128 + SIGTERM};
@@ -319,8 +320,9 @@ void Worker::move_now(Instant now) {
     joins.id = move.id;
     member_ = std::make_unique<Membership>(std::move(joins), say_);
     if (!move.same_list) shell_.forget_lines();
-    // Lists that jump to each other, and have no lines to run, are looked at once in a while.
-    if (lines_here_ == 0) join_at_ = now + options_.poll;
+    // Lists that lead to each other, and have no lines to run, are looked at once in a while.
+    idle_moves_ = lines_here_ == 0 ? idle_moves_ + 1 : 0;
+    if (idle_moves_ > most_idle_moves) join_at_ = now + options_.poll;
     lines_here_ = 0;
     look_at_.reset();
     waits_for_.clear();

@@ -102,6 +102,7 @@ class Worker {
     std::optional<Move> move_;
     std::uint64_t place_ = 0;           // in the list that it joins
     std::uint64_t lines_here_ = 0;      // run since it joined
+    int idle_moves_ = 0;                // one after the other, without a line between
     std::optional<Instant> join_at_{};  // not before
 
     std::optional<int> leaves_;     // with this exit code, when no line runs any more
