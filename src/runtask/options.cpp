@@ -30,10 +30,9 @@ po::options_description visible_options() {
     po::options_description all("Options", help_width, help_width / 2);
     auto add = all.add_options();
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-    add("master,m", text("[USER@]HOST"),
-        "the machine that has FILE, reached by ssh without a password (default: $MASTER_SERVER; this "
-        "machine, if neither is given, or if it is "
-        ")");
+    add("master,m", text("HOST"),
+        "the machine that has FILE: HOST or USER@HOST, reached by ssh without a password (default: "
+        "$MASTER_SERVER; this machine, if neither is given)");
     add("name,n", text("TEXT"),
         "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses)");
     add("id,i", text("K"), "id of this worker (default: the next free one)");

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -18,10 +17,12 @@ std::string address_text(const sockaddr& address) {
     std::array<char, INET6_ADDRSTRLEN> text{};
     if (address.sa_family == AF_INET) {
         const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-        ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+        constexpr unsigned loopback = 127;
+        if (ntohl(v4.sin_addr.s_addr) >> 24 != loopback)
+            ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
     } else if (address.sa_family == AF_INET6) {
         const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
-        if (!IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr))
+        if (!IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) && !IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr))
             ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
     }
     return text.data();
@@ -37,7 +38,7 @@ std::string default_worker_name() {
     if (::getifaddrs(&first) != 0) return name;
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
     for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-        if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
+        if (one->ifa_addr == nullptr) continue;
         const std::string address = address_text(*one->ifa_addr);
         if (!address.empty()) name += " " + address;
     }
