@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_slices and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_slices, runtask and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -65,6 +65,22 @@ _work_queue_slices() {
             mapfile -t COMPREPLY < <(compgen -W "-e -n -w --audit --checkpoint --contact --delivery --epochs --explain --help --join --lines
                 --name --no-shuffle --prefix --record-bytes --retries --save-every --seed --slices --slices-per-work --stats
                 --tensorboard --tickets --version --wait --works" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        fi
+        ;;
+    esac
+}
+
+_runtask() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    --master | -m) mapfile -t COMPREPLY < <(compgen -A hostname -- "$word") ;;
+    --name | -n | --id | -i | --jobs | --retries | --timeout | --poll | --lease | --release) COMPREPLY=() ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "-h -i -m -n --check --dot --help --id --jobs --lease --lock --master --name
+                --once --poll --release --reset --retries --status --timeout --version" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi
@@ -171,6 +187,7 @@ complete -F _work_queue_worker work_queue_worker
 complete -o filenames -F _work_queue_factory work_queue_factory
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
 complete -o filenames -F _work_queue_slices work_queue_slices
+complete -o filenames -F _runtask runtask
 for system in slurm condor pbs torque uge; do
     complete -F "_${system}_submit_workers" "${system}_submit_workers"
 done

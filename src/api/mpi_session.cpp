@@ -10,6 +10,7 @@
 #include "api/function_table.h"
 #include "api/session_parts.h"
 #include "base/background_thread.h"
+#include "base/find_shell.h"
 #include "base/signals.h"
 #include "launcher/launcher_program.h"
 #include "mpi/guard.h"
@@ -23,7 +24,6 @@
 #include "run/mpi_settle.h"
 #include "run/rank_loop.h"
 #include "run/rank_worker.h"
-#include "run/shell.h"
 #include "tickets/batch_counter.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"
@@ -118,7 +118,7 @@ struct RankParts : MpiSession::Parts {
 
 void RankParts::start(const Functions& given, const MpiOptions& options) {
     last->only.take();
-    const std::string shell = run::find_shell(options.shell).or_throw();
+    const std::string shell = find_shell(options.shell).or_throw();
     functions_of_calls = api::function_table(given);
     const bool attaches = mpi::MpiSession::started_before();
     attaches ? attach(options) : begin(functions_of_calls);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/find_shell.h"
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
 #include "machine/batch_share.h"
@@ -16,7 +17,6 @@
 #include "run/mpi_rank_session.h"
 #include "run/rank_loop.h"
 #include "run/rank_worker.h"
-#include "run/shell.h"
 
 namespace wq::cli {
 
@@ -31,7 +31,7 @@ std::string short_name(const std::string& launcher) {
 
 worker::WorkerOptions worker_options(const RunOptions& options, int rank, const run::NodeShare& share,
                                      std::optional<Instant> leaves_at) {
-    const auto shell = run::find_shell(options.shell);
+    const auto shell = find_shell(options.shell);
     if (!shell) throw Failure{{shell.error().code, "--shell: " + shell.error().message}};
     auto worker = run::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
     machine::bind_as(worker.launcher.slice, options.bind, options.threads_per_core);

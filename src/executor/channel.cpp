@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "executor/descriptors.h"
+#include "process/passed_descriptors.h"
 
 namespace wq::executor {
 
@@ -17,7 +17,7 @@ bool socket_pair(Descriptor (&ends)[2]) {
 }
 
 Status check_block_count(const Blocks& blocks) {
-    constexpr std::size_t most = most_at_once - 1;  // and one that has the message itself
+    constexpr std::size_t most = process::most_at_once - 1;  // and one that has the message itself
     if (blocks.size() <= most) return success();
     return Error{ExitCode::bad_input, "a batch has " + std::to_string(blocks.size()) +
                                           " arrays in shared memory, and may have " + std::to_string(most)};
@@ -34,7 +34,8 @@ Result<Sent> send_blocks(int socket, const Blocks& blocks, const Block* first) {
     if (first != nullptr) files.push_back(first->descriptor());
     for (const std::shared_ptr<Block>& block : blocks) files.push_back(block->descriptor());
     const char mark = '+';
-    if (send_descriptors(socket, bytes_of_value(mark), files, MSG_DONTWAIT)) return Sent::yes;
+    if (process::send_descriptors(socket, process::bytes_of_value(mark), files, MSG_DONTWAIT))
+        return Sent::yes;
     // To a dead worker: what it was to get is sent to the next one.
     if (errno == EPIPE || errno == ECONNRESET) return Sent::yes;
     if (errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS) return Sent::no_room;
@@ -44,10 +45,10 @@ Result<Sent> send_blocks(int socket, const Blocks& blocks, const Block* first) {
 Received receive_blocks(int socket, std::size_t count) {
     std::vector<Descriptor> files;
     char mark = 0;
-    const std::span<std::byte> to = writable_bytes_of_value(mark);
-    ssize_t got = receive_descriptors(socket, to, files, MSG_DONTWAIT);
+    const std::span<std::byte> to = process::writable_bytes_of_value(mark);
+    ssize_t got = process::receive_descriptors(socket, to, files, MSG_DONTWAIT);
     // Said once, before the messages that are there, if the other process died with messages unread.
-    if (got < 0 && errno == ECONNRESET) got = receive_descriptors(socket, to, files, MSG_DONTWAIT);
+    if (got < 0 && errno == ECONNRESET) got = process::receive_descriptors(socket, to, files, MSG_DONTWAIT);
     if (got <= 0 || files.size() != count) {
         if (got < 0 && errno == EMFILE)
             return {{},

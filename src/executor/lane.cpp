@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "executor/descriptors.h"
+#include "process/passed_descriptors.h"
 
 namespace wq::executor {
 
@@ -190,7 +190,8 @@ Status Lane::ask_for_process() {
     request.function = links_.function;
     const std::array<int, 3> files{memory_->descriptor(), ends[1].get(), links_.doorbell};
     if (Status sent = resend(); !sent) return sent;
-    if (!send_descriptors(links_.control, bytes_of_value(request), files)) return cannot_ask(errno);
+    if (!process::send_descriptors(links_.control, process::bytes_of_value(request), files))
+        return cannot_ask(errno);
     return success();
 }
 
@@ -256,7 +257,7 @@ std::optional<Finished> Lane::read_result() {
 void Lane::break_off() {
     broken_ = true;
     const Request request{Request::Kind::kill, static_cast<std::uint32_t>(options_.worker), life_, {}};
-    send_descriptors(links_.control, bytes_of_value(request), {});
+    process::send_descriptors(links_.control, process::bytes_of_value(request), {});
 }
 
 void Lane::kill() {

@@ -25,9 +25,9 @@
 #include <vector>
 
 #include "executor/channel.h"
-#include "executor/descriptors.h"
 #include "executor/fork_request.h"
 #include "executor/worker.h"
+#include "process/passed_descriptors.h"
 #include "process/process_tree.h"
 
 namespace wq::executor {
@@ -75,7 +75,8 @@ class Zygote {
     bool serve() {
         Request request;
         std::vector<Descriptor> files;
-        const ssize_t got = receive_descriptors(control_, writable_bytes_of_value(request), files);
+        const ssize_t got =
+            process::receive_descriptors(control_, process::writable_bytes_of_value(request), files);
         if (got == 0 || (got < 0 && errno != EMFILE)) return false;
         switch (request.kind) {
             case Request::Kind::fork:
@@ -248,7 +249,7 @@ void lend_streams(int control) {
     Request request;
     request.kind = Request::Kind::streams;
     const std::array<int, 2> files{STDOUT_FILENO, STDERR_FILENO};
-    send_descriptors(control, bytes_of_value(request), files);
+    process::send_descriptors(control, process::bytes_of_value(request), files);
 }
 
 Result<ZygoteLink> fork_zygote() {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/single_quoted.h"
 #include "process/process_tree.h"
 
 namespace wq::launcher {
@@ -52,17 +53,6 @@ std::string without_script_name(const std::string& text, const std::string& scri
 }
 
 }  // namespace
-
-std::string single_quoted(std::string_view text) {
-    std::string quoted = "'";
-    for (const char c : text) {
-        if (c == '\'')
-            quoted += "'\\''";
-        else
-            quoted += c;
-    }
-    return quoted += '\'';
-}
 
 EnvironmentShell::EnvironmentShell(std::string shell, std::vector<std::string> environment,
                                    std::uint64_t output_limit, const rlimit* files, ShellListener& listener)

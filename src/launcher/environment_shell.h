@@ -110,7 +110,4 @@ class EnvironmentShell {
     int restarts_ = 0;
 };
 
-// `text` in single quotes for any POSIX shell.
-std::string single_quoted(std::string_view text);
-
 }  // namespace wq::launcher

@@ -1,5 +1,6 @@
-// The portable work_queue_worker is linked to this instead of libudev, which has no static library. hwloc
-// asks udev for the models of disks, which we do not use, and reads /run/udev itself if udev_new() fails.
+// Portable programs (portable_programs.cmake) are linked to this instead of libudev, which has no static
+// library. hwloc asks udev for the models of disks, which we do not use, and reads /run/udev itself if
+// udev_new() fails.
 struct udev;
 struct udev_device;
 

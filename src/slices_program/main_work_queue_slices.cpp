@@ -5,8 +5,8 @@
 #include <exception>
 
 #include "mpi/launch_environment.h"
+#include "process/command_host.h"
 #include "slices_program/audit.h"
-#include "slices_program/command_host.h"
 #include "slices_program/loop.h"
 #include "slices_program/options.h"
 #include "slices_program/plan_text.h"
@@ -91,7 +91,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc == 2 && argv[1] == wq::slices_program::command_host_word) wq::slices_program::host_commands();
+    wq::process::host_commands_if_asked(argc, argv);
     const auto options = wq::slices_program::parse_options(argc, argv);
     if (!options) return fail(options.error().message, wq::to_int(options.error().code));
     if (options->mode == Options::Mode::run) return run(*options);

@@ -52,14 +52,14 @@ std::string end_of(std::optional<int> status) {
 }  // namespace
 
 Runner::Runner(std::vector<std::string> command, int rank)
-    : command_(std::move(command)), rank_(std::to_string(rank)) {
+    : command_(std::move(command)), rank_(std::to_string(rank)), host_({.program = "work_queue_slices"}) {
     const process::BaseEnvironment base(::environ, {});
     environment_ = without_slice(base.entries());
     path_ = base.value("PATH");
 }
 
-CommandLine Runner::line_of(const Slice& slice) const {
-    CommandLine line;
+process::CommandLine Runner::line_of(const Slice& slice) const {
+    process::CommandLine line;
     for (const std::string& word : command_) line.words.push_back(replaced(word, slice.text()));
     line.environment = environment_;
     const std::array values{slice.work,
@@ -86,7 +86,7 @@ std::string Runner::problem() const {
 }
 
 std::string Runner::run(const Slice& slice, RecordsFeed& records) {
-    CommandLine line = line_of(slice);
+    process::CommandLine line = line_of(slice);
     const auto found = process::PathLookup::search(path_, line.words.front());
     const auto cannot_run = [&](const std::string& why) {
         return "cannot run " + line.words.front() + ": " + why;

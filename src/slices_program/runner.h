@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "slices_program/command_host.h"
+#include "process/command_host.h"
 #include "slices_program/records_feed.h"
 #include "work_queue/slice_queue.h"
 
@@ -22,13 +22,13 @@ class Runner {
     void stop() { host_.stop(); }  // on any thread: ends the command, and runs no other
 
   private:
-    CommandLine line_of(const Slice& slice) const;
+    process::CommandLine line_of(const Slice& slice) const;
 
     std::vector<std::string> command_;
     std::string rank_;
     std::vector<std::string> environment_;  // without what makes a process a rank, or is of a slice
     std::string path_;
-    CommandHost host_;
+    process::CommandHost host_;
 };
 
 }  // namespace wq::slices_program

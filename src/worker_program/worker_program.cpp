@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/background_thread.h"
+#include "base/find_shell.h"
 #include "base/random_bits.h"
 #include "base/signals.h"
 #include "core/task.h"
@@ -23,7 +24,6 @@
 #include "records/run_status.h"
 #include "run/job_end.h"
 #include "run/loop.h"
-#include "run/shell.h"
 #include "session/session_table.h"
 #include "worker/worker_session.h"
 #include "worker_program/detect.h"
@@ -205,7 +205,7 @@ class Program {
     void open_workspace() {
         const std::string parent = workspace_parent(options_);
         worker::WorkerOptions worker;
-        worker.launcher.shell = run::find_shell().or_throw();
+        worker.launcher.shell = find_shell().or_throw();
         worker.launcher.scratch = parent;
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;

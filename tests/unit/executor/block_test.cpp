@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "executor/channel.h"
-#include "executor/descriptors.h"
 #include "executor/shared_file.h"
+#include "process/passed_descriptors.h"
 #include "support.h"
 
 namespace wq::executor {
@@ -49,7 +49,7 @@ class OtherProcess {
         const KeepBlocks keep_blocks(keeps);
         std::vector<Descriptor> files;
         char mark = 0;
-        receive_descriptors(ends_[1].get(), writable_bytes_of_value(mark), files);
+        process::receive_descriptors(ends_[1].get(), process::writable_bytes_of_value(mark), files);
         auto block = files.empty() ? Error{} : Block::map(std::move(files.front()));
         if (!block) _exit(1);
         if (first == First::fork && ::fork() == 0) _exit(0);

@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
-#include "executor/descriptors.h"
 #include "executor/storage.h"
+#include "process/passed_descriptors.h"
 #include "support.h"
 
 namespace wq::executor {
@@ -39,8 +39,9 @@ class OneLane : public testing::Test {
     std::unique_ptr<Process> asked() {
         auto process = std::make_unique<Process>();
         std::vector<Descriptor> files;
-        if (receive_descriptors(control_[1].get(), writable_bytes_of_value(process->request), files,
-                                MSG_DONTWAIT) <= 0)
+        if (process::receive_descriptors(control_[1].get(),
+                                         process::writable_bytes_of_value(process->request), files,
+                                         MSG_DONTWAIT) <= 0)
             return nullptr;
         if (process->request.kind != Request::Kind::fork) return process;
         auto memory = PageMemory::map(std::move(files.at(0)));

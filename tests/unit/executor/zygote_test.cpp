@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "executor/descriptors.h"
 #include "executor/fork_request.h"
+#include "process/passed_descriptors.h"
 #include "support.h"
 
 namespace wq::executor {
@@ -21,7 +21,7 @@ TEST_F(ZygoteAlone, ReadsRequestsThoughNobodyReadsItsNews) {
     ASSERT_TRUE(link) << link.error().message;
     Request request;
     for (; request.lane < requests; ++request.lane)
-        ASSERT_TRUE(send_descriptors(link->control.get(), bytes_of_value(request), {}));
+        ASSERT_TRUE(process::send_descriptors(link->control.get(), process::bytes_of_value(request), {}));
     for (std::uint32_t lane = 0; lane < requests; ++lane) {
         News news;
         ASSERT_EQ(recv(link->control.get(), &news, sizeof news, 0), static_cast<ssize_t>(sizeof news));

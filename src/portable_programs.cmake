@@ -1,5 +1,6 @@
-# Workers are copied to machines that have other libraries, or none: work_queue_worker is one file that needs only libc, if
-# this machine has what it needs as static libraries. Sets its property WQ_PORTABLE, or says why not.
+# Workers are copied to machines that have other libraries, or none: these programs are single files that need only libc, if
+# this machine has what they need as static libraries. Sets their property WQ_PORTABLE, or says why not.
+set(portable_programs work_queue_worker runtask)
 set(without_udev ${PROJECT_SOURCE_DIR}/src/machine/without_udev.c)
 # Unused parts of libstdc++ need a newer glibc. Libraries that are loaded later, such as libcurl, must not find our OpenSSL.
 set(portable_options -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,--exclude-libs,ALL
@@ -42,9 +43,12 @@ else()
 endif()
 
 if(why_shared)
-  message(STATUS "work_queue_worker needs shared libraries: ${why_shared}")
+  list(JOIN portable_programs " and " programs)
+  message(STATUS "${programs} need shared libraries: ${why_shared}")
 else()
-  set_target_properties(work_queue_worker PROPERTIES WQ_PORTABLE ON)
-  target_sources(work_queue_worker PRIVATE ${without_udev})
-  target_link_options(work_queue_worker PRIVATE ${portable_options})
+  foreach(program IN LISTS portable_programs)
+    set_target_properties(${program} PROPERTIES WQ_PORTABLE ON)
+    target_sources(${program} PRIVATE ${without_udev})
+    target_link_options(${program} PRIVATE ${portable_options})
+  endforeach()
 endif()

@@ -1,4 +1,4 @@
-#include "slices_program/command_host.h"
+#include "process/command_host.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -18,17 +18,18 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "executor/descriptors.h"
+#include "process/passed_descriptors.h"
 #include "process/process_tree.h"
 
-namespace wq::slices_program {
+namespace wq::process {
 
 namespace {
 
-// The answer to a request, and later the end of its command.
+// The answer to a request, or the end of a process.
 struct Answer {
-    std::int32_t error = 0;   // errno of a start that failed
-    std::int32_t status = 0;  // of waitpid()
+    std::int32_t is_end = 0;
+    std::int32_t pid = -1;
+    std::int32_t number = 0;  // errno of a start that failed; status as of waitpid()
 };
 
 using Length = std::uint64_t;  // of a request, which follows; with it comes the descriptor of stdin
@@ -90,7 +91,7 @@ std::string message_of(int error_number) {
 
 class Host {
   public:
-    explicit Host(int control) : control_(control) {
+    Host(int control, bool tells_all_ends) : control_(control), tells_all_ends_(tells_all_ends) {
         sigset_t child;
         ::sigemptyset(&child);
         ::sigaddset(&child, SIGCHLD);
@@ -111,38 +112,39 @@ class Host {
     bool take_request() {
         Length length = 0;
         std::vector<Descriptor> in;
-        if (executor::receive_descriptors(control_, executor::writable_bytes_of_value(length), in) !=
-                ssize_t{sizeof length} ||
+        if (receive_descriptors(control_, writable_bytes_of_value(length), in) != ssize_t{sizeof length} ||
             in.size() != 1)
             return false;
         std::string bytes(length, '\0');
         if (!receive_all(control_, bytes)) return false;
         auto command = command_in(bytes);
-        return command && tell({start(*command, in.front().get()), 0});
+        if (!command) return false;
+        const int error = start(*command, in.front().get());
+        return tell({0, command_, error});
     }
     int start(CommandLine& command, int in) {
         const std::vector<char*> argv = pointers_of(command.words);
         const std::vector<char*> envp = pointers_of(command.environment);
-        process::SpawnPlan plan;
+        SpawnPlan plan;
         plan.file = command.file.c_str();
         plan.argv = argv.data();
         plan.envp = envp.data();
         plan.in = in;
         plan.only_standard = true;
         plan.own_group = false;
-        const process::Spawned child = process::spawn(plan, stack_);
+        const Spawned child = spawn(plan, stack_);
         command_ = child.pid;
         return child.error;
     }
-    // Of all that end here, only the command's end is told: the others are what commands left behind.
+    // The others are what commands left behind.
     bool reap() {
         signalfd_siginfo info;
         while (::read(ends_.get(), &info, sizeof info) > 0) continue;
         int status = 0;
         for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
-            if (ended != command_) continue;
-            command_ = -1;
-            if (!tell({0, status})) return false;
+            if (ended != command_ && !tells_all_ends_) continue;
+            if (ended == command_) command_ = -1;
+            if (!tell({1, ended, status})) return false;
         }
         return true;
     }
@@ -153,14 +155,15 @@ class Host {
     }
 
     int control_;
+    bool tells_all_ends_;
     Descriptor ends_;
-    process::ChildStack stack_;
+    ChildStack stack_;
     pid_t command_ = -1;
 };
 
 }  // namespace
 
-CommandHost::CommandHost() {
+CommandHost::CommandHost(Style style) : style_(std::move(style)) {
     begin();
 }
 
@@ -178,17 +181,18 @@ void CommandHost::begin() {
         control_.reset(ends[1]);
         if (stopped_) ::shutdown(control_.get(), SHUT_WR);
     }
-    std::string word(command_host_word);
-    std::string name = "work_queue_slices";
+    std::string word(style_.tells_all_ends ? telling_host_word : command_host_word);
+    std::string name = style_.program;
     const std::array<char*, 3> argv{name.data(), word.data(), nullptr};
-    process::SpawnPlan plan;
+    SpawnPlan plan;
     plan.file = "/proc/self/exe";
     plan.argv = argv.data();
     plan.envp = ::environ;
     plan.in = theirs.get();
     plan.only_standard = true;
+    plan.own_group = style_.own_group;
     plan.dies_with_us = false;  // it has something to do then
-    const process::Spawned child = process::spawn(plan, stack_);
+    const Spawned child = spawn(plan, stack_);
     if (child.pid <= 0) throw std::runtime_error("cannot start a process: " + message_of(child.error));
     pid_ = child.pid;
 }
@@ -199,6 +203,11 @@ void CommandHost::stop() {
     if (control_.valid()) ::shutdown(control_.get(), SHUT_WR);  // as if the rank were gone
 }
 
+void CommandHost::shut_down() {
+    const std::lock_guard lock(mutex_);
+    if (control_.valid()) ::shutdown(control_.get(), SHUT_WR);
+}
+
 void CommandHost::end() {
     {
         const std::lock_guard lock(mutex_);
@@ -206,7 +215,8 @@ void CommandHost::end() {
     }
     while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
-    pid_ = -1;
+    pid_ = command_ = -1;
+    ends_.clear();
 }
 
 Status CommandHost::start(const CommandLine& command, int in) {
@@ -229,19 +239,45 @@ std::optional<int> CommandHost::ask(const CommandLine& command, int in) {
     const std::string bytes = bytes_of(command);
     const Length length = bytes.size();
     const bool sent =
-        executor::send_descriptors(control_.get(), executor::bytes_of_value(length), {&in, 1}) &&
-        send_all(control_.get(), bytes);
-    const auto answer = sent ? receive_answer(control_.get()) : std::nullopt;
-    return answer ? std::optional<int>(answer->error) : std::nullopt;
+        send_descriptors(control_.get(), bytes_of_value(length), {&in, 1}) && send_all(control_.get(), bytes);
+    if (!sent) return std::nullopt;
+    for (;;) {
+        const auto answer = receive_answer(control_.get());
+        if (!answer) return std::nullopt;
+        if (answer->is_end != 0) {
+            ends_.push_back({answer->pid, answer->number});
+            continue;
+        }
+        command_ = answer->pid;
+        return answer->number;
+    }
 }
 
 std::optional<int> CommandHost::wait() {
-    if (const auto answer = receive_answer(control_.get())) return answer->status;
+    const auto ended = next_end();
+    return ended ? std::optional<int>(ended->status) : std::nullopt;
+}
+
+std::optional<CommandHost::End> CommandHost::next_end() {
+    if (const auto ended = receive_end()) {
+        if (ended->pid == command_) command_ = -1;
+        return ended;
+    }
     end();
     return std::nullopt;
 }
 
-void host_commands() {
+std::optional<CommandHost::End> CommandHost::receive_end() {
+    if (!ends_.empty()) {
+        const End ended = ends_.front();
+        ends_.pop_front();
+        return ended;
+    }
+    const auto answer = receive_answer(control_.get());
+    return answer ? std::optional<End>({answer->pid, answer->number}) : std::nullopt;
+}
+
+void host_commands(bool tells_all_ends) {
     ::signal(SIGPIPE, SIG_DFL);
     ::signal(SIGCHLD, SIG_DFL);  // ignored, ends would not be told
     // A signal is a command's mistake (`kill $PPID`); commands get an empty mask.
@@ -250,9 +286,15 @@ void host_commands() {
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     ::prctl(PR_SET_NAME, "wq_commands");
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    Host(STDIN_FILENO).run();
-    process::end_all_children(process::kill_limit_ms);
+    Host(STDIN_FILENO, tells_all_ends).run();
+    end_all_children(kill_limit_ms);
     ::_exit(0);
 }
 
-}  // namespace wq::slices_program
+void host_commands_if_asked(int argc, char** argv) {
+    if (argc != 2) return;
+    if (argv[1] == command_host_word) host_commands(false);
+    if (argv[1] == telling_host_word) host_commands(true);
+}
+
+}  // namespace wq::process

@@ -1,4 +1,4 @@
-#include "executor/descriptors.h"
+#include "process/passed_descriptors.h"
 
 #include <sys/socket.h>
 
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace wq::executor {
+namespace wq::process {
 
 namespace {
 
@@ -68,4 +68,4 @@ ssize_t receive_descriptors(int socket, std::span<std::byte> bytes, std::vector<
     return got;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::process

@@ -1,10 +1,10 @@
-#include "run/shell.h"
+#include "base/find_shell.h"
 
 #include <unistd.h>
 
 #include <filesystem>
 
-namespace wq::run {
+namespace wq {
 
 Result<std::string> find_shell(const std::string& wanted) {
     if (!wanted.empty()) {
@@ -17,4 +17,4 @@ Result<std::string> find_shell(const std::string& wanted) {
     return std::string("/bin/sh");
 }
 
-}  // namespace wq::run
+}  // namespace wq

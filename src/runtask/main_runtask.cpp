@@ -1,0 +1,74 @@
+// runtask: options.cpp has its options, share/doc/shared-lists.md its documentation.
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "process/command_host.h"
+#include "runtask/list_commands.h"
+#include "runtask/options.h"
+#include "runtask/worker.h"
+
+namespace {
+
+using wq::runtask::Options;
+
+// Who no longer reads what we print does not end us amid a line.
+void block_broken_pipes() {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+wq::Result<int> carry_out(const Options& options) {
+    switch (options.mode) {
+        case Options::Mode::help:
+            std::fputs(wq::runtask::help().c_str(), stdout);
+            return 0;
+        case Options::Mode::version:
+            std::puts("runtask " WQ_VERSION);
+            return 0;
+        case Options::Mode::lock:
+            return wq::runtask::lock_list(options);
+        case Options::Mode::reset:
+            return wq::runtask::reset_list(options);
+        case Options::Mode::release:
+            return wq::runtask::release_worker(options);
+        case Options::Mode::status:
+            return wq::runtask::print_status(options);
+        case Options::Mode::check:
+            return wq::runtask::check_list(options);
+        case Options::Mode::run:
+            break;
+    }
+    return wq::runtask::Worker(options).run();
+}
+
+int fail(const wq::Error& error) {
+    std::fprintf(stderr, "runtask: %s\n", error.message.c_str());
+    return wq::to_int(error.code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    wq::process::host_commands_if_asked(argc, argv);
+    block_broken_pipes();
+    const auto options = wq::runtask::parse_options(argc, argv, variable);
+    if (!options) return fail(options.error());
+    try {
+        const auto code = carry_out(*options);
+        return code ? *code : fail(code.error());
+    } catch (const wq::Failure& failure) {
+        return fail(failure.error);
+    } catch (const std::exception& problem) {
+        return fail({wq::ExitCode::internal, problem.what()});
+    }
+}

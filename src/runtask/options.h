@@ -1,0 +1,41 @@
+// The command line of runtask.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "list_store/list_place.h"
+#include "marked_list/marked_line.h"
+
+namespace wq::runtask {
+
+struct Options {
+    enum class Mode { run, help, version, lock, reset, release, status, check };
+    Mode mode = Mode::run;
+    list_store::ListPlace list;
+
+    std::string name;  // of the worker; empty: a default
+    std::optional<marked_list::WorkerId> id;
+    bool once = false;
+    std::uint64_t jobs = 1;
+    std::uint64_t retries = 0;
+    std::optional<Duration> timeout;            // of a line
+    Duration lease = std::chrono::minutes(10);  // 0: never
+    Duration poll = std::chrono::seconds(3);    // how often to look for new lines
+    std::uint64_t reset_from = 0;               // Mode::reset
+    bool dot = false;                           // Mode::check: the graph of groups alone
+    marked_list::WorkerId released = 0;         // Mode::release
+};
+
+// The value of an environment variable; empty: it is not set.
+using Environment = std::function<std::string(const char* name)>;
+
+// Error (usage): in one line.
+Result<Options> parse_options(int argc, const char* const* argv, const Environment& environment);
+std::string help();
+
+}  // namespace wq::runtask

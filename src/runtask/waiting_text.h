@@ -1,0 +1,16 @@
+// Says in words why a worker has nothing to run.
+#pragma once
+
+#include <string>
+
+#include "marked_list/choice.h"
+
+namespace wq::runtask {
+
+// "waiting for new lines", "waiting: line 5 waits for line 4 (group a)".
+std::string waiting_text(const marked_list::Waiting& why);
+
+// Why `--once` leaves lines undone; "": all are ok. `failed`: lines that failed.
+std::string undone_text(const marked_list::Waiting& why, std::uint64_t failed);
+
+}  // namespace wq::runtask

@@ -1,0 +1,384 @@
+#include "runtask/worker.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "base/find_shell.h"
+#include "base/units.h"
+#include "marked_list/status_table.h"
+#include "runtask/waiting_text.h"
+#include "runtask/worker_name.h"
+
+namespace wq::runtask {
+
+namespace {
+
+using marked_list::Choice;
+using marked_list::Document;
+using marked_list::Edit;
+using marked_list::End;
+using marked_list::TryEnd;
+
+constexpr Duration least_pause = std::chrono::seconds(1);
+constexpr Duration most_pause = std::chrono::seconds(30);
+constexpr int most_idle_moves = 2;
+// A terminal's key reaches the line and us; the line may be faster.
+constexpr Duration signals_together = std::chrono::milliseconds(50);
+constexpr std::array stop_codes{128 + SIGHUP, 128 + SIGINT, 128 + SIGTERM};
+
+// Others may have found this worker lost before it has.
+bool still_runs(const Document& list, const End& end) {
+    return std::ranges::any_of(list.live_lines(), [&](std::uint64_t number) {
+        const marked_list::MarkedLine& line = list.line(number);
+        return line.kind == marked_list::LineKind::running && line.command == end.command &&
+               line.tries.back().worker == end.worker && line.tries.back().begun == end.begun;
+    });
+}
+
+std::string first_directory() {
+    const char* const logical = std::getenv("PWD");
+    std::error_code problem;
+    if (logical != nullptr && std::filesystem::equivalent(logical, ".", problem)) return logical;
+    return std::filesystem::current_path(problem).string();
+}
+
+WorkerShell::Settings shell_settings(const Options& options, std::function<void(const std::string&)> say) {
+    return {find_shell().or_throw(), options.jobs > 1, options.timeout, std::move(say)};
+}
+
+Joining joining(const Options& options) {
+    return {options.list, options.name.empty() ? default_worker_name() : options.name, options.id,
+            options.lease};
+}
+
+}  // namespace
+
+Worker::Worker(const Options& options)
+    : options_(options),
+      say_([this](const std::string& line) { terminal_.say(line); }),
+      shell_(shell_settings(options, say_)),
+      watch_([this] { shell_.kill_all_soon(); }),
+      member_(std::make_unique<Membership>(joining(options), say_)),
+      directory_(first_directory()) {}
+
+Result<int> Worker::run() {
+    if (auto joined = join(instant_now()); !joined) return joined.error();
+    while (!exit_code_ && !fatal_) {
+        if (watch_.stopped()) return interrupt();
+        if (auto done = turn(); !done) fatal_ = done.error();
+        if (!exit_code_ && !fatal_ && !busy_) wait();
+    }
+    record_and_leave();
+    if (fatal_) return *fatal_;
+    return *exit_code_;
+}
+
+Status Worker::turn() {
+    const Instant now = instant_now();
+    if (!problem_ || now >= try_at_) serve_and_report(now);
+    set_deadline();
+    return take_shell_events();
+}
+
+Status Worker::take_shell_events() {
+    auto events = shell_.take_events(instant_now());
+    if (!events) return events.error();
+    if (watch_.take_lapsed()) {
+        say_("gave no sign of life for too long: the lines that run are killed, since others may take them");
+        lapsed_ = true;
+    }
+    for (ShellEvent& event : *events) std::visit([&](auto& one) { on(std::move(one)); }, event);
+    if (running_.empty()) lapsed_ = false;
+    busy_ = !events->empty();
+    return success();
+}
+
+void Worker::serve_and_report(Instant now) {
+    if (const Status served = serve(now); !served) {
+        if (!problem_) say_(served.error().message + "; trying again");
+        problem_ = served.error();
+        pause_ = std::clamp(pause_ * 2, least_pause, most_pause);
+        try_at_ = instant_now() + pause_;
+    } else if (std::exchange(problem_, std::nullopt)) {
+        say_("connected again: " + member_->name());
+        pause_ = Duration{0};
+    }
+}
+
+Status Worker::serve(Instant now) {
+    if (!member_->joined()) {
+        auto joined = join(now);
+        if (!joined && joined.error().code != ExitCode::unreachable) fatal_ = joined.error();
+        if (!joined || !member_->joined()) return joined;
+    }
+    const bool looks = look_at_ && *look_at_ <= now;
+    if (problem_) {
+        if (auto fresh = member_->list().refresh(); !fresh) return fresh;
+    }
+    if (auto kept = member_->keep(now, looks); !kept) return kept;
+    if (auto taken = take_lines(now); !taken) return taken;
+    if (!running_.empty() || environment_ || !ends_.empty()) return success();
+    if (leaves_)
+        exit_code_ = leaves_;
+    else if (move_)
+        move_now(now);
+    return success();
+}
+
+Status Worker::join(Instant now) {
+    if (join_at_ && *join_at_ > now) return success();
+    join_at_.reset();
+    if (auto joined = member_->join(); !joined) return joined;
+    member_->list().move_to(place_);
+    shell_.export_variables(
+        {{"WORKERID", std::to_string(member_->id())}, {"TASKFILE", member_->place().file}});
+    return success();
+}
+
+Status Worker::take_lines(Instant now) {
+    for (;;) {
+        const auto begun = take_line(now);
+        if (!begun) return begun.error();
+        if (!*begun) return success();
+        // Lines in the background begin one after the other.
+        if (auto events = take_shell_events(); !events) return fatal_ = events.error(), success();
+    }
+}
+
+// Records ends, and begins a line in the same change. False: none was begun.
+Result<bool> Worker::take_line(Instant now) {
+    const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || !ends_.empty());
+    if (!may_begin && ends_.empty()) return false;
+    const auto made =
+        member_->list().change("lines", [&](const Document& list) { return decide(list, may_begin); });
+    if (!made) return made.error();
+    ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(std::exchange(ends_sent_, 0)));
+    look_at_.reset();
+    if (const auto next = std::exchange(next_, std::nullopt)) {
+        begin(*next);
+        return true;
+    }
+    if (may_begin) on_nothing_to_take(now);
+    return false;
+}
+
+bool Worker::has_room() const {
+    return !move_ && !leaves_ && !environment_ && !after_replay_ && running_.size() < options_.jobs &&
+           shell_.ready();
+}
+
+std::vector<Edit> Worker::decide(const Document& list, bool may_begin) {
+    std::vector<Edit> edits;
+    for (const End& end : ends_)
+        if (end.end != TryEnd::lost || still_runs(list, end)) edits.push_back(end);
+    ends_sent_ = ends_.size();
+    shared_list::SharedList& shared = member_->list();
+    next_ = may_begin ? marked_list::choose(list, member_->id(), shared.place(), ends_) : std::nullopt;
+    if (next_ && !next_->environment)
+        edits.push_back(
+            marked_list::Take{next_->number, member_->id(), shared.stamp(),
+                              std::string(marked_list::searched_text(list.line(next_->number).text))});
+    return edits;
+}
+
+void Worker::begin(const Choice& choice) {
+    shared_list::SharedList& shared = member_->list();
+    const auto run_environment = [&](std::uint64_t number) {
+        const std::string& line = shared.list().line(number).command;
+        environment_ = number;
+        terminal_.line_begins(member_->id(), directory_, line);
+        shell_.begin_environment(line);
+    };
+    shared.move_to(choice.number);
+    waits_for_.clear();
+    if (choice.environment) return run_environment(choice.number);
+    const marked_list::MarkedLine& line = shared.list().line(choice.number);
+    ++lines_here_;
+    const TaskKey key = ++keys_;
+    running_[key] = {choice.number, line.tries.back().begun, line.command, options_.retries};
+    if (choice.replay == 0) return begin_task(key);
+    after_replay_ = key;
+    run_environment(choice.replay);
+}
+
+void Worker::begin_task(TaskKey key) {
+    const Running& line = running_.at(key);
+    terminal_.line_begins(member_->id(), directory_, line.line);
+    shell_.begin_task(key, line.line);
+}
+
+void Worker::on(EnvironmentLineEnded event) {
+    const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
+    directory_ = event.answer.directory;
+    if (event.answer.exit_code != 0)
+        terminal_.line_ended(member_->id(), number, "#error" + std::to_string(event.answer.exit_code));
+    if (after_replay_) return begin_task(*std::exchange(after_replay_, std::nullopt));
+    plan_move(event.answer);
+}
+
+void Worker::on(ShellLeft event) {
+    const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
+    leaves_ = event.exit_code;
+    if (watch_.stopped()) return;
+    say_("line " + std::to_string(number) + " has ended this worker with exit code " +
+         std::to_string(event.exit_code));
+    if (!after_replay_) return;
+    const auto waited = running_.extract(*std::exchange(after_replay_, std::nullopt));
+    end_line(waited.mapped(), TryEnd::lost, 0);
+}
+
+void Worker::on(TaskEnded event) {
+    const auto found = running_.find(event.key);
+    if (found == running_.end()) return;
+    Running line = found->second;
+    if (event.output.valid()) {
+        terminal_.line_begins(member_->id(), directory_, line.line);
+        terminal_.output(event.output.get());
+    }
+    running_.erase(found);
+    if (is_lost(event)) return end_line(line, TryEnd::lost, 0);
+    if (event.timed_out)
+        say_("line " + std::to_string(line.number) + " ran longer than " +
+             format_duration(*options_.timeout));
+    if (tries_again(line, event)) return;
+    end_line(line, event.exit_code == 0 ? TryEnd::ok : TryEnd::error, event.exit_code);
+}
+
+bool Worker::tries_again(Running& line, const TaskEnded& event) {
+    if (event.exit_code == 0 || line.retries == 0 || leaves_) return false;
+    --line.retries;
+    terminal_.line_ended(member_->id(), line.number,
+                         "#error" + std::to_string(event.exit_code) + ", tried again");
+    running_[++keys_] = line;
+    begin_task(keys_);
+    return true;
+}
+
+// Whether we have killed it, or whoever stops us.
+bool Worker::is_lost(const TaskEnded& event) const {
+    if (lapsed_) return event.exit_code == 128 + SIGKILL;
+    if (event.exit_code <= 128) return false;
+    if (watch_.stopped()) return true;
+    return std::ranges::find(stop_codes, event.exit_code) != stop_codes.end() &&
+           watch_.stopped_within(signals_together);
+}
+
+void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
+    const std::string stamp = member_->list().stamp();
+    ends_.push_back({line.number, member_->id(), line.begun, stamp, end, exit_code, line.line});
+    const std::string result = end == TryEnd::ok      ? "#ok"
+                               : end == TryEnd::error ? "#error" + std::to_string(exit_code)
+                                                      : "#lost";
+    terminal_.line_ended(member_->id(), line.number, "# (" + line.begun + " ... " + stamp + ") " + result);
+}
+
+void Worker::on_nothing_to_take(Instant now) {
+    look_at_ = now + options_.poll;
+    const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
+    if (options_.once && running_.empty() && why.may_become_free == 0) {
+        const std::string undone = undone_text(why, marked_list::count(member_->list().list()).failed);
+        if (!undone.empty()) say_(member_->name() + ": " + undone);
+        leaves_ = to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
+    } else if (running_.empty() && terminal_.has_reader()) {
+        const std::string text = waiting_text(why);
+        if (std::exchange(waits_for_, text) != text) say_(text);
+    }
+}
+
+void Worker::plan_move(const LineAnswer& answer) {
+    const bool jumps = !answer.jumpto.empty();
+    if (!jumps && answer.newtask.empty() && answer.newid.empty()) return;
+    Move move{member_->place(), std::nullopt, !jumps && answer.newtask.empty()};
+    if (!move.same_list) {
+        auto place = list_store::list_place(jumps ? answer.jumpto : answer.newtask, move.place.host);
+        if (!place) return say_("stays in " + member_->name() + ": " + place.error().message);
+        move.place = std::move(*place);
+    }
+    if (jumps) {
+        move.id = member_->id();
+    } else if (!answer.newid.empty()) {
+        const auto id = parse_count(answer.newid, 0, std::int64_t{marked_list::no_worker} - 1);
+        if (!id) return say_("stays in " + member_->name() + ": newid: " + id.error().message);
+        move.id = static_cast<marked_list::WorkerId>(*id);
+    }
+    move_ = std::move(move);
+}
+
+void Worker::move_now(Instant now) {
+    const Move move = *std::exchange(move_, std::nullopt);
+    place_ = move.same_list ? member_->list().place() : 0;
+    // The sign of a worker that is gone is removed by others.
+    if (auto left = member_->leave(); !left) say_(left.error().message);
+    Joining joins = joining(options_);
+    joins.place = move.place;
+    joins.id = move.id;
+    member_ = std::make_unique<Membership>(std::move(joins), say_);
+    if (!move.same_list) shell_.forget_lines();
+    // Lists that lead to each other, and have no lines to run, are looked at once in a while.
+    idle_moves_ = lines_here_ == 0 ? idle_moves_ + 1 : 0;
+    if (idle_moves_ > most_idle_moves) join_at_ = now + options_.poll;
+    lines_here_ = 0;
+    look_at_.reset();
+    waits_for_.clear();
+    busy_ = true;
+}
+
+void Worker::set_deadline() {
+    const auto deadline = running_.empty() || !member_->joined() ? std::nullopt : member_->lapses();
+    if (deadline != deadline_) watch_.set_deadline(deadline);
+    deadline_ = deadline;
+}
+
+std::optional<Instant> Worker::next() const {
+    std::optional<Instant> next = shell_.next();
+    if (problem_) {
+        earliest(next, try_at_);
+    } else if (!member_->joined()) {
+        earliest(next, join_at_.value_or(instant_now()));
+    } else {
+        earliest(next, member_->next(instant_now()));
+        if (has_room()) earliest(next, look_at_);
+    }
+    return next;
+}
+
+void Worker::wait() {
+    std::vector<pollfd> ready{{watch_.descriptor(), POLLIN, 0}};
+    shell_.add_descriptors(ready);
+    int limit = -1;
+    if (const auto until = next()) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - instant_now());
+        limit = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+    }
+    ::poll(ready.data(), ready.size(), limit);
+}
+
+int Worker::interrupt() {
+    say_("interrupted: the lines that run are killed, and wait again");
+    shell_.kill_all();
+    for (const auto& [key, line] : running_) end_line(line, TryEnd::lost, 0);
+    running_.clear();
+    record_and_leave();
+    return to_int(ExitCode::interrupted);
+}
+
+void Worker::record_and_leave() {
+    if (!member_->joined()) return;
+    Status recorded = success();
+    for (int tries = 0; tries < 3 && !(ends_.empty() && recorded); ++tries) {
+        const auto made =
+            member_->list().change("lines", [&](const Document& list) { return decide(list, false); });
+        recorded = made ? success() : Status(made.error());
+        if (made) ends_.clear();
+    }
+    if (recorded) recorded = member_->leave();
+    if (!recorded) say_(recorded.error().message + "; lines that ran wait again when the lease is over");
+}
+
+}  // namespace wq::runtask

@@ -1,0 +1,13 @@
+// The program that runs these tests is also the host of the commands that they start.
+#pragma once
+
+#include "process/command_host.h"
+
+namespace wq::runtask {
+
+// Before main(), which knows nothing of hosts.
+[[gnu::constructor]] inline void become_host_if_asked(int argc, char** argv, char**) {
+    process::host_commands_if_asked(argc, argv);
+}
+
+}  // namespace wq::runtask
