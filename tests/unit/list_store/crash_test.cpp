@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -53,7 +54,17 @@ class Killed : public EveryWay {
         }
     }
 
-    void kill_one(std::mt19937& random) {
+    // How long it takes to rewrite the list once.
+    int rewriting_ms() {
+        auto store = opened(list());
+        const Answer answer = ask(*store, rewriting(version(*store), {{0, text_of(0).size(), text_of(1)}}));
+        EXPECT_TRUE(answer.changed);
+        EXPECT_EQ(number_of(read_file(list())), 1);
+        return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(answer.rewriting).count());
+    }
+
+    void kill_one(std::mt19937& random, int rewriting_ms) {
+        const int moment_ms = static_cast<int>(random() % static_cast<unsigned>(3 * rewriting_ms + 10));
         if (GetParam() == Way::local) {
             const pid_t pid = fork();
             if (pid == 0) {
@@ -61,7 +72,7 @@ class Killed : public EveryWay {
                 if (store.open().ok()) rewrite(store, false);
                 _exit(1);
             }
-            poll(nullptr, 0, 5 + static_cast<int>(random() % 20));
+            poll(nullptr, 0, moment_ms);
             kill(pid, SIGKILL);
             waitpid(pid, nullptr, 0);
             return;
@@ -69,7 +80,7 @@ class Killed : public EveryWay {
         auto store = opened(list());
         std::atomic<bool> over = false;
         std::thread thread([&] { rewrite(*store, over); });
-        poll(nullptr, 0, 5 + static_cast<int>(random() % 100));
+        poll(nullptr, 0, moment_ms);
         for (const pid_t helper : helpers()) {
             if (random() % 2 == 0)
                 kill(helper, SIGKILL);  // what it has just started ends by itself
@@ -102,26 +113,26 @@ class Killed : public EveryWay {
 TEST_P(Killed, AtAnyMomentTheListIsOldOrNew) {
     std::mt19937 random(static_cast<unsigned>(getpid()));
     write_file(list(), text_of(0));
+    const int once_ms = rewriting_ms();
     auto after = opened(Way::local, list());
     for (int i = 0; i < 30 / every(); ++i) {
-        kill_one(random);
+        kill_one(random, once_ms);
         EXPECT_GE(number_of(read_file(list())), 0) << i;
         check(*after);
     }
-    EXPECT_GT(number_of(read_file(list())), 0);
 }
 
 TEST_P(Killed, AListWithOtherNamesIsCompletedByTheNext) {
     std::mt19937 random(static_cast<unsigned>(getpid()));
     write_file(list(), text_of(0));
     std::filesystem::create_hard_link(list(), folder_ / "other");
+    const int once_ms = rewriting_ms();
     auto after = opened(Way::local, list());
     for (int i = 0; i < 30 / every(); ++i) {
-        kill_one(random);
+        kill_one(random, once_ms);
         check(*after);
         EXPECT_EQ(number_of(read_file(list())), number_of(read_file(folder_ / "other")));
     }
-    EXPECT_GT(number_of(read_file(list())), 0);
 }
 
 WQ_EVERY_WAY(Killed);
