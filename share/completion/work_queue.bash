@@ -80,7 +80,7 @@ _runtask() {
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "-h -i -m -n --check --dot --help --id --jobs --lease --lock --master --name
-                --once --poll --release --reset --retries --status --timeout --version" -- "$word")
+                --once --poll --release --reset --retries --serve --status --timeout --version" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi

@@ -1,4 +1,4 @@
-// runtask: options.cpp has its options, share/doc/shared-lists.md its documentation.
+// runtask: options.cpp has its options, share/doc/runtask.md its documentation.
 #include <signal.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include "process/command_host.h"
 #include "runtask/list_commands.h"
 #include "runtask/options.h"
+#include "runtask/ranks.h"
 #include "runtask/worker.h"
 
 namespace {
@@ -48,6 +49,7 @@ wq::Result<int> carry_out(const Options& options) {
         case Options::Mode::run:
             break;
     }
+    if (wq::runtask::needs_manager(options)) return wq::runtask::become_manager(options);
     return wq::runtask::Worker(options).run();
 }
 

@@ -37,6 +37,7 @@ po::options_description visible_options() {
         "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses)");
     add("id,i", text("K"), "id of this worker (default: the next free one)");
     add("once", "leave when no line is left that this worker may run (default: wait for more)");
+    add("serve", "give the lines to workers over TCP (work_queue_worker), and keep records of the run");
     add("jobs", text("N"), "run up to N lines at once (default: 1)");
     add("retries", text("N"), "try a failed line N more times before others get it (default: 0)");
     add("timeout", text("TIME"), "kill a line that runs longer than this; it failed with exit code 124");
@@ -77,7 +78,7 @@ std::vector<std::string> with_reset_number(int argc, const char* const* argv) {
 }
 
 // Options that say how lines are run.
-constexpr std::array of_running{"name", "id", "once", "jobs", "retries", "timeout", "poll", "lease"};
+constexpr std::array of_running{"name", "id", "once", "serve", "jobs", "retries", "timeout", "poll", "lease"};
 
 Status take_mode(const po::variables_map& given, Options& options) {
     using Mode = Options::Mode;
@@ -144,12 +145,11 @@ Status take_place(const po::variables_map& given, const Environment& environment
 Status fill(const po::variables_map& given, const Environment& environment, Options& options) {
     if (given.count("help") > 0) return options.mode = Options::Mode::help, success();
     if (given.count("version") > 0) return options.mode = Options::Mode::version, success();
-    if (given.count("serve") > 0)
-        return usage_error("--serve is not in this version: start runtask on each machine");
     if (auto done = take_mode(given, options); !done) return done;
     if (auto done = take_numbers(given, options); !done) return done;
     if (auto done = take_times(given, options); !done) return done;
     options.once = given.count("once") > 0;
+    options.serve = given.count("serve") > 0;
     options.dot = given.count("dot") > 0;
     if (options.dot && options.mode != Options::Mode::check) return usage_error("--dot is for --check");
     options.name = given.count("name") > 0 ? given["name"].as<std::string>() : environment("WORKER_NAME");
@@ -160,7 +160,7 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
 
 Result<Options> parse_options(int argc, const char* const* argv, const Environment& environment) {
     po::options_description all = visible_options();
-    all.add_options()("file", po::value<std::vector<std::string>>())("serve", "");
+    all.add_options()("file", po::value<std::vector<std::string>>());
     po::positional_options_description positions;
     positions.add("file", -1);
     po::variables_map given;
@@ -202,6 +202,8 @@ std::string help() {
            "  runtask tasks.sh        as many times, in as many terminals, as you like\n"
            "  runtask me@login:~/tasks.sh\n"
            "                          on other machines: FILE is on the host login\n"
+           "  mpirun -n 16 runtask --once tasks.sh\n"
+           "                          the ranks are workers, and the run is recorded\n"
            "  runtask --once --jobs 4 tasks.sh\n"
            "                          four lines at once; leaves when all are done\n"
            "  runtask tasks.sh --reset\n"

@@ -21,6 +21,7 @@ struct Options {
     std::string name;  // of the worker; empty: a default
     std::optional<marked_list::WorkerId> id;
     bool once = false;
+    bool serve = false;  // for workers over TCP
     std::uint64_t jobs = 1;
     std::uint64_t retries = 0;
     std::optional<Duration> timeout;            // of a line

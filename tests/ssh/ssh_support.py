@@ -108,6 +108,8 @@ class Case(unittest.TestCase):
         self.kill_tagged()
         for process in self.started:
             process.wait()
+            process.stdout.close()
+            process.stderr.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def kill_tagged(self):
