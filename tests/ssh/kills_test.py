@@ -79,8 +79,11 @@ class Kills(Case):
                 self.started[-1].wait(chance.random() * 0.2)
             except support.subprocess.TimeoutExpired:
                 pass
-        # Those that lost the master when the last lines ended.
-        self.run_to_end("--once", "--lease", "3", "--poll", "0.2", self.remote(), code=None)
+        # One more, which waits for lines of workers that were killed last: it has no --once.
+        last = self.start("--lease", "3", "--poll", "0.2", self.remote())
+        self.wait_until(lambda: not re.search(rf"^(?!#.* #ok$)#?echo ", self.read("tasks.sh"), re.M), "the end of all lines")
+        last.send_signal(signal.SIGTERM)
+        last.communicate(timeout=support.DEADLINE)
         self.check(killed, cut)
 
     def check(self, killed, cut):
