@@ -17,6 +17,14 @@ std::size_t end_of_host(const std::string& word) {
     return colon < word.find('/') ? colon : std::string::npos;
 }
 
+// "user@[::1]" as ssh takes it: it knows no brackets.
+std::string without_brackets(std::string host) {
+    const std::size_t open = host.find('[');
+    if (open == std::string::npos || !host.ends_with(']')) return host;
+    host.pop_back();
+    return host.erase(open, 1);
+}
+
 }  // namespace
 
 Result<ListPlace> list_place(const std::string& word, const std::string& host) {
@@ -38,7 +46,7 @@ std::string name_of(const ListPlace& place) {
 
 std::unique_ptr<ListStore> store_at(const ListPlace& place, std::function<void(const std::string&)> say) {
     if (place.host.empty()) return std::make_unique<LocalStore>(place.file, std::move(say));
-    return std::make_unique<SshStore>(place.host, place.file, std::move(say));
+    return std::make_unique<SshStore>(without_brackets(place.host), place.file, std::move(say));
 }
 
 }  // namespace wq::list_store

@@ -158,13 +158,16 @@ Result<bool> Worker::take_line(Instant now) {
     const auto made =
         member_->list().change("lines", [&](const Document& list) { return decide(list, may_begin); });
     if (!made) return made.error();
+    const bool recorded = ends_sent_ != 0;
     ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(std::exchange(ends_sent_, 0)));
     look_at_.reset();
     if (const auto next = std::exchange(next_, std::nullopt)) {
         begin(*next);
         return true;
     }
-    if (may_begin) on_nothing_to_take(now);
+    if (!may_begin) return false;
+    if (recorded) return take_line(now);  // what has ended may wait again
+    on_nothing_to_take(now);
     return false;
 }
 

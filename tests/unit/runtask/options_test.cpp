@@ -99,7 +99,6 @@ TEST(RuntaskOptions, RefusalsNameTheRemedy) {
     EXPECT_THAT(refusal({"f", "--timeout", "0"}), HasSubstr("above 0"));
     EXPECT_THAT(refusal({"f", "--lease", "1"}), HasSubstr("at least 2s"));
     EXPECT_THAT(refusal({"f", "--reset=x"}), HasSubstr("--reset"));
-    EXPECT_THAT(refusal({"f", "--serve"}), HasSubstr("start runtask on each machine"));
     EXPECT_THAT(refusal({"f", "--onc"}), HasSubstr("--once"));
     EXPECT_THAT(refusal({"host:"}), HasSubstr("names no file"));
     EXPECT_THAT(refusal({"-m", "-oProxyCommand=x", "f"}), HasSubstr("is no host"));

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""A master that cannot be reached for a while: what runs, ends and begins meanwhile."""
+
+import os
+import signal
+
+import ssh_support as support
+from ssh_support import Case
+
+# ssh, but for times when there is a file `down` or `hangs`.
+SSH = """\
+if test -e {folder}/down; then echo "ssh: connect to host m port 22: Connection refused" >&2; exit 255; fi
+if test -e {folder}/hangs; then exec cat >/dev/null; fi
+exec {ssh} "$@"
+"""
+
+
+class LostMaster(Case):
+    def setUp(self):
+        super().setUp()
+        os.mkfifo(self.path("go"))
+        script = self.write("ssh.sh", SSH.format(folder=self.folder, ssh=self.server.command))
+        self.environment = {"RUNTASK_SSH": f"sh {script}"}
+
+    def cut(self, how):
+        """From now on; connections that there are end."""
+        self.write(how, "")
+        for process in support.tagged(self.mark):
+            with open(f"/proc/{process}/cmdline", "rb") as file:
+                if file.read().startswith(b"ssh\0"):
+                    os.kill(process, signal.SIGKILL)
+
+    def worker(self, *words):
+        return self.start(self.remote(), *words, env=self.environment)
+
+    def wait_for(self, name):
+        self.wait_until(lambda: os.path.exists(self.path(name)), name)
+
+    def said(self, worker, text):
+        line = ""
+        while text not in line:
+            line = worker.stderr.readline()
+            self.assertTrue(line, f"never said: {text}")
+
+    def test_the_end_of_a_line_is_recorded_later(self):
+        self.write("tasks.sh", f"echo > {self.folder}/begun; read x <{self.folder}/go; exit 3\necho next >{self.folder}/next #:\necho x\n")
+        worker = self.worker("--once")
+        self.wait_for("begun")
+        self.wait_until(lambda: "...\n" in self.marks(), "the mark of the line that runs")
+        self.cut("down")
+        with open(self.path("go"), "w", encoding="utf-8") as go:
+            go.write("\n")
+        self.said(worker, "trying again")
+        self.assertIn("...\n", self.marks())
+        os.remove(self.path("down"))
+        self.said(worker, "connected again")
+        worker.communicate(timeout=support.DEADLINE)
+        self.assertEqual(worker.returncode, 1)
+        self.assertRegex(self.marks(), r"exit 3 # worker 0 # \(T ... T\) #error3\n")
+        self.assertNotIn("#?line", self.marks())
+
+    def test_lines_are_killed_before_others_may_take_them(self):
+        self.write("tasks.sh", f"test -e {self.folder}/begun || {{ echo > {self.folder}/begun; exec tail -f /dev/null; }}\n")
+        worker = self.worker("--once", "--lease", "2")
+        self.wait_for("begun")
+        self.cut("down")
+        self.said(worker, "trying again")
+        self.said(worker, "gave no sign of life for too long")
+        os.remove(self.path("down"))
+        worker.communicate(timeout=support.DEADLINE)
+        self.assertEqual(worker.returncode, 0)
+        self.assertRegex(self.marks(), r"# worker 0 # \(T ... T\) #lost # worker 0 # \(T ... T\) #ok\n")
+
+    def test_a_second_signal_ends_a_worker_whose_master_hangs(self):
+        self.write("tasks.sh", f"echo > {self.folder}/begun; tail -f /dev/null\n")
+        worker = self.worker()
+        self.wait_for("begun")
+        self.cut("hangs")
+        worker.send_signal(signal.SIGINT)
+        self.said(worker, "interrupted")
+        worker.send_signal(signal.SIGINT)
+        self.assertEqual(worker.wait(10), 75)
+        self.wait_until(lambda: not support.tagged(self.mark), "the end of all processes")
+
+    def test_an_unknown_master_is_no_lost_one(self):
+        self.write("down", "")
+        _, _, err = self.run_to_end(self.remote(), "--once", code=69, env=self.environment)
+        self.assertIn("Connection refused", err)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,28 @@
+#include "runtask/waiting_text.h"
+
+#include <gtest/gtest.h>
+
+namespace wq::runtask {
+namespace {
+
+marked_list::Waiting why(const std::string& list, marked_list::WorkerId worker) {
+    return marked_list::why_waiting(marked_list::Document::read(list).or_throw(), worker);
+}
+
+TEST(WaitingText, SaysWhatIsMissing) {
+    EXPECT_EQ(waiting_text(why("#a # worker 0 # (07-28 15:52:29 ... 07-28 15:52:33) #ok\n", 0)),
+              "waiting for new lines");
+    EXPECT_EQ(waiting_text(why("#a #:g # worker 0 # (07-28 15:52:29 ...\nb #:g\nc #@7\n", 1)),
+              "waiting: line 2 waits for line 1 (group g), 1 line running, 1 line for other workers (#@)");
+    EXPECT_EQ(waiting_text(why("a # worker 1 # (07-28 15:52:29 ... 07-28 15:52:33) #error1\n", 1)),
+              "waiting: 1 line that failed here, for other workers");
+}
+
+TEST(WaitingText, SaysWhatIsLeftUndone) {
+    EXPECT_EQ(undone_text(why("", 0), 0), "");
+    EXPECT_EQ(undone_text(why("a # worker 1 # (07-28 15:52:29 ... 07-28 15:52:33) #error1\nb #:\n", 1), 1),
+              "1 line failed, 1 line cannot run: line 2 waits for line 1");
+}
+
+}  // namespace
+}  // namespace wq::runtask
