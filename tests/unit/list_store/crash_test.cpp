@@ -106,7 +106,9 @@ class Killed : public EveryWay {
         EXPECT_GE(number_of(*answer.file), 0);
         const std::string log = read_file(list() + ".runtask/edits");
         EXPECT_EQ(answer.log, log);
-        EXPECT_TRUE(ask(store, append(answer.now, "after\n")).changed);
+        const Answer next = ask(store, append(answer.now, "after\n"));
+        EXPECT_TRUE(next.changed) << answer.now.file << " and " << answer.now.log_bytes << " became "
+                                  << next.now.file << " and " << next.now.log_bytes << ": " << next.log;
     }
 };
 
