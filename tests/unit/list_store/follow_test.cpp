@@ -70,7 +70,7 @@ TEST_P(Following, AnOldFileIsSeenInTheEnd) {
 TEST_P(Following, MuchThatIsNewIsAnsweredOnce) {
     auto store = opened(list());
     auto other = opened(list());
-    for (const std::size_t bytes : {10, 300, 20'000, 400'000}) {
+    for (const std::size_t bytes : {10U, 300U, 20'000U, 400'000U}) {
         const Version known = after_appends(*store, 3);
         std::string news;
         Version theirs = version(*other);
