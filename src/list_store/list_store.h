@@ -106,6 +106,7 @@ class ListStore {
     // Writes the sign of a worker. `lease`: see Sign.
     virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;
     virtual Status remove_sign(marked_list::WorkerId worker) = 0;
+    // A master whose `stat` is neither GNU's nor BusyBox's has none: nobody is known to be lost.
     virtual Result<std::vector<Sign>> signs() = 0;
 
     virtual Result<MasterTime> time() = 0;

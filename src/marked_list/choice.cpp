@@ -104,6 +104,17 @@ std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_
     return std::nullopt;
 }
 
+std::uint64_t replayed_before(const Document& list, WorkerId worker, std::uint64_t number,
+                              std::uint64_t last) {
+    std::uint64_t environment = 0;
+    if (number >= last) return 0;
+    for (const std::uint64_t at : list.live_lines()) {
+        if (at >= number) break;
+        if (list.line(at).kind == LineKind::environment && allows(list.line(at), worker)) environment = at;
+    }
+    return environment;
+}
+
 Waiting why_waiting(const Document& list, WorkerId worker) {
     Waiting why;
     Blockers above;

@@ -32,6 +32,11 @@ struct Choice {
 std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last,
                              std::span<const End> ends = {});
 
+// The `#!` line to run before this line: the last one above it that applies to the worker, if the line is
+// above `last`; 0: none.
+std::uint64_t replayed_before(const Document& list, WorkerId worker, std::uint64_t number,
+                              std::uint64_t last);
+
 // Why choose() found nothing, for one that waits or leaves.
 struct Waiting {
     std::uint64_t running = 0;  // lines that run

@@ -44,6 +44,7 @@ Status Membership::join() {
         const auto joined = list_.join(joining_.name, joining_.id);
         if (!joined) return joined.error();
         id_ = *joined;
+        lines_.emplace(list_, *id_);
     }
     return beat(instant_now());
 }
@@ -112,6 +113,12 @@ Status Membership::release_lost(Instant now) {
 
 Status Membership::leave() {
     if (!joined()) return success();
+    // First, so that nothing that was sent before is made later.
+    if (auto settled = list_.settle(); !settled) return settled;
+    const auto lost = list_.change("farewell", [&](const Document& list) {
+        return shared_list::farewell(list, *id_, {}, list_.stamp());
+    });
+    if (!lost) return lost.error();
     if (auto settled = list_.unsettled() ? list_.settle() : success(); !settled) return settled;
     return store_->remove_sign(*id_);
 }

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "list_store/list_place.h"
 #include "marked_list/marked_line.h"
+#include "shared_list/line_taker.h"
 #include "shared_list/shared_list.h"
 
 namespace wq::runtask {
@@ -32,6 +33,7 @@ class Membership {
     const list_store::ListPlace& place() const { return joining_.place; }
     std::string name() const { return store_->name(); }  // of the list
     shared_list::SharedList& list() { return list_; }
+    shared_list::LineTaker& lines() { return *lines_; }  // of one that has joined
 
     // Does what is due: a sign of life, the release of lines of lost workers, the rewriting of the list.
     // `idle`: others are looked after now.
@@ -41,6 +43,7 @@ class Membership {
     // clocks that differ. nullopt: never.
     std::optional<Instant> lapses() const;
 
+    // Lines that it still runs, or began without learning it, wait again.
     Status leave();
 
   private:
@@ -54,6 +57,7 @@ class Membership {
     shared_list::SharedList list_;
     bool open_ = false;
     std::optional<marked_list::WorkerId> id_;
+    std::optional<shared_list::LineTaker> lines_;
     std::optional<Instant> beaten_;
     Instant others_seen_{};
 };

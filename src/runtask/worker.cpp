@@ -33,14 +33,6 @@ constexpr Duration signals_together = std::chrono::milliseconds(50);
 constexpr std::array stop_codes{128 + SIGHUP, 128 + SIGINT, 128 + SIGTERM};
 
 // Others may have found this worker lost before it has.
-bool still_runs(const Document& list, const End& end) {
-    return std::ranges::any_of(list.live_lines(), [&](std::uint64_t number) {
-        const marked_list::MarkedLine& line = list.line(number);
-        return line.kind == marked_list::LineKind::running && line.command == end.command &&
-               line.tries.back().worker == end.worker && line.tries.back().begun == end.begun;
-    });
-}
-
 std::string first_directory() {
     const char* const logical = std::getenv("PWD");
     std::error_code problem;
@@ -123,7 +115,7 @@ Status Worker::serve(Instant now) {
     }
     if (auto kept = member_->keep(now, looks); !kept) return kept;
     if (auto taken = take_lines(now); !taken) return taken;
-    if (!running_.empty() || environment_ || !ends_.empty()) return success();
+    if (!running_.empty() || environment_ || member_->lines().has_ends()) return success();
     if (leaves_)
         exit_code_ = leaves_;
     else if (move_)
@@ -135,7 +127,7 @@ Status Worker::join(Instant now) {
     if (join_at_ && *join_at_ > now) return success();
     join_at_.reset();
     if (auto joined = member_->join(); !joined) return joined;
-    member_->list().move_to(place_);
+    member_->list().move_to(place_, member_->id());
     shell_.export_variables(
         {{"WORKERID", std::to_string(member_->id())}, {"TASKFILE", member_->place().file}});
     return success();
@@ -153,16 +145,15 @@ Status Worker::take_lines(Instant now) {
 
 // Records ends, and begins a line in the same change. False: none was begun.
 Result<bool> Worker::take_line(Instant now) {
-    const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || !ends_.empty());
-    if (!may_begin && ends_.empty()) return false;
-    const auto made =
-        member_->list().change("lines", [&](const Document& list) { return decide(list, may_begin); });
-    if (!made) return made.error();
-    const bool recorded = ends_sent_ != 0;
-    ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(std::exchange(ends_sent_, 0)));
+    shared_list::LineTaker& lines = member_->lines();
+    const bool recorded = lines.has_ends();
+    const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || recorded);
+    if (!may_begin && !recorded) return false;
+    const auto next = lines.step(may_begin);
+    if (!next) return next.error();
     look_at_.reset();
-    if (const auto next = std::exchange(next_, std::nullopt)) {
-        begin(*next);
+    if (*next) {
+        begin(**next);
         return true;
     }
     if (!may_begin) return false;
@@ -176,20 +167,6 @@ bool Worker::has_room() const {
            shell_.ready();
 }
 
-std::vector<Edit> Worker::decide(const Document& list, bool may_begin) {
-    std::vector<Edit> edits;
-    for (const End& end : ends_)
-        if (end.end != TryEnd::lost || still_runs(list, end)) edits.push_back(end);
-    ends_sent_ = ends_.size();
-    shared_list::SharedList& shared = member_->list();
-    next_ = may_begin ? marked_list::choose(list, member_->id(), shared.place(), ends_) : std::nullopt;
-    if (next_ && !next_->environment)
-        edits.push_back(
-            marked_list::Take{next_->number, member_->id(), shared.stamp(),
-                              std::string(marked_list::searched_text(list.line(next_->number).text))});
-    return edits;
-}
-
 void Worker::begin(const Choice& choice) {
     shared_list::SharedList& shared = member_->list();
     const auto run_environment = [&](std::uint64_t number) {
@@ -198,7 +175,6 @@ void Worker::begin(const Choice& choice) {
         terminal_.line_begins(member_->id(), directory_, line);
         shell_.begin_environment(line);
     };
-    shared.move_to(choice.number);
     waits_for_.clear();
     if (choice.environment) return run_environment(choice.number);
     const marked_list::MarkedLine& line = shared.list().line(choice.number);
@@ -274,7 +250,7 @@ bool Worker::is_lost(const TaskEnded& event) const {
 
 void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
     const std::string stamp = member_->list().stamp();
-    ends_.push_back({line.number, member_->id(), line.begun, stamp, end, exit_code, line.line});
+    member_->lines().add_end({line.number, member_->id(), line.begun, stamp, end, exit_code, line.line});
     const std::string result = end == TryEnd::ok      ? "#ok"
                                : end == TryEnd::error ? "#error" + std::to_string(exit_code)
                                                       : "#lost";
@@ -315,7 +291,7 @@ void Worker::plan_move(const LineAnswer& answer) {
 
 void Worker::move_now(Instant now) {
     const Move move = *std::exchange(move_, std::nullopt);
-    place_ = move.same_list ? member_->list().place() : 0;
+    place_ = move.same_list ? member_->list().place(member_->id()) : 0;
     // The sign of a worker that is gone is removed by others.
     if (auto left = member_->leave(); !left) say_(left.error().message);
     Joining joins = joining(options_);
@@ -374,11 +350,9 @@ int Worker::interrupt() {
 void Worker::record_and_leave() {
     if (!member_->joined()) return;
     Status recorded = success();
-    for (int tries = 0; tries < 3 && !(ends_.empty() && recorded); ++tries) {
-        const auto made =
-            member_->list().change("lines", [&](const Document& list) { return decide(list, false); });
+    for (int tries = 0; tries < 3 && member_->lines().has_ends(); ++tries) {
+        const auto made = member_->lines().step(false);
         recorded = made ? success() : Status(made.error());
-        if (made) ends_.clear();
     }
     if (recorded) recorded = member_->leave();
     if (!recorded) say_(recorded.error().message + "; lines that ran wait again when the lease is over");

@@ -59,7 +59,6 @@ class Worker {
 
     // Of lines.
     bool has_room() const;
-    std::vector<marked_list::Edit> decide(const marked_list::Document& list, bool may_begin);
     void begin(const marked_list::Choice& choice);
     void begin_task(TaskKey key);
     void on(EnvironmentLineEnded event);
@@ -92,12 +91,9 @@ class Worker {
     std::optional<TaskKey> after_replay_;       // begins when the `#!` line has ended
     bool lapsed_ = false;                       // running_ is being killed
 
-    std::vector<marked_list::End> ends_;       // not yet recorded
-    std::size_t ends_sent_ = 0;                // by the last change
-    std::optional<marked_list::Choice> next_;  // of the last change
-    std::optional<Instant> look_at_;           // nothing to take before, unless a line ends
-    std::string waits_for_;                    // as said
-    std::optional<Instant> deadline_;          // as told to watch_
+    std::optional<Instant> look_at_;   // nothing to take before, unless a line ends
+    std::string waits_for_;            // as said
+    std::optional<Instant> deadline_;  // as told to watch_
 
     std::optional<Move> move_;
     std::uint64_t place_ = 0;           // in the list that it joins

@@ -258,18 +258,26 @@ void SharedList::rewrite_if_due(Request& request) {
     request.splices = list_.splices();
 }
 
+// The change that was sent for this purpose and made, though no answer came. It may also be made later, by a
+// helper that outlives its connection, as long as the log does not grow otherwise.
+std::optional<std::vector<Edit>> SharedList::take_pending(const std::string& purpose) {
+    const auto sent = pending_.find(purpose);
+    if (sent == pending_.end()) return std::nullopt;
+    const auto made =
+        std::ranges::find_if(sent->second, [&](const Pending& one) { return log_.has(one.token); });
+    if (made == sent->second.end()) return std::nullopt;
+    std::vector<Edit> edits = std::move(made->edits);
+    pending_.erase(sent);
+    return edits;
+}
+
 Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const Decide& decide) {
     for (bool looked_now = false;;) {
-        const auto pending = pending_.find(purpose);
-        if (pending != pending_.end() || !current_) {
+        if (!current_ || (!looked_now && pending_.contains(purpose))) {
             if (auto looked = look(); !looked) return looked.error();
             looked_now = true;
         }
-        if (pending != pending_.end()) {
-            const Pending sent = std::move(pending->second);
-            pending_.erase(pending);
-            if (log_.has(sent.token)) return sent.edits;
-        }
+        if (auto made = take_pending(purpose)) return *made;
         if (auto copied = copy_old_files(); !copied) return copied.error();
         std::vector<Edit> edits = decide(list_);
         if (edits.empty() && looked_now) return edits;
@@ -292,13 +300,14 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
     rewrite_if_due(request);
     const auto made = make(std::move(request));
     if (made && *made) {
+        pending_.erase(purpose);  // the log has grown: what was sent before is refused from now on
         list_.keep_change();
         move_places(list_.lines_inserted_in_front() - inserted);
         return true;
     }
     list_.undo_change();
     if (!made && made.error().code == ExitCode::unreachable)
-        pending_[purpose] = {std::move(told.token), std::move(told.edits)};
+        pending_[purpose].push_back({std::move(told.token), std::move(told.edits)});
     return made;
 }
 
@@ -361,7 +370,8 @@ Status SharedList::settle() {
 Status SharedList::write_now(bool whole_new_log) {
     for (;;) {
         if (auto looked = look(); !looked) return looked;
-        if (!list_.changed() && !whole_new_log) return success();
+        // A rewriting also makes the log grow, so that nothing that was sent before is made later.
+        if (!list_.changed() && !whole_new_log && pending_.empty()) return success();
         Request request;
         request.rewrite = true;
         request.splices = list_.splices();
@@ -373,7 +383,12 @@ Status SharedList::write_now(bool whole_new_log) {
         }
         const auto made = make(std::move(request));
         if (!made) return made.error();
-        if (*made) return success();
+        if (!*made) continue;
+        std::erase_if(pending_, [&](const auto& entry) {
+            return std::ranges::none_of(entry.second,
+                                        [&](const Pending& one) { return log_.has(one.token); });
+        });
+        return success();
     }
 }
 

@@ -48,6 +48,8 @@ class SharedList {
     // Joins as `wanted`, or as the next worker; returns the id.
     Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
 
+    // While a change may still be made of which no answer came, settle() prevents it.
+    //
     // Puts what `text` returns in the place of the whole list, and forgets what was done to it.
     Status replace(const std::function<std::string(const marked_list::Document&)>& text);
     // Forgets the same: the list as it stands in the file, and as somebody edits it next, is right.
@@ -82,6 +84,7 @@ class SharedList {
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
     std::string appended_to(const std::string& file);
+    std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
     Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
     Result<std::vector<marked_list::Edit>> history();
@@ -104,9 +107,9 @@ class SharedList {
     std::size_t applied_ = 0;     // records of log_ that list_ has
     std::size_t files_seen_ = 0;  // rewritings of log_ that list_ knows of
     bool joined_ = false;
-    std::map<std::string, Pending> pending_;  // by purpose
-    std::vector<OldFile> old_;                // as of the last answer
-    Answer refused_;                          // of a change that others were faster than
+    std::map<std::string, std::vector<Pending>> pending_;  // by purpose
+    std::vector<OldFile> old_;                             // as of the last answer
+    Answer refused_;                                       // of a change that others were faster than
     std::map<marked_list::WorkerId, std::uint64_t> places_;
     Instant written_at_{};
     Duration rewriting_{0};

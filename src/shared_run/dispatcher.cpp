@@ -49,10 +49,6 @@ std::optional<Jump> jump_in(const std::string& output, marked_list::WorkerId id)
     return jump;
 }
 
-std::vector<Edit> edits_of(const std::vector<End>& ends) {
-    return {ends.begin(), ends.end()};
-}
-
 }  // namespace
 
 Turn Dispatcher::turn(const std::vector<Event>& events) {
@@ -90,15 +86,20 @@ void Dispatcher::take(const SeatLeft& event, Turn& turn) {
     const auto found = seats_.find(event.seat);
     if (found == seats_.end()) return;
     Seat& seat = found->second;
-    std::vector<End>& orphans = orphans_[seat.list];
-    std::ranges::move(seat.ended, std::back_inserter(orphans));
     if (seat.probe) turn.orders.emplace_back(Forget{*seat.probe});
-    for (const auto& [ticket, line] : seat.running) {
-        orphans.push_back({line.number, *seat.id, line.begun, {}, TryEnd::lost, 0, line.command});
-        turn.orders.emplace_back(Forget{ticket});
-    }
-    if (List& list = lists_.at(seat.list); seat.id && list.store) (void)list.store->remove_sign(*seat.id);
+    for (const auto& [ticket, line] : seat.running) turn.orders.emplace_back(Forget{ticket});
+    leave(seat);
     seats_.erase(found);
+}
+
+// The worker leaves its list; what it runs is lost.
+void Dispatcher::leave(Seat& seat) {
+    if (!seat.taker) return;
+    left_[seat.list][*seat.id] = seat.taker->take_ends();
+    (void)lists_.at(seat.list).store->remove_sign(*seat.id);
+    seat.running.clear();
+    seat.taker.reset();
+    seat.id.reset();
 }
 
 void Dispatcher::take(const LineEnded& event, Turn&) {
@@ -110,13 +111,13 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
         }
         const auto line = seat.running.find(event.ticket);
         if (line == seat.running.end()) continue;
-        seat.ended.push_back({line->second.number,
-                              *seat.id,
-                              line->second.begun,
-                              {},
-                              event.end,
-                              event.exit_code,
-                              line->second.command});
+        seat.taker->add_end({line->second.number,
+                             *seat.id,
+                             line->second.begun,
+                             {},
+                             event.end,
+                             event.exit_code,
+                             line->second.command});
         seat.running.erase(line);
         return;
     }
@@ -126,27 +127,24 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
 void Dispatcher::take_probe(Seat& seat, const std::string& output) {
     const auto jump = jump_in(output, *seat.id);
     if (!jump) return;
-    List& from = lists_.at(seat.list);
+    std::string next = seat.list;
     if (!jump->list.empty()) {
-        const auto place = list_store::list_place(jump->list, from.place.host);
+        const auto place = list_store::list_place(jump->list, lists_.at(seat.list).place.host);
         if (!place) {
             options_.say("worker " + std::to_string(*seat.id) + " stays: " + place.error().message);
             return;
         }
-        seat.list = list_store::name_of(*place);
-        lists_.try_emplace(seat.list, List{*place, nullptr, nullptr});
+        next = list_store::name_of(*place);
+        lists_.try_emplace(next, List{*place, nullptr, nullptr});
     }
-    std::ranges::move(seat.ended, std::back_inserter(orphans_[list_store::name_of(from.place)]));
-    seat.ended.clear();
-    if (from.store) (void)from.store->remove_sign(*seat.id);
+    leave(seat);
+    seat.list = std::move(next);
     seat.wanted = jump->id;
-    seat.id.reset();
 }
 
 Status Dispatcher::serve(Turn& turn) {
-    for (auto& [name, ends] : orphans_) {
-        if (ends.empty()) continue;
-        if (auto marked = mark_ended(lists_.at(name), "orphans", ends); !marked) return marked;
+    for (auto& [name, workers] : left_) {
+        if (auto marked = mark_left(name); !marked) return marked;
     }
     const Instant now = instant_now();
     const bool polls = now >= refreshed_ + options_.poll;
@@ -182,6 +180,7 @@ Status Dispatcher::join(WorkerId number, Seat& seat, List& list, Turn& turn) {
     seat.id = *joined;
     seat.beaten = Instant{};
     list.list->move_to(0, *joined);
+    seat.taker = std::make_unique<shared_list::LineTaker>(*list.list, *joined);
     turn.orders.emplace_back(
         RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
                                    " TASKFILE=" + taskfile::shell_quote(list.place.file)});
@@ -205,28 +204,16 @@ Status Dispatcher::give_lines(WorkerId number, Seat& seat, Turn& turn) {
 // Marks what has ended, and begins one line. False: nothing more to begin.
 Result<bool> Dispatcher::step(WorkerId number, Seat& seat, List& list, Turn& turn) {
     const bool room = !seat.probe && seat.running.size() < seat.jobs;
-    if (!room && seat.ended.empty()) return false;
-    const auto made = list.list->change("seat " + std::to_string(number.value()), [&](const Document& lines) {
-        for (End& end : seat.ended) end.stamp = list.list->stamp();
-        std::vector<Edit> edits = edits_of(seat.ended);
-        seat.next = room ? choose(lines, *seat.id, list.list->place(*seat.id), seat.ended) : std::nullopt;
-        if (seat.next && !seat.next->environment)
-            edits.push_back(
-                Take{seat.next->number, *seat.id, list.list->stamp(),
-                     std::string(marked_list::searched_text(lines.line(seat.next->number).text))});
-        return edits;
-    });
-    if (!made) return made.error();
-    seat.ended.clear();
-    const auto next = std::exchange(seat.next, std::nullopt);
-    if (!next) return false;
-    order(number, seat, list, *next, turn);
+    if (!room && !seat.taker->has_ends()) return false;
+    const auto next = seat.taker->step(room);
+    if (!next) return next.error();
+    if (!*next) return false;
+    order(number, seat, list, **next, turn);
     return !seat.probe;
 }
 
 void Dispatcher::order(WorkerId number, Seat& seat, List& list, const Choice& choice, Turn& turn) {
     const MarkedLine& line = list.list->list().line(choice.number);
-    list.list->move_to(choice.number, *seat.id);
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
         turn.orders.emplace_back(RunEnvironment{number, forget_variables + line.command});
@@ -266,13 +253,19 @@ Status Dispatcher::release_lost(List& list) {
     return success();
 }
 
-Status Dispatcher::mark_ended(List& list, const std::string& purpose, std::vector<End>& ends) {
-    const auto made = list.list->change(purpose, [&](const Document&) {
-        for (End& end : ends) end.stamp = list.list->stamp();
-        return edits_of(ends);
-    });
-    if (!made) return made.error();
-    ends.clear();
+Status Dispatcher::mark_left(const std::string& name) {
+    auto& workers = left_[name];
+    SharedList& list = *lists_.at(name).list;
+    while (!workers.empty()) {
+        auto& [worker, ends] = *workers.begin();
+        const auto made = list.change("farewell of worker " + std::to_string(worker),
+                                      [&, id = worker](const Document& lines) {
+                                          return shared_list::farewell(lines, id, ends, list.stamp());
+                                      });
+        if (!made) return made.error();
+        shared_list::drop_made(ends, *made);
+        if (ends.empty()) workers.erase(workers.begin());
+    }
     return success();
 }
 
@@ -290,21 +283,9 @@ bool Dispatcher::over() const {
 
 Status Dispatcher::close() {
     std::optional<Error> problem;
-    for (auto& [number, seat] : seats_) {
-        List& list = lists_.at(seat.list);
-        if (!seat.id || !list.list) continue;
-        for (const auto& [ticket, line] : seat.running)
-            seat.ended.push_back({line.number, *seat.id, line.begun, {}, TryEnd::lost, 0, line.command});
-        if (!seat.ended.empty()) {
-            const auto marked = mark_ended(list, "seat " + std::to_string(number.value()), seat.ended);
-            if (!marked) problem = marked.error();
-        }
-        if (auto removed = list.store->remove_sign(*seat.id); !removed) problem = removed.error();
-    }
-    for (auto& [name, ends] : orphans_) {
-        if (ends.empty() || !lists_.at(name).list) continue;
-        if (const auto marked = mark_ended(lists_.at(name), "orphans", ends); !marked)
-            problem = marked.error();
+    for (auto& [number, seat] : seats_) leave(seat);
+    for (auto& [name, workers] : left_) {
+        if (const auto marked = mark_left(name); !marked) problem = marked.error();
     }
     for (auto& [name, list] : lists_) {
         if (!list.list) continue;

@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "list_store/list_place.h"
 #include "marked_list/choice.h"
+#include "shared_list/line_taker.h"
 #include "shared_list/shared_list.h"
 
 namespace wq::shared_run {
@@ -104,11 +105,10 @@ class Dispatcher {
         std::uint32_t jobs = 1;
         std::string list;  // name of the place
         std::optional<marked_list::WorkerId> wanted;
-        std::optional<marked_list::WorkerId> id;  // none: it has not joined the list
-        std::map<std::uint64_t, Line> running;    // by ticket
-        std::optional<std::uint64_t> probe;       // ticket; nothing new begins before it has ended
-        std::optional<marked_list::Choice> next;  // what the last change has begun
-        std::vector<marked_list::End> ended;      // not yet marked
+        std::optional<marked_list::WorkerId> id;        // none: it has not joined the list
+        std::map<std::uint64_t, Line> running;          // by ticket
+        std::optional<std::uint64_t> probe;             // ticket; nothing new begins before it has ended
+        std::unique_ptr<shared_list::LineTaker> taker;  // none: it has not joined the list
         Instant beaten{};
     };
     struct List {
@@ -129,13 +129,15 @@ class Dispatcher {
     void order(WorkerId number, Seat& seat, List& list, const marked_list::Choice& choice, Turn& turn);
     Status beat(Seat& seat, List& list);
     Status release_lost(List& list);
-    Status mark_ended(List& list, const std::string& purpose, std::vector<marked_list::End>& ends);
+    void leave(Seat& seat);
+    Status mark_left(const std::string& name);
     bool over() const;
 
     DispatcherOptions options_;
     std::map<std::string, List> lists_;  // by name of the place
     std::map<WorkerId, Seat> seats_;
-    std::map<std::string, std::vector<marked_list::End>> orphans_;  // of seats that left, by list
+    // Of workers that left, by list: their last ends.
+    std::map<std::string, std::map<marked_list::WorkerId, std::vector<marked_list::End>>> left_;
     std::uint64_t tickets_ = 0;
     Instant signs_read_{};
     Instant refreshed_{};

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,8 @@ struct MemoryMaster {
     std::map<marked_list::WorkerId, list_store::Sign> signs;
     std::vector<list_store::OldFile> old;
     std::uint64_t logs = 0;
+    std::optional<list_store::Request> late;  // of a connection that was lost
+    bool late_waits = false;                  // for one more request
 
     std::string identity() const { return std::to_string(inode) + " " + std::to_string(file.size()); }
     // As an editor does.
@@ -45,7 +48,8 @@ class MemoryStore : public list_store::ListStore {
     explicit MemoryStore(MemoryMaster& master) : master_(master) {}
 
     // What befalls the next exchange that changes something.
-    enum class Fault { none, lost_before, lost_after, dies_before_rename };
+    // late: the connection is lost, and what was sent is still carried out, before the next but one request.
+    enum class Fault { none, lost_before, lost_after, dies_before_rename, late };
     Fault fault = Fault::none;
     std::uint64_t files_sent = 0;
     std::uint64_t conflicts = 0;
@@ -56,6 +60,10 @@ class MemoryStore : public list_store::ListStore {
         return success();
     }
     Result<list_store::Answer> exchange(const list_store::Request& request) override {
+        if (master_.late && !std::exchange(master_.late_waits, false)) {
+            const list_store::Request late = *std::exchange(master_.late, std::nullopt);
+            if (late.known == version()) change(late, false);
+        }
         list_store::Answer answer;
         answer.whole_log = request.known.log != master_.log_name;
         answer.log = master_.log.substr(answer.whole_log ? 0 : request.known.log_bytes);
@@ -63,10 +71,14 @@ class MemoryStore : public list_store::ListStore {
             !answer.whole_log && answer.log.empty() && request.known.file == master_.identity();
         const Fault now = request.empty() ? Fault::none : std::exchange(fault, Fault::none);
         if (now == Fault::lost_before) return cut();
+        if (now == Fault::late) {
+            if (known && !master_.late) master_.late = request, master_.late_waits = true;
+            return cut();
+        }
         if (known && !request.empty()) answer.changed = change(request, now == Fault::dies_before_rename);
         if (!known && !request.empty()) ++conflicts;
         if (now != Fault::none) return cut();
-        answer.now = {master_.log_name, master_.log.size(), master_.identity()};
+        answer.now = version();
         if (request.send_file) {
             answer.file = master_.file;
             ++files_sent;
@@ -91,6 +103,7 @@ class MemoryStore : public list_store::ListStore {
     Result<std::unique_ptr<Held>> hold() override { return std::make_unique<Held>(); }
 
   private:
+    list_store::Version version() const { return {master_.log_name, master_.log.size(), master_.identity()}; }
     static Error cut() { return {ExitCode::unreachable, "list: the connection was lost"}; }
     void new_log() {
         master_.log_name = "log" + std::to_string(++master_.logs);

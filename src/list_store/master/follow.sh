@@ -9,8 +9,12 @@ seen_bytes=0
 ahead=
 most_ahead=16384  # `read` makes a system call for each byte
 
+# True: to the log's end.
 read_ahead() {
-    while IFS= read -r text <&8; do ahead=$ahead$text$newline; done
+    while IFS= read -r text <&8; do
+        ahead=$ahead$text$newline
+        [ "${#ahead}" -lt "$most_ahead" ] || return
+    done
     ahead=$ahead$text
 }
 
@@ -19,7 +23,7 @@ read_ahead() {
 is_late() {
     [ "$wants_change" = 1 ] && [ "$send_file" != 1 ] || return
     [ "$seen_log $seen_bytes" = "$known_log $known_bytes" ] || return
-    read_ahead
+    read_ahead || return
     case $newline$ahead in
     *"${newline}FILE "*) return 1 ;; # the list is another file
     *"$newline"*"$newline"*) late=1 && return ;;

@@ -2,8 +2,16 @@
 # The lock, which nobody holds while something is received or sent: a connection that hangs would hold it for hours.
 
 lock() {
-    command exec 9>>"$list.lock" || command exec 9<"$list.lock" || fail lock || return
-    flock -w 2 9 2>/dev/null && return
+    while :; do
+        command exec 9>>"$list.lock" || command exec 9<"$list.lock" || fail lock || return
+        flock -w 2 9 2>/dev/null || wait_for_lock || return
+        # Somebody may have replaced the file: others would lock another one.
+        # shellcheck disable=SC3013  # where a shell has no such test, $twin is empty
+        if [ -z "$twin" ] || ! [ -e /dev/fd/9 ] || [ "$list.lock" -ef /dev/fd/9 ]; then return; fi
+    done
+}
+
+wait_for_lock() {
     say waiting
     text=$(flock 9 2>&1) || fail lock "$text"
 }

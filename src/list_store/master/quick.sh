@@ -22,7 +22,7 @@ probe_twin() {
 
 # Before look() reads the times of both.
 renew_twin() {
-    [ "$twin" ] && [ "$twin_id" != "$id" ] && touch -r "$list" "$twin" 2>/dev/null && exec 6<"$list" && return
+    [ "$twin" ] && [ "$twin_id" != "$id" ] && touch -r "$list" "$twin" 2>/dev/null && command exec 6<"$list" && return
     [ -f "$twin" ]
 }
 

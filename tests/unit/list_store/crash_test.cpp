@@ -94,9 +94,17 @@ class Killed : public EveryWay {
     std::vector<pid_t> helpers() {
         if (GetParam() != Way::ssh) return SshServer::children_of(getpid());
         std::vector<pid_t> found;
-        for (const pid_t session : masters_.server().sessions())
-            for (const pid_t shell : SshServer::children_of(session)) found.push_back(shell);
+        for (const pid_t session : masters_.server().sessions()) find_shells(session, found);
         return found;
+    }
+    // Below sshd, which has one or two processes for a connection.
+    static void find_shells(pid_t parent, std::vector<pid_t>& found) {
+        for (const pid_t child : SshServer::children_of(parent)) {
+            if (read_file("/proc/" + std::to_string(child) + "/comm").starts_with("sshd"))
+                find_shells(child, found);
+            else
+                found.push_back(child);
+        }
     }
 
     // What a worker that comes afterwards finds.

@@ -206,7 +206,7 @@ TEST_P(Exchange, NamesThatMeanSomethingToAShell) {
 
 TEST_P(Exchange, TheHomeOfTheMaster) {
     if (GetParam() == Way::ssh) GTEST_SKIP() << "the home is the user's own";
-    setenv("HOME", folder_.path().c_str(), 1);
+    const Home home(folder_.path());
     auto store = opened("~/tasks.sh");
     EXPECT_TRUE(std::filesystem::exists(list()));
     const Status none = masters_.store(GetParam(), "~no-such-user/x", {})->open();

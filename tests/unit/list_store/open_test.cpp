@@ -78,6 +78,7 @@ TEST_P(Opening, WhatAUserMayNotWrite) {
         expect(locked + "/missing", ExitCode::not_allowed, "permission");
         return !HasFailure();
     }));
+    chmod(locked.c_str(), 0755);
 }
 
 TEST_P(Opening, AnOwnerWhoCannotBeKeptStaysTheOwner) {

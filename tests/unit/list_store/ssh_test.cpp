@@ -163,6 +163,7 @@ TEST_P(LoginShell, StartsTheHelper) {
     const std::string shell = GetParam();
     if (where_is(shell.substr(0, shell.find(' '))).empty()) GTEST_SKIP() << "no " << shell;
     const test::Folder folder;
+    const Home home(folder.path());  // fish writes there
     SshStore store("master", folder / "it's", {}, fake_ssh(shell));
     const Status opened = store.open();
     ASSERT_TRUE(opened.ok()) << opened.error().message;

@@ -52,6 +52,21 @@ inline std::vector<std::string> fake_ssh(const std::string& shell, const std::st
     return {"/bin/sh", "-c", "for last; do :; done; " + set + "exec " + shell + " -c \"$last\"", "ssh"};
 }
 
+// Another home directory while it exists.
+class Home {
+  public:
+    explicit Home(const std::string& path) {
+        if (const char* const told = std::getenv("HOME"); told != nullptr) before_ = told;
+        setenv("HOME", path.c_str(), 1);
+    }
+    ~Home() { setenv("HOME", before_.c_str(), 1); }
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+
+  private:
+    std::string before_;
+};
+
 // A folder of programs for a master's PATH.
 class Programs {
   public:

@@ -199,7 +199,8 @@ TEST(SharedList, WhatWasNeverWrittenToTheFileIsNotLost) {
 }
 
 TEST(SharedList, AChangeWhoseAnswerWasLostIsMadeOnce) {
-    for (const auto fault : {MemoryStore::Fault::lost_before, MemoryStore::Fault::lost_after}) {
+    for (const auto fault :
+         {MemoryStore::Fault::lost_before, MemoryStore::Fault::lost_after, MemoryStore::Fault::late}) {
         MemoryMaster master;
         master.file = tasks(3);
         Worker worker(master);
@@ -258,7 +259,7 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
         for (int step = 0; step < 400; ++step) {
             if (workers.size() < 4 && one_in(10)) join();
             Worker& worker = *workers[random() % workers.size()];
-            if (one_in(9)) worker.store.fault = static_cast<MemoryStore::Fault>(1 + random() % 3);
+            if (one_in(9)) worker.store.fault = static_cast<MemoryStore::Fault>(1 + random() % 4);
             if (one_in(20)) read = master.file;
             if (one_in(25)) {
                 const std::string line = "added" + std::to_string(added++) + "\n";

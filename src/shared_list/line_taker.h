@@ -1,0 +1,51 @@
+// Takes lines of a shared list for one worker: the ends of its last lines and the beginning of the next are
+// one change.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "marked_list/choice.h"
+#include "shared_list/shared_list.h"
+
+namespace wq::shared_list {
+
+class LineTaker {
+  public:
+    LineTaker(SharedList& list, marked_list::WorkerId worker)
+        : list_(list), worker_(worker), purpose_("lines of worker " + std::to_string(worker)) {}
+
+    // To be recorded by the next step. An end that is `lost` is not recorded if somebody else has recorded
+    // it.
+    void add_end(marked_list::End end) { ends_.push_back(std::move(end)); }
+    bool has_ends() const { return !ends_.empty(); }
+    // Ends that no step has recorded.
+    std::vector<marked_list::End> take_ends() { return std::exchange(ends_, {}); }
+
+    // Records ends and, with `may_begin`, begins a line. Returns it, or the `#!` line to run next (no mark
+    // tells of it); nothing: there is none. It becomes the worker's place. Errors: see SharedList::change().
+    Result<std::optional<marked_list::Choice>> step(bool may_begin);
+
+  private:
+    std::vector<marked_list::Edit> decide(const marked_list::Document& list, bool may_begin);
+    std::optional<marked_list::Choice> begun(const std::vector<marked_list::Edit>& made) const;
+
+    SharedList& list_;
+    marked_list::WorkerId worker_;
+    std::string purpose_;
+    std::vector<marked_list::End> ends_;
+    // Of the last decision. What was made may be an earlier one, of which no answer had come.
+    std::vector<marked_list::Edit> decided_;
+    std::optional<marked_list::Choice> next_;
+};
+
+// Removes from `ends` those that were made.
+void drop_made(std::vector<marked_list::End>& ends, const std::vector<marked_list::Edit>& made);
+// Edits for a worker that is gone: its ends, and an end as `lost` of all others that it began, also of those
+// that it never learned of.
+std::vector<marked_list::Edit> farewell(const marked_list::Document& list, marked_list::WorkerId worker,
+                                        const std::vector<marked_list::End>& ends, const std::string& stamp);
+
+}  // namespace wq::shared_list

@@ -1,0 +1,142 @@
+// What a helper spares itself must not be missed: edits, old files, and much that is new.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/descriptor.h"
+#include "stores.h"
+
+namespace wq::list_store {
+namespace {
+
+using test::read_file;
+using test::write_file;
+
+class Following : public EveryWay {
+  protected:
+    Version after_appends(ListStore& store, int count) {
+        Version known = version(store);
+        for (int i = 0; i < count; ++i) {
+            const Answer answer = ask(store, append(known, "record " + std::to_string(i) + "\n"));
+            EXPECT_TRUE(answer.changed) << i;
+            known = answer.now;
+        }
+        return known;
+    }
+};
+
+TEST_P(Following, AnEditOfTheSameSizeIsSeen) {
+    write_file(list(), "echo a\n");
+    auto store = opened(list());
+    Version known = after_appends(*store, 6);
+    write_file(list(), "echo b\n");
+    Answer answer = ask(*store, append(known, "record\n"));
+    EXPECT_FALSE(answer.changed);
+    EXPECT_EQ(answer.file, "echo b\n");
+    known = after_appends(*store, 6);
+    // Another file with the same time.
+    write_file(list() + ".new", "echo c\n");
+    std::filesystem::last_write_time(list() + ".new", std::filesystem::last_write_time(list()));
+    std::filesystem::rename(list() + ".new", list());
+    answer = ask(*store, append(known, "record\n"));
+    EXPECT_FALSE(answer.changed);
+    EXPECT_EQ(answer.file, "echo c\n");
+    // An older file.
+    known = after_appends(*store, 6);
+    write_file(list(), "echo d\n");
+    std::filesystem::last_write_time(list(),
+                                     std::filesystem::last_write_time(list()) - std::chrono::hours(1));
+    EXPECT_FALSE(ask(*store, append(known, "record\n")).changed);
+}
+
+TEST_P(Following, AnOldFileIsSeenInTheEnd) {
+    write_file(list(), "echo a\n");
+    auto store = opened(list());
+    const Descriptor late(open(list().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    Answer answer = ask(*store, rewriting(version(*store), {{0, 0, "#"}}));
+    for (int i = 0; i < 4; ++i) answer = ask(*store, append(answer.now, "record\n"));
+    ASSERT_EQ(write(late.get(), "b\n", 2), 2);
+    for (int i = 0; i < 30 && answer.old.empty(); ++i) {
+        answer = ask(*store, append(answer.now, "record\n"));
+        ASSERT_TRUE(answer.changed);
+    }
+    ASSERT_EQ(answer.old.size(), 1U);
+    EXPECT_EQ(answer.old[0].appended, "b\n");
+}
+
+TEST_P(Following, MuchThatIsNewIsAnsweredOnce) {
+    auto store = opened(list());
+    auto other = opened(list());
+    for (const std::size_t bytes : {10U, 300U, 20'000U, 400'000U}) {
+        const Version known = after_appends(*store, 3);
+        std::string news;
+        Version theirs = version(*other);
+        for (int i = 0; i < 3; ++i) {
+            const std::string records = std::string(bytes, static_cast<char>('a' + i)) + "\n\nx\n";
+            theirs = ask(*other, append(theirs, records)).now;
+            news += records;
+        }
+        Answer answer = ask(*store, append(known, "late\n"));
+        EXPECT_FALSE(answer.changed);
+        EXPECT_FALSE(answer.whole_log);
+        std::string got = answer.log;
+        // It may come in parts.
+        for (int i = 0; i < 100 && got.size() < news.size(); ++i) {
+            answer = ask(*store, append(answer.now, ""));
+            got += answer.log;
+        }
+        EXPECT_TRUE(got == news) << bytes;
+        EXPECT_EQ(answer.now, theirs);
+        EXPECT_TRUE(ask(*store, append(answer.now, "in time\n")).changed);
+    }
+}
+
+TEST_P(Following, TheListThatAnotherRewroteIsKnownByTheLog) {
+    write_file(list(), "echo a\n");
+    auto store = opened(list());
+    auto other = opened(list());
+    Request late = append(after_appends(*store, 4), "late\n");
+    late.follows_log = true;
+    const Answer theirs = ask(*other, rewriting(version(*other), {{0, 0, "#"}}));
+    Answer answer = ask(*store, late);
+    EXPECT_FALSE(answer.changed);
+    EXPECT_EQ(answer.now, theirs.now);
+    EXPECT_EQ(answer.log, "FILE " + theirs.now.file + "\n");
+    EXPECT_FALSE(answer.file.has_value());
+    late.known = answer.now;
+    EXPECT_TRUE(ask(*store, late).changed);
+}
+
+TEST_P(Following, ALockFileThatIsReplacedIsLockedAnew) {
+    auto store = opened(list());
+    Version known = after_appends(*store, 2);
+    auto other = masters_.store(Way::local, list(), {});
+    ASSERT_TRUE(other->open().ok());
+    auto held = other->hold();
+    ASSERT_TRUE(held.ok());
+    std::filesystem::remove(list() + ".lock");
+    EXPECT_TRUE(ask(*store, append(known, "record\n")).changed);
+}
+
+WQ_EVERY_WAY(Following);
+
+TEST(Locks, ThatDoNotWorkAreSaid) {
+    const Programs programs;
+    for (const std::string& name : utilities())
+        if (name != "flock") programs.link_all({name});
+    write_program(programs.path() + "/flock",
+                  "#!/bin/sh\necho 'flock: 9: No locks available' >&2\nexit 71\n");
+    const test::Folder folder;
+    SshStore store("master", folder / "list", {}, fake_ssh("sh", programs.path()));
+    ASSERT_TRUE(store.open().ok());
+    const auto answer = store.exchange({});
+    ASSERT_FALSE(answer.ok());
+    EXPECT_NE(answer.error().message.find("No locks available"), std::string::npos) << answer.error().message;
+    EXPECT_NE(answer.error().message.find("local disk"), std::string::npos) << answer.error().message;
+}
+
+}  // namespace
+}  // namespace wq::list_store
