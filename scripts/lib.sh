@@ -46,6 +46,22 @@ as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# As root: runs "$@" while Debian's packages start no services, as /usr/sbin/policy-rc.d ($policy) tells them, unless the
+# machine has one of its own. Tests start an sshd themselves, and a developer's machine must not get one for everybody,
+# not after its next boot either.
+# shellcheck disable=SC2016  # expanded by the shell that runs it
+without_services='
+policy=$1 new_sshd=$2
+shift 2
+if [ ! -h "$policy" ] && (set -C && printf "#!/bin/sh\nexit 101\n" >"$policy") 2>/dev/null; then
+    trap "rm -f \"\$policy\"" EXIT
+    trap "exit 1" HUP INT TERM
+    chmod 755 "$policy"
+fi
+"$@" || exit
+[ -z "$new_sshd" ] || ! command -v systemctl >/dev/null || systemctl disable --now ssh.service ssh.socket || :
+'
+
 # install_packages PURPOSE...: installs those that are missing and does nothing at all when none is.
 install_packages() {
     missing=
@@ -58,10 +74,12 @@ install_packages() {
     [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
         die "neither root nor sudo; ask an administrator for: apt-get install --no-install-recommends$missing"
     stage "installing$missing"
+    case "$missing " in *" openssh-server "*) new_sshd=1 ;; *) new_sshd= ;; esac
     log=$(mktemp)
     # shellcheck disable=SC2086  # a list of words
     if as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q >"$log" 2>&1 &&
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing \
+        as_root env DEBIAN_FRONTEND=noninteractive sh -c "$without_services" sh "${POLICY_RC_D:-/usr/sbin/policy-rc.d}" \
+            "$new_sshd" apt-get install -y -q --no-install-recommends $missing \
             >>"$log" 2>&1 </dev/null; then
         rm -f "$log"
     else

@@ -7,10 +7,11 @@
 seen_log=
 seen_bytes=0
 ahead=
-most_ahead=16384  # `read` makes a system call for each byte
+most_ahead=16384  # `read` makes a system call for each byte; as in ../edit_log.cpp
 
 # True: to the log's end.
 read_ahead() {
+    [ "${#ahead}" -lt "$most_ahead" ] || return
     while IFS= read -r text <&8; do
         ahead=$ahead$text$newline
         [ "${#ahead}" -lt "$most_ahead" ] || return
@@ -18,11 +19,21 @@ read_ahead() {
     ahead=$ahead$text
 }
 
+# Whether much was appended at once beyond what was seen: $data/edits.long has the log's name and its size after that.
+is_much_ahead() {
+    [ -f "$data/edits.long" ] || return
+    # Somebody writes it just now.
+    IFS=' ' read -r name bytes <"$data/edits.long" || return 0
+    [ "$name" = "$seen_log" ] && ! [ "$bytes" -le "$seen_bytes" ]
+}
+
 # A record that is still written may yet be taken back, if the disk is full; then its writer's next one has the same
 # sequence number.
 is_late() {
     [ "$wants_change" = 1 ] && [ "$send_file" != 1 ] || return
     [ "$seen_log $seen_bytes" = "$known_log $known_bytes" ] || return
+    # Without a log that it has seen, quick_look() does not take it for what is there.
+    if is_much_ahead; then seen_log= && return 1; fi
     read_ahead || return
     case $newline$ahead in
     *"${newline}FILE "*) return 1 ;; # the list is another file

@@ -6,8 +6,8 @@ lock() {
         command exec 9>>"$list.lock" || command exec 9<"$list.lock" || fail lock || return
         flock -w 2 9 2>/dev/null || wait_for_lock || return
         # Somebody may have replaced the file: others would lock another one.
-        # shellcheck disable=SC3013  # where a shell has no such test, $twin is empty
-        if [ -z "$twin" ] || ! [ -e /dev/fd/9 ] || [ "$list.lock" -ef /dev/fd/9 ]; then return; fi
+        # shellcheck disable=SC3013  # where a shell has no such test, $has_ef is empty
+        if [ -z "$has_ef" ] || ! [ -e /dev/fd/9 ] || [ "$list.lock" -ef /dev/fd/9 ]; then return; fi
     done
 }
 

@@ -28,6 +28,7 @@ log_line() {
         return
     fi
     [ "$((record_bytes + ${#1}))" -gt 0 ] || return 0
+    [ "$record_bytes" -le "$most_ahead" ] || printf '%s %s\n' "$log" "$((log_bytes + record_bytes))" >"$data/edits.long"
     if { records && printf '%s' "$1"; } >>"$data/edits"; then
         log_bytes=$((log_bytes + record_bytes + ${#1}))
         return

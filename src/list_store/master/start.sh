@@ -58,6 +58,9 @@ probe_tools() {
     has_dd=
     ! dd if=/dev/null of=/dev/null iflag=fullblock,skip_bytes,count_bytes count=0 2>/dev/null || has_dd=1
     dd if=/dev/null conv=fsync 2>/dev/null >>"$list" || to_disk() { sync; }
+    has_ef=
+    # shellcheck disable=SC3013  # that is what is tested
+    ! [ "$list.lock" -ef "$list.lock" ] 2>/dev/null || has_ef=1
     probe_twin
     # Of helpers that were killed.
     find "$data" \( -name 'received.*' -o -name 'twin.*' -o -name '.now.*' \) -mtime +1 -exec rm -f {} +

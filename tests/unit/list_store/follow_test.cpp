@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -17,6 +19,12 @@ using test::write_file;
 
 class Following : public EveryWay {
   protected:
+    // System calls of a process, without its children.
+    static long reads_of(pid_t process) {
+        const std::string counts = read_file("/proc/" + std::to_string(process) + "/io");
+        const std::size_t at = counts.find("syscr: ");
+        return at == std::string::npos ? -1 : std::atol(counts.c_str() + at + 7);
+    }
     Version after_appends(ListStore& store, int count) {
         Version known = version(store);
         for (int i = 0; i < count; ++i) {
@@ -90,6 +98,37 @@ TEST_P(Following, MuchThatIsNewIsAnsweredOnce) {
         }
         EXPECT_TRUE(got == news) << bytes;
         EXPECT_EQ(answer.now, theirs);
+        EXPECT_TRUE(ask(*store, append(answer.now, "in time\n")).changed);
+    }
+}
+
+// Byte by byte, a megabyte takes a shell half a second.
+TEST_P(Following, ALongRecordIsNotReadByteByByte) {
+    if (GetParam() == Way::local || GetParam() == Way::ssh) GTEST_SKIP() << "no helper below this process";
+    for (const Way way : {Way::local, GetParam()}) {
+        auto other = opened(way, list());
+        version(*other);
+        const auto before = test::SshServer::children_of(getpid());
+        auto store = opened(list());
+        const Version known = after_appends(*store, 2);
+        pid_t helper = 0;
+        for (const pid_t child : test::SshServer::children_of(getpid()))
+            if (std::find(before.begin(), before.end(), child) == before.end()) helper = child;
+        Request request;
+        request.known = version(*other);
+        request.records = std::string(300'000, 'a') + "\n";
+        ASSERT_TRUE(ask(*other, request).changed);
+        const long reads = reads_of(helper);
+        Answer answer = ask(*store, append(known, "late\n"));
+        EXPECT_FALSE(answer.changed);
+        EXPECT_TRUE(answer.log == request.records);
+        EXPECT_LT(reads_of(helper) - reads, 50'000);
+        // What comes after it is followed as before.
+        const Version seen = answer.now;
+        ASSERT_TRUE(ask(*other, append(version(*other), "short\n")).changed);
+        answer = ask(*store, append(seen, "late\n"));
+        EXPECT_FALSE(answer.changed);
+        EXPECT_EQ(answer.log, "short\n");
         EXPECT_TRUE(ask(*store, append(answer.now, "in time\n")).changed);
     }
 }

@@ -1,16 +1,20 @@
 // The lock, signs of life and the clock, by each way to a list.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <thread>
 
 #include "base/descriptor.h"
+#include "list_store/identity.h"
 #include "stores.h"
 
 namespace wq::list_store {
@@ -24,6 +28,16 @@ class Life : public EveryWay {
     static bool is_locked(const std::string& path) {
         const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
         return flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+    }
+    // Until a process waits for the lock on this file, or `over`.
+    static void wait_for_waiter(const std::string& path, const std::atomic<bool>& over) {
+        const std::string inode = ":" + std::to_string(stat_of(path).value().st_ino) + " ";
+        for (bool waits = false; !waits && !over; poll(nullptr, 0, 2)) {
+            std::istringstream locks(read_file("/proc/locks"));
+            for (std::string line; std::getline(locks, line);)
+                waits =
+                    waits || (line.find("->") != std::string::npos && line.find(inode) != std::string::npos);
+        }
     }
 };
 
@@ -58,6 +72,28 @@ TEST_P(Life, WhoWaitsForTheLockSaysSoOnceAndThenGoesOn) {
     EXPECT_NE(lines[0].find("waiting for the lock"), std::string::npos) << lines[0];
     EXPECT_NE(lines[0].find("runtask --lock"), std::string::npos) << lines[0];
     EXPECT_NE(lines[1].find("got the lock"), std::string::npos) << lines[1];
+}
+
+TEST_P(Life, ALockFileThatIsReplacedWhileSomebodyWaitsForItIsLockedAnew) {
+    auto store = opened(list());
+    const Version known = version(*store);
+    auto other = opened(Way::local, list());
+    auto first = other->hold();
+    ASSERT_TRUE(first.ok());
+    std::atomic<bool> over = false;
+    std::thread thread([&] {
+        EXPECT_TRUE(ask(*store, append(known, "record\n")).changed);
+        over = true;
+    });
+    wait_for_waiter(list() + ".lock", over);
+    std::filesystem::remove(list() + ".lock");
+    auto second = other->hold();
+    EXPECT_TRUE(second.ok());
+    first->reset();
+    wait_for_waiter(list() + ".lock", over);
+    EXPECT_FALSE(over);
+    second->reset();
+    thread.join();
 }
 
 TEST_P(Life, ManyAppendAtOnceAndEachRecordIsThereOnce) {
