@@ -19,6 +19,7 @@ namespace wq::list_store {
 
 namespace {
 
+constexpr std::chrono::seconds between_signs{1};
 constexpr std::chrono::seconds patience{2};  // workers hold the lock for milliseconds
 
 Descriptor open_lock(const std::string& path) {
@@ -35,7 +36,7 @@ int lock_now(int file, int how) {
 }
 
 // flock() has no time limit, so another thread waits in it.
-int wait_for_lock(int file, const std::string& path, const Say& say) {
+int wait_for_lock(int file, const std::string& path, const Say& say, const std::function<void()>& meanwhile) {
     std::mutex mutex;
     std::condition_variable ended;
     int error = -1;  // it waits
@@ -52,7 +53,11 @@ int wait_for_lock(int file, const std::string& path, const Say& say) {
             guard.unlock();
             if (say) say(waits_for_lock(path));
             guard.lock();
-            ended.wait(guard, over);
+            while (!ended.wait_for(guard, between_signs, over)) {
+                guard.unlock();
+                if (meanwhile) meanwhile();
+                guard.lock();
+            }
             guard.unlock();
             if (say && error == 0) say(has_lock(path));
         }
@@ -80,12 +85,13 @@ std::string has_lock(const std::string& path) {
     return "got the lock " + line_for_message(path, 400);
 }
 
-Result<FileLock> FileLock::take(const std::string& path, const Say& say) {
+Result<FileLock> FileLock::take(const std::string& path, const Say& say,
+                                const std::function<void()>& meanwhile) {
     while (true) {
         Descriptor file = open_lock(path);
         if (!file.valid()) return problem("open the lock", path);
         int error = lock_now(file.get(), LOCK_EX | LOCK_NB);
-        if (error == EWOULDBLOCK) error = wait_for_lock(file.get(), path, say);
+        if (error == EWOULDBLOCK) error = wait_for_lock(file.get(), path, say, meanwhile);
         if (error != 0) return problem("lock", path, error);
         if (is_still(file.get(), path)) return FileLock(std::move(file));
     }

@@ -13,8 +13,9 @@ using Say = std::function<void(const std::string&)>;
 
 class FileLock {
   public:
-    // Waits for it; says so if that takes long, and once it has it.
-    static Result<FileLock> take(const std::string& path, const Say& say);
+    // Waits for it; says so if that takes long, and once it has it. `meanwhile` is called now and then.
+    static Result<FileLock> take(const std::string& path, const Say& say,
+                                 const std::function<void()>& meanwhile = {});
     void release() { file_.reset(); }
 
   private:

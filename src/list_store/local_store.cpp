@@ -79,7 +79,10 @@ Status LocalStore::open() {
 
 Result<Answer> LocalStore::exchange(const Request& request) {
     if (!opened_) return never_opened();
-    auto lock = FileLock::take(opened_->paths.lock, say_);
+    // Somebody may edit the list for longer than the leases of who waits.
+    auto lock = FileLock::take(opened_->paths.lock, say_, [&] {
+        for (const auto& [worker, lease] : given_) (void)write_sign(opened_->paths.alive, worker, lease);
+    });
     if (!lock) return lock.error();
     auto exchanged = exchange_locked(opened_->paths, request);
     lock->release();
@@ -90,11 +93,15 @@ Result<Answer> LocalStore::exchange(const Request& request) {
 }
 
 Status LocalStore::beat(marked_list::WorkerId worker, Duration lease) {
-    return opened_ ? write_sign(opened_->paths.alive, worker, lease) : never_opened();
+    if (!opened_) return never_opened();
+    given_[worker] = lease;
+    return write_sign(opened_->paths.alive, worker, lease);
 }
 
 Status LocalStore::remove_sign(marked_list::WorkerId worker) {
-    return opened_ ? list_store::remove_sign(opened_->paths.alive, worker) : never_opened();
+    if (!opened_) return never_opened();
+    given_.erase(worker);
+    return list_store::remove_sign(opened_->paths.alive, worker);
 }
 
 Result<std::vector<Sign>> LocalStore::signs() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ class LocalStore final : public ListStore {
     struct Opened;
     std::string name_;
     std::function<void(const std::string&)> say_;
-    std::unique_ptr<Opened> opened_;  // null: open() did not succeed
+    std::unique_ptr<Opened> opened_;                   // null: open() did not succeed
+    std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
 };
 
 }  // namespace wq::list_store

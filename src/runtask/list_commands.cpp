@@ -1,7 +1,9 @@
 #include "runtask/list_commands.h"
 
 #include <poll.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -37,11 +39,21 @@ void say(const std::string& line) {
     Terminal().say(line);
 }
 
+// A name that was mistyped must not make a list.
+Status check_there(const Options& options) {
+    const bool missing = options.list.host.empty() && ::access(options.list.file.c_str(), F_OK) != 0 &&
+                         errno == ENOENT && !options.list.file.starts_with('~');
+    if (!missing) return success();
+    return Error{ExitCode::bad_input, "there is no list " + options.list.file + "; a worker would make it"};
+}
+
 Result<OpenedList> open_list(const Options& options) {
+    if (auto there = check_there(options); !there) return there.error();
     OpenedList opened;
     opened.store = list_store::store_at(options.list, say);
     opened.list = std::make_unique<shared_list::SharedList>(*opened.store, say);
     if (auto done = opened.list->open(); !done) return done.error();
+    if (opened.list->list().lines() == 0) say(opened.store->name() + " is empty: is this its name?");
     return opened;
 }
 
@@ -62,7 +74,9 @@ Result<int> reset_list(const Options& options) {
     const Status done = opened->list->replace(
         [&](const Document& list) { return marked_list::reset(list, options.reset_from); });
     if (!done) return done.error();
-    if (running != 0) say(count_of(running, "line") + " were running: if their workers live, they run twice");
+    if (running != 0)
+        say(count_of(running, "line") + (running == 1 ? " was" : " were") +
+            " running: if the worker lives, it runs twice; end the workers first");
     return 0;
 }
 

@@ -151,6 +151,7 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
     options.once = given.count("once") > 0;
     options.serve = given.count("serve") > 0;
     options.dot = given.count("dot") > 0;
+    if (options.dot && options.mode == Options::Mode::run) options.mode = Options::Mode::check;
     if (options.dot && options.mode != Options::Mode::check) return usage_error("--dot is for --check");
     options.name = given.count("name") > 0 ? given["name"].as<std::string>() : environment("WORKER_NAME");
     return take_place(given, environment, options);

@@ -73,6 +73,7 @@ Result<int> Worker::run() {
 
 Status Worker::turn() {
     const Instant now = instant_now();
+    set_deadline();  // what follows may wait for the list's lock
     if (!problem_ || now >= try_at_) serve_and_report(now);
     set_deadline();
     return take_shell_events();
@@ -153,6 +154,9 @@ Result<bool> Worker::take_line(Instant now) {
     const auto next = lines.step(may_begin);
     if (!next) return next.error();
     look_at_.reset();
+    // The change may have waited for the lock for long.
+    if (const auto lapses = member_->lapses(); lapses && instant_now() >= *lapses)
+        if (auto kept = member_->keep(instant_now(), false); !kept) say_(kept.error().message);
     if (*next) {
         begin(**next);
         return true;
@@ -189,7 +193,8 @@ void Worker::begin(const Choice& choice) {
 
 void Worker::begin_task(TaskKey key) {
     const Running& line = running_.at(key);
-    terminal_.line_begins(member_->id(), directory_, line.line);
+    // Lines that run side by side are shown when they have ended, with their output.
+    if (options_.jobs == 1) terminal_.line_begins(member_->id(), directory_, line.line);
     shell_.begin_task(key, line.line);
 }
 
@@ -264,6 +269,8 @@ void Worker::on_nothing_to_take(Instant now) {
     if (options_.once && running_.empty() && why.may_become_free == 0) {
         const std::string undone = undone_text(why, marked_list::count(member_->list().list()).failed);
         if (!undone.empty()) say_(member_->name() + ": " + undone);
+        if (undone.empty() && why.running != 0)
+            say_(member_->name() + ": " + count_of(why.running, "line") + " still running on other workers");
         leaves_ = to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
     } else if (running_.empty() && terminal_.has_reader()) {
         const std::string text = waiting_text(why);
@@ -340,7 +347,7 @@ void Worker::wait() {
 }
 
 int Worker::interrupt() {
-    say_("interrupted: the lines that run are killed, and wait again");
+    say_(running_.empty() ? "interrupted" : "interrupted: the lines that run are killed, and wait again");
     shell_.kill_all();
     for (const auto& [key, line] : running_) end_line(line, TryEnd::lost, 0);
     running_.clear();

@@ -70,7 +70,7 @@ echo blocked by line 4 #:g
 USAGE = [
     "", "a.sh b.sh", "--bogus a.sh", "--jobs 0 a.sh", "--jobs x a.sh", "--id -1 a.sh", "--timeout 0 a.sh", "--lease 1 a.sh",
     "--poll 0 a.sh", "--reset=x a.sh", "--lock --reset a.sh", "--lock --once a.sh", "host:", ":a.sh", "-m -x a.sh",
-    "--dot a.sh", "--releas 3 a.sh",
+    "--dot --status a.sh", "--releas 3 a.sh",
 ]
 
 

@@ -148,6 +148,25 @@ class Examples(Case):
         self.run_to_end(self.remote(), "--reset")
         self.assertEqual(self.read("tasks.sh"), "echo a\necho b #:g\n")
 
+    def test_a_lock_that_is_held_for_longer_than_the_lease_makes_no_worker_lost(self):
+        self.write("tasks.sh", "".join(f"echo > begun{n}; read x < gate{n}; echo {n} >> out\n" for n in range(2)) + "echo last >> out\n")
+        gates = [os.open(self.path(f"gate{n}"), os.O_RDWR) for n in range(2) if os.mkfifo(self.path(f"gate{n}")) is None]
+        workers = [self.start(name, "--once", "--lease", "2", "--poll", "0.1") for name in (self.remote(), self.path("tasks.sh"))]
+        self.wait_until(lambda: all(os.path.exists(self.path(f"begun{n}")) for n in range(2)), "two lines")
+        lock = self.start("tasks.sh", "--lock")
+        self.assertIn("Ctrl-C", lock.stderr.readline())
+        for gate in gates:
+            os.write(gate, b"\n")
+            os.close(gate)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            lock.wait(5)
+        lock.send_signal(signal.SIGINT)
+        for worker in workers:
+            _, err = worker.communicate(timeout=support.DEADLINE)
+            self.assertEqual(worker.returncode, 0, err)
+        self.assertEqual(sorted(self.lines("out")), ["0", "1", "last"])
+        self.assertNotIn("#lost", self.marks())
+
     def test_a_line_is_released_by_hand(self):
         self.write("tasks.sh", "#LASTWORKER 4\n#echo a # worker 4 # (07-28 15:52:29 ...\n")
         self.run_to_end(self.remote(), "--release", 4)
