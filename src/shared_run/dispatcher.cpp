@@ -1,7 +1,6 @@
 #include "shared_run/dispatcher.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "marked_list/status_table.h"
@@ -12,58 +11,27 @@ namespace wq::shared_run {
 namespace {
 
 using marked_list::Choice;
-using marked_list::Document;
-using marked_list::Edit;
-using marked_list::End;
-using marked_list::LineKind;
 using marked_list::MarkedLine;
-using marked_list::Take;
 using marked_list::TryEnd;
-using shared_list::SharedList;
 
-// Each variable with a NUL behind it, as no value has one. The line follows as a comment, for the records.
-constexpr const char* probe_command = R"(printf '%s\0' "$newtask" "$newid" "$jumpto" # )";
 constexpr const char* forget_variables = "unset newtask newid jumpto\n";
-
-struct Jump {
-    std::string list;
-    std::optional<marked_list::WorkerId> id;
-};
-
-// What a `#!` line has set; nothing: the worker stays.
-std::optional<Jump> jump_in(const std::string& output, marked_list::WorkerId id) {
-    std::array<std::string, 3> values;
-    std::size_t at = 0;
-    for (std::string& value : values) {
-        const std::size_t end = output.find('\0', at);
-        if (end == std::string::npos) return std::nullopt;
-        value = output.substr(at, end - at);
-        at = end + 1;
-    }
-    const auto& [newtask, newid, jumpto] = values;
-    if (!jumpto.empty()) return Jump{jumpto, id};
-    if (newtask.empty() && newid.empty()) return std::nullopt;
-    Jump jump{newtask, std::nullopt};
-    if (!newid.empty())
-        jump.id = static_cast<marked_list::WorkerId>(std::strtoul(newid.c_str(), nullptr, 10));
-    return jump;
-}
+constexpr int most_idle_moves = 2;
+constexpr Duration most_between_beats = std::chrono::seconds(30);
 
 }  // namespace
 
-Turn Dispatcher::turn(const std::vector<Event>& events) {
+std::optional<Instant> lapse_of(Instant beaten, Duration lease) {
+    if (lease == Duration{0}) return std::nullopt;
+    return beaten + lease - lease / 10;
+}
+
+Turn Dispatcher::turn(const std::vector<Event>& events, bool gives) {
     Turn turn;
+    gives_ = gives;
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
-    if (auto served = serve(turn); !served)
-        turn.problem = served.error();
-    else
-        turn.over = over();
-    const Instant now = instant_now();
-    turn.next = now + options_.poll;
-    for (auto& [name, list] : lists_) {
-        if (!list.list) continue;
-        if (const auto due = list.list->unsettled()) turn.next = std::min(turn.next, std::max(*due, now));
-    }
+    serve(turn);
+    turn.over = gives && !turn.problem && over();
+    turn.next = next(instant_now());
     return turn;
 }
 
@@ -77,7 +45,7 @@ void Dispatcher::take(const SeatJoined& event, Turn&) {
     seat.name = event.name;
     seat.jobs = std::max(1U, event.jobs);
     seat.list = list_store::name_of(options_.place);
-    lists_.try_emplace(seat.list, List{options_.place, nullptr, nullptr});
+    list_at(options_.place);
     seats_.insert_or_assign(event.seat, std::move(seat));
     had_seats_ = true;
 }
@@ -92,16 +60,6 @@ void Dispatcher::take(const SeatLeft& event, Turn& turn) {
     seats_.erase(found);
 }
 
-// The worker leaves its list; what it runs is lost.
-void Dispatcher::leave(Seat& seat) {
-    if (!seat.taker) return;
-    left_[seat.list][*seat.id] = seat.taker->take_ends();
-    (void)lists_.at(seat.list).store->remove_sign(*seat.id);
-    seat.running.clear();
-    seat.taker.reset();
-    seat.id.reset();
-}
-
 void Dispatcher::take(const LineEnded& event, Turn&) {
     for (auto& [number, seat] : seats_) {
         if (seat.probe == event.ticket) {
@@ -111,195 +69,250 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
         }
         const auto line = seat.running.find(event.ticket);
         if (line == seat.running.end()) continue;
-        seat.taker->add_end({line->second.number,
-                             *seat.id,
-                             line->second.begun,
-                             {},
-                             event.end,
-                             event.exit_code,
-                             line->second.command});
+        const auto& [at, begun, command] = line->second;
+        seat.taker->add_end({at, seat.id, begun, {}, event.end, event.exit_code, command});
         seat.running.erase(line);
         return;
     }
 }
 
-// The worker goes to another list, or gets another id.
 void Dispatcher::take_probe(Seat& seat, const std::string& output) {
-    const auto jump = jump_in(output, *seat.id);
-    if (!jump) return;
-    std::string next = seat.list;
-    if (!jump->list.empty()) {
-        const auto place = list_store::list_place(jump->list, lists_.at(seat.list).place.host);
-        if (!place) {
-            options_.say("worker " + std::to_string(*seat.id) + " stays: " + place.error().message);
-            return;
-        }
-        next = list_store::name_of(*place);
-        lists_.try_emplace(next, List{*place, nullptr, nullptr});
-    }
-    leave(seat);
-    seat.list = std::move(next);
-    seat.wanted = jump->id;
+    auto jump = jump_in(output, seat.id, lists_.at(seat.list).place());
+    if (!jump)
+        return options_.say("worker " + std::to_string(seat.id) + " stays in " + seat.list + ": " +
+                            jump.error().message);
+    seat.jump = std::move(*jump);
 }
 
-Status Dispatcher::serve(Turn& turn) {
-    for (auto& [name, workers] : left_) {
-        if (auto marked = mark_left(name); !marked) return marked;
+// What it runs is lost.
+void Dispatcher::leave(Seat& seat) {
+    if (!seat.taker) return;
+    lists_.at(seat.list).add_left(seat.id, seat.taker->take_ends());
+    seat.running.clear();
+    seat.taker.reset();
+    seat.beaten.reset();
+    moved_ = true;
+}
+
+void Dispatcher::retire(Seat& seat, const Error& error) {
+    seat.retired = true;
+    options_.say("a worker (" + seat.name + ") leaves: " + error.message);
+}
+
+void Dispatcher::move(Seat& seat) {
+    const Jump jump = *std::exchange(seat.jump, std::nullopt);
+    seat.place = jump.same_list ? lists_.at(seat.list).shared().place(seat.id) : 0;
+    leave(seat);
+    seat.wanted = jump.id;
+    seat.list = list_store::name_of(jump.place);
+    list_at(jump.place);
+    // Lists that lead to each other, and have no lines to run, are looked at once in a while.
+    seat.idle_moves = std::exchange(seat.ran_here, false) ? 0 : seat.idle_moves + 1;
+    if (seat.idle_moves > most_idle_moves) seat.join_at = instant_now() + options_.poll;
+}
+
+Status Dispatcher::join(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
+    // The id may be that of one that has just left.
+    if (auto recorded = list.record_left(); !recorded) return recorded;
+    if (seat.wanted) {
+        const auto is_free = list.refuse_taken_id(*seat.wanted);
+        if (!is_free && is_free.error().code == ExitCode::usage)
+            return retire(seat, is_free.error()), success();
+        if (!is_free) return is_free;
     }
-    const Instant now = instant_now();
-    const bool polls = now >= refreshed_ + options_.poll;
-    for (auto& [name, list] : lists_) {
-        if (!list.list) continue;
-        if (polls) {
-            if (auto fresh = list.list->refresh(); !fresh) return fresh;
-            if (auto released = release_lost(list); !released) return released;
-        }
-        if (const auto due = list.list->unsettled(); due && *due <= now)
-            if (auto settled = list.list->settle(); !settled) return settled;
-    }
-    if (polls) refreshed_ = now;
-    for (auto& [number, seat] : seats_) {
-        if (auto given = give_lines(number, seat, turn); !given) return given;
-    }
+    const auto joined = list.shared().join(seat.name, seat.wanted);
+    if (!joined) return joined.error();
+    seat.id = *joined;
+    seat.taker = std::make_unique<shared_list::LineTaker>(list.shared(), *joined);
+    list.shared().move_to(seat.place, *joined);
+    turn.orders.emplace_back(
+        RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
+                                   " TASKFILE=" + taskfile::shell_quote(list.place().file)});
     return success();
 }
 
-Result<Dispatcher::List*> Dispatcher::list_of(Seat& seat) {
-    List& list = lists_.at(seat.list);
-    if (list.list) return &list;
-    list.store = options_.store ? options_.store(list.place) : list_store::store_at(list.place, options_.say);
-    auto shared = std::make_unique<SharedList>(*list.store, options_.say);
-    if (auto opened = shared->open(); !opened) return opened.error();
-    list.list = std::move(shared);
-    return &list;
+Duration Dispatcher::between_beats() const {
+    return options_.lease == Duration{0} ? most_between_beats
+                                         : std::min<Duration>(options_.lease / 4, most_between_beats);
 }
 
-Status Dispatcher::join(WorkerId number, Seat& seat, List& list, Turn& turn) {
-    const auto joined = list.list->join(seat.name, seat.wanted);
-    if (!joined) return joined.error();
-    seat.id = *joined;
-    seat.beaten = Instant{};
-    list.list->move_to(0, *joined);
-    seat.taker = std::make_unique<shared_list::LineTaker>(*list.list, *joined);
-    turn.orders.emplace_back(
-        RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
-                                   " TASKFILE=" + taskfile::shell_quote(list.place.file)});
-    return beat(seat, list);
+Status Dispatcher::beat(WorkerId number, Seat& seat, RunList& list) {
+    const Instant now = instant_now();  // before the call: the sign is not older
+    if (seat.beaten && now < *seat.beaten + between_beats()) return success();
+    if (auto beaten = list.beat(seat.id, options_.lease); !beaten) return beaten;
+    seat.beaten = now;
+    if (options_.beaten) options_.beaten(number, now);
+    return success();
 }
 
-Status Dispatcher::give_lines(WorkerId number, Seat& seat, Turn& turn) {
-    const auto list = list_of(seat);
-    if (!list) return list.error();
-    if (!seat.id) {
-        if (auto joined = join(number, seat, **list, turn); !joined) return joined;
-    }
-    if (auto beaten = beat(seat, **list); !beaten) return beaten;
+bool Dispatcher::lapsed(const Seat& seat) const {
+    const auto lapse = seat.beaten ? lapse_of(*seat.beaten, options_.lease) : std::nullopt;
+    return lapse && instant_now() >= *lapse;
+}
+
+Status Dispatcher::give_lines(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
     for (;;) {
-        const auto more = step(number, seat, **list, turn);
+        if (auto beaten = beat(number, seat, list); !beaten) return beaten;
+        const auto more = step(number, seat, list, turn);
         if (!more) return more.error();
         if (!*more) return success();
     }
 }
 
 // Marks what has ended, and begins one line. False: nothing more to begin.
-Result<bool> Dispatcher::step(WorkerId number, Seat& seat, List& list, Turn& turn) {
-    const bool room = !seat.probe && seat.running.size() < seat.jobs;
-    if (!room && !seat.taker->has_ends()) return false;
+Result<bool> Dispatcher::step(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
+    const bool room = gives_ && !seat.probe && !seat.jump && seat.running.size() < seat.jobs;
+    const bool ends = seat.taker->has_ends();
+    if (!room && !ends) return false;
     const auto next = seat.taker->step(room);
     if (!next) return next.error();
+    moved_ = moved_ || ends;
     if (!*next) return false;
     order(number, seat, list, **next, turn);
     return !seat.probe;
 }
 
-void Dispatcher::order(WorkerId number, Seat& seat, List& list, const Choice& choice, Turn& turn) {
-    const MarkedLine& line = list.list->list().line(choice.number);
+void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice& choice, Turn& turn) {
+    const MarkedLine& line = list.lines().line(choice.number);
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
         turn.orders.emplace_back(RunEnvironment{number, forget_variables + line.command});
-        turn.orders.emplace_back(RunLine{number, ticket, probe_command + line.command, choice.number});
+        turn.orders.emplace_back(RunLine{number, ticket, probe_of(line.command), choice.number, true});
         seat.probe = ticket;
         return;
     }
+    const std::string& begun = line.tries.back().begun;
+    // The list was locked for long: others may have found us lost, and have taken the line that we began.
+    if (lapsed(seat))
+        return seat.taker->add_end({choice.number, seat.id, begun, {}, TryEnd::lost, 0, line.command});
     if (choice.replay != 0)
-        turn.orders.emplace_back(RunEnvironment{number, list.list->list().line(choice.replay).command});
-    seat.running[ticket] = {choice.number, line.tries.back().begun, line.command};
+        turn.orders.emplace_back(RunEnvironment{number, list.lines().line(choice.replay).command});
+    seat.running[ticket] = {choice.number, begun, line.command};
+    seat.ran_here = true;
     turn.orders.emplace_back(RunLine{number, ticket, line.command, choice.number});
 }
 
-Status Dispatcher::beat(Seat& seat, List& list) {
-    const Instant now = instant_now();
-    const Duration every = std::min<Duration>(options_.lease / 4, std::chrono::seconds(30));
-    if (seat.beaten != Instant{} && now < seat.beaten + every) return success();
-    seat.beaten = now;
-    return list.store->beat(*seat.id, options_.lease);
+RunList& Dispatcher::list_at(const list_store::ListPlace& place) {
+    const std::string name = list_store::name_of(place);
+    if (const auto found = lists_.find(name); found != lists_.end()) return found->second;
+    auto store = options_.store ? options_.store(place) : list_store::store_at(place, options_.say);
+    return lists_.try_emplace(name, place, std::move(store), options_.say).first->second;
 }
 
-// Lines of workers that gave no sign for longer than their lease wait again.
-Status Dispatcher::release_lost(List& list) {
-    const auto signs = list.store->signs();
-    if (!signs) return signs.error();
-    for (const list_store::Sign& sign : *signs) {
-        if (sign.lease == Duration{0} || sign.age < sign.lease) continue;
-        const auto released = list.list->change("release", [&](const Document& lines) {
-            return marked_list::release(lines, sign.worker, list.list->stamp());
-        });
-        if (!released) return released.error();
-        if (!released->empty())
-            options_.say("worker " + std::to_string(sign.worker) +
-                         " is lost; lines that wait again: " + std::to_string(released->size()));
-        if (auto removed = list.store->remove_sign(sign.worker); !removed) return removed;
+// A list that fails concerns its own seats only.
+void Dispatcher::serve(Turn& turn) {
+    const auto use = [&](RunList& list, const auto& what) {
+        if (!list.usable()) return;
+        const Status done = what();
+        if (!done && list.fail(done.error())) turn.problem = done.error();
+    };
+    for (auto& [name, list] : lists_) {
+        list.begin_turn();
+        use(list, [&] { return keep(name, list); });
     }
-    return success();
+    // What one seat records may be what another waits for.
+    do {
+        moved_ = false;
+        for (auto& [number, seat] : seats_) {
+            if (seat.retired || turn.problem) continue;
+            RunList& list = lists_.at(seat.list);
+            use(list, [&] { return serve(number, seat, list, turn); });
+        }
+    } while (std::exchange(moved_, false));
+    for (auto& [name, list] : lists_) list.end_turn();
 }
 
-Status Dispatcher::mark_left(const std::string& name) {
-    auto& workers = left_[name];
-    SharedList& list = *lists_.at(name).list;
-    while (!workers.empty()) {
-        auto& [worker, ends] = *workers.begin();
-        const auto made = list.change("farewell of worker " + std::to_string(worker),
-                                      [&, id = worker](const Document& lines) {
-                                          return shared_list::farewell(lines, id, ends, list.stamp());
-                                      });
-        if (!made) return made.error();
-        shared_list::drop_made(ends, *made);
-        if (ends.empty()) workers.erase(workers.begin());
+Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
+    if (!seat.taker) {
+        if (!gives_ || seat.join_at > instant_now()) return success();
+        const Status opened = list.open();
+        if (!opened && opened.error().code != ExitCode::unreachable &&
+            seat.list != list_store::name_of(options_.place))
+            return retire(seat, opened.error()), success();
+        if (!opened) return opened;
+        if (auto joined = join(number, seat, list, turn); !joined || seat.retired) return joined;
     }
-    return success();
+    if (auto given = give_lines(number, seat, list, turn); !given) return given;
+    if (!gives_ || !seat.jump || !seat.running.empty() || seat.taker->has_ends()) return success();
+    move(seat);
+    return list.record_left();
+}
+
+// Signs of our seats come first, and theirs are no matter for the rest: they are not lost as long as we are
+// here.
+Status Dispatcher::keep(const std::string& name, RunList& list) {
+    if (!list.is_open()) return success();
+    if (list.in_trouble()) {
+        if (auto fresh = list.shared().refresh(); !fresh) return fresh;
+    }
+    std::set<marked_list::WorkerId> ours;
+    for (auto& [number, seat] : seats_) {
+        if (!seat.taker || seat.list != name) continue;
+        if (auto beaten = beat(number, seat, list); !beaten) return beaten;
+        ours.insert(seat.id);
+    }
+    if (auto recorded = list.record_left(); !recorded) return recorded;
+    if (!ours.empty() && instant_now() >= list.looked() + options_.poll) {
+        if (auto looked = list.look(ours); !looked) return looked;
+    }
+    return list.settle_if_due();
+}
+
+Instant Dispatcher::next(Instant now) const {
+    std::optional<Instant> next = now + options_.poll;
+    for (const auto& [name, list] : lists_) {
+        if (list.in_trouble()) earliest(next, list.try_at());
+        if (list.is_open() && !list.in_trouble()) earliest(next, list.shared().unsettled());
+    }
+    for (const auto& [number, seat] : seats_) {
+        if (seat.retired || lists_.at(seat.list).in_trouble()) continue;
+        if (!seat.taker)
+            earliest(next, seat.join_at);
+        else if (seat.beaten)
+            earliest(next, *seat.beaten + between_beats());
+    }
+    return std::max(*next, now);
 }
 
 bool Dispatcher::over() const {
-    if (seats_.empty()) return had_seats_ && !options_.waits_for_workers;
-    if (!options_.once) return false;
-    return std::ranges::all_of(seats_, [&](const auto& entry) {
-        const Seat& seat = entry.second;
-        if (!seat.id || seat.probe || !seat.running.empty()) return false;
-        const SharedList& list = *lists_.at(seat.list).list;
-        return !choose(list.list(), *seat.id, list.place(*seat.id)) &&
-               marked_list::why_waiting(list.list(), *seat.id).may_become_free == 0;
-    });
+    if (std::ranges::any_of(lists_, [](const auto& entry) { return entry.second.has_left(); })) return false;
+    if (std::ranges::all_of(seats_, [](const auto& entry) { return entry.second.retired; }))
+        return over_without_seats();
+    return options_.once && std::ranges::all_of(seats_, [&](const auto& entry) {
+               const Seat& seat = entry.second;
+               if (seat.retired) return true;
+               if (!seat.taker || seat.probe || seat.jump || !seat.running.empty() || seat.taker->has_ends())
+                   return false;
+               const RunList& list = lists_.at(seat.list);
+               if (list.in_trouble()) return false;
+               return !choose(list.lines(), seat.id, list.shared().place(seat.id)) &&
+                      marked_list::why_waiting(list.lines(), seat.id).may_become_free == 0;
+           });
+}
+
+// Another worker may come for what is left.
+bool Dispatcher::over_without_seats() const {
+    if (!had_seats_ || !options_.waits_for_workers) return had_seats_;
+    return options_.once && std::ranges::all_of(lists_, [](const auto& entry) {
+               const auto counts = marked_list::count(entry.second.lines());
+               return entry.second.is_open() && counts.failed + counts.waiting + counts.running == 0;
+           });
 }
 
 Status Dispatcher::close() {
-    std::optional<Error> problem;
+    Status closed = success();
     for (auto& [number, seat] : seats_) leave(seat);
-    for (auto& [name, workers] : left_) {
-        if (const auto marked = mark_left(name); !marked) problem = marked.error();
-    }
     for (auto& [name, list] : lists_) {
-        if (!list.list) continue;
-        if (auto settled = list.list->settle(); !settled) problem = settled.error();
+        if (!list.is_open()) continue;
+        if (auto one = list.close(); !one) closed = one;
     }
-    if (problem) return *problem;
-    return success();
+    return closed;
 }
 
 bool Dispatcher::failed() const {
     return std::ranges::any_of(lists_, [](const auto& entry) {
-        if (!entry.second.list) return false;
-        const Document& lines = entry.second.list->list();
-        return marked_list::count(lines).failed != 0 || !marked_list::blocked_lines(lines).empty();
+        const auto counts = marked_list::count(entry.second.lines());
+        return counts.failed + counts.waiting != 0;
     });
 }
 
