@@ -71,7 +71,7 @@ bool ManagerLoop::turn() {
         listen_to(own->end_of_manager());  // what follows from it leaves in this turn
     }
     bool moved = listen_to_wires();
-    if (!parts_.manager.reactor().stopping()) read_source();
+    read_source();
     const core::Now at = now();
     if (parts_.deadline.drain_at && at.instant >= *parts_.deadline.drain_at) {
         parts_.deadline.drain_at.reset();
@@ -140,15 +140,20 @@ bool ManagerLoop::few_under_way() const {
 
 // An endless stream must not fill the memory, so it is read as fast as its tasks end.
 bool ManagerLoop::wants_more() const {
+    if (!source_works()) return false;
     const core::Ledger& ledger = parts_.manager.reactor().ledger();
     const std::uint64_t waiting =
         ledger.count(core::TaskState::ready) + ledger.count(core::TaskState::blocked);
-    return !parts_.manager.reactor().stopping() &&
-           (!parts_.source.paced() || waiting < most_waiting_of_a_stream);
+    return !parts_.source.paced() || waiting < most_waiting_of_a_stream;
+}
+
+bool ManagerLoop::source_works() const {
+    return !parts_.source.ended() &&
+           (!parts_.manager.reactor().stopping() || parts_.source.works_while_stopping());
 }
 
 void ManagerLoop::read_source() {
-    if (parts_.source.ended() || !wants_more()) return;
+    if (!wants_more()) return;
     if (parts_.source.descriptor() >= 0 && !waiter_.readable(parts_.source.descriptor()) &&
         !parts_.source.has_more())
         return;
@@ -184,8 +189,7 @@ void ManagerLoop::wait(bool moved) {
         for (const int descriptor : descriptors) waiter_.watch(descriptor);
         asks_ = asks_ || wire->wants_asking();
     }
-    const bool more_to_read = !parts_.source.ended() && !parts_.manager.reactor().stopping() &&
-                              (parts_.source.descriptor() < 0 || parts_.source.has_more());
+    const bool more_to_read = source_works() && (parts_.source.descriptor() < 0 || parts_.source.has_more());
     if (more_to_read || moved) next = before;
     if (moved) back_off_.moved(before);
     const bool yields = next != before && back_off_.yields(before);
@@ -200,7 +204,7 @@ void ManagerLoop::wait(bool moved) {
     }
     for (const Background* files : {parts_.files_of_manager, parts_.others})
         if (files != nullptr) waiter_.watch(files->descriptor());
-    if (!parts_.source.ended() && wants_more()) waiter_.watch(parts_.source.descriptor());
+    if (wants_more()) waiter_.watch(parts_.source.descriptor());
     if (yields)
         waiter_.yield();
     else

@@ -68,6 +68,7 @@ class ManagerLoop {
     bool listen_to(net::Transport& wire);  // whether something arrived or left, other than a keepalive
     void hand_frames_to(OwnWorker& own);
     bool wants_more() const;
+    bool source_works() const;
     bool few_under_way() const;
     void read_source();
     void handle_signals();

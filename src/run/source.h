@@ -59,6 +59,9 @@ class Source {
     // Passes on what is available, for at most about 10 ms. Error bad_input: nothing more is read.
     virtual Status read(manager::Manager& manager, core::Now now) = 0;
 
+    // Whether read() is called also while the run stops; then it adds no tasks.
+    virtual bool works_while_stopping() const { return false; }
+
     virtual bool ended() const = 0;
 
     // "tasks.sh", "stdin", "--array 1-100": for messages and records.

@@ -1,7 +1,6 @@
 #include "shared_run/dispatcher.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/units.h"
@@ -13,52 +12,30 @@ namespace wq::shared_run {
 namespace {
 
 using marked_list::Choice;
-using marked_list::Document;
-using marked_list::LineKind;
 using marked_list::MarkedLine;
 using marked_list::TryEnd;
-using shared_list::SharedList;
 
-// Each variable with a NUL behind it, as no value has one. The line follows as a comment, for the records.
-constexpr const char* probe_command = R"(printf '%s\0' "$newtask" "$newid" "$jumpto" # )";
 constexpr const char* forget_variables = "unset newtask newid jumpto\n";
-
-// What a `#!` line has set.
-struct Variables {
-    std::string newtask;
-    std::string newid;
-    std::string jumpto;
-};
-
-std::optional<Variables> variables_in(const std::string& output) {
-    std::array<std::string, 3> values;
-    std::size_t at = 0;
-    for (std::string& value : values) {
-        const std::size_t end = output.find('\0', at);
-        if (end == std::string::npos) return std::nullopt;
-        value = output.substr(at, end - at);
-        at = end + 1;
-    }
-    return Variables{values[0], values[1], values[2]};
-}
+constexpr int most_idle_moves = 2;
+constexpr Duration most_between_beats = std::chrono::seconds(30);
 
 constexpr std::uint32_t most_idle_jumps = 10;  // then one for each poll
 constexpr int tries_at_close = 3;
 
 }  // namespace
 
-Turn Dispatcher::turn(const std::vector<Event>& events) {
+std::optional<Instant> lapse_of(Instant beaten, Duration lease) {
+    if (lease == Duration{0}) return std::nullopt;
+    return beaten + lease - lease / 10;
+}
+
+Turn Dispatcher::turn(const std::vector<Event>& events, bool gives) {
     Turn turn;
+    gives_ = gives;
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
-    const Instant now = instant_now();
-    keep_lists(now, turn);
-    // What ends on one seat may free lines for those before it.
-    for (bool moves = true; moves;) {
-        moves = false;
-        for (auto& [number, seat] : seats_) moves |= give_lines(number, seat, turn);
-    }
-    turn.over = over();
-    plan_next(instant_now(), turn);
+    serve(turn);
+    turn.over = gives && !turn.problem && over();
+    turn.next = next(instant_now());
     return turn;
 }
 
@@ -105,7 +82,7 @@ void Dispatcher::take(const SeatJoined& event, Turn&) {
     seat.name = event.name;
     seat.jobs = event.jobs;
     seat.list = list_store::name_of(options_.place);
-    add_list(options_.place);
+    list_at(options_.place);
     seats_.insert_or_assign(event.seat, std::move(seat));
     had_seats_ = true;
 }
@@ -120,15 +97,6 @@ void Dispatcher::take(const SeatLeft& event, Turn& turn) {
     seats_.erase(found);
 }
 
-// The worker leaves its list; what it runs is lost.
-void Dispatcher::leave(Seat& seat) {
-    if (!seat.taker) return;
-    lists_.at(seat.list).leave(*seat.id, seat.taker->take_ends());
-    seat.running.clear();
-    seat.taker.reset();
-    seat.id.reset();
-}
-
 void Dispatcher::take(const LineEnded& event, Turn&) {
     for (auto& [number, seat] : seats_) {
         if (seat.probe == event.ticket) {
@@ -138,177 +106,253 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
         }
         const auto line = seat.running.find(event.ticket);
         if (line == seat.running.end()) continue;
-        seat.taker->add_end({line->second.number,
-                             *seat.id,
-                             line->second.begun,
-                             {},
-                             event.end,
-                             event.exit_code,
-                             line->second.command});
+        const auto& [at, begun, command] = line->second;
+        seat.taker->add_end({at, seat.id, begun, {}, event.end, event.exit_code, command});
         seat.running.erase(line);
         return;
     }
 }
 
-// Plans what a `#!` line wants: another list, or another id.
 void Dispatcher::take_probe(Seat& seat, const std::string& output) {
-    const auto set = variables_in(output);
-    if (!set || (set->newtask.empty() && set->newid.empty() && set->jumpto.empty())) return;
-    const auto stays = [&](const std::string& why) {
-        options_.say("worker " + std::to_string(*seat.id) + " stays in " + seat.list + ": " + why);
-    };
-    Jump jump{seat.list, std::nullopt};
-    const std::string& list = set->jumpto.empty() ? set->newtask : set->jumpto;
-    if (!list.empty()) {
-        const auto place = list_store::list_place(list, lists_.at(seat.list).place().host);
-        if (!place) return stays(place.error().message);
-        add_list(*place);
-        jump.list = list_store::name_of(*place);
-    }
-    if (!set->jumpto.empty()) {
-        jump.id = seat.id;
-    } else if (!set->newid.empty()) {
-        const auto id = parse_count(set->newid, 0, std::int64_t{marked_list::no_worker} - 1);
-        if (!id) return stays("newid: " + id.error().message);
-        jump.id = static_cast<marked_list::WorkerId>(*id);
-    }
-    seat.jump = std::move(jump);
+    auto jump = jump_in(output, seat.id, lists_.at(seat.list).place());
+    if (!jump)
+        return options_.say("worker " + std::to_string(seat.id) + " stays in " + seat.list + ": " +
+                            jump.error().message);
+    seat.jump = std::move(*jump);
 }
 
-void Dispatcher::carry_out_jump(Seat& seat) {
-    if (!seat.jump || !seat.taker || !seat.running.empty() || seat.taker->has_ends()) return;
+// What it runs is lost.
+void Dispatcher::leave(Seat& seat) {
+    if (!seat.taker) return;
+    lists_.at(seat.list).add_left(seat.id, seat.taker->take_ends());
+    seat.running.clear();
+    seat.taker.reset();
+    seat.beaten.reset();
+    moved_ = true;
+}
+
+void Dispatcher::retire(Seat& seat, const Error& error) {
+    seat.retired = true;
+    options_.say("a worker (" + seat.name + ") leaves: " + error.message);
+}
+
+void Dispatcher::move(Seat& seat) {
     const Jump jump = *std::exchange(seat.jump, std::nullopt);
+    seat.place = jump.same_list ? lists_.at(seat.list).shared().place(seat.id) : 0;
     leave(seat);
-    seat.list = jump.list;
     seat.wanted = jump.id;
+    seat.list = list_store::name_of(jump.place);
+    list_at(jump.place);
     // Lists that lead to each other, and have no lines to run, are looked at once in a while.
-    if (++seat.idle_jumps > most_idle_jumps) seat.joins_at = instant_now() + options_.poll;
-}
-
-// A list that cannot be reached keeps no other one waiting.
-void Dispatcher::keep_lists(Instant now, Turn& turn) {
-    const bool looks = now >= looked_ + options_.poll;
-    if (looks) looked_ = now;
-    for (auto& [name, list] : lists_) {
-        if (!list.is_usable(now)) continue;
-        if (auto kept = list.keep(now, looks); !kept)
-            note(kept.error(), list, turn);
-        else if (list.is_open() && list.take_trouble_over())
-            options_.say(name + " is reached again");
-    }
+    seat.idle_moves = std::exchange(seat.ran_here, false) ? 0 : seat.idle_moves + 1;
+    if (seat.idle_moves > most_idle_moves) seat.join_at = instant_now() + options_.poll;
 }
 
 Status Dispatcher::join(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
-    if (auto opened = list.open(); !opened) return opened;
-    const auto joined = list.join(seat.name, seat.wanted);
+    // The id may be that of one that has just left.
+    if (auto recorded = list.record_left(); !recorded) return recorded;
+    if (seat.wanted) {
+        const auto is_free = list.refuse_taken_id(*seat.wanted);
+        if (!is_free && is_free.error().code == ExitCode::usage)
+            return retire(seat, is_free.error()), success();
+        if (!is_free) return is_free;
+    }
+    const auto joined = list.shared().join(seat.name, seat.wanted);
     if (!joined) return joined.error();
     seat.id = *joined;
-    seat.taker = std::make_unique<shared_list::LineTaker>(list.list(), *joined);
+    seat.taker = std::make_unique<shared_list::LineTaker>(list.shared(), *joined);
+    list.shared().move_to(seat.place, *joined);
     turn.orders.emplace_back(
         RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
                                    " TASKFILE=" + taskfile::shell_quote(list.place().file)});
-    return list.keep(instant_now(), false);
+    return success();
 }
 
-// Whether something was recorded or begun.
-bool Dispatcher::give_lines(WorkerId number, Seat& seat, Turn& turn) {
-    RunList& list = lists_.at(seat.list);
-    if (seat.jobs == 0 || !list.is_usable(instant_now())) return false;
-    if (!seat.id) {
-        if (instant_now() < seat.joins_at) return false;
-        if (auto joined = join(number, seat, list, turn); !joined) {
-            const bool sent = seat.list != list_store::name_of(options_.place) || seat.wanted;
-            if (sent && joined.error().code != ExitCode::unreachable)
-                leave_for_good(seat, joined.error());
-            else
-                note(joined.error(), list, turn);
-            return false;
-        }
-    }
-    bool moved = false;
+Duration Dispatcher::between_beats() const {
+    return options_.lease == Duration{0} ? most_between_beats
+                                         : std::min<Duration>(options_.lease / 4, most_between_beats);
+}
+
+Status Dispatcher::beat(WorkerId number, Seat& seat, RunList& list) {
+    const Instant now = instant_now();  // before the call: the sign is not older
+    if (seat.beaten && now < *seat.beaten + between_beats()) return success();
+    if (auto beaten = list.beat(seat.id, options_.lease); !beaten) return beaten;
+    seat.beaten = now;
+    if (options_.beaten) options_.beaten(number, now);
+    return success();
+}
+
+bool Dispatcher::lapsed(const Seat& seat) const {
+    const auto lapse = seat.beaten ? lapse_of(*seat.beaten, options_.lease) : std::nullopt;
+    return lapse && instant_now() >= *lapse;
+}
+
+Status Dispatcher::give_lines(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
     for (;;) {
+        if (auto beaten = beat(number, seat, list); !beaten) return beaten;
         const auto more = step(number, seat, list, turn);
-        if (!more) note(more.error(), list, turn);
-        if (!more || !*more) break;
-        moved = true;
+        if (!more) return more.error();
+        if (!*more) return success();
     }
     const bool jumps = seat.jump.has_value();
     carry_out_jump(seat);
     return moved || (jumps && !seat.jump);
 }
 
-// Marks what has ended, and begins one line. False: there was nothing to do.
+// Marks what has ended, and begins one line. False: nothing more to begin.
 Result<bool> Dispatcher::step(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
-    const bool room = !seat.probe && !seat.jump && seat.running.size() < seat.jobs;
+    const bool room = gives_ && !seat.probe && !seat.jump && seat.running.size() < seat.jobs;
     const bool ends = seat.taker->has_ends();
     if (!room && !ends) return false;
     const auto next = seat.taker->step(room);
     if (!next) return next.error();
-    if (*next) order(number, seat, list, **next, turn);
-    return ends || next->has_value();
+    moved_ = moved_ || ends;
+    if (!*next) return false;
+    order(number, seat, list, **next, turn);
+    return !seat.probe;
 }
 
 void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice& choice, Turn& turn) {
-    const Document& lines = list.list().list();
-    const MarkedLine& line = lines.line(choice.number);
+    const MarkedLine& line = list.lines().line(choice.number);
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
         turn.orders.emplace_back(RunEnvironment{number, forget_variables + line.command});
-        turn.orders.emplace_back(RunLine{number, ticket, probe_command + line.command, choice.number, true});
+        turn.orders.emplace_back(RunLine{number, ticket, probe_of(line.command), choice.number, true});
         seat.probe = ticket;
         return;
     }
-    seat.idle_jumps = 0;
+    const std::string& begun = line.tries.back().begun;
+    // The list was locked for long: others may have found us lost, and have taken the line that we began.
+    if (lapsed(seat))
+        return seat.taker->add_end({choice.number, seat.id, begun, {}, TryEnd::lost, 0, line.command});
     if (choice.replay != 0)
-        turn.orders.emplace_back(RunEnvironment{number, lines.line(choice.replay).command});
-    seat.running[ticket] = {choice.number, line.tries.back().begun, line.command};
-    turn.orders.emplace_back(RunLine{number, ticket, line.command, choice.number, false});
+        turn.orders.emplace_back(RunEnvironment{number, list.lines().line(choice.replay).command});
+    seat.running[ticket] = {choice.number, begun, line.command};
+    seat.ran_here = true;
+    turn.orders.emplace_back(RunLine{number, ticket, line.command, choice.number});
+}
+
+RunList& Dispatcher::list_at(const list_store::ListPlace& place) {
+    const std::string name = list_store::name_of(place);
+    if (const auto found = lists_.find(name); found != lists_.end()) return found->second;
+    auto store = options_.store ? options_.store(place) : list_store::store_at(place, options_.say);
+    return lists_.try_emplace(name, place, std::move(store), options_.say).first->second;
+}
+
+// A list that fails concerns its own seats only.
+void Dispatcher::serve(Turn& turn) {
+    const auto use = [&](RunList& list, const auto& what) {
+        if (!list.usable()) return;
+        const Status done = what();
+        if (!done && list.fail(done.error())) turn.problem = done.error();
+    };
+    for (auto& [name, list] : lists_) {
+        list.begin_turn();
+        use(list, [&] { return keep(name, list); });
+    }
+    // What one seat records may be what another waits for.
+    do {
+        moved_ = false;
+        for (auto& [number, seat] : seats_) {
+            if (seat.retired || turn.problem) continue;
+            RunList& list = lists_.at(seat.list);
+            use(list, [&] { return serve(number, seat, list, turn); });
+        }
+    } while (std::exchange(moved_, false));
+    for (auto& [name, list] : lists_) list.end_turn();
+}
+
+Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
+    if (!seat.taker) {
+        if (!gives_ || seat.join_at > instant_now()) return success();
+        const Status opened = list.open();
+        if (!opened && opened.error().code != ExitCode::unreachable &&
+            seat.list != list_store::name_of(options_.place))
+            return retire(seat, opened.error()), success();
+        if (!opened) return opened;
+        if (auto joined = join(number, seat, list, turn); !joined || seat.retired) return joined;
+    }
+    if (auto given = give_lines(number, seat, list, turn); !given) return given;
+    if (!gives_ || !seat.jump || !seat.running.empty() || seat.taker->has_ends()) return success();
+    move(seat);
+    return list.record_left();
+}
+
+// Signs of our seats come first, and theirs are no matter for the rest: they are not lost as long as we are
+// here.
+Status Dispatcher::keep(const std::string& name, RunList& list) {
+    if (!list.is_open()) return success();
+    if (list.in_trouble()) {
+        if (auto fresh = list.shared().refresh(); !fresh) return fresh;
+    }
+    std::set<marked_list::WorkerId> ours;
+    for (auto& [number, seat] : seats_) {
+        if (!seat.taker || seat.list != name) continue;
+        if (auto beaten = beat(number, seat, list); !beaten) return beaten;
+        ours.insert(seat.id);
+    }
+    if (auto recorded = list.record_left(); !recorded) return recorded;
+    if (!ours.empty() && instant_now() >= list.looked() + options_.poll) {
+        if (auto looked = list.look(ours); !looked) return looked;
+    }
+    return list.settle_if_due();
+}
+
+Instant Dispatcher::next(Instant now) const {
+    std::optional<Instant> next = now + options_.poll;
+    for (const auto& [name, list] : lists_) {
+        if (list.in_trouble()) earliest(next, list.try_at());
+        if (list.is_open() && !list.in_trouble()) earliest(next, list.shared().unsettled());
+    }
+    for (const auto& [number, seat] : seats_) {
+        if (seat.retired || lists_.at(seat.list).in_trouble()) continue;
+        if (!seat.taker)
+            earliest(next, seat.join_at);
+        else if (seat.beaten)
+            earliest(next, *seat.beaten + between_beats());
+    }
+    return std::max(*next, now);
 }
 
 bool Dispatcher::over() const {
-    if (seats_.empty() && (!had_seats_ || options_.waits_for_workers)) {
-        // The last worker may have left with the last line.
-        return options_.once && had_seats_ && std::ranges::none_of(lists_, [](const auto& entry) {
-                   const marked_list::ListCounts counts = marked_list::count(entry.second.list().list());
-                   return counts.running + counts.failed + counts.waiting != 0;
-               });
-    }
-    if (seats_.empty()) return true;
-    if (!options_.once) return false;
-    return std::ranges::all_of(seats_, [&](const auto& entry) {
-        const Seat& seat = entry.second;
-        if (seat.jobs == 0) return true;
-        if (!seat.id || seat.probe || seat.jump || !seat.running.empty() || seat.taker->has_ends())
-            return false;
-        const SharedList& list = lists_.at(seat.list).list();
-        return !choose(list.list(), *seat.id, list.place(*seat.id)) &&
-               marked_list::why_waiting(list.list(), *seat.id).may_become_free == 0;
-    });
+    if (std::ranges::any_of(lists_, [](const auto& entry) { return entry.second.has_left(); })) return false;
+    if (std::ranges::all_of(seats_, [](const auto& entry) { return entry.second.retired; }))
+        return over_without_seats();
+    return options_.once && std::ranges::all_of(seats_, [&](const auto& entry) {
+               const Seat& seat = entry.second;
+               if (seat.retired) return true;
+               if (!seat.taker || seat.probe || seat.jump || !seat.running.empty() || seat.taker->has_ends())
+                   return false;
+               const RunList& list = lists_.at(seat.list);
+               if (list.in_trouble()) return false;
+               return !choose(list.lines(), seat.id, list.shared().place(seat.id)) &&
+                      marked_list::why_waiting(list.lines(), seat.id).may_become_free == 0;
+           });
+}
+
+// Another worker may come for what is left.
+bool Dispatcher::over_without_seats() const {
+    if (!had_seats_ || !options_.waits_for_workers) return had_seats_;
+    return options_.once && std::ranges::all_of(lists_, [](const auto& entry) {
+               const auto counts = marked_list::count(entry.second.lines());
+               return entry.second.is_open() && counts.failed + counts.waiting + counts.running == 0;
+           });
 }
 
 Status Dispatcher::close() {
+    Status closed = success();
     for (auto& [number, seat] : seats_) leave(seat);
-    std::optional<Error> problem;
     for (auto& [name, list] : lists_) {
-        Status closed = list.close();
-        for (int more = 1; more < tries_at_close && !closed; ++more) closed = list.close();
-        if (!closed) problem = closed.error();
+        if (!list.is_open()) continue;
+        if (auto one = list.close(); !one) closed = one;
     }
-    if (problem) return *problem;
-    return success();
+    return closed;
 }
 
 bool Dispatcher::failed() const {
     return std::ranges::any_of(lists_, [](const auto& entry) {
-        const Document& lines = entry.second.list().list();
-        if (!marked_list::blocked_lines(lines).empty()) return true;
-        // A line for any worker is left only if it failed, or if all workers have gone.
-        return std::ranges::any_of(lines.live_lines(), [&](std::uint64_t number) {
-            const MarkedLine& line = lines.line(number);
-            const bool has_failed =
-                std::ranges::any_of(line.tries, [](const auto& one) { return one.end == TryEnd::error; });
-            return line.kind == LineKind::open && (has_failed || line.workers.empty());
-        });
+        const auto counts = marked_list::count(entry.second.lines());
+        return counts.failed + counts.waiting != 0;
     });
 }
 

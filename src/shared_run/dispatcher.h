@@ -2,8 +2,9 @@
 // for all workers of a manager. It blocks in the stores of the lists, so it has a thread of its own
 // (shared_source.h).
 //
-// A worker of the run has a seat. It runs as many lines at once as it has cores; `#!` lines one by one, each
-// followed by a probe, a task that tells what the line has set.
+// A worker of the run has a seat. It runs as many lines at once as it has room for; `#!` lines one by one,
+// each followed by a probe, a task that tells what the line has set. Who is told to go to another list goes
+// when none of its lines runs any more.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "list_store/list_place.h"
 #include "marked_list/choice.h"
 #include "shared_list/line_taker.h"
+#include "shared_run/jump.h"
 #include "shared_run/run_list.h"
 
 namespace wq::shared_run {
@@ -49,13 +52,13 @@ struct RunEnvironment {
     WorkerId seat;
     std::string text;
 };
-// After all earlier RunEnvironment of the seat.
+// It runs after all earlier RunEnvironment of the seat.
 struct RunLine {
     WorkerId seat;
     std::uint64_t ticket = 0;
     std::string command;
     std::uint64_t number = 0;  // in the list, from 1
-    bool probe = false;        // its output is wanted
+    bool probe = false;        // its output is asked for
 };
 struct Forget {  // the seat left: its lines shall not run elsewhere
     std::uint64_t ticket = 0;
@@ -70,16 +73,19 @@ struct DispatcherOptions {
     Duration lease = std::chrono::minutes(10);
     // How stores are made; empty: store_at(). Tests have their own.
     std::function<std::unique_ptr<list_store::ListStore>(const list_store::ListPlace&)> store{};
-    std::function<void(const std::string&)> say;  // on this thread
+    std::function<void(const std::string&)> say;         // on this thread
+    std::function<void(WorkerId, Instant)> beaten = {};  // a seat gave a sign of life; on this thread
 };
+
+// When others may take the lines of one that gave its last sign of life at `beaten`. A tenth of the lease is
+// left for clocks that differ. nullopt: never.
+std::optional<Instant> lapse_of(Instant beaten, Duration lease);
 
 struct Turn {
     std::vector<Order> orders;
     Instant next;       // of the next turn, if nothing happens before
     bool over = false;  // nothing is left to do
-    // From when on others may take the lines of a seat, unless a turn ends before: then they must not run on.
-    std::map<WorkerId, Instant> lapses;
-    // The first list cannot be used, or none can be trusted. The orders hold all the same.
+    // The list cannot be used, and it is in vain to try again; the orders hold all the same.
     std::optional<Error> problem;
 };
 
@@ -87,14 +93,14 @@ class Dispatcher {
   public:
     explicit Dispatcher(DispatcherOptions options) : options_(std::move(options)) {}
 
-    // Takes events, and gives lines to seats with room.
-    Turn turn(const std::vector<Event>& events);
+    // Takes events, and gives lines to seats with room. Not `gives`: the run stops, what runs may end.
+    Turn turn(const std::vector<Event>& events, bool gives = true);
 
     // Takes events of the end of a run, and gives nothing.
     void note(const std::vector<Event>& events);
     // The run ends: lines that still run are `#lost`, and signs are removed.
     Status close();
-    // Whether a line has failed, or waits for one that has.
+    // Whether a line has failed or was left.
     bool failed() const;
 
   private:
@@ -110,40 +116,57 @@ class Dispatcher {
     struct Seat {
         std::string name;
         std::uint32_t jobs = 1;
-        std::string list;  // name of the place
-        std::optional<marked_list::WorkerId> wanted;
-        std::optional<marked_list::WorkerId> id;        // none: it has not joined the list
-        std::map<std::uint64_t, Line> running;          // by ticket
-        std::optional<std::uint64_t> probe;             // ticket; nothing new begins before it has ended
-        std::optional<Jump> jump;                       // when nothing runs any more
+        std::string list;                               // name of the place
         std::unique_ptr<shared_list::LineTaker> taker;  // none: it has not joined the list
-        std::uint32_t idle_jumps = 0;                   // one after the other, without a line between
-        Instant joins_at{};
+        marked_list::WorkerId id = 0;                   // of one that has joined
+        std::optional<Instant> beaten;
+        std::map<std::uint64_t, Line> running;  // by ticket
+        std::optional<std::uint64_t> probe;     // ticket; nothing new begins before it has ended
+        bool retired = false;                   // it gets nothing any more
+
+        // Of one that goes from list to list.
+        std::optional<Jump> jump;  // to be made
+        std::optional<marked_list::WorkerId> wanted;
+        std::uint64_t place = 0;  // in the list that it joins
+        Instant join_at{};        // not before
+        int idle_moves = 0;       // one after the other, without a line between
+        bool ran_here = false;    // a line since it joined
     };
 
+    // Of seats.
     void take(const SeatJoined& event, Turn& turn);
     void take(const SeatLeft& event, Turn& turn);
     void take(const LineEnded& event, Turn& turn);
     void take_probe(Seat& seat, const std::string& output);
-    void carry_out_jump(Seat& seat);
-    void leave(Seat& seat);
-    void keep_lists(Instant now, Turn& turn);
-    bool give_lines(WorkerId number, Seat& seat, Turn& turn);
     Status join(WorkerId number, Seat& seat, RunList& list, Turn& turn);
+    Status beat(WorkerId number, Seat& seat, RunList& list);
+    void leave(Seat& seat);
+    void retire(Seat& seat, const Error& error);
+    void move(Seat& seat);
+
+    // Of lines.
+    Status give_lines(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     Result<bool> step(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     void order(WorkerId number, Seat& seat, RunList& list, const marked_list::Choice& choice, Turn& turn);
-    void add_list(const list_store::ListPlace& place);
-    void plan_next(Instant now, Turn& turn) const;
-    void note(const Error& problem, RunList& list, Turn& turn);
-    void leave_for_good(Seat& seat, const Error& problem);
+    bool lapsed(const Seat& seat) const;
+
+    // Of a turn.
+    RunList& list_at(const list_store::ListPlace& place);
+    void serve(Turn& turn);
+    Status serve(WorkerId number, Seat& seat, RunList& list, Turn& turn);
+    Status keep(const std::string& name, RunList& list);
+    Instant next(Instant now) const;
+    Duration between_beats() const;
     bool over() const;
+    bool over_without_seats() const;
 
     DispatcherOptions options_;
     std::map<std::string, RunList> lists_;  // by name of the place
     std::map<WorkerId, Seat> seats_;
     std::uint64_t tickets_ = 0;
-    Instant looked_{};
     bool had_seats_ = false;
+    bool gives_ = true;   // in this turn
+    bool moved_ = false;  // something was recorded or left that others may wait for
 };
 
 }  // namespace wq::shared_run

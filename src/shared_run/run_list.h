@@ -1,75 +1,75 @@
-// One shared list of a run, with the workers of the run that have joined it: their signs of life, their
-// farewells, and what is done for lost workers of others.
+// One shared list, as the workers of a run use it together. After an error it is left alone for a while, so
+// that workers of other lists go on.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "list_store/list_place.h"
-#include "shared_list/line_taker.h"
+#include "list_store/list_store.h"
 #include "shared_list/shared_list.h"
 
 namespace wq::shared_run {
 
 class RunList {
   public:
-    using Say = std::function<void(const std::string&)>;
-    RunList(list_store::ListPlace place, std::unique_ptr<list_store::ListStore> store, Duration lease,
-            Say say);
+    RunList(list_store::ListPlace place, std::unique_ptr<list_store::ListStore> store,
+            std::function<void(const std::string&)> say);
 
     const list_store::ListPlace& place() const { return place_; }
-    shared_list::SharedList& list() { return list_; }
-    const shared_list::SharedList& list() const { return list_; }
+    std::string name() const { return store_->name(); }
+    shared_list::SharedList& shared() { return shared_; }
+    const shared_list::SharedList& shared() const { return shared_; }
+    const marked_list::Document& lines() const { return shared_.list(); }
     bool is_open() const { return open_; }
     Status open();
 
-    // Error usage: `wanted` is the id of a worker that gives signs of life.
-    Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
-    // Its ends are recorded by keep(), and what else it has begun is lost; then its sign is removed.
-    void leave(marked_list::WorkerId worker, std::vector<marked_list::End> ends);
+    // After an error it is not usable for the rest of the turn, and for the pause that follows.
+    void begin_turn() { usable_ = instant_now() >= try_at_; }
+    bool usable() const { return usable_; }
+    bool fail(const Error& error);  // returns whether it is in vain to try again
+    void end_turn();
+    bool in_trouble() const { return pause_.has_value(); }
+    Instant try_at() const { return try_at_; }
 
-    // Signs of life, farewells and the rewriting of the file, as they are due; `looks`: also what others did.
-    Status keep(Instant now, bool looks);
-    // When keep() has something to do, if nothing happens before; nullopt: never.
-    std::optional<Instant> next() const;
-    // From then on others may take the lines of this worker. A tenth of the lease is left for clocks that
-    // differ. nullopt: never.
-    std::optional<Instant> lapses(marked_list::WorkerId worker) const;
+    // Of workers that live.
+    Status beat(marked_list::WorkerId worker, Duration lease) { return store_->beat(worker, lease); }
+    // Error usage: another worker has the id.
+    Status refuse_taken_id(marked_list::WorkerId id);
+    // Follows others; lines of lost workers, but for `ours`, wait again.
+    Status look(const std::set<marked_list::WorkerId>& ours);
+    Instant looked() const { return looked_; }
+    Status settle_if_due();
 
-    // After an error the list is left alone for a while: not at first, then for 1 s to 30 s. True: it is the
-    // first error.
-    bool note_trouble(Instant now);
-    // Whether there was trouble, which is over.
-    bool take_trouble_over();
-    bool is_usable(Instant now) const { return !trouble_ || now >= trouble_->again_at; }
-
-    // Records what is left to record. Call it again after an error.
+    // Of workers that left: their last ends are recorded, then their lines wait again, and their signs go
+    // last: what could not be recorded is found when their leases are over.
+    void add_left(marked_list::WorkerId worker, std::vector<marked_list::End> ends);
+    bool has_left() const { return !left_.empty(); }
+    Status record_left();
     Status close();
 
   private:
-    Status beat(Instant now);
-    Status bid_farewell();
-    Status release_lost();
-    Duration beat_interval() const;
+    Status release(const list_store::Sign& sign);
+    Status record_left(marked_list::WorkerId worker, std::vector<marked_list::End>& ends);
 
     list_store::ListPlace place_;
+    std::function<void(const std::string&)> say_;
     std::unique_ptr<list_store::ListStore> store_;
-    Duration lease_;
-    Say say_;
-    shared_list::SharedList list_;
-    struct Trouble {
-        Instant again_at{};
-        Duration pause{0};
-    };
+    shared_list::SharedList shared_;
     bool open_ = false;
-    std::optional<Trouble> trouble_;
-    std::map<marked_list::WorkerId, std::optional<Instant>> members_;  // when each gave its last sign
+    Instant looked_{};
+
+    bool usable_ = true;
+    std::optional<Duration> pause_;  // after the last error
+    Instant try_at_{};
+
     std::map<marked_list::WorkerId, std::vector<marked_list::End>> left_;
 };
 

@@ -9,89 +9,62 @@ namespace wq::shared_run {
 
 namespace {
 
-constexpr auto said_every = std::chrono::milliseconds(200);
+constexpr std::chrono::milliseconds between_looks(100);  // at what is said while the list is closed
 
 }  // namespace
 
 SharedSource::SharedSource(DispatcherOptions options, core::Shape shape, manager::TaskTable& tasks,
                            std::function<void(const std::string&)> say)
     : shape_(std::move(shape)),
+      lease_(options.lease),
       tasks_(tasks),
       say_(std::move(say)),
       name_(list_store::name_of(options.place)),
       thread_(std::make_unique<BackgroundThread>()) {
     options.say = [said = said_](const std::string& line) { said->add(line); };
+    options.beaten = [beats = beats_](WorkerId seat, Instant when) { beats->note(seat, when); };
     dispatcher_ = std::make_shared<Dispatcher>(std::move(options));
 }
 
 SharedSource::~SharedSource() = default;
 
-void SharedSource::Said::add(const std::string& line) {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(line);
-}
-
-bool SharedSource::Said::any() {
-    const std::lock_guard lock(mutex_);
-    return !lines_.empty();
-}
-
-std::vector<std::string> SharedSource::Said::take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(lines_, {});
-}
-
 bool SharedSource::has_more() {
     const Instant now = instant_now();
-    const bool lapsed = std::ranges::any_of(lapses_, [&](const auto& lapse) { return now >= lapse.second; });
-    return lapsed || said_->any() || (!busy_ && (!events_.empty() || now >= next_));
+    return said_->any() || (lapses_ && now >= *lapses_) || (!busy_ && (!events_.empty() || now >= next_));
 }
 
 std::optional<Instant> SharedSource::wakeup() const {
     if (ended_) return std::nullopt;
-    std::optional<Instant> next;
-    if (!busy_) next = next_;
-    for (const auto& [seat, lapses] : lapses_) earliest(next, lapses);
+    std::optional<Instant> next = lapses_;
+    if (!busy_) earliest(next, next_);
     return next;
 }
 
-// Others may take the lines of these seats from now on, since the master has not heard of us for too long.
-void SharedSource::end_lapsed(manager::Manager& manager, core::Now now) {
-    for (auto lapse = lapses_.begin(); lapse != lapses_.end();) {
-        if (now.instant < lapse->second) {
-            ++lapse;
-            continue;
-        }
-        std::vector<std::uint64_t> tickets;
-        for (const auto& [ticket, place] : tasks_of_tickets_)
-            if (place.seat == lapse->first) tickets.push_back(ticket);
-        for (const std::uint64_t ticket : tickets) {
-            forget(ticket, manager, now);
-            happened(LineEnded{ticket, marked_list::TryEnd::lost, 0, {}});
-        }
-        if (!tickets.empty())
-            say_("no sign of life of worker " + std::to_string(lapse->first.value()) + " reached " + name_ +
-                 " for too long: the lines that it runs are killed, since others may take them");
-        lapse = lapses_.erase(lapse);
-    }
-}
-
 Status SharedSource::read(manager::Manager& manager, core::Now now) {
-    for (const std::string& line : said_->take()) say_(line);
+    say_all();
     thread_->finish();
     end_lapsed(manager, now);
     for (const Order& order : std::exchange(orders_, {})) carry_out(order, manager, now);
-    if (problem_) return *problem_;
+    if (lapses_ && now.instant >= *lapses_) end_lapsed(manager, now);
+    const bool stopping = manager.reactor().stopping();
+    if (const auto problem = std::exchange(problem_, std::nullopt)) {
+        if (!stopping) return *problem;
+        say_(problem->message);
+    }
     if (over_ && !std::exchange(ended_, true)) manager.end_input(now);
     const bool due = !events_.empty() || instant_now() >= next_;
-    if (!ended_ && !busy_ && due) begin_turn();
+    if (!ended_ && !busy_ && due) begin_turn(!stopping);
     return success();
 }
 
-void SharedSource::begin_turn() {
+void SharedSource::say_all() {
+    for (const std::string& line : said_->take()) say_(line);
+}
+
+void SharedSource::begin_turn(bool gives) {
     busy_ = true;
-    thread_->post([dispatcher = dispatcher_, events = std::exchange(events_, {}), this] {
-        auto turn = std::make_shared<Turn>(dispatcher->turn(events));
+    thread_->post([dispatcher = dispatcher_, events = std::exchange(events_, {}), gives, this] {
+        auto turn = std::make_shared<Turn>(dispatcher->turn(events, gives));
         return [this, turn] { end_turn(std::move(*turn)); };
     });
 }
@@ -101,8 +74,7 @@ void SharedSource::end_turn(Turn turn) {
     std::ranges::move(turn.orders, std::back_inserter(orders_));
     next_ = turn.next;
     over_ = turn.over;
-    lapses_ = std::move(turn.lapses);
-    problem_ = std::move(turn.problem);
+    if (turn.problem) problem_ = turn.problem;
 }
 
 void SharedSource::carry_out(const Order& order, manager::Manager& manager, core::Now now) {
@@ -110,36 +82,77 @@ void SharedSource::carry_out(const Order& order, manager::Manager& manager, core
         environment_[environment->seat] = ++positions_;
         manager.add_environment_line(positions_, environment->text, {environment->seat.value()});
     } else if (const auto* line = std::get_if<RunLine>(&order)) {
-        const TaskId task = tasks_.add_line(line->command, line->number, environment_[line->seat]);
-        tickets_[task] = line->ticket;
-        tasks_of_tickets_[line->ticket] = {task, line->seat};
-        if (line->probe) probes_.insert(line->ticket);
-        core::TaskRange range{task, 1, shape_, {}};
-        range.shape.workers = {line->seat};
-        manager.add(range, {}, {}, now);
+        // Not begun while the run stops: the end of the run gives it back.
+        if (!manager.reactor().stopping()) begin(*line, manager, now);
     } else {
         forget(std::get<Forget>(order).ticket, manager, now);
     }
 }
 
+void SharedSource::begin(const RunLine& line, manager::Manager& manager, core::Now now) {
+    const TaskId task = tasks_.add_line(line.command, line.number, environment_[line.seat]);
+    tickets_[task] = line.ticket;
+    running_[line.ticket] = {task, line.seat, line.probe};
+    note_lapse(line.seat);
+    core::TaskRange range{task, 1, shape_, {}};
+    range.shape.workers = {line.seat};
+    manager.add(range, {}, {}, now);
+}
+
 void SharedSource::forget(std::uint64_t ticket, manager::Manager& manager, core::Now now) {
-    const auto task = tasks_of_tickets_.find(ticket);
-    if (task == tasks_of_tickets_.end()) return;
-    const std::uint64_t id = task->second.task.value();
-    tickets_.erase(task->second.task);
-    probes_.erase(ticket);
-    tasks_of_tickets_.erase(task);
+    const auto found = running_.find(ticket);
+    if (found == running_.end()) return;
+    const std::uint64_t id = found->second.task.value();
+    tickets_.erase(found->second.task);
+    running_.erase(found);
     manager.ask(core::CancelRequested{{id, id + 1}}, now);
 }
 
-std::optional<std::uint64_t> SharedSource::take_ticket(TaskId task) {
+void SharedSource::note_lapse(WorkerId seat) {
+    if (const auto beaten = beats_->last(seat)) earliest(lapses_, lapse_of(*beaten, lease_));
+}
+
+// Others may take the lines of a seat that could give no sign of life: they end here first.
+void SharedSource::end_lapsed(manager::Manager& manager, core::Now now) {
+    std::vector<std::uint64_t> lost;
+    lapses_.reset();
+    for (const auto& [ticket, running] : running_) {
+        const auto beaten = beats_->last(running.seat);
+        const auto lapse = beaten ? lapse_of(*beaten, lease_) : std::nullopt;
+        if (lapse && now.instant >= *lapse)
+            lost.push_back(ticket);
+        else
+            earliest(lapses_, lapse);
+    }
+    if (lost.empty()) return;
+    say_(name_ +
+         ": no sign of life could be given for too long: lines that run are killed, since others may "
+         "take them: " +
+         std::to_string(lost.size()));
+    for (const std::uint64_t ticket : lost) {
+        forget(ticket, manager, now);
+        events_.emplace_back(LineEnded{ticket, marked_list::TryEnd::lost, 0, {}});
+    }
+}
+
+void SharedSource::joined(const records::WorkerRecord& record) {
+    const std::int64_t needed = shape_.needs.cores.thousandths();
+    const std::int64_t offered = record.offers.cores.thousandths();
+    const std::int64_t jobs = needed > 0 ? offered / needed : record.offers.cores.rounded_down();
+    const std::string name = record.rank != records::no_rank
+                                 ? record.host + " rank " + std::to_string(record.rank)
+                                 : record.host + " " + record.address;
+    if (jobs <= 0) return say_(name + " gets no lines: it has fewer cores than --cores");
+    events_.emplace_back(SeatJoined{record.worker, name, static_cast<std::uint32_t>(jobs)});
+}
+
+void SharedSource::ended(TaskId task, const std::function<LineEnded(std::uint64_t ticket, bool probe)>& end) {
     const auto found = tickets_.find(task);
-    if (found == tickets_.end()) return std::nullopt;
-    const std::uint64_t ticket = found->second;
-    tasks_of_tickets_.erase(ticket);
-    probes_.erase(ticket);
+    if (found == tickets_.end()) return;
+    const auto running = running_.find(found->second);
+    events_.emplace_back(end(running->first, running->second.probe));
+    running_.erase(running);
     tickets_.erase(found);
-    return ticket;
 }
 
 bool SharedSource::wants_output(TaskId task) const {
@@ -148,9 +161,9 @@ bool SharedSource::wants_output(TaskId task) const {
 }
 
 Result<bool> SharedSource::close() {
-    // Behind a turn that may be under way, on the same thread. It may wait for the list's lock, and says so.
+    // Behind a turn that may be under way, on the same thread.
     const auto closed = std::make_shared<std::promise<Result<bool>>>();
-    auto result = closed->get_future();
+    auto answer = closed->get_future();
     thread_->post([closed, dispatcher = dispatcher_, events = std::exchange(events_, {})] {
         try {
             dispatcher->note(events);
@@ -161,10 +174,9 @@ Result<bool> SharedSource::close() {
         }
         return Background::Then();
     });
-    while (result.wait_for(said_every) != std::future_status::ready)
-        for (const std::string& line : said_->take()) say_(line);
-    for (const std::string& line : said_->take()) say_(line);
-    return result.get();
+    while (answer.wait_for(between_looks) != std::future_status::ready) say_all();
+    say_all();
+    return answer.get();
 }
 
 }  // namespace wq::shared_run

@@ -3,9 +3,9 @@
 // manager what it orders.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,8 +16,10 @@
 #include "base/background_thread.h"
 #include "manager/manager.h"
 #include "manager/task_table.h"
+#include "records/records.h"
 #include "run/source.h"
 #include "shared_run/dispatcher.h"
+#include "shared_run/heard.h"
 
 namespace wq::shared_run {
 
@@ -31,58 +33,52 @@ class SharedSource final : public run::Source {
     int descriptor() const override { return thread_->descriptor(); }
     bool has_more() override;
     bool paced() const override { return false; }
+    // Its workers give signs of life as long as their lines run.
+    bool works_while_stopping() const override { return true; }
     std::optional<Instant> wakeup() const override;
     Status read(manager::Manager& manager, core::Now now) override;
     bool ended() const override { return ended_; }
     std::string name() const override { return name_; }
 
-    // Something happened to a worker or a task of the run.
-    template <class One>
-    void happened(One event) {
-        events_.emplace_back(std::move(event));
-    }
-    // Whether the output of a task that ends is needed with its LineEnded.
-    bool wants_output(TaskId task) const;
-    // The ticket of a task of this source, which has ended.
-    std::optional<std::uint64_t> take_ticket(TaskId task);
+    // A worker of the run joined: it has a seat if it has room for a line.
+    void joined(const records::WorkerRecord& record);
+    void left(WorkerId seat) { events_.emplace_back(SeatLeft{seat}); }
+    // A task has ended; `end` makes its event of its ticket and whether it is a probe. No task of this
+    // source: it is not asked.
+    void ended(TaskId task, const std::function<LineEnded(std::uint64_t ticket, bool probe)>& end);
 
-    // After the run: marks what still ran. Returns whether a line has failed or waits for one that has.
+    // After the run: marks what still ran. Returns whether a line has failed or was left.
     Result<bool> close();
 
   private:
-    void begin_turn();
+    struct Ticket {
+        TaskId task;
+        WorkerId seat;
+        bool probe = false;
+    };
+    void begin_turn(bool gives);
     void end_turn(Turn turn);
     void carry_out(const Order& order, manager::Manager& manager, core::Now now);
-    void end_lapsed(manager::Manager& manager, core::Now now);
+    void begin(const RunLine& line, manager::Manager& manager, core::Now now);
     void forget(std::uint64_t ticket, manager::Manager& manager, core::Now now);
 
+    void end_lapsed(manager::Manager& manager, core::Now now);
+    void note_lapse(WorkerId seat);
+    void say_all();
+
     core::Shape shape_;
+    Duration lease_;
     manager::TaskTable& tasks_;
     std::function<void(const std::string&)> say_;
     std::string name_;
-    // Lines for the user, from the dispatcher's thread.
-    class Said {
-      public:
-        void add(const std::string& line);
-        bool any();
-        std::vector<std::string> take();
-
-      private:
-        std::mutex mutex_;
-        std::vector<std::string> lines_;
-    };
     std::shared_ptr<Said> said_ = std::make_shared<Said>();
+    std::shared_ptr<Beats> beats_ = std::make_shared<Beats>();
     std::shared_ptr<Dispatcher> dispatcher_;
     std::vector<Event> events_;
     std::vector<Order> orders_;
     std::unordered_map<TaskId, std::uint64_t> tickets_;
-    struct Place {
-        TaskId task;
-        WorkerId seat;
-    };
-    std::map<std::uint64_t, Place> tasks_of_tickets_;
-    std::set<std::uint64_t> probes_;
-    std::map<WorkerId, Instant> lapses_;             // see Turn::lapses
+    std::map<std::uint64_t, Ticket> running_;        // by ticket
+    std::optional<Instant> lapses_;                  // no seat that runs a line lapses before
     std::map<WorkerId, std::uint64_t> environment_;  // position of each worker's last line
     std::uint64_t positions_ = 0;
     bool busy_ = false;  // a turn is under way

@@ -15,6 +15,26 @@ using marked_list::TryEnd;
 using wq::testing::MemoryMaster;
 using wq::testing::MemoryStore;
 
+// A list that cannot be opened, or not be changed.
+struct Faults {
+    std::optional<Error> open;
+    std::optional<Error> change;
+    int changes = 0;  // that fail
+};
+class FaultyStore : public MemoryStore {
+  public:
+    FaultyStore(MemoryMaster& master, Faults& faults) : MemoryStore(master), faults_(faults) {}
+    Status open() override { return faults_.open ? Status(*faults_.open) : MemoryStore::open(); }
+    Result<list_store::Answer> exchange(const list_store::Request& request) override {
+        if (request.empty() || faults_.changes == 0) return MemoryStore::exchange(request);
+        --faults_.changes;
+        return *faults_.change;
+    }
+
+  private:
+    Faults& faults_;
+};
+
 class Dispatching : public ::testing::Test {
   protected:
     // Several lists, by name.
@@ -22,11 +42,13 @@ class Dispatching : public ::testing::Test {
         DispatcherOptions options;
         options.place = {"", "tasks.sh"};
         options.once = once;
-        options.poll = Duration{0};
+        options.poll = poll;
+        options.lease = lease;
+        options.waits_for_workers = waits_for_workers;
+        options.beaten = [this](WorkerId, Instant) { ++beats; };
         options.say = [this](const std::string& line) { said_ += line + "\n"; };
         options.store = [this](const list_store::ListPlace& place) {
-            auto store = std::make_unique<MemoryStore>(lists[place.file]);
-            store->unreachable = place.file == unreachable_;
+            auto store = std::make_unique<FaultyStore>(lists[place.file], faults[place.file]);
             store_ = store.get();
             return store;
         };
@@ -71,6 +93,11 @@ class Dispatching : public ::testing::Test {
 
     using Texts = std::vector<std::string>;
     std::map<std::string, MemoryMaster> lists;
+    std::map<std::string, Faults> faults;
+    Duration poll{0};
+    Duration lease = std::chrono::minutes(10);
+    bool waits_for_workers = false;
+    int beats = 0;
     std::unique_ptr<Dispatcher> dispatcher_;
     Turn last_;
     std::map<std::uint32_t, std::uint64_t> tickets_;
@@ -210,9 +237,10 @@ TEST_F(Dispatching, LosesNoOrderWhenTheMasterCannotBeReached) {
     turn({joined(0)});
     store_->fault = MemoryStore::Fault::lost_after;
     EXPECT_EQ(turn({ended(0)}), Texts{});
-    EXPECT_NE(said_.find("the connection was lost; trying again"), std::string::npos) << said_;
+    EXPECT_FALSE(last_.problem);
+    EXPECT_EQ(said_, "list: the connection was lost; trying again\n");
     EXPECT_EQ(turn(), Texts{"0: b"});
-    EXPECT_NE(said_.find("tasks.sh is reached again"), std::string::npos) << said_;
+    EXPECT_EQ(said_, "list: the connection was lost; trying again\nlist is reached again\n");
     EXPECT_EQ(turn({ended(0)}), Texts{});
     EXPECT_TRUE(last_.over);
     EXPECT_EQ(text(),
@@ -239,6 +267,175 @@ TEST_F(Dispatching, GivesRunningLinesBackAtItsEnd) {
               std::string::npos)
         << text();
     EXPECT_TRUE(lists["tasks.sh"].signs.empty());
+}
+
+TEST_F(Dispatching, GoesToAnotherListWhenNoLineRunsAnyMore) {
+    lists["tasks.sh"].file = "a\nnewtask=two.sh #!\nnever\n";
+    lists["two.sh"].file = "b\n";
+    make();
+    turn({joined(0, 3)});
+    EXPECT_EQ(turn({probed(0, "two.sh")}), Texts{});
+    EXPECT_EQ(text().find("#lost"), std::string::npos) << text();
+    EXPECT_EQ(turn({LineEnded{1, TryEnd::ok, 0, {}}}),
+              (Texts{"0! export WORKERID=0 TASKFILE=two.sh", "0: b"}));
+    EXPECT_NE(text().find("#a # worker 0 # (T ... T) #ok\n"), std::string::npos) << text();
+}
+
+TEST_F(Dispatching, TakesNothingFromItsOwnSeats) {
+    lists["tasks.sh"].file = "a\n";
+    make();
+    turn({joined(0), joined(1)});
+    lists["tasks.sh"].signs[0] = {0, std::chrono::hours(1), std::chrono::minutes(10)};
+    EXPECT_EQ(turn(), Texts{});
+    EXPECT_EQ(text().find("#lost"), std::string::npos) << text();
+}
+
+TEST_F(Dispatching, GivesSignsOfLifeAlsoWhenItPollsRarely) {
+    lists["tasks.sh"].file = "a\n";
+    poll = std::chrono::minutes(15);
+    lease = std::chrono::seconds(40);
+    make();
+    turn({joined(0)});
+    EXPECT_EQ(beats, 1);
+    EXPECT_LE(last_.next, instant_now() + std::chrono::seconds(10));
+}
+
+TEST_F(Dispatching, BeginsNothingWhileTheRunStops) {
+    lists["tasks.sh"].file = "a\nb\n";
+    make();
+    turn({joined(0)});
+    const Turn last = dispatcher_->turn({ended(0)}, false);
+    EXPECT_TRUE(last.orders.empty());
+    EXPECT_FALSE(last.over);
+    EXPECT_NE(text().find("#a # worker 0 # (T ... T) #ok\nb\n"), std::string::npos) << text();
+}
+
+TEST_F(Dispatching, AListThatFailsConcernsItsOwnSeatsOnly) {
+    lists["tasks.sh"].file = "newtask=dead.sh #!#@0\na #@1\nb #@1\n";
+    faults["dead.sh"].open = Error{ExitCode::unreachable, "dead.sh: no route"};
+    make();
+    turn({joined(0), joined(1)});
+    EXPECT_EQ(turn({LineEnded{1, TryEnd::ok, 0, std::string("dead.sh\0\0\0", 10)}}), Texts{});
+    EXPECT_NE(said_.find("dead.sh: no route; trying again\n"), std::string::npos) << said_;
+    EXPECT_EQ(turn({ended(1)}), Texts{"1: b #@1"});
+    EXPECT_EQ(turn({ended(1)}), Texts{});
+    EXPECT_FALSE(last_.problem);
+    EXPECT_FALSE(last_.over);
+}
+
+TEST_F(Dispatching, ASeatLeavesThatGoesWhereNoListIs) {
+    lists["tasks.sh"].file = "newtask=folder #!#@0\na #@1\n";
+    faults["folder"].open = Error{ExitCode::usage, "folder: a directory"};
+    make();
+    turn({joined(0), joined(1)});
+    EXPECT_EQ(turn({LineEnded{1, TryEnd::ok, 0, std::string("folder\0\0\0", 9)}}), Texts{});
+    EXPECT_EQ(said_, "a worker (host 0) leaves: folder: a directory\n");
+    EXPECT_FALSE(last_.problem);
+    EXPECT_EQ(turn({ended(1)}), Texts{});
+    EXPECT_TRUE(last_.over);
+}
+
+TEST_F(Dispatching, TheFirstListMustOpen) {
+    faults["tasks.sh"].open = Error{ExitCode::usage, "tasks.sh: a directory"};
+    make();
+    turn({joined(0)});
+    EXPECT_TRUE(last_.problem);
+}
+
+TEST_F(Dispatching, TriesAgainAfterAFullDisk) {
+    lists["tasks.sh"].file = "a\nb\n";
+    make();
+    turn({joined(0)});
+    faults["tasks.sh"].change = Error{ExitCode::internal, "disk full"};
+    faults["tasks.sh"].changes = 1;
+    EXPECT_EQ(turn({ended(0)}), Texts{});
+    EXPECT_FALSE(last_.problem);
+    EXPECT_EQ(turn(), Texts{"0: b"});
+}
+
+TEST_F(Dispatching, RemovesASignWhenTheLinesAreMarked) {
+    lists["tasks.sh"].file = "a\n";
+    make();
+    turn({joined(0), joined(1)});
+    faults["tasks.sh"].change = Error{ExitCode::unreachable, "cut off"};
+    faults["tasks.sh"].changes = 1;
+    turn({SeatLeft{WorkerId(0)}});
+    EXPECT_TRUE(lists["tasks.sh"].signs.contains(0));
+    turn();
+    EXPECT_FALSE(lists["tasks.sh"].signs.contains(0));
+}
+
+TEST_F(Dispatching, TriesAgainToMarkWhatRanAtItsEnd) {
+    lists["tasks.sh"].file = "a\n";
+    make();
+    turn({joined(0)});
+    faults["tasks.sh"].change = Error{ExitCode::unreachable, "cut off"};
+    faults["tasks.sh"].changes = 2;
+    EXPECT_TRUE(dispatcher_->close());
+    EXPECT_NE(text().find("\na # worker 0 # (T ... T) #lost\n"), std::string::npos) << text();
+}
+
+TEST_F(Dispatching, KeepsTheSignOfWhatCouldNotBeMarked) {
+    lists["tasks.sh"].file = "a\n";
+    make();
+    turn({joined(0)});
+    faults["tasks.sh"].change = Error{ExitCode::unreachable, "cut off"};
+    faults["tasks.sh"].changes = 100;
+    EXPECT_FALSE(dispatcher_->close());
+    EXPECT_TRUE(lists["tasks.sh"].signs.contains(0));
+}
+
+TEST_F(Dispatching, ALineThatNobodyRanIsAFailure) {
+    lists["tasks.sh"].file = "a #@9\n";
+    make();
+    EXPECT_EQ(turn({joined(0)}), Texts{"0! export WORKERID=0 TASKFILE=tasks.sh"});
+    EXPECT_TRUE(last_.over);
+    EXPECT_TRUE(dispatcher_->failed());
+}
+
+TEST_F(Dispatching, ListsThatLeadToEachOtherAreLookedAtOnceInAWhile) {
+    lists["tasks.sh"].file = "newtask=two.sh #!\n";
+    lists["two.sh"].file = "newtask=tasks.sh #!\n";
+    poll = std::chrono::hours(1);
+    make();
+    turn({joined(0)});
+    int moves = 0;
+    for (const char* next = "two.sh"; moves < 10 && !turn({probed(0, next)}).empty(); ++moves)
+        next = next == std::string("two.sh") ? "tasks.sh" : "two.sh";
+    EXPECT_EQ(moves, 2);
+    EXPECT_FALSE(last_.over);
+}
+
+TEST_F(Dispatching, AnIdMustBeANumberThatIsFree) {
+    lists["tasks.sh"].file = "newid=x #!\nnewid=5 #!\na #@5\nnewid=7 #!\n";
+    lists["tasks.sh"].signs[7] = {7, Duration{0}, std::chrono::minutes(10)};
+    make();
+    turn({joined(0)});
+    EXPECT_EQ(turn({probed(0, "", "12x")}).back(), "0: probe");
+    EXPECT_NE(said_.find("worker 0 stays in tasks.sh: newid: "), std::string::npos) << said_;
+    EXPECT_EQ(turn({probed(0, "", "5")}), (Texts{"0! export WORKERID=5 TASKFILE=tasks.sh", "0: a #@5"}));
+    EXPECT_EQ(turn({ended(0)}).back(), "0: probe");
+    EXPECT_EQ(turn({probed(0, "", "7")}), Texts{});
+    EXPECT_NE(said_.find("a worker (host 0) leaves: worker 7 of list gave a sign of life"), std::string::npos)
+        << said_;
+    EXPECT_TRUE(last_.over);
+}
+
+TEST_F(Dispatching, WhatALaterSeatFreesIsGivenAtOnce) {
+    lists["tasks.sh"].file = "a #@1\n#:\nc #@0\n";
+    make();
+    turn({joined(0), joined(1)});
+    EXPECT_EQ(turn({ended(1)}), Texts{"0: c #@0"});
+}
+
+TEST_F(Dispatching, IsOverWhenTheLastWorkerLeavesWithTheLastEnd) {
+    lists["tasks.sh"].file = "a\n";
+    waits_for_workers = true;
+    make();
+    turn({joined(0)});
+    turn({ended(0), SeatLeft{WorkerId(0)}});
+    EXPECT_TRUE(last_.over);
+    EXPECT_NE(text().find("#a # worker 0 # (T ... T) #ok\n"), std::string::npos) << text();
 }
 
 }  // namespace
