@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/units.h"
 #include "marked_list/status_table.h"
 #include "taskfile/sources.h"
 
@@ -18,9 +17,6 @@ using marked_list::TryEnd;
 constexpr const char* forget_variables = "unset newtask newid jumpto\n";
 constexpr int most_idle_moves = 2;
 constexpr Duration most_between_beats = std::chrono::seconds(30);
-
-constexpr std::uint32_t most_idle_jumps = 10;  // then one for each poll
-constexpr int tries_at_close = 3;
 
 }  // namespace
 
@@ -44,43 +40,10 @@ void Dispatcher::note(const std::vector<Event>& events) {
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
 }
 
-// What a list that worked suffers from may pass: a master that is away, a full disk.
-void Dispatcher::note(const Error& problem, RunList& list, Turn& turn) {
-    const bool locks = problem.message.find("does not lock") == std::string::npos;
-    if (!locks || (!list.is_open() && problem.code != ExitCode::unreachable)) {
-        turn.problem = problem;
-    } else if (list.note_trouble(instant_now())) {
-        options_.say(problem.message + "; trying again");
-    }
-}
-
-// A list that a line has sent the worker to cannot be used: that is the end of this worker alone.
-void Dispatcher::leave_for_good(Seat& seat, const Error& problem) {
-    options_.say(seat.name + " takes no more lines: " + problem.message);
-    seat.jobs = 0;
-}
-
-void Dispatcher::plan_next(Instant now, Turn& turn) const {
-    std::optional<Instant> next = now + options_.poll;
-    for (const auto& [name, list] : lists_) earliest(next, list.next());
-    turn.next = std::max(*next, now);
-    for (const auto& [number, seat] : seats_) {
-        if (!seat.id) continue;
-        if (const auto lapses = lists_.at(seat.list).lapses(*seat.id)) turn.lapses[number] = *lapses;
-    }
-}
-
-void Dispatcher::add_list(const list_store::ListPlace& place) {
-    const std::string name = list_store::name_of(place);
-    if (lists_.contains(name)) return;
-    auto store = options_.store ? options_.store(place) : list_store::store_at(place, options_.say);
-    lists_.try_emplace(name, place, std::move(store), options_.lease, options_.say);
-}
-
 void Dispatcher::take(const SeatJoined& event, Turn&) {
     Seat seat;
     seat.name = event.name;
-    seat.jobs = event.jobs;
+    seat.jobs = std::max(1U, event.jobs);
     seat.list = list_store::name_of(options_.place);
     list_at(options_.place);
     seats_.insert_or_assign(event.seat, std::move(seat));
@@ -194,9 +157,6 @@ Status Dispatcher::give_lines(WorkerId number, Seat& seat, RunList& list, Turn& 
         if (!more) return more.error();
         if (!*more) return success();
     }
-    const bool jumps = seat.jump.has_value();
-    carry_out_jump(seat);
-    return moved || (jumps && !seat.jump);
 }
 
 // Marks what has ended, and begins one line. False: nothing more to begin.

@@ -109,10 +109,6 @@ class Dispatcher {
         std::string begun;
         std::string command;
     };
-    struct Jump {
-        std::string list;  // name of the place
-        std::optional<marked_list::WorkerId> id;
-    };
     struct Seat {
         std::string name;
         std::uint32_t jobs = 1;

@@ -1,7 +1,5 @@
 #include "shared_run/marking_recorder.h"
 
-#include <algorithm>
-
 namespace wq::shared_run {
 
 namespace {

@@ -1,7 +1,6 @@
 #include "shared_run/shared_source.h"
 
 #include <algorithm>
-#include <exception>
 #include <future>
 #include <utility>
 
@@ -43,7 +42,6 @@ std::optional<Instant> SharedSource::wakeup() const {
 Status SharedSource::read(manager::Manager& manager, core::Now now) {
     say_all();
     thread_->finish();
-    end_lapsed(manager, now);
     for (const Order& order : std::exchange(orders_, {})) carry_out(order, manager, now);
     if (lapses_ && now.instant >= *lapses_) end_lapsed(manager, now);
     const bool stopping = manager.reactor().stopping();
@@ -153,11 +151,6 @@ void SharedSource::ended(TaskId task, const std::function<LineEnded(std::uint64_
     events_.emplace_back(end(running->first, running->second.probe));
     running_.erase(running);
     tickets_.erase(found);
-}
-
-bool SharedSource::wants_output(TaskId task) const {
-    const auto found = tickets_.find(task);
-    return found != tickets_.end() && probes_.contains(found->second);
 }
 
 Result<bool> SharedSource::close() {
