@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "marked_list/status_table.h"
-#include "taskfile/sources.h"
 
 namespace wq::shared_run {
 
@@ -15,8 +14,6 @@ using marked_list::MarkedLine;
 using marked_list::TryEnd;
 
 constexpr const char* forget_variables = "unset newtask newid jumpto\n";
-constexpr int most_idle_moves = 2;
-constexpr Duration most_between_beats = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -38,111 +35,6 @@ Turn Dispatcher::turn(const std::vector<Event>& events, bool gives) {
 void Dispatcher::note(const std::vector<Event>& events) {
     Turn turn;
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
-}
-
-void Dispatcher::take(const SeatJoined& event, Turn&) {
-    Seat seat;
-    seat.name = event.name;
-    seat.jobs = std::max(1U, event.jobs);
-    seat.list = list_store::name_of(options_.place);
-    list_at(options_.place);
-    seats_.insert_or_assign(event.seat, std::move(seat));
-    had_seats_ = true;
-}
-
-void Dispatcher::take(const SeatLeft& event, Turn& turn) {
-    const auto found = seats_.find(event.seat);
-    if (found == seats_.end()) return;
-    Seat& seat = found->second;
-    if (seat.probe) turn.orders.emplace_back(Forget{*seat.probe});
-    for (const auto& [ticket, line] : seat.running) turn.orders.emplace_back(Forget{ticket});
-    leave(seat);
-    seats_.erase(found);
-}
-
-void Dispatcher::take(const LineEnded& event, Turn&) {
-    for (auto& [number, seat] : seats_) {
-        if (seat.probe == event.ticket) {
-            seat.probe.reset();
-            take_probe(seat, event.output);
-            return;
-        }
-        const auto line = seat.running.find(event.ticket);
-        if (line == seat.running.end()) continue;
-        const auto& [at, begun, command] = line->second;
-        seat.taker->add_end({at, seat.id, begun, {}, event.end, event.exit_code, command});
-        seat.running.erase(line);
-        return;
-    }
-}
-
-void Dispatcher::take_probe(Seat& seat, const std::string& output) {
-    auto jump = jump_in(output, seat.id, lists_.at(seat.list).place());
-    if (!jump)
-        return options_.say("worker " + std::to_string(seat.id) + " stays in " + seat.list + ": " +
-                            jump.error().message);
-    seat.jump = std::move(*jump);
-}
-
-// What it runs is lost.
-void Dispatcher::leave(Seat& seat) {
-    if (!seat.taker) return;
-    lists_.at(seat.list).add_left(seat.id, seat.taker->take_ends());
-    seat.running.clear();
-    seat.taker.reset();
-    seat.beaten.reset();
-    moved_ = true;
-}
-
-void Dispatcher::retire(Seat& seat, const Error& error) {
-    seat.retired = true;
-    options_.say("a worker (" + seat.name + ") leaves: " + error.message);
-}
-
-void Dispatcher::move(Seat& seat) {
-    const Jump jump = *std::exchange(seat.jump, std::nullopt);
-    seat.place = jump.same_list ? lists_.at(seat.list).shared().place(seat.id) : 0;
-    leave(seat);
-    seat.wanted = jump.id;
-    seat.list = list_store::name_of(jump.place);
-    list_at(jump.place);
-    // Lists that lead to each other, and have no lines to run, are looked at once in a while.
-    seat.idle_moves = std::exchange(seat.ran_here, false) ? 0 : seat.idle_moves + 1;
-    if (seat.idle_moves > most_idle_moves) seat.join_at = instant_now() + options_.poll;
-}
-
-Status Dispatcher::join(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
-    // The id may be that of one that has just left.
-    if (auto recorded = list.record_left(); !recorded) return recorded;
-    if (seat.wanted) {
-        const auto is_free = list.refuse_taken_id(*seat.wanted);
-        if (!is_free && is_free.error().code == ExitCode::usage)
-            return retire(seat, is_free.error()), success();
-        if (!is_free) return is_free;
-    }
-    const auto joined = list.shared().join(seat.name, seat.wanted);
-    if (!joined) return joined.error();
-    seat.id = *joined;
-    seat.taker = std::make_unique<shared_list::LineTaker>(list.shared(), *joined);
-    list.shared().move_to(seat.place, *joined);
-    turn.orders.emplace_back(
-        RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
-                                   " TASKFILE=" + taskfile::shell_quote(list.place().file)});
-    return success();
-}
-
-Duration Dispatcher::between_beats() const {
-    return options_.lease == Duration{0} ? most_between_beats
-                                         : std::min<Duration>(options_.lease / 4, most_between_beats);
-}
-
-Status Dispatcher::beat(WorkerId number, Seat& seat, RunList& list) {
-    const Instant now = instant_now();  // before the call: the sign is not older
-    if (seat.beaten && now < *seat.beaten + between_beats()) return success();
-    if (auto beaten = list.beat(seat.id, options_.lease); !beaten) return beaten;
-    seat.beaten = now;
-    if (options_.beaten) options_.beaten(number, now);
-    return success();
 }
 
 bool Dispatcher::lapsed(const Seat& seat) const {

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """work_queue_run --shared-list: ranks and TCP workers take lines of a list that workers of runtask mark."""
 
+import fcntl
 import os
 import re
 import signal
 import subprocess
+import time
 
 import run_support as support
 
@@ -137,15 +139,68 @@ class SharedList(support.Case):
     def test_tcp_workers_take_lines(self):
         self.list("cd / #!\n" + "".join(f"pwd >> {self.folder}/out\n" for n in range(20)))
         run = self.start("--shared-list", "--once", "tasks.sh", "--listen", "--manager-only", "--run-dir", "r")
-        run.wait_for_text("listening on port")
-        environment = {**os.environ, support.MARK: self.mark, "TMPDIR": self.temporary}
-        worker = subprocess.Popen([WORKER, "--contact", self.path("r/contact"), "--cores", "2", "--single-shot"],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  env=environment, cwd=self.folder)
+        worker = self.tcp_worker(run, 2)
         self.assertEqual(run.wait(), 0, str(run))
         worker.wait(support.DEADLINE)
         self.assertEqual(self.lines("out"), ["/"] * 20)
         self.assertEqual(len([line for line in self.marks() if line.endswith("#ok")]), 20)
+
+    def running(self):
+        return [line for line in self.marks() if line.endswith("(T ...")]
+
+    def tcp_worker(self, run, cores):
+        run.wait_for_text("listening on port")
+        environment = {**os.environ, support.MARK: self.mark, "TMPDIR": self.temporary}
+        return subprocess.Popen([WORKER, "--contact", self.path("r/contact"), "--cores", str(cores), "--single-shot"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                env=environment, cwd=self.folder)
+
+    def test_lines_end_when_no_sign_of_life_can_be_given(self):
+        """Somebody holds the lock for longer than the lease: others may take the lines then."""
+        bell = self.bell()
+        self.list("echo $$ > bell; test -e again || { touch again; exec sleep 1000; }\n")
+        run = self.start("--shared-list", "--once", "--lease", "2s", "--poll", "0.05", "tasks.sh", ranks=0)
+        bell.wait()
+        with open(self.path("tasks.sh.lock"), "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            run.wait_for_text("no sign of life could be given for too long")
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertRegex(self.marks()[1], r"# worker 0 # \(T ... T\) #lost # worker 0 # \(T ... T\) #ok$")
+
+    def test_signs_of_life_are_given_while_the_run_stops(self):
+        bell, gate = self.bell(), self.gate()
+        self.list("echo > bell; read x < gate\n")
+        run = self.start("--shared-list", "--lease", "2s", "--poll", "900", "tasks.sh", "--grace", 100, ranks=0)
+        bell.wait()
+        sign = self.path("tasks.sh.runtask/alive/0")
+        run.signal(signal.SIGINT)
+        run.wait_for_text("stopping at")
+        stopped = time.time()
+        while os.stat(sign).st_mtime < stopped + 2:  # longer than the lease
+            self.assertFalse(run.wait_at_most(0.01), str(run))
+            self.assertLess(time.time(), stopped + support.DEADLINE, "no sign of life")
+        gate.open()
+        self.assertEqual(run.wait(), 75, str(run))
+        self.assertTrue(self.trails("echo > bell; read x < gate")[0].endswith("#ok"), self.marks())
+
+    def test_a_worker_takes_as_many_lines_as_it_has_cores_for(self):
+        bell, gate = self.bell(), self.gate()
+        self.list("echo > bell; read x < gate\n" * 2)
+        run = self.start("--shared-list", "--once", "--cores", "2", "tasks.sh", "--listen", "--manager-only",
+                         "--run-dir", "r")
+        small = self.tcp_worker(run, 1)
+        run.wait_for_text("gets no lines: it has fewer cores than --cores")
+        large = self.tcp_worker(run, 3)
+        for done in range(2):
+            bell.wait(1)
+            while len([line for line in self.marks() if line.endswith("#ok")]) < done or not self.running():
+                self.assertFalse(run.wait_at_most(0.01), str(run))  # the file lags a little behind its log
+            self.assertEqual(len(self.running()), 1)
+            gate.open()
+        self.assertEqual(run.wait(), 0, str(run))
+        small.wait(support.DEADLINE)
+        large.wait(support.DEADLINE)
+        self.assertEqual(self.marks()[0], "#LASTWORKER 0")
 
     def test_what_cannot_be_done_is_refused(self):
         def refused(*words, code=64):
