@@ -27,7 +27,7 @@ struct Seen {
 Result<Seen> look(const Paths& paths) {
     auto log = EditLog::open(paths);
     if (!log) return log.error();
-    if (is_half_written(paths))
+    if (is_half_written(paths, *log))
         if (const Status finished = finish_overwriting(paths, *log); !finished) return finished.error();
     const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
     struct stat found {};

@@ -100,18 +100,21 @@ remove_old() {
     done
 }
 
-# The list's file has to stay: it has other names, or an owner that we cannot give to another file.
+# The list's file has to stay: it has other names, or an owner that we cannot give to another file. The file's name says
+# at which moment of the log: it grows once that is done, so that a file that comes back after a power failure is not
+# copied over later lists.
 overwrite() {
-    mv -f "$data/new" "$data/in_place" || fail write "$(probe)" || return
+    mv -f "$data/new" "$data/in_place.$log.$log_bytes" || fail write "$(probe)" || return
     folder_to_disk "$data"
     finish_overwriting
 }
 
 # Over the old bytes, and only then cut: a full disk or a crash leaves as much as possible.
 finish_overwriting() {
+    in_place=$data/in_place.$log.$log_bytes
     # shellcheck disable=SC2046
-    set -- $(words "$data/in_place")
-    text=$({ cat "$data/in_place" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
+    set -- $(words "$in_place")
+    text=$({ cat "$in_place" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
     cut "$list" "$3"
     to_disk "$list" || fail unfinished || return
     # shellcheck disable=SC2046
@@ -122,7 +125,7 @@ finish_overwriting() {
     set -- $(words "$data/edits")
     { printf '%s' "$file_line" >>"$data/edits" && to_disk "$data/edits"; } || fail unfinished "$(probe)" || return
     log_bytes=$(($3 + ${#file_line}))
-    rm -f "$data/in_place"
+    rm -f "$in_place"
 }
 
 change() {
