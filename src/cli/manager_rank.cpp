@@ -165,7 +165,8 @@ class Run {
         if (place_.resumed) listed = run::TaskIndex::read(rank_.options.source).or_throw();
         recorder_ = stats::open_recorder(options, listed.get()).or_throw();
         if (rank_.options.source.kind != run::SourceSpec::Kind::shared) return;
-        auto marks = std::make_unique<shared_run::MarkingRecorder>(std::move(recorder_));
+        auto marks = std::make_unique<shared_run::MarkingRecorder>(std::move(recorder_),
+                                                                   cores_of_lines(rank_.options));
         marks_ = marks.get();
         recorder_ = std::move(marks);
     }

@@ -7,6 +7,10 @@
 
 namespace wq::cli {
 
+Count cores_of_lines(const RunOptions& options) {
+    return options.defaults.needs.cores < 0 ? Count(1) : options.defaults.needs.cores;
+}
+
 Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(
     const RunOptions& options, manager::TaskTable& tasks, std::function<void(const std::string&)> say) {
     const char* const master = std::getenv("MASTER_SERVER");
@@ -20,7 +24,7 @@ Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(
     dispatcher.lease = options.shared.lease;
     core::Shape shape;
     shape.needs = options.defaults.needs;
-    if (shape.needs.cores < 0) shape.needs.cores = 1;
+    shape.needs.cores = cores_of_lines(options);
     shape.timeout = options.defaults.timeout;
     shape.retries = options.defaults.retries;
     return std::make_unique<shared_run::SharedSource>(std::move(dispatcher), std::move(shape), tasks,

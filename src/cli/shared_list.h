@@ -5,12 +5,16 @@
 #include <memory>
 #include <string>
 
+#include "base/count.h"
 #include "base/result.h"
 #include "cli/run_options.h"
 #include "manager/task_table.h"
 #include "shared_run/shared_source.h"
 
 namespace wq::cli {
+
+// That each line needs.
+Count cores_of_lines(const RunOptions& options);
 
 // `say`: see shared_run::SharedSource. Error usage: the list's place makes no sense.
 Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(

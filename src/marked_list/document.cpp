@@ -18,6 +18,12 @@ bool runs_as(const MarkedLine& line, WorkerId worker, std::string_view begun) {
            line.tries.back().begun == begun;
 }
 
+bool was_lost(const MarkedLine& line, WorkerId worker, std::string_view begun) {
+    return std::ranges::any_of(line.tries, [&](const Try& one) {
+        return one.worker == worker && one.begun == begun && one.end == TryEnd::lost;
+    });
+}
+
 std::int64_t distance(std::uint64_t from, std::uint64_t to) {
     return static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from);
 }
@@ -140,9 +146,15 @@ void Document::make(const End& edit) {
                        }),
                edit))
         return;
+    // The worker was thought lost, and then it told its end after all.
+    const std::uint64_t given_up = nearest(edit.number, [&](const MarkedLine& line) {
+        return line.command == edit.command && was_lost(line, edit.worker, edit.begun);
+    });
+    if (given_up != 0 && line(given_up).kind != LineKind::open) return;  // others run it, or have run it
     // Somebody's editor has written the list as it was before the line was begun.
-    const std::uint64_t open = nearest(
-        edit.number, [&](const MarkedLine& line) { return line.kind == LineKind::open && same(line); });
+    const std::uint64_t open = given_up != 0 ? given_up : nearest(edit.number, [&](const MarkedLine& line) {
+        return line.kind == LineKind::open && line.command == edit.command;
+    });
     if (open != 0) {
         replace(open, begun(line(open), edit.worker, edit.begun));
         end_at(open, edit);

@@ -105,7 +105,7 @@ void write(Writer& to, const End& edit) {
     to.text(edit.command);
 }
 void write(Writer& to, const Append& edit) {
-    to.text("append").text(edit.text);
+    to.text("append").text(edit.text).text(edit.from);
 }
 
 std::optional<Edit> read_edit(Reader& from) {
@@ -137,7 +137,12 @@ std::optional<Edit> read_edit(Reader& from) {
         if (edit.end == TryEnd::running) return std::nullopt;
         return edit;
     }
-    if (word == "append") return Append{from.text()};
+    if (word == "append") {
+        Append edit;
+        edit.text = from.text();
+        edit.from = from.text();
+        return edit;
+    }
     return std::nullopt;
 }
 

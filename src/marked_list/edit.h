@@ -47,7 +47,8 @@ struct End {
 
 // Lines that somebody appended to an earlier file of the list, which a worker had just replaced.
 struct Append {
-    std::string text;  // ends in LF
+    std::string text;    // ends in LF
+    std::string from{};  // names the file and its bytes; they are appended once
     bool operator==(const Append&) const = default;
 };
 

@@ -157,7 +157,11 @@ std::string last_worker_line(std::int64_t worker) {
 }
 
 std::string worker_line(WorkerId worker, std::string_view name, std::string_view stamp) {
-    return "# worker " + std::to_string(worker) + ": " + std::string(name) + " (" + std::string(stamp) + ")";
+    // A name with a line end would become a task.
+    std::string printable(name);
+    for (char& byte : printable)
+        if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F) byte = '?';
+    return "# worker " + std::to_string(worker) + ": " + printable + " (" + std::string(stamp) + ")";
 }
 
 std::optional<WorkerMark> worker_of(std::string_view text) {

@@ -1,5 +1,6 @@
 #include "marked_list/merge.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -13,13 +14,21 @@ class Marks {
     explicit Marks(const Document& list) {
         for (std::uint64_t number = 1; number <= list.lines(); ++number) {
             const MarkedLine& line = list.line(number);
-            add(line.kind == LineKind::text ? line.text : line.command);
+            add(what_stands(line));
+            lines_ += what_stands(line) + "\n";
             for (const Try& attempt : line.tries) add_try(line.command, attempt);
         }
     }
 
+    // Its lines stand one after the other.
     bool stands_already(const Append& edit) const {
-        return has(parse_line(edit.text.substr(0, edit.text.find('\n'))).command);
+        std::string lines = "\n";
+        for (std::string_view rest = edit.text; !rest.empty();) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            lines += what_stands(parse_line(rest.substr(0, end))) + "\n";
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        return lines_.find(lines) != std::string::npos;
     }
 
     bool stands(const Edit& edit) const {
@@ -32,6 +41,9 @@ class Marks {
     }
 
   private:
+    static std::string what_stands(const MarkedLine& line) {
+        return line.kind == LineKind::text || line.kind == LineKind::barrier ? line.text : line.command;
+    }
     static std::string begun_key(WorkerId worker, std::string_view begun, std::string_view searched) {
         return std::to_string(worker) + "\t" + std::string(begun) + "\t" + std::string(searched);
     }
@@ -52,9 +64,14 @@ class Marks {
     }
 
     std::set<std::string> marks_;
+    std::string lines_ = "\n";  // without marks
 };
 
 }  // namespace
+
+bool stands(const Document& list, const Edit& edit) {
+    return Marks(list).stands(edit);
+}
 
 Result<Merged> merge(std::string_view bytes, std::span<const Edit> history) {
     auto list = Document::read(bytes);

@@ -22,4 +22,7 @@ struct Merged {
 // `history`: edits in the order in which they were made. Error: as of Document::read.
 Result<Merged> merge(std::string_view bytes, std::span<const Edit> history);
 
+// Whether the mark of a Take or an End stands in the list.
+bool stands(const Document& list, const Edit& edit);
+
 }  // namespace wq::marked_list

@@ -1,13 +1,13 @@
 #include "runtask/task_processes.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
+#include <fstream>
 #include <iterator>
-#include <system_error>
+#include <set>
 
 #include "process/process_tree.h"
 #include "runtask/shell_text.h"
@@ -24,11 +24,35 @@ std::vector<pid_t> children_of(pid_t pid) {
     return found;
 }
 
-pid_t process_of(const std::filesystem::path& folder) {
-    const std::string name = folder.filename().string();
-    pid_t pid = 0;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    return problem == std::errc() && end == name.data() + name.size() ? pid : 0;
+std::vector<pid_t> own_children() {
+    process::ChildLists lists;
+    lists.renew();
+    std::vector<pid_t> found;
+    lists.append(::getpid(), false, found);
+    return found;
+}
+
+std::set<pid_t> kill_tree(pid_t pid) {
+    const std::vector<pid_t> below = process::descendants_of(pid);
+    std::set<pid_t> all(below.begin(), below.end());
+    all.insert(pid);
+    for (const pid_t one : all) ::kill(one, SIGKILL);
+    return all;
+}
+
+// A child that nobody has reaped yet.
+bool is_dead(pid_t pid) {
+    siginfo_t ended{};
+    return ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == pid;
+}
+
+// Amid an exec a process has no environment; what else we have started has one.
+bool may_be_of(pid_t pid, const char* variable, const std::string& value) {
+    const auto known = process::environment_of(pid, variable);
+    if (known) return *known == value;
+    std::ifstream environment("/proc/" + std::to_string(pid) + "/environ");
+    return environment.peek() == std::ifstream::traits_type::eof();
 }
 
 }  // namespace
@@ -71,12 +95,22 @@ void kill_services(pid_t host, const std::vector<pid_t>& tasks) {
     }
 }
 
-void kill_all_with(const char* variable, const std::string& value) {
-    std::error_code problem;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", problem)) {
-        const pid_t pid = process_of(entry.path());
-        if (pid > 0 && pid != ::getpid() && process::environment_of(pid, variable) == value)
-            ::kill(pid, SIGKILL);
+void kill_adopted(const char* variable, const std::string& value) {
+    std::set<pid_t> killed;
+    std::set<pid_t> dead;  // perhaps since the list was made: then it lacked their children
+    for (bool again = true; again;) {
+        again = false;
+        for (const pid_t pid : own_children()) {
+            if (is_dead(pid)) {
+                again |= dead.insert(pid).second;
+                if (killed.contains(pid)) ::waitpid(pid, nullptr, 0);
+            } else if (may_be_of(pid, variable, value)) {
+                killed.merge(kill_tree(pid));
+                if (::kill(pid, SIGKILL) != 0) continue;  // it has another user's rights
+                ::waitpid(pid, nullptr, 0);
+                again = true;
+            }
+        }
     }
 }
 

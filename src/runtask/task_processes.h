@@ -30,7 +30,8 @@ void kill_background_task(pid_t host, pid_t task, const std::string& key);
 // What the host adopted and is neither of these tasks nor of any other: services of `#!` lines.
 void kill_services(pid_t host, const std::vector<pid_t>& tasks);
 
-// All processes that were started with this variable in their environment.
-void kill_all_with(const char* variable, const std::string& value);
+// For a subreaper whose host was killed: what that had started, all of it with this variable in its
+// environment.
+void kill_adopted(const char* variable, const std::string& value);
 
 }  // namespace wq::runtask

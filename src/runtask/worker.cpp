@@ -93,9 +93,10 @@ Status Worker::take_shell_events() {
 
 void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
-        if (!problem_) say_(served.error().message + "; trying again");
+        const bool first = !problem_;  // a cut connection: most often the next one holds
+        if (first) say_(served.error().message + "; trying again");
         problem_ = served.error();
-        pause_ = std::clamp(pause_ * 2, least_pause, most_pause);
+        pause_ = first ? Duration{0} : std::clamp(pause_ * 2, least_pause, most_pause);
         try_at_ = instant_now() + pause_;
     } else if (std::exchange(problem_, std::nullopt)) {
         say_("connected again: " + member_->name());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,7 +62,9 @@ WorkerShell::WorkerShell(Settings settings)
     : settings_(std::move(settings)),
       mark_(std::to_string(::getpid()) + "." + std::to_string(random_bits())),
       host_({.program = "runtask", .own_group = false, .tells_all_ends = true}),
-      null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+      null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // of what a host leaves that is killed
+}
 
 WorkerShell::~WorkerShell() = default;
 
@@ -288,8 +291,9 @@ void WorkerShell::clear_up_after_shell() {
 
 // With the shell, and all that lines were running.
 void WorkerShell::host_gone() {
-    shell_ = -1;
-    kill_all_with(mark_variable, mark_);
+    const pid_t shell = std::exchange(shell_, -1);
+    kill_adopted(mark_variable, mark_);
+    if (shell > 0) ::waitpid(shell, nullptr, WNOHANG);
     const State was = std::exchange(state_, State::idle);
     const bool in_line = was == State::environment || was == State::replay;
     if (in_line && killing_all_) {

@@ -35,9 +35,12 @@ bool same_try(const End& one, const End& other) {
 }  // namespace
 
 Result<std::optional<Choice>> LineTaker::step(bool may_begin) {
+    decided_now_ = false;
     const auto made = list_.change(purpose_, [&](const Document& list) { return decide(list, may_begin); });
     if (!made) return made.error();
-    const bool as_decided = *made == decided_;
+    // What was made may be an earlier decision, of which no answer had come: its numbers are those of that
+    // time.
+    const bool as_decided = decided_now_ && *made == decided_;
     auto next = as_decided ? std::exchange(next_, std::nullopt) : begun(*made);
     if (as_decided)
         ends_.clear();
@@ -58,6 +61,7 @@ std::vector<Edit> LineTaker::decide(const Document& list, bool may_begin) {
         edits.emplace_back(Take{next_->number, worker_, list_.stamp(),
                                 std::string(marked_list::searched_text(list.line(next_->number).text))});
     decided_ = edits;
+    decided_now_ = true;
     return edits;
 }
 

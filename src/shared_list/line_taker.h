@@ -36,7 +36,8 @@ class LineTaker {
     marked_list::WorkerId worker_;
     std::string purpose_;
     std::vector<marked_list::End> ends_;
-    // Of the last decision. What was made may be an earlier one, of which no answer had come.
+    // The last decision.
+    bool decided_now_ = false;  // in this step
     std::vector<marked_list::Edit> decided_;
     std::optional<marked_list::Choice> next_;
 };

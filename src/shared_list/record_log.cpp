@@ -58,4 +58,13 @@ bool RecordLog::has(std::string_view token) const {
                                [&](const marked_list::Record& record) { return record.token == token; });
 }
 
+bool RecordLog::has_appended(std::string_view from) const {
+    return std::ranges::any_of(std::ranges::reverse_view(records_), [&](const marked_list::Record& record) {
+        return std::ranges::any_of(record.edits, [&](const marked_list::Edit& edit) {
+            const auto* const append = std::get_if<marked_list::Append>(&edit);
+            return append != nullptr && append->from == from;
+        });
+    });
+}
+
 }  // namespace wq::shared_list

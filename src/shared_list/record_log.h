@@ -39,6 +39,8 @@ class RecordLog {
     // The store has written the list with all records.
     void rewritten(const std::string& identity) { files_.push_back({identity, records_.size()}); }
     bool has(std::string_view token) const;
+    // Whether these bytes of an old file were appended to the list; see Append::from.
+    bool has_appended(std::string_view from) const;
 
   private:
     struct File {

@@ -258,13 +258,18 @@ void SharedList::rewrite_if_due(Request& request) {
     request.splices = list_.splices();
 }
 
+bool SharedList::was_made(const Pending& sent) const {
+    if (log_.has(sent.token)) return true;
+    // Somebody has begun a new log.
+    return sent.log != known_.log && !sent.edits.empty() && marked_list::stands(list_, sent.edits.back());
+}
+
 // The change that was sent for this purpose and made, though no answer came. It may also be made later, by a
 // helper that outlives its connection, as long as the log does not grow otherwise.
 std::optional<std::vector<Edit>> SharedList::take_pending(const std::string& purpose) {
     const auto sent = pending_.find(purpose);
     if (sent == pending_.end()) return std::nullopt;
-    const auto made =
-        std::ranges::find_if(sent->second, [&](const Pending& one) { return log_.has(one.token); });
+    const auto made = std::ranges::find_if(sent->second, [&](const Pending& one) { return was_made(one); });
     if (made == sent->second.end()) return std::nullopt;
     std::vector<Edit> edits = std::move(made->edits);
     pending_.erase(sent);
@@ -307,7 +312,7 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
     }
     list_.undo_change();
     if (!made && made.error().code == ExitCode::unreachable)
-        pending_[purpose].push_back({std::move(told.token), std::move(told.edits)});
+        pending_[purpose].push_back({std::move(told.token), known_.log, std::move(told.edits)});
     return made;
 }
 
@@ -367,29 +372,35 @@ Status SharedList::settle() {
     return write_now(false);
 }
 
-Status SharedList::write_now(bool whole_new_log) {
-    for (;;) {
+// A new log begins when the list has all of the old one: a crash between the two loses nothing.
+Status SharedList::write_now(bool empty_log) {
+    for (bool written = false;;) {
         if (auto looked = look(); !looked) return looked;
         // A rewriting also makes the log grow, so that nothing that was sent before is made later.
-        if (!list_.changed() && !whole_new_log && pending_.empty()) return success();
+        const bool writes = list_.changed() || (!pending_.empty() && !written);
+        if (!writes && !empty_log && known_.log_bytes <= long_log) return success();
         Request request;
         request.rewrite = true;
-        request.splices = list_.splices();
-        if (whole_new_log || known_.log_bytes > long_log) {
-            request.new_log = true;
-            const std::size_t keep = whole_new_log ? 0 : std::min(kept_records, log_.records().size());
-            for (std::size_t at = log_.records().size() - keep; at < log_.records().size(); ++at)
-                request.records += marked_list::to_line(log_.records()[at]) + "\n";
-        }
+        if (writes)
+            request.splices = list_.splices();
+        else
+            begin_log(request, empty_log ? 0 : kept_records);
         const auto made = make(std::move(request));
         if (!made) return made.error();
         if (!*made) continue;
+        if (!writes) return success();
+        written = true;
         std::erase_if(pending_, [&](const auto& entry) {
-            return std::ranges::none_of(entry.second,
-                                        [&](const Pending& one) { return log_.has(one.token); });
+            return std::ranges::none_of(entry.second, [&](const Pending& one) { return was_made(one); });
         });
-        return success();
     }
+}
+
+void SharedList::begin_log(Request& request, std::size_t most_records) const {
+    request.new_log = true;
+    const std::size_t keep = std::min(most_records, log_.records().size());
+    for (std::size_t at = log_.records().size() - keep; at < log_.records().size(); ++at)
+        request.records += marked_list::to_line(log_.records()[at]) + "\n";
 }
 
 }  // namespace wq::shared_list

@@ -74,6 +74,7 @@ class SharedList {
   private:
     struct Pending {  // a change of which no answer came
         std::string token;
+        std::string log;  // its name
         std::vector<marked_list::Edit> edits;
     };
     Result<Answer> exchange(const Request& request);
@@ -95,7 +96,9 @@ class SharedList {
     std::string line_of(const marked_list::Record& record) const;
     void rewrite_if_due(Request& request);
     Result<bool> make(Request request);
-    Status write_now(bool whole_new_log);
+    bool was_made(const Pending& sent) const;
+    Status write_now(bool empty_log);
+    void begin_log(Request& request, std::size_t most_records) const;
     Status read_clock();
 
     ListStore& store_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/units.h"
 #include "marked_list/status_table.h"
 #include "taskfile/sources.h"
 
@@ -13,11 +14,8 @@ namespace {
 
 using marked_list::Choice;
 using marked_list::Document;
-using marked_list::Edit;
-using marked_list::End;
 using marked_list::LineKind;
 using marked_list::MarkedLine;
-using marked_list::Take;
 using marked_list::TryEnd;
 using shared_list::SharedList;
 
@@ -25,13 +23,14 @@ using shared_list::SharedList;
 constexpr const char* probe_command = R"(printf '%s\0' "$newtask" "$newid" "$jumpto" # )";
 constexpr const char* forget_variables = "unset newtask newid jumpto\n";
 
-struct Jump {
-    std::string list;
-    std::optional<marked_list::WorkerId> id;
+// What a `#!` line has set.
+struct Variables {
+    std::string newtask;
+    std::string newid;
+    std::string jumpto;
 };
 
-// What a `#!` line has set; nothing: the worker stays.
-std::optional<Jump> jump_in(const std::string& output, marked_list::WorkerId id) {
+std::optional<Variables> variables_in(const std::string& output) {
     std::array<std::string, 3> values;
     std::size_t at = 0;
     for (std::string& value : values) {
@@ -40,30 +39,26 @@ std::optional<Jump> jump_in(const std::string& output, marked_list::WorkerId id)
         value = output.substr(at, end - at);
         at = end + 1;
     }
-    const auto& [newtask, newid, jumpto] = values;
-    if (!jumpto.empty()) return Jump{jumpto, id};
-    if (newtask.empty() && newid.empty()) return std::nullopt;
-    Jump jump{newtask, std::nullopt};
-    if (!newid.empty())
-        jump.id = static_cast<marked_list::WorkerId>(std::strtoul(newid.c_str(), nullptr, 10));
-    return jump;
+    return Variables{values[0], values[1], values[2]};
 }
+
+constexpr std::uint32_t most_idle_jumps = 10;  // then one for each poll
+constexpr int tries_at_close = 3;
 
 }  // namespace
 
 Turn Dispatcher::turn(const std::vector<Event>& events) {
     Turn turn;
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
-    if (auto served = serve(turn); !served)
-        turn.problem = served.error();
-    else
-        turn.over = over();
     const Instant now = instant_now();
-    turn.next = now + options_.poll;
-    for (auto& [name, list] : lists_) {
-        if (!list.list) continue;
-        if (const auto due = list.list->unsettled()) turn.next = std::min(turn.next, std::max(*due, now));
+    keep_lists(now, turn);
+    // What ends on one seat may free lines for those before it.
+    for (bool moves = true; moves;) {
+        moves = false;
+        for (auto& [number, seat] : seats_) moves |= give_lines(number, seat, turn);
     }
+    turn.over = over();
+    plan_next(instant_now(), turn);
     return turn;
 }
 
@@ -72,12 +67,45 @@ void Dispatcher::note(const std::vector<Event>& events) {
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
 }
 
+// What a list that worked suffers from may pass: a master that is away, a full disk.
+void Dispatcher::note(const Error& problem, RunList& list, Turn& turn) {
+    const bool locks = problem.message.find("does not lock") == std::string::npos;
+    if (!locks || (!list.is_open() && problem.code != ExitCode::unreachable)) {
+        turn.problem = problem;
+    } else if (list.note_trouble(instant_now())) {
+        options_.say(problem.message + "; trying again");
+    }
+}
+
+// A list that a line has sent the worker to cannot be used: that is the end of this worker alone.
+void Dispatcher::leave_for_good(Seat& seat, const Error& problem) {
+    options_.say(seat.name + " takes no more lines: " + problem.message);
+    seat.jobs = 0;
+}
+
+void Dispatcher::plan_next(Instant now, Turn& turn) const {
+    std::optional<Instant> next = now + options_.poll;
+    for (const auto& [name, list] : lists_) earliest(next, list.next());
+    turn.next = std::max(*next, now);
+    for (const auto& [number, seat] : seats_) {
+        if (!seat.id) continue;
+        if (const auto lapses = lists_.at(seat.list).lapses(*seat.id)) turn.lapses[number] = *lapses;
+    }
+}
+
+void Dispatcher::add_list(const list_store::ListPlace& place) {
+    const std::string name = list_store::name_of(place);
+    if (lists_.contains(name)) return;
+    auto store = options_.store ? options_.store(place) : list_store::store_at(place, options_.say);
+    lists_.try_emplace(name, place, std::move(store), options_.lease, options_.say);
+}
+
 void Dispatcher::take(const SeatJoined& event, Turn&) {
     Seat seat;
     seat.name = event.name;
-    seat.jobs = std::max(1U, event.jobs);
+    seat.jobs = event.jobs;
     seat.list = list_store::name_of(options_.place);
-    lists_.try_emplace(seat.list, List{options_.place, nullptr, nullptr});
+    add_list(options_.place);
     seats_.insert_or_assign(event.seat, std::move(seat));
     had_seats_ = true;
 }
@@ -95,8 +123,7 @@ void Dispatcher::take(const SeatLeft& event, Turn& turn) {
 // The worker leaves its list; what it runs is lost.
 void Dispatcher::leave(Seat& seat) {
     if (!seat.taker) return;
-    left_[seat.list][*seat.id] = seat.taker->take_ends();
-    (void)lists_.at(seat.list).store->remove_sign(*seat.id);
+    lists_.at(seat.list).leave(*seat.id, seat.taker->take_ends());
     seat.running.clear();
     seat.taker.reset();
     seat.id.reset();
@@ -123,173 +150,149 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
     }
 }
 
-// The worker goes to another list, or gets another id.
+// Plans what a `#!` line wants: another list, or another id.
 void Dispatcher::take_probe(Seat& seat, const std::string& output) {
-    const auto jump = jump_in(output, *seat.id);
-    if (!jump) return;
-    std::string next = seat.list;
-    if (!jump->list.empty()) {
-        const auto place = list_store::list_place(jump->list, lists_.at(seat.list).place.host);
-        if (!place) {
-            options_.say("worker " + std::to_string(*seat.id) + " stays: " + place.error().message);
-            return;
-        }
-        next = list_store::name_of(*place);
-        lists_.try_emplace(next, List{*place, nullptr, nullptr});
+    const auto set = variables_in(output);
+    if (!set || (set->newtask.empty() && set->newid.empty() && set->jumpto.empty())) return;
+    const auto stays = [&](const std::string& why) {
+        options_.say("worker " + std::to_string(*seat.id) + " stays in " + seat.list + ": " + why);
+    };
+    Jump jump{seat.list, std::nullopt};
+    const std::string& list = set->jumpto.empty() ? set->newtask : set->jumpto;
+    if (!list.empty()) {
+        const auto place = list_store::list_place(list, lists_.at(seat.list).place().host);
+        if (!place) return stays(place.error().message);
+        add_list(*place);
+        jump.list = list_store::name_of(*place);
     }
+    if (!set->jumpto.empty()) {
+        jump.id = seat.id;
+    } else if (!set->newid.empty()) {
+        const auto id = parse_count(set->newid, 0, std::int64_t{marked_list::no_worker} - 1);
+        if (!id) return stays("newid: " + id.error().message);
+        jump.id = static_cast<marked_list::WorkerId>(*id);
+    }
+    seat.jump = std::move(jump);
+}
+
+void Dispatcher::carry_out_jump(Seat& seat) {
+    if (!seat.jump || !seat.taker || !seat.running.empty() || seat.taker->has_ends()) return;
+    const Jump jump = *std::exchange(seat.jump, std::nullopt);
     leave(seat);
-    seat.list = std::move(next);
-    seat.wanted = jump->id;
+    seat.list = jump.list;
+    seat.wanted = jump.id;
+    // Lists that lead to each other, and have no lines to run, are looked at once in a while.
+    if (++seat.idle_jumps > most_idle_jumps) seat.joins_at = instant_now() + options_.poll;
 }
 
-Status Dispatcher::serve(Turn& turn) {
-    for (auto& [name, workers] : left_) {
-        if (auto marked = mark_left(name); !marked) return marked;
-    }
-    const Instant now = instant_now();
-    const bool polls = now >= refreshed_ + options_.poll;
+// A list that cannot be reached keeps no other one waiting.
+void Dispatcher::keep_lists(Instant now, Turn& turn) {
+    const bool looks = now >= looked_ + options_.poll;
+    if (looks) looked_ = now;
     for (auto& [name, list] : lists_) {
-        if (!list.list) continue;
-        if (polls) {
-            if (auto fresh = list.list->refresh(); !fresh) return fresh;
-            if (auto released = release_lost(list); !released) return released;
-        }
-        if (const auto due = list.list->unsettled(); due && *due <= now)
-            if (auto settled = list.list->settle(); !settled) return settled;
+        if (!list.is_usable(now)) continue;
+        if (auto kept = list.keep(now, looks); !kept)
+            note(kept.error(), list, turn);
+        else if (list.is_open() && list.take_trouble_over())
+            options_.say(name + " is reached again");
     }
-    if (polls) refreshed_ = now;
-    for (auto& [number, seat] : seats_) {
-        if (auto given = give_lines(number, seat, turn); !given) return given;
-    }
-    return success();
 }
 
-Result<Dispatcher::List*> Dispatcher::list_of(Seat& seat) {
-    List& list = lists_.at(seat.list);
-    if (list.list) return &list;
-    list.store = options_.store ? options_.store(list.place) : list_store::store_at(list.place, options_.say);
-    auto shared = std::make_unique<SharedList>(*list.store, options_.say);
-    if (auto opened = shared->open(); !opened) return opened.error();
-    list.list = std::move(shared);
-    return &list;
-}
-
-Status Dispatcher::join(WorkerId number, Seat& seat, List& list, Turn& turn) {
-    const auto joined = list.list->join(seat.name, seat.wanted);
+Status Dispatcher::join(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
+    if (auto opened = list.open(); !opened) return opened;
+    const auto joined = list.join(seat.name, seat.wanted);
     if (!joined) return joined.error();
     seat.id = *joined;
-    seat.beaten = Instant{};
-    list.list->move_to(0, *joined);
-    seat.taker = std::make_unique<shared_list::LineTaker>(*list.list, *joined);
+    seat.taker = std::make_unique<shared_list::LineTaker>(list.list(), *joined);
     turn.orders.emplace_back(
         RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
-                                   " TASKFILE=" + taskfile::shell_quote(list.place.file)});
-    return beat(seat, list);
+                                   " TASKFILE=" + taskfile::shell_quote(list.place().file)});
+    return list.keep(instant_now(), false);
 }
 
-Status Dispatcher::give_lines(WorkerId number, Seat& seat, Turn& turn) {
-    const auto list = list_of(seat);
-    if (!list) return list.error();
+// Whether something was recorded or begun.
+bool Dispatcher::give_lines(WorkerId number, Seat& seat, Turn& turn) {
+    RunList& list = lists_.at(seat.list);
+    if (seat.jobs == 0 || !list.is_usable(instant_now())) return false;
     if (!seat.id) {
-        if (auto joined = join(number, seat, **list, turn); !joined) return joined;
+        if (instant_now() < seat.joins_at) return false;
+        if (auto joined = join(number, seat, list, turn); !joined) {
+            const bool sent = seat.list != list_store::name_of(options_.place) || seat.wanted;
+            if (sent && joined.error().code != ExitCode::unreachable)
+                leave_for_good(seat, joined.error());
+            else
+                note(joined.error(), list, turn);
+            return false;
+        }
     }
-    if (auto beaten = beat(seat, **list); !beaten) return beaten;
+    bool moved = false;
     for (;;) {
-        const auto more = step(number, seat, **list, turn);
-        if (!more) return more.error();
-        if (!*more) return success();
+        const auto more = step(number, seat, list, turn);
+        if (!more) note(more.error(), list, turn);
+        if (!more || !*more) break;
+        moved = true;
     }
+    const bool jumps = seat.jump.has_value();
+    carry_out_jump(seat);
+    return moved || (jumps && !seat.jump);
 }
 
-// Marks what has ended, and begins one line. False: nothing more to begin.
-Result<bool> Dispatcher::step(WorkerId number, Seat& seat, List& list, Turn& turn) {
-    const bool room = !seat.probe && seat.running.size() < seat.jobs;
-    if (!room && !seat.taker->has_ends()) return false;
+// Marks what has ended, and begins one line. False: there was nothing to do.
+Result<bool> Dispatcher::step(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
+    const bool room = !seat.probe && !seat.jump && seat.running.size() < seat.jobs;
+    const bool ends = seat.taker->has_ends();
+    if (!room && !ends) return false;
     const auto next = seat.taker->step(room);
     if (!next) return next.error();
-    if (!*next) return false;
-    order(number, seat, list, **next, turn);
-    return !seat.probe;
+    if (*next) order(number, seat, list, **next, turn);
+    return ends || next->has_value();
 }
 
-void Dispatcher::order(WorkerId number, Seat& seat, List& list, const Choice& choice, Turn& turn) {
-    const MarkedLine& line = list.list->list().line(choice.number);
+void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice& choice, Turn& turn) {
+    const Document& lines = list.list().list();
+    const MarkedLine& line = lines.line(choice.number);
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
         turn.orders.emplace_back(RunEnvironment{number, forget_variables + line.command});
-        turn.orders.emplace_back(RunLine{number, ticket, probe_command + line.command, choice.number});
+        turn.orders.emplace_back(RunLine{number, ticket, probe_command + line.command, choice.number, true});
         seat.probe = ticket;
         return;
     }
+    seat.idle_jumps = 0;
     if (choice.replay != 0)
-        turn.orders.emplace_back(RunEnvironment{number, list.list->list().line(choice.replay).command});
+        turn.orders.emplace_back(RunEnvironment{number, lines.line(choice.replay).command});
     seat.running[ticket] = {choice.number, line.tries.back().begun, line.command};
-    turn.orders.emplace_back(RunLine{number, ticket, line.command, choice.number});
-}
-
-Status Dispatcher::beat(Seat& seat, List& list) {
-    const Instant now = instant_now();
-    const Duration every = std::min<Duration>(options_.lease / 4, std::chrono::seconds(30));
-    if (seat.beaten != Instant{} && now < seat.beaten + every) return success();
-    seat.beaten = now;
-    return list.store->beat(*seat.id, options_.lease);
-}
-
-// Lines of workers that gave no sign for longer than their lease wait again.
-Status Dispatcher::release_lost(List& list) {
-    const auto signs = list.store->signs();
-    if (!signs) return signs.error();
-    for (const list_store::Sign& sign : *signs) {
-        if (sign.lease == Duration{0} || sign.age < sign.lease) continue;
-        const auto released = list.list->change("release", [&](const Document& lines) {
-            return marked_list::release(lines, sign.worker, list.list->stamp());
-        });
-        if (!released) return released.error();
-        if (!released->empty())
-            options_.say("worker " + std::to_string(sign.worker) +
-                         " is lost; lines that wait again: " + std::to_string(released->size()));
-        if (auto removed = list.store->remove_sign(sign.worker); !removed) return removed;
-    }
-    return success();
-}
-
-Status Dispatcher::mark_left(const std::string& name) {
-    auto& workers = left_[name];
-    SharedList& list = *lists_.at(name).list;
-    while (!workers.empty()) {
-        auto& [worker, ends] = *workers.begin();
-        const auto made = list.change("farewell of worker " + std::to_string(worker),
-                                      [&, id = worker](const Document& lines) {
-                                          return shared_list::farewell(lines, id, ends, list.stamp());
-                                      });
-        if (!made) return made.error();
-        shared_list::drop_made(ends, *made);
-        if (ends.empty()) workers.erase(workers.begin());
-    }
-    return success();
+    turn.orders.emplace_back(RunLine{number, ticket, line.command, choice.number, false});
 }
 
 bool Dispatcher::over() const {
-    if (seats_.empty()) return had_seats_ && !options_.waits_for_workers;
+    if (seats_.empty() && (!had_seats_ || options_.waits_for_workers)) {
+        // The last worker may have left with the last line.
+        return options_.once && had_seats_ && std::ranges::none_of(lists_, [](const auto& entry) {
+                   const marked_list::ListCounts counts = marked_list::count(entry.second.list().list());
+                   return counts.running + counts.failed + counts.waiting != 0;
+               });
+    }
+    if (seats_.empty()) return true;
     if (!options_.once) return false;
     return std::ranges::all_of(seats_, [&](const auto& entry) {
         const Seat& seat = entry.second;
-        if (!seat.id || seat.probe || !seat.running.empty()) return false;
-        const SharedList& list = *lists_.at(seat.list).list;
+        if (seat.jobs == 0) return true;
+        if (!seat.id || seat.probe || seat.jump || !seat.running.empty() || seat.taker->has_ends())
+            return false;
+        const SharedList& list = lists_.at(seat.list).list();
         return !choose(list.list(), *seat.id, list.place(*seat.id)) &&
                marked_list::why_waiting(list.list(), *seat.id).may_become_free == 0;
     });
 }
 
 Status Dispatcher::close() {
-    std::optional<Error> problem;
     for (auto& [number, seat] : seats_) leave(seat);
-    for (auto& [name, workers] : left_) {
-        if (const auto marked = mark_left(name); !marked) problem = marked.error();
-    }
+    std::optional<Error> problem;
     for (auto& [name, list] : lists_) {
-        if (!list.list) continue;
-        if (auto settled = list.list->settle(); !settled) problem = settled.error();
+        Status closed = list.close();
+        for (int more = 1; more < tries_at_close && !closed; ++more) closed = list.close();
+        if (!closed) problem = closed.error();
     }
     if (problem) return *problem;
     return success();
@@ -297,9 +300,15 @@ Status Dispatcher::close() {
 
 bool Dispatcher::failed() const {
     return std::ranges::any_of(lists_, [](const auto& entry) {
-        if (!entry.second.list) return false;
-        const Document& lines = entry.second.list->list();
-        return marked_list::count(lines).failed != 0 || !marked_list::blocked_lines(lines).empty();
+        const Document& lines = entry.second.list().list();
+        if (!marked_list::blocked_lines(lines).empty()) return true;
+        // A line for any worker is left only if it failed, or if all workers have gone.
+        return std::ranges::any_of(lines.live_lines(), [&](std::uint64_t number) {
+            const MarkedLine& line = lines.line(number);
+            const bool has_failed =
+                std::ranges::any_of(line.tries, [](const auto& one) { return one.end == TryEnd::error; });
+            return line.kind == LineKind::open && (has_failed || line.workers.empty());
+        });
     });
 }
 

@@ -21,7 +21,7 @@
 #include "list_store/list_place.h"
 #include "marked_list/choice.h"
 #include "shared_list/line_taker.h"
-#include "shared_list/shared_list.h"
+#include "shared_run/run_list.h"
 
 namespace wq::shared_run {
 
@@ -49,12 +49,13 @@ struct RunEnvironment {
     WorkerId seat;
     std::string text;
 };
-// `environment`: after all earlier RunEnvironment of the seat.
+// After all earlier RunEnvironment of the seat.
 struct RunLine {
     WorkerId seat;
     std::uint64_t ticket = 0;
     std::string command;
     std::uint64_t number = 0;  // in the list, from 1
+    bool probe = false;        // its output is wanted
 };
 struct Forget {  // the seat left: its lines shall not run elsewhere
     std::uint64_t ticket = 0;
@@ -76,7 +77,9 @@ struct Turn {
     std::vector<Order> orders;
     Instant next;       // of the next turn, if nothing happens before
     bool over = false;  // nothing is left to do
-    // The list cannot be used; the orders hold all the same. After `unreachable` the next turn goes on.
+    // From when on others may take the lines of a seat, unless a turn ends before: then they must not run on.
+    std::map<WorkerId, Instant> lapses;
+    // The first list cannot be used, or none can be trusted. The orders hold all the same.
     std::optional<Error> problem;
 };
 
@@ -100,6 +103,10 @@ class Dispatcher {
         std::string begun;
         std::string command;
     };
+    struct Jump {
+        std::string list;  // name of the place
+        std::optional<marked_list::WorkerId> id;
+    };
     struct Seat {
         std::string name;
         std::uint32_t jobs = 1;
@@ -108,39 +115,34 @@ class Dispatcher {
         std::optional<marked_list::WorkerId> id;        // none: it has not joined the list
         std::map<std::uint64_t, Line> running;          // by ticket
         std::optional<std::uint64_t> probe;             // ticket; nothing new begins before it has ended
+        std::optional<Jump> jump;                       // when nothing runs any more
         std::unique_ptr<shared_list::LineTaker> taker;  // none: it has not joined the list
-        Instant beaten{};
-    };
-    struct List {
-        list_store::ListPlace place;
-        std::unique_ptr<list_store::ListStore> store;
-        std::unique_ptr<shared_list::SharedList> list;
+        std::uint32_t idle_jumps = 0;                   // one after the other, without a line between
+        Instant joins_at{};
     };
 
     void take(const SeatJoined& event, Turn& turn);
     void take(const SeatLeft& event, Turn& turn);
     void take(const LineEnded& event, Turn& turn);
     void take_probe(Seat& seat, const std::string& output);
-    Status serve(Turn& turn);
-    Result<List*> list_of(Seat& seat);
-    Status join(WorkerId number, Seat& seat, List& list, Turn& turn);
-    Status give_lines(WorkerId number, Seat& seat, Turn& turn);
-    Result<bool> step(WorkerId number, Seat& seat, List& list, Turn& turn);
-    void order(WorkerId number, Seat& seat, List& list, const marked_list::Choice& choice, Turn& turn);
-    Status beat(Seat& seat, List& list);
-    Status release_lost(List& list);
+    void carry_out_jump(Seat& seat);
     void leave(Seat& seat);
-    Status mark_left(const std::string& name);
+    void keep_lists(Instant now, Turn& turn);
+    bool give_lines(WorkerId number, Seat& seat, Turn& turn);
+    Status join(WorkerId number, Seat& seat, RunList& list, Turn& turn);
+    Result<bool> step(WorkerId number, Seat& seat, RunList& list, Turn& turn);
+    void order(WorkerId number, Seat& seat, RunList& list, const marked_list::Choice& choice, Turn& turn);
+    void add_list(const list_store::ListPlace& place);
+    void plan_next(Instant now, Turn& turn) const;
+    void note(const Error& problem, RunList& list, Turn& turn);
+    void leave_for_good(Seat& seat, const Error& problem);
     bool over() const;
 
     DispatcherOptions options_;
-    std::map<std::string, List> lists_;  // by name of the place
+    std::map<std::string, RunList> lists_;  // by name of the place
     std::map<WorkerId, Seat> seats_;
-    // Of workers that left, by list: their last ends.
-    std::map<std::string, std::map<marked_list::WorkerId, std::vector<marked_list::End>>> left_;
     std::uint64_t tickets_ = 0;
-    Instant signs_read_{};
-    Instant refreshed_{};
+    Instant looked_{};
     bool had_seats_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "shared_run/marking_recorder.h"
 
+#include <algorithm>
+
 namespace wq::shared_run {
 
 namespace {
@@ -30,6 +32,12 @@ bool is_lost(const core::Outcome& outcome) {
            outcome.ending == Ending::never_ran;
 }
 
+// How many lines with this need of cores fit; 0: none.
+std::uint32_t lines_of(Count offered, Count needed) {
+    if (needed <= 0) return static_cast<std::uint32_t>(std::max<std::int64_t>(offered.rounded_down(), 1));
+    return static_cast<std::uint32_t>(offered.thousandths() / needed.thousandths());
+}
+
 std::string name_of(const records::WorkerRecord& record) {
     if (record.rank != records::no_rank) return record.host + " rank " + std::to_string(record.rank);
     return record.host + " " + record.address;
@@ -38,11 +46,12 @@ std::string name_of(const records::WorkerRecord& record) {
 }  // namespace
 
 void MarkingRecorder::task(stats::Recorded ended) {
+    const bool wanted = source_ != nullptr && source_->wants_output(ended.record.task);
     const auto ticket =
         source_ != nullptr && ended.record.final ? source_->take_ticket(ended.record.task) : std::nullopt;
     if (ticket) {
         const core::Outcome& outcome = ended.record.outcome;
-        LineEnded event{*ticket, TryEnd::ok, 0, ended.output.out};
+        LineEnded event{*ticket, TryEnd::ok, 0, wanted ? ended.output.out : std::string()};
         if (is_lost(outcome)) {
             event.end = TryEnd::lost;
         } else if (!outcome.succeeded()) {
@@ -72,8 +81,7 @@ void MarkingRecorder::worker(const records::WorkerRecord& record) {
     if (record.left_us != 0)
         source_->happened(SeatLeft{record.worker});
     else
-        source_->happened(SeatJoined{record.worker, name_of(record),
-                                     static_cast<std::uint32_t>(record.offers.cores.rounded_down())});
+        source_->happened(SeatJoined{record.worker, name_of(record), lines_of(record.offers.cores, cores_)});
 }
 
 }  // namespace wq::shared_run

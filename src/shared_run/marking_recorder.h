@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/count.h"
 #include "shared_run/shared_source.h"
 #include "stats/recorder.h"
 
@@ -14,7 +15,8 @@ namespace wq::shared_run {
 
 class MarkingRecorder final : public stats::Recorder {
   public:
-    explicit MarkingRecorder(std::unique_ptr<stats::Recorder> to) : to_(std::move(to)) {}
+    // `cores`: that each line needs.
+    MarkingRecorder(std::unique_ptr<stats::Recorder> to, Count cores) : to_(std::move(to)), cores_(cores) {}
     // Null, at first: nobody is told.
     void tell(SharedSource* source) { source_ = source; }
 
@@ -41,6 +43,7 @@ class MarkingRecorder final : public stats::Recorder {
 
   private:
     std::unique_ptr<stats::Recorder> to_;
+    Count cores_;
     SharedSource* source_ = nullptr;
 };
 

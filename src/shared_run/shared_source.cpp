@@ -1,6 +1,7 @@
 #include "shared_run/shared_source.h"
 
 #include <algorithm>
+#include <exception>
 #include <future>
 #include <utility>
 
@@ -8,8 +9,7 @@ namespace wq::shared_run {
 
 namespace {
 
-constexpr Duration first_pause = std::chrono::seconds(1);
-constexpr Duration longest_pause = std::chrono::seconds(30);
+constexpr auto said_every = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -42,17 +42,44 @@ std::vector<std::string> SharedSource::Said::take() {
 }
 
 bool SharedSource::has_more() {
-    return said_->any() || (!busy_ && (!events_.empty() || instant_now() >= next_));
+    const Instant now = instant_now();
+    const bool lapsed = std::ranges::any_of(lapses_, [&](const auto& lapse) { return now >= lapse.second; });
+    return lapsed || said_->any() || (!busy_ && (!events_.empty() || now >= next_));
 }
 
 std::optional<Instant> SharedSource::wakeup() const {
-    if (busy_ || ended_) return std::nullopt;
-    return next_;
+    if (ended_) return std::nullopt;
+    std::optional<Instant> next;
+    if (!busy_) next = next_;
+    for (const auto& [seat, lapses] : lapses_) earliest(next, lapses);
+    return next;
+}
+
+// Others may take the lines of these seats from now on, since the master has not heard of us for too long.
+void SharedSource::end_lapsed(manager::Manager& manager, core::Now now) {
+    for (auto lapse = lapses_.begin(); lapse != lapses_.end();) {
+        if (now.instant < lapse->second) {
+            ++lapse;
+            continue;
+        }
+        std::vector<std::uint64_t> tickets;
+        for (const auto& [ticket, place] : tasks_of_tickets_)
+            if (place.seat == lapse->first) tickets.push_back(ticket);
+        for (const std::uint64_t ticket : tickets) {
+            forget(ticket, manager, now);
+            happened(LineEnded{ticket, marked_list::TryEnd::lost, 0, {}});
+        }
+        if (!tickets.empty())
+            say_("no sign of life of worker " + std::to_string(lapse->first.value()) + " reached " + name_ +
+                 " for too long: the lines that it runs are killed, since others may take them");
+        lapse = lapses_.erase(lapse);
+    }
 }
 
 Status SharedSource::read(manager::Manager& manager, core::Now now) {
     for (const std::string& line : said_->take()) say_(line);
     thread_->finish();
+    end_lapsed(manager, now);
     for (const Order& order : std::exchange(orders_, {})) carry_out(order, manager, now);
     if (problem_) return *problem_;
     if (over_ && !std::exchange(ended_, true)) manager.end_input(now);
@@ -74,14 +101,8 @@ void SharedSource::end_turn(Turn turn) {
     std::ranges::move(turn.orders, std::back_inserter(orders_));
     next_ = turn.next;
     over_ = turn.over;
-    if (turn.problem && turn.problem->code == ExitCode::unreachable) {
-        if (pause_ == Duration{0}) say_(turn.problem->message + "; trying again");
-        pause_ = std::clamp(2 * pause_, first_pause, longest_pause);
-        next_ = instant_now() + pause_;
-        return;
-    }
-    if (turn.problem) problem_ = turn.problem;
-    if (std::exchange(pause_, Duration{0}) != Duration{0}) say_(name_ + " is reached again");
+    lapses_ = std::move(turn.lapses);
+    problem_ = std::move(turn.problem);
 }
 
 void SharedSource::carry_out(const Order& order, manager::Manager& manager, core::Now now) {
@@ -91,7 +112,8 @@ void SharedSource::carry_out(const Order& order, manager::Manager& manager, core
     } else if (const auto* line = std::get_if<RunLine>(&order)) {
         const TaskId task = tasks_.add_line(line->command, line->number, environment_[line->seat]);
         tickets_[task] = line->ticket;
-        tasks_of_tickets_[line->ticket] = task;
+        tasks_of_tickets_[line->ticket] = {task, line->seat};
+        if (line->probe) probes_.insert(line->ticket);
         core::TaskRange range{task, 1, shape_, {}};
         range.shape.workers = {line->seat};
         manager.add(range, {}, {}, now);
@@ -103,8 +125,9 @@ void SharedSource::carry_out(const Order& order, manager::Manager& manager, core
 void SharedSource::forget(std::uint64_t ticket, manager::Manager& manager, core::Now now) {
     const auto task = tasks_of_tickets_.find(ticket);
     if (task == tasks_of_tickets_.end()) return;
-    const std::uint64_t id = task->second.value();
-    tickets_.erase(task->second);
+    const std::uint64_t id = task->second.task.value();
+    tickets_.erase(task->second.task);
+    probes_.erase(ticket);
     tasks_of_tickets_.erase(task);
     manager.ask(core::CancelRequested{{id, id + 1}}, now);
 }
@@ -114,20 +137,34 @@ std::optional<std::uint64_t> SharedSource::take_ticket(TaskId task) {
     if (found == tickets_.end()) return std::nullopt;
     const std::uint64_t ticket = found->second;
     tasks_of_tickets_.erase(ticket);
+    probes_.erase(ticket);
     tickets_.erase(found);
     return ticket;
 }
 
+bool SharedSource::wants_output(TaskId task) const {
+    const auto found = tickets_.find(task);
+    return found != tickets_.end() && probes_.contains(found->second);
+}
+
 Result<bool> SharedSource::close() {
-    // Behind a turn that may be under way, on the same thread.
-    std::promise<Result<bool>> closed;
-    thread_->post([&, dispatcher = dispatcher_, events = std::exchange(events_, {})] {
-        dispatcher->note(events);
-        const Status status = dispatcher->close();
-        closed.set_value(status ? Result<bool>(dispatcher->failed()) : Result<bool>(status.error()));
+    // Behind a turn that may be under way, on the same thread. It may wait for the list's lock, and says so.
+    const auto closed = std::make_shared<std::promise<Result<bool>>>();
+    auto result = closed->get_future();
+    thread_->post([closed, dispatcher = dispatcher_, events = std::exchange(events_, {})] {
+        try {
+            dispatcher->note(events);
+            const Status status = dispatcher->close();
+            closed->set_value(status ? Result<bool>(dispatcher->failed()) : Result<bool>(status.error()));
+        } catch (...) {
+            closed->set_exception(std::current_exception());
+        }
         return Background::Then();
     });
-    return closed.get_future().get();
+    while (result.wait_for(said_every) != std::future_status::ready)
+        for (const std::string& line : said_->take()) say_(line);
+    for (const std::string& line : said_->take()) say_(line);
+    return result.get();
 }
 
 }  // namespace wq::shared_run

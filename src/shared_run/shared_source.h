@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -40,6 +41,8 @@ class SharedSource final : public run::Source {
     void happened(One event) {
         events_.emplace_back(std::move(event));
     }
+    // Whether the output of a task that ends is needed with its LineEnded.
+    bool wants_output(TaskId task) const;
     // The ticket of a task of this source, which has ended.
     std::optional<std::uint64_t> take_ticket(TaskId task);
 
@@ -50,6 +53,7 @@ class SharedSource final : public run::Source {
     void begin_turn();
     void end_turn(Turn turn);
     void carry_out(const Order& order, manager::Manager& manager, core::Now now);
+    void end_lapsed(manager::Manager& manager, core::Now now);
     void forget(std::uint64_t ticket, manager::Manager& manager, core::Now now);
 
     core::Shape shape_;
@@ -72,14 +76,19 @@ class SharedSource final : public run::Source {
     std::vector<Event> events_;
     std::vector<Order> orders_;
     std::unordered_map<TaskId, std::uint64_t> tickets_;
-    std::map<std::uint64_t, TaskId> tasks_of_tickets_;
+    struct Place {
+        TaskId task;
+        WorkerId seat;
+    };
+    std::map<std::uint64_t, Place> tasks_of_tickets_;
+    std::set<std::uint64_t> probes_;
+    std::map<WorkerId, Instant> lapses_;             // see Turn::lapses
     std::map<WorkerId, std::uint64_t> environment_;  // position of each worker's last line
     std::uint64_t positions_ = 0;
     bool busy_ = false;  // a turn is under way
     bool over_ = false;
     bool ended_ = false;
     Instant next_{};
-    Duration pause_{0};  // after the master could not be reached
     std::optional<Error> problem_;
     std::unique_ptr<BackgroundThread> thread_;  // last: ends before what its jobs use
 };

@@ -51,11 +51,13 @@ class MemoryStore : public list_store::ListStore {
     // late: the connection is lost, and what was sent is still carried out, before the next but one request.
     enum class Fault { none, lost_before, lost_after, dies_before_rename, late };
     Fault fault = Fault::none;
+    bool unreachable = false;  // from the beginning
     std::uint64_t files_sent = 0;
     std::uint64_t conflicts = 0;
 
     std::string name() const override { return "list"; }
     Status open() override {
+        if (unreachable) return cut();
         if (master_.log_name.empty()) new_log();
         return success();
     }

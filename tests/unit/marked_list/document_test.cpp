@@ -109,6 +109,32 @@ TEST_F(Ends, LetACommandWaitThatWasEditedWhileItRan) {
               "#?line:2# echo b #:g # worker 0 # (07-28 15:52:29 ... 07-28 15:52:33) #ok\n");
 }
 
+// The worker was cut off for longer than its lease, and its task ended all the same.
+TEST(Document, AnEndAfterTheWorkerWasThoughtLostCountsUnlessOthersHaveTheLine) {
+    const std::string lost = "echo b # worker 0 # (07-28 15:52:29 ... 07-28 15:52:40) #lost";
+    const End end{1, 0, "07-28 15:52:29", "07-28 15:52:45", TryEnd::ok, 0, "echo b"};
+    Document waits = read(lost + "\necho b\n");
+    waits.apply(end);
+    EXPECT_EQ(waits.bytes(), "#" + lost + " # worker 0 # (07-28 15:52:29 ... 07-28 15:52:45) #ok\necho b\n");
+    Document taken = read("#" + lost + " # worker 1 # (07-28 15:52:41 ...\necho b\n");
+    const std::string before = taken.bytes();
+    taken.apply(end);
+    EXPECT_EQ(taken.bytes(), before);
+}
+
+TEST(Document, AnEndOfALineThatIsGoneMarksNoOtherOne) {
+    Document list = read("cut -d'#' -f1 b\n");
+    list.apply(End{1, 0, "07-28 15:52:29", "07-28 15:52:45", TryEnd::ok, 0, "cut -d'#' -f1 a"});
+    EXPECT_EQ(list.line(1).kind, LineKind::open);
+    EXPECT_EQ(list.lines(), 2U);
+}
+
+TEST(Document, ANameWithALineEndIsNoTask) {
+    Document list = read("");
+    list.apply(Join{0, "x\nrm -rf /", "07-28 15:52:28"});
+    EXPECT_EQ(list.bytes(), "#LASTWORKER 0\n# worker 0: x?rm -rf / (07-28 15:52:28)\n");
+}
+
 TEST(Document, RefusesNul) {
     const auto list = Document::read(std::string_view("a\nb\0c\n", 6));
     ASSERT_FALSE(list);

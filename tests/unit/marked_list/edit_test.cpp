@@ -65,6 +65,14 @@ TEST(Merge, MakesAgainWhatAnEditorUndid) {
     }
 }
 
+TEST(Merge, AppendsAgainUnlessAllLinesStandTogether) {
+    const std::vector<Edit> history{Append{"# more\n\nmake\nfoo\n"}};
+    EXPECT_EQ(merge("make\n\nbar\n", history).value().list.bytes(), "make\n\nbar\n# more\n\nmake\nfoo\n");
+    const std::string there =
+        "bar\n# more\n\n#make # worker 0 # (01-01 00:00:01 ... 01-01 00:00:02) #ok\nfoo\n";
+    EXPECT_EQ(merge(there, history).value().list.bytes(), there);
+}
+
 TEST(Merge, LeavesWhatWasRemovedOnPurpose) {
     Document list = Document::read("echo a\necho b\n").value();
     const std::vector<Edit> history{Take{1, 0, "01-01 00:00:01", "echo a"},

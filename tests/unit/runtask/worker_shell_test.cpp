@@ -249,7 +249,8 @@ TEST_P(Shells, AllIsKilledAtOnce) {
 
 TEST_P(Shells, AHostThatATaskKills) {
     environment("x=3");
-    EXPECT_EQ(task("kill -9 $PPID; exec tail -f /dev/null"), 137);
+    EXPECT_EQ(task("sh -c 'echo $PPID' >" + folder / "pid; kill -9 $PPID; exec tail -f /dev/null"), 137);
+    EXPECT_FALSE(process_lives(pid_in("pid")));
     EXPECT_EQ(output("echo $x"), "3\n");
 }
 
