@@ -83,21 +83,34 @@ keep_old() {
     [ -d "$data/old" ] || mkdir -p "$data/old"
     for name in $stale; do rm -f "$data/old/$name"; done
     ln "$list" "$data/old/$((last_old + 1)).$list_bytes" 2>/dev/null || return
-    [ "$old_count" -ge 32 ] || [ "$((old_bytes + list_bytes))" -gt 67108864 ] || return
-    remove_old
+    old_count=$((old_count + 1))
+    old_bytes=$((old_bytes + list_bytes))
+    ! has_old 32 67108864 || remove_old
 }
 
-# The oldest, but none that has bytes that are not in the list.
+# has_old FILES BYTES: more than these
+has_old() { [ "$old_count" -gt "$1" ] || [ "$old_bytes" -gt "$2" ]; }
+
+# The oldest, but none that has bytes that are not in the list, and none that was replaced less than 10 minutes ago
+# unless they are too many; as in ../old_files.cpp.
 remove_old() {
+    text=$newline$(cd "$data/old" && find . -cmin +10 2>/dev/null)$newline
     # shellcheck disable=SC2046
     set -- $(for name in $names; do echo "$name"; done | sort -n)
+    gone=
     for name; do
         case "$grown " in *" $name-"*) continue ;; esac
-        rm -f "$data/old/$name"
+        case $text in
+        *"$newline./$name$newline"*) ;;
+        *) has_old 512 268435456 || continue ;;
+        esac
+        gone="$gone $name"
         old_count=$((old_count - 1))
         old_bytes=$((old_bytes - ${name#*.}))
-        [ "$old_count" -ge 32 ] || [ "$((old_bytes + list_bytes))" -gt 67108864 ] || return
+        has_old 32 67108864 || break
     done
+    # shellcheck disable=SC2086
+    [ -z "$gone" ] || (cd "$data/old" && rm -f $gone)
 }
 
 # The list's file has to stay: it has other names, or an owner that we cannot give to another file. The file's name says
