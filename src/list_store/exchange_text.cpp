@@ -134,6 +134,7 @@ std::optional<AnswerHead> answer_head(std::string_view text) {
     head.log_bytes = words.number<std::uint64_t>();
     const std::string_view file = words.next();
     if (file != "-") head.file_bytes = words.number_in<std::uint64_t>(file);
+    head.old_files = words.number<std::size_t>();
     while (words.ok() && words.has_more()) head.old.push_back(grown_of(words));
     const bool grew = std::all_of(head.old.begin(), head.old.end(),
                                   [](const AnswerHead::Grown& one) { return one.to > one.from; });

@@ -27,6 +27,7 @@ struct AnswerHead {
         std::uint64_t from = 0;
         std::uint64_t to = 0;
     };
+    std::size_t old_files = 0;
     std::vector<Grown> old;
     std::optional<std::uint64_t> file_bytes;  // and a line with the identity that the list had then
 };

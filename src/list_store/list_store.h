@@ -71,7 +71,7 @@ struct Answer {
     std::string log;
     std::optional<std::string> file;  // if asked for, or if its identity is not the known one
     std::vector<OldFile> old;
-    Duration rewriting{0};  // how long the rewriting took
+    Duration rewriting{0};  // how long the rewriting took, or more, for fewer of them: see rewriting_time()
 };
 
 // A sign of life.

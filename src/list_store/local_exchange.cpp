@@ -27,7 +27,7 @@ struct Seen {
 Result<Seen> look(const Paths& paths) {
     auto log = EditLog::open(paths);
     if (!log) return log.error();
-    if (is_half_written(paths))
+    if (is_half_written(paths, *log))
         if (const Status finished = finish_overwriting(paths, *log); !finished) return finished.error();
     const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
     struct stat found {};
@@ -138,18 +138,21 @@ Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
     Exchanged result;
     Answer& answer = result.answer;
     bool unsynced = false;
+    Duration took{0};
     if (!request.empty() && request.known == seen->version()) {
         const Instant begun = instant_now();
         const auto made = make_change(paths, request, *seen, unsynced);
         if (!made) return made.error();
         answer.changed = *made;
-        if (request.rewrite && *made) answer.rewriting = instant_now() - begun;
+        took = instant_now() - begun;
     }
     const auto list = stat_of(paths.file);
     if (!list) return problem("read", paths.file);
     seen->list = *list;
     answer.now = seen->version();
-    answer.old = OldFiles(paths, seen->list).appended();
+    const OldFiles old(paths, seen->list);
+    answer.old = old.appended();
+    if (request.rewrite && answer.changed) answer.rewriting = rewriting_time(took, old.count());
     if (!answer.changed) {
         if (const Status logged = answer_with_log(request, seen->log, answer); !logged) return logged.error();
     }

@@ -78,30 +78,36 @@ void NewList::drop() const {
     ::unlink(paths_->fresh.c_str());
 }
 
+std::string in_place_file(const Paths& paths, const EditLog& log) {
+    return paths.in_place + "." + log.name() + "." + std::to_string(log.bytes());
+}
+
 Status overwrite(const Paths& paths, EditLog& log) {
-    if (::rename(paths.fresh.c_str(), paths.in_place.c_str()) != 0) return problem("rename", paths.fresh);
+    if (::rename(paths.fresh.c_str(), in_place_file(paths, log).c_str()) != 0)
+        return problem("rename", paths.fresh);
     sync_folder(paths.folder);
     return finish_overwriting(paths, log);
 }
 
-bool is_half_written(const Paths& paths) {
-    return ::access(paths.in_place.c_str(), F_OK) == 0;
+bool is_half_written(const Paths& paths, const EditLog& log) {
+    return ::access(in_place_file(paths, log).c_str(), F_OK) == 0;
 }
 
 Status finish_overwriting(const Paths& paths, EditLog& log) {
-    const Descriptor source(::open(paths.in_place.c_str(), O_RDONLY | O_CLOEXEC));
+    const std::string in_place = in_place_file(paths, log);
+    const Descriptor source(::open(in_place.c_str(), O_RDONLY | O_CLOEXEC));
     const Descriptor list(::open(paths.file.c_str(), O_WRONLY | O_CLOEXEC));
     struct stat whole {};
     struct stat made {};
-    if (!source.valid() || ::fstat(source.get(), &whole) != 0) return problem("read", paths.in_place);
+    if (!source.valid() || ::fstat(source.get(), &whole) != 0) return problem("read", in_place);
     if (!list.valid() || !copy_over(source.get(), static_cast<std::uint64_t>(whole.st_size), list.get()) ||
         ::fstat(list.get(), &made) != 0)
         // What it says may be made already, since the next exchange goes on with it.
         return Error{ExitCode::unreachable,
-                     problem("complete", paths.file).message + "; all of it is in " + paths.in_place};
+                     problem("complete", paths.file).message + "; all of it is in " + in_place};
     if (const Status logged = log.append("FILE " + identity_of(made) + "\n"); !logged) return logged;
     if (const Status synced = log.sync(); !synced) return synced;
-    ::unlink(paths.in_place.c_str());
+    ::unlink(in_place.c_str());  // if it stays, nobody takes it: the log has grown
     return success();
 }
 

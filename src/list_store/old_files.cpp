@@ -20,8 +20,14 @@ namespace wq::list_store {
 
 namespace {
 
-constexpr std::size_t most_files = 32;
-constexpr std::uint64_t most_bytes = 64 << 20;
+// As in master/rewrite.sh. So many may stay for ever,
+constexpr std::size_t few_files = 32;
+constexpr std::uint64_t few_bytes = 64 << 20;
+// more for so long,
+constexpr std::int64_t long_seconds = 600;
+// and these are too many: each is looked at during most exchanges.
+constexpr std::size_t most_files = 512;
+constexpr std::uint64_t most_bytes = 256 << 20;
 constexpr std::uint64_t most_at_once = 16 << 20;
 
 // Takes a number and the character after it from the front; `after` 0: the end.
@@ -56,7 +62,7 @@ OldFiles::OldFiles(const Paths& paths, const struct stat& list) : paths_(paths),
         if (is_list)
             links_of_list_.push_back(at->path().string());
         else
-            kept_.push_back({*number, *copied, bytes_of(*found)});
+            kept_.push_back({*number, *copied, bytes_of(*found), found->st_ctim});
     }
     std::sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) { return a.number < b.number; });
 }
@@ -97,22 +103,34 @@ void OldFiles::keep_list() {
     links_of_list_.clear();
     const std::uint64_t number = kept_.empty() ? 1 : kept_.back().number + 1;
     ::mkdir(paths_.old.c_str(), 0777);
-    if (::link(paths_.file.c_str(), path(number, bytes_of(list_)).c_str()) == 0)
-        kept_.push_back({number, bytes_of(list_), bytes_of(list_)});
-    remove_oldest();
+    const std::string link = path(number, bytes_of(list_));
+    if (::link(paths_.file.c_str(), link.c_str()) != 0) return;
+    const auto made = stat_of(link);
+    if (!made) return;
+    kept_.push_back({number, bytes_of(list_), bytes_of(list_), made->st_ctim});
+    remove_oldest(made->st_ctim);
 }
 
-// Only those whose bytes are all in the list.
-void OldFiles::remove_oldest() {
+// Only those whose bytes are all in the list. `now` is by the clock of their file system.
+void OldFiles::remove_oldest(const timespec& now) {
     std::uint64_t sum = 0;
     for (const Kept& kept : kept_) sum += kept.bytes;
     std::size_t left = kept_.size();
     for (const Kept& kept : kept_) {
-        if (left <= 1 || (left <= most_files && sum <= most_bytes)) return;
-        if (kept.has_more() || ::unlink(path(kept.number, kept.copied).c_str()) != 0) continue;
+        if (left <= 1 || (left <= few_files && sum <= few_bytes)) return;
+        const bool are_too_many = left > most_files || sum > most_bytes;
+        const bool is_young = now.tv_sec - kept.changed.tv_sec < long_seconds;
+        if (kept.has_more() || (is_young && !are_too_many) ||
+            ::unlink(path(kept.number, kept.copied).c_str()) != 0)
+            continue;
         --left;
         sum -= kept.bytes;
     }
+}
+
+Duration rewriting_time(Duration took, std::size_t old_files) {
+    if (old_files <= few_files) return took;
+    return std::max<Duration>(took, (old_files - few_files) * std::chrono::milliseconds(10));
 }
 
 std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string bytes) {

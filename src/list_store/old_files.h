@@ -1,5 +1,5 @@
 // Earlier files of a list, kept as links for a while: who had one open, such as `>>` of a long command,
-// appends to it after it was replaced.
+// appends to it after it was replaced. Each is kept for 10 minutes, unless they become too many for that.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "list_store/list_store.h"
 #include "list_store/paths.h"
 
@@ -17,6 +18,10 @@ namespace wq::list_store {
 
 // Bytes of an old file after the first `copied`, up to its last whole line; nullopt: there is none yet.
 std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string bytes);
+
+// What a rewriting counts as that took `took`, with so many old files: who rewrites the more rarely the
+// longer that takes leaves no more than can be kept for 10 minutes.
+Duration rewriting_time(Duration took, std::size_t old_files);
 
 class OldFiles {
   public:
@@ -27,6 +32,7 @@ class OldFiles {
     std::vector<OldFile> appended() const;
     // Links of the list in this folder.
     nlink_t links_of_list() const { return links_of_list_.size(); }
+    std::size_t count() const { return kept_.size(); }
 
     // OldFile::name: remembers that the bytes are in the list.
     Status copied(const std::string& name) const;
@@ -38,10 +44,11 @@ class OldFiles {
         std::uint64_t number = 0;
         std::uint64_t copied = 0;  // so many bytes are in the list
         std::uint64_t bytes = 0;
+        timespec changed{};  // not before it was replaced, as that changes its number of links
         bool has_more() const { return bytes > copied; }
     };
     std::string path(std::uint64_t number, std::uint64_t copied) const;
-    void remove_oldest();
+    void remove_oldest(const timespec& now);
 
     const Paths& paths_;
     struct stat list_;

@@ -1,4 +1,5 @@
 #include "list_store/ssh_store.h"
+#include "list_store/old_files.h"
 
 #include <chrono>
 #include <string_view>
@@ -105,7 +106,8 @@ Result<Answer> SshStore::exchange_once(const Request& request, SendFile file) {
     if (!answer) return answer;
     if (!answer->log.empty()) log_is_torn_ = !answer->log.ends_with('\n');
     if (answer->changed) log_is_torn_ = false;
-    if (answer->changed && request.rewrite) answer->rewriting = instant_now() - begun;
+    if (answer->changed && request.rewrite)
+        answer->rewriting = rewriting_time(instant_now() - begun, head->old_files);
     return answer;
 }
 

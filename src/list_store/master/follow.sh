@@ -46,7 +46,7 @@ refuse() {
     part=${ahead%"$newline"*}$newline
     ahead=${ahead##*"$newline"}
     seen_bytes=$((seen_bytes + ${#part}))
-    say ok 0 "$seen_log" "$seen_bytes" "$known_id" 0 "${#part}" -
+    say ok 0 "$seen_log" "$seen_bytes" "$known_id" 0 "${#part}" - 0
     printf '%s' "$part"
 }
 

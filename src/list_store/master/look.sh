@@ -11,7 +11,6 @@ look() {
     *) record_lines=0 record_bytes=0 wants_new_log=0
         new_log || return ;;
     esac
-    [ ! -f "$data/in_place" ] || finish_overwriting || return
     set -- "$data"/old/*.*
     [ -e "$1" ] || set --
     names=
@@ -25,6 +24,10 @@ look() {
     links=$2
     list_bytes=$3
     log_bytes=${10}
+    if [ -f "$data/in_place.$log.$log_bytes" ]; then
+        finish_overwriting && look
+        return
+    fi
     twin_id=
     [ "$4.${6#*.}" != "${18}.${20#*.}" ] || [ -z "$twin" ] || twin_id=$id
     looks=$most_quick_looks

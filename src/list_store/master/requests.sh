@@ -87,7 +87,7 @@ answer() {
         file=${id#*_}
         file=${file%%_*}
     fi
-    say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$grown"
+    say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$old_count" "$grown"
     send_log
     for name in $grown; do
         old=${name#*.}

@@ -83,35 +83,51 @@ keep_old() {
     [ -d "$data/old" ] || mkdir -p "$data/old"
     for name in $stale; do rm -f "$data/old/$name"; done
     ln "$list" "$data/old/$((last_old + 1)).$list_bytes" 2>/dev/null || return
-    [ "$old_count" -ge 32 ] || [ "$((old_bytes + list_bytes))" -gt 67108864 ] || return
-    remove_old
+    old_count=$((old_count + 1))
+    old_bytes=$((old_bytes + list_bytes))
+    ! has_old 32 67108864 || remove_old
 }
 
-# The oldest, but none that has bytes that are not in the list.
+# has_old FILES BYTES: more than these
+has_old() { [ "$old_count" -gt "$1" ] || [ "$old_bytes" -gt "$2" ]; }
+
+# The oldest, but none that has bytes that are not in the list, and none that was replaced less than 10 minutes ago
+# unless they are too many; as in ../old_files.cpp.
 remove_old() {
+    text=$newline$(cd "$data/old" && find . -cmin +10 2>/dev/null)$newline
     # shellcheck disable=SC2046
     set -- $(for name in $names; do echo "$name"; done | sort -n)
+    gone=
     for name; do
         case "$grown " in *" $name-"*) continue ;; esac
-        rm -f "$data/old/$name"
+        case $text in
+        *"$newline./$name$newline"*) ;;
+        *) has_old 512 268435456 || continue ;;
+        esac
+        gone="$gone $name"
         old_count=$((old_count - 1))
         old_bytes=$((old_bytes - ${name#*.}))
-        [ "$old_count" -ge 32 ] || [ "$((old_bytes + list_bytes))" -gt 67108864 ] || return
+        has_old 32 67108864 || break
     done
+    # shellcheck disable=SC2086
+    [ -z "$gone" ] || (cd "$data/old" && rm -f $gone)
 }
 
-# The list's file has to stay: it has other names, or an owner that we cannot give to another file.
+# The list's file has to stay: it has other names, or an owner that we cannot give to another file. The file's name says
+# at which moment of the log: it grows once that is done, so that a file that comes back after a power failure is not
+# copied over later lists.
 overwrite() {
-    mv -f "$data/new" "$data/in_place" || fail write "$(probe)" || return
+    mv -f "$data/new" "$data/in_place.$log.$log_bytes" || fail write "$(probe)" || return
     folder_to_disk "$data"
     finish_overwriting
 }
 
 # Over the old bytes, and only then cut: a full disk or a crash leaves as much as possible.
 finish_overwriting() {
+    in_place=$data/in_place.$log.$log_bytes
     # shellcheck disable=SC2046
-    set -- $(words "$data/in_place")
-    text=$({ cat "$data/in_place" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
+    set -- $(words "$in_place")
+    text=$({ cat "$in_place" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
     cut "$list" "$3"
     to_disk "$list" || fail unfinished || return
     # shellcheck disable=SC2046
@@ -122,7 +138,7 @@ finish_overwriting() {
     set -- $(words "$data/edits")
     { printf '%s' "$file_line" >>"$data/edits" && to_disk "$data/edits"; } || fail unfinished "$(probe)" || return
     log_bytes=$(($3 + ${#file_line}))
-    rm -f "$data/in_place"
+    rm -f "$in_place"
 }
 
 change() {

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@ class OldLists : public EveryWay {
     static void write_to(const Descriptor& file, const std::string& text) {
         ASSERT_EQ(write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
     }
+    std::string old(const std::string& name) const { return list() + ".runtask/old/" + name; }
     std::size_t kept() const {
         std::size_t count = 0;
         for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator(list() + ".runtask/old"))
@@ -74,22 +76,52 @@ TEST_P(OldLists, OneThatIsCopiedByAnotherIsNotCopiedTwice) {
     EXPECT_EQ(seen_too.old.at(0).name, seen.old.at(0).name);
 }
 
-TEST_P(OldLists, NotMoreAreKeptThanThirtyTwo) {
+TEST_P(OldLists, EachIsKeptForAWhileHoweverOftenTheListIsRewritten) {
     write_file(list(), "a\n");
     auto store = opened(list());
     Answer answer = ask(*store, Request{});
     const Descriptor first = opened_for_appending(list());
-    for (int i = 0; i < 36; ++i) {
+    for (int i = 0; i < 40; ++i) {
         answer = ask(*store, rewriting(answer.now, {{0, 0, "#"}}));
         ASSERT_TRUE(answer.changed) << i;
-        if (i == 0) write_to(first, "b\n");
     }
-    EXPECT_LE(kept(), 33U);
-    EXPECT_GE(kept(), 30U);
+    EXPECT_EQ(kept(), 40U);
+    // So that workers do it less often.
+    EXPECT_GE(answer.rewriting, std::chrono::milliseconds(80));
+    write_to(first, "b\n");
+    answer = ask(*store, append(answer.now, ""));
+    ASSERT_EQ(answer.old.size(), 1U);
+    EXPECT_EQ(answer.old[0].appended, "b\n");
+}
+
+TEST_P(OldLists, TheOldestGoIfTheyAreTooMany) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    Answer answer = ask(*store, Request{});
+    for (int i = 1; i <= 520; ++i) write_file(old(std::to_string(i) + ".2"), i == 3 ? "a\nb\n" : "a\n");
+    answer = ask(*store, rewriting(answer.now, {{0, 0, "#"}}));
+    ASSERT_TRUE(answer.changed);
+    EXPECT_EQ(kept(), 512U);
+    EXPECT_FALSE(std::filesystem::exists(old("2.2")));
+    EXPECT_TRUE(std::filesystem::exists(old("521.2")));
     // Not that one: its bytes are nowhere else.
     answer = ask(*store, append(answer.now, ""));
     ASSERT_EQ(answer.old.size(), 1U);
     EXPECT_EQ(answer.old[0].appended, "b\n");
+}
+
+TEST_P(OldLists, TheOldestGoIfTheyTakeTooMuchRoom) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    Answer answer = ask(*store, Request{});
+    for (const std::string number : {"1", "2", "3"}) {
+        write_file(old(number + ".104857600"), "");
+        std::filesystem::resize_file(old(number + ".104857600"), 100 << 20);
+    }
+    answer = ask(*store, rewriting(answer.now, {{0, 0, "#"}}));
+    ASSERT_TRUE(answer.changed);
+    EXPECT_EQ(kept(), 3U);
+    EXPECT_FALSE(std::filesystem::exists(old("1.104857600")));
 }
 
 TEST_P(OldLists, ALinkThatACrashLeftIsTheListItself) {
@@ -113,6 +145,29 @@ TEST_P(OldLists, ALinkThatACrashLeftIsTheListItself) {
 }
 
 WQ_EVERY_WAY(OldLists);
+
+TEST(OldFilesOfAHelper, GoAfterAWhileButAFew) {
+    if (where_is("flock").empty()) GTEST_SKIP() << "no flock";
+    const test::Folder folder;
+    const std::string list = folder / "tasks.sh";
+    const Programs programs;
+    for (const std::string& name : utilities())
+        if (name != "find") programs.link_all({name});
+    // Finds that all are old.
+    write_program(programs.path() + "/find", "#!/bin/sh\nfor file in *; do echo \"./$file\"; done\n");
+    SshStore store("master", list, {}, fake_ssh("sh", programs.path()));
+    ASSERT_TRUE(store.open().ok());
+    for (int i = 1; i <= 40; ++i) write_file(list + ".runtask/old/" + std::to_string(i) + ".0", "");
+    const auto known = store.exchange({});
+    ASSERT_TRUE(known.ok());
+    Request request;
+    request.known = known->now;
+    request.rewrite = true;
+    ASSERT_TRUE(store.exchange(request).ok());
+    EXPECT_FALSE(std::filesystem::exists(list + ".runtask/old/9.0"));
+    EXPECT_TRUE(std::filesystem::exists(list + ".runtask/old/10.0"));
+    EXPECT_TRUE(std::filesystem::exists(list + ".runtask/old/41.0"));
+}
 
 }  // namespace
 }  // namespace wq::list_store
