@@ -14,7 +14,6 @@ namespace {
 using list_store::Sign;
 using marked_list::Document;
 using marked_list::End;
-using marked_list::WorkerId;
 
 constexpr Duration second_pause = std::chrono::seconds(1);  // the first retry is at once
 constexpr Duration longest_pause = std::chrono::seconds(30);
@@ -52,7 +51,7 @@ void RunList::end_turn() {
     if (usable_ && std::exchange(pause_, std::nullopt)) say_(name() + " is reached again");
 }
 
-Status RunList::refuse_taken_id(WorkerId id) {
+Status RunList::refuse_taken_id(marked_list::WorkerId id) {
     const auto signs = store_->signs();
     if (!signs) return signs.error();
     for (const Sign& sign : *signs) {
@@ -64,7 +63,7 @@ Status RunList::refuse_taken_id(WorkerId id) {
     return success();
 }
 
-Status RunList::look(const std::set<WorkerId>& ours) {
+Status RunList::look(const std::set<marked_list::WorkerId>& ours) {
     const Instant now = instant_now();
     if (auto fresh = shared_.refresh(); !fresh) return fresh;
     const auto signs = store_->signs();
@@ -93,7 +92,7 @@ Status RunList::settle_if_due() {
     return due && *due <= instant_now() ? shared_.settle() : success();
 }
 
-void RunList::add_left(WorkerId worker, std::vector<End> ends) {
+void RunList::add_left(marked_list::WorkerId worker, std::vector<End> ends) {
     std::ranges::move(ends, std::back_inserter(left_[worker]));
 }
 
@@ -109,7 +108,7 @@ Status RunList::record_left() {
     return success();
 }
 
-Status RunList::record_left(WorkerId worker, std::vector<End>& ends) {
+Status RunList::record_left(marked_list::WorkerId worker, std::vector<End>& ends) {
     do {
         const auto made =
             shared_.change("farewell of worker " + std::to_string(worker), [&](const Document& lines) {
