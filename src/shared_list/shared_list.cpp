@@ -333,7 +333,7 @@ Status SharedList::copy_old_files() {
 }
 
 Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerId> wanted) {
-    const auto made = change("join", [&](const Document& list) {
+    const auto made = change("join of " + name, [&](const Document& list) {
         const auto next = static_cast<WorkerId>(list.last_worker() + 1);
         return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, stamp()}};
     });
