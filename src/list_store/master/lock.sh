@@ -11,16 +11,9 @@ lock() {
     done
 }
 
-# Somebody may edit the list for longer than the leases of who waits: signs are given meanwhile.
 wait_for_lock() {
     say waiting
-    until text=$(flock -w 1 9 2>&1); do
-        if [ "$text" ]; then # an error, or a flock without -w
-            text=$(flock 9 2>&1) || fail lock "$text"
-            return
-        fi
-        for sign in $given; do printf '%-20s\n' "${sign#*=}" 1<>"$data/alive/${sign%%=*}"; done
-    done
+    text=$(flock 9 2>&1) || fail lock "$text"
 }
 
 unlock() { exec 9>&-; }

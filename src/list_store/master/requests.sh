@@ -104,19 +104,8 @@ send_list() {
     say "$1_$3_$4.${6#*.}"
 }
 
-# Signs that this helper has given, WORKER=LEASE.
-given=
-
-forget_sign() {
-    kept=
-    for sign in $given; do [ "${sign%%=*}" = "$1" ] || kept="$kept $sign"; done
-    given=$kept
-}
-
 beat() {
     [ -d "$data/alive" ] || mkdir -p "$data/alive"
-    forget_sign "$1"
-    given="$given $1=$2"
     # Written over, never empty.
     if printf '%-20s\n' "$2" 1<>"$data/alive/$1"; then say ok; else say bad write "$(probe)"; fi
 }
@@ -162,7 +151,7 @@ serve() {
             copied=$*
             exchange ;;
         beat) beat "$1" "$2" ;;
-        unsign) forget_sign "$1"; if rm -f "$data/alive/$1"; then say ok; else say bad write; fi ;;
+        unsign) if rm -f "$data/alive/$1"; then say ok; else say bad write; fi ;;
         signs) signs ;;
         time) say ok "$(date '+%s %z')" ;;
         hold) hold ;;
