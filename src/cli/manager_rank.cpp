@@ -175,9 +175,10 @@ class Run {
             source_ = run::open_source(rank_.options.source, std::move(options), tasks_).or_throw();
             return;
         }
-        auto shared = open_shared_list(rank_.options, tasks_, [this](const std::string& text) {
-                          progress_.say(text);
-                      }).or_throw();
+        auto shared =
+            open_shared_list(rank_.options, expected_workers(rank_), tasks_, [this](const std::string& text) {
+                progress_.say(text);
+            }).or_throw();
         shared_ = shared.get();
         source_ = std::move(shared);
         marks_->tell(shared_);

@@ -8,7 +8,8 @@
 namespace wq::cli {
 
 Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(
-    const RunOptions& options, manager::TaskTable& tasks, std::function<void(const std::string&)> say) {
+    const RunOptions& options, std::size_t ranks, manager::TaskTable& tasks,
+    std::function<void(const std::string&)> say) {
     const char* const master = std::getenv("MASTER_SERVER");
     auto place = list_store::list_place(options.source.path, master == nullptr ? "" : master);
     if (!place) return place.error();
@@ -16,6 +17,7 @@ Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(
     dispatcher.place = std::move(*place);
     dispatcher.once = options.shared.once;
     dispatcher.waits_for_workers = options.listen.has_value();
+    dispatcher.expected_seats = ranks;
     dispatcher.poll = options.shared.poll;
     dispatcher.lease = options.shared.lease;
     core::Shape shape;

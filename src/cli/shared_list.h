@@ -12,8 +12,10 @@
 
 namespace wq::cli {
 
-// `say`: see shared_run::SharedSource. Error usage: the list's place makes no sense.
+// `ranks`: how many will be workers. `say`: see shared_run::SharedSource. Error usage: the list's place makes
+// no sense.
 Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(
-    const RunOptions& options, manager::TaskTable& tasks, std::function<void(const std::string&)> say);
+    const RunOptions& options, std::size_t ranks, manager::TaskTable& tasks,
+    std::function<void(const std::string&)> say);
 
 }  // namespace wq::cli

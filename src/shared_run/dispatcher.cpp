@@ -152,6 +152,7 @@ Status Dispatcher::keep(const std::string& name, RunList& list) {
 
 Instant Dispatcher::next(Instant now) const {
     std::optional<Instant> next = now + options_.poll;
+    if (more_seats_are_expected()) earliest(next, started_ + options_.join_limit);
     for (const auto& [name, list] : lists_) {
         if (list.in_trouble()) earliest(next, list.try_at());
         if (list.is_open() && !list.in_trouble()) earliest(next, list.shared().unsettled());
@@ -170,6 +171,7 @@ bool Dispatcher::over() const {
     if (std::ranges::any_of(lists_, [](const auto& entry) { return entry.second.has_left(); })) return false;
     if (std::ranges::all_of(seats_, [](const auto& entry) { return entry.second.retired; }))
         return over_without_seats();
+    if (more_seats_are_expected() && something_is_left()) return false;
     return options_.once && std::ranges::all_of(seats_, [&](const auto& entry) {
                const Seat& seat = entry.second;
                if (seat.retired) return true;
@@ -184,11 +186,20 @@ bool Dispatcher::over() const {
 
 // Another worker may come for what is left.
 bool Dispatcher::over_without_seats() const {
-    if (!had_seats_ || !options_.waits_for_workers) return had_seats_;
-    return options_.once && std::ranges::all_of(lists_, [](const auto& entry) {
-               const auto counts = marked_list::count(entry.second.lines());
-               return entry.second.is_open() && counts.failed + counts.waiting + counts.running == 0;
-           });
+    if (seats_joined_ == 0) return false;
+    if (!options_.waits_for_workers && !more_seats_are_expected()) return true;
+    return options_.once && !something_is_left();
+}
+
+bool Dispatcher::more_seats_are_expected() const {
+    return seats_joined_ < options_.expected_seats && instant_now() < started_ + options_.join_limit;
+}
+
+bool Dispatcher::something_is_left() const {
+    return std::ranges::any_of(lists_, [](const auto& entry) {
+        const auto counts = marked_list::count(entry.second.lines());
+        return !entry.second.is_open() || counts.failed + counts.waiting + counts.running != 0;
+    });
 }
 
 Status Dispatcher::close() {

@@ -69,6 +69,10 @@ struct DispatcherOptions {
     list_store::ListPlace place;     // of the first list
     bool once = false;               // ends when nothing is left that a worker of the run may run
     bool waits_for_workers = false;  // others may join when all have left
+    // With `once`, a run that has something left does not end before so many seats have joined, or before
+    // join_limit has passed: a line may be for the last of them.
+    std::size_t expected_seats = 0;
+    Duration join_limit = std::chrono::seconds(10);
     Duration poll = std::chrono::seconds(3);
     Duration lease = std::chrono::minutes(10);
     // How stores are made; empty: store_at(). Tests have their own.
@@ -155,12 +159,15 @@ class Dispatcher {
     Duration between_beats() const;
     bool over() const;
     bool over_without_seats() const;
+    bool more_seats_are_expected() const;
+    bool something_is_left() const;
 
     DispatcherOptions options_;
     std::map<std::string, RunList> lists_;  // by name of the place
     std::map<WorkerId, Seat> seats_;
     std::uint64_t tickets_ = 0;
-    bool had_seats_ = false;
+    std::size_t seats_joined_ = 0;
+    Instant started_ = instant_now();
     bool gives_ = true;   // in this turn
     bool moved_ = false;  // something was recorded or left that others may wait for
 };

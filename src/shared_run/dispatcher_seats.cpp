@@ -21,7 +21,7 @@ void Dispatcher::take(const SeatJoined& event, Turn&) {
     seat.list = list_store::name_of(options_.place);
     list_at(options_.place);
     seats_.insert_or_assign(event.seat, std::move(seat));
-    had_seats_ = true;
+    ++seats_joined_;
 }
 
 void Dispatcher::take(const SeatLeft& event, Turn& turn) {

@@ -47,17 +47,24 @@ class SharedList(support.Case):
         self.assertIn("marked in the list: runtask --status tasks.sh\n", run.out)
         self.assertNotIn("failed.sh", run.out)
 
+    def ids(self, name="tasks.sh"):
+        """Of all workers that joined."""
+        ids = [int(number) for number in re.findall(r"^# worker (\d+): ", self.read(name), re.M)]
+        self.assertEqual(self.marks(name)[0], f"#LASTWORKER {max(ids)}")
+        return ids
+
     def test_each_line_runs_once_by_one_of_the_ranks(self):
         self.list("".join(f"echo {n} >> out\n" for n in range(200)))
         self.run_list("tasks.sh")
         self.assertEqual(sorted(map(int, self.lines("out"))), list(range(200)))
-        marks = self.marks()
-        self.assertEqual(len([line for line in marks if line.endswith("#ok")]), 200)
-        self.assertEqual(marks[0], "#LASTWORKER 2")
-        # What was done is not done again; the next workers have the next ids.
+        self.assertEqual(len([line for line in self.marks() if line.endswith("#ok")]), 200)
+        earlier = self.ids()
+        self.assertEqual(earlier, list(range(len(earlier))))
+        # What was done is not done again, and ranks that come late find the run ended. Each has the next id.
         self.run_list("tasks.sh")
         self.assertEqual(len(self.lines("out")), 200)
-        self.assertEqual(self.marks()[0], "#LASTWORKER 5")
+        self.assertEqual(self.ids(), list(range(len(self.ids()))))
+        self.assertGreater(len(self.ids()), len(earlier))
         self.assertTrue(os.path.isdir(self.path("tasks.sh.wq-2")))
 
     def test_each_worker_runs_the_environment_lines_in_its_own_shell(self):

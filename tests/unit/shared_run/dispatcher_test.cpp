@@ -45,6 +45,8 @@ class Dispatching : public ::testing::Test {
         options.poll = poll;
         options.lease = lease;
         options.waits_for_workers = waits_for_workers;
+        options.expected_seats = expected_seats;
+        options.join_limit = join_limit;
         options.beaten = [this](WorkerId, Instant) { ++beats; };
         options.say = [this](const std::string& line) { said_ += line + "\n"; };
         options.store = [this](const list_store::ListPlace& place) {
@@ -97,6 +99,8 @@ class Dispatching : public ::testing::Test {
     Duration poll{0};
     Duration lease = std::chrono::minutes(10);
     bool waits_for_workers = false;
+    std::size_t expected_seats = 0;
+    Duration join_limit = std::chrono::hours(1);
     int beats = 0;
     std::unique_ptr<Dispatcher> dispatcher_;
     Turn last_;
@@ -152,6 +156,36 @@ TEST_F(Dispatching, GivesAFailedLineToEachSeatOnce) {
     EXPECT_EQ(turn({ended(1, TryEnd::error)}), Texts{});
     EXPECT_TRUE(last_.over);
     EXPECT_TRUE(dispatcher_->failed());
+}
+
+TEST_F(Dispatching, DoesNotEndBeforeAllSeatsHaveJoinedWhileALineMayBeForThem) {
+    lists["tasks.sh"].file = "a\nb #@1\n";
+    expected_seats = 2;
+    make();
+    turn({joined(0)});
+    EXPECT_EQ(turn({ended(0, TryEnd::error)}), Texts{});
+    EXPECT_FALSE(last_.over);
+    EXPECT_EQ(turn({SeatLeft{WorkerId(0)}}), Texts{});
+    EXPECT_FALSE(last_.over);
+    EXPECT_EQ(turn({joined(1)}), (Texts{"1! export WORKERID=1 TASKFILE=tasks.sh", "1: a"}));
+    EXPECT_EQ(turn({ended(1)}), Texts{"1: b #@1"});
+    EXPECT_EQ(turn({ended(1)}), Texts{});
+    EXPECT_TRUE(last_.over);
+}
+
+TEST_F(Dispatching, EndsWithoutSeatsThatAreNotNeededOrLate) {
+    lists["tasks.sh"].file = "a\n";
+    expected_seats = 2;
+    make();
+    turn({joined(0)});
+    turn({ended(0)});
+    EXPECT_TRUE(last_.over);
+
+    lists["tasks.sh"].file = "#LASTWORKER 0\nb #@7\n";
+    join_limit = Duration{0};
+    make();
+    turn({joined(0)});
+    EXPECT_TRUE(last_.over);
 }
 
 TEST_F(Dispatching, TakesBackTheLinesOfASeatThatLeft) {
